@@ -1,0 +1,172 @@
+// CUDA: devices, synchronisation, memory, and a step captured once as a graph and replayed.
+#include "convert.h"
+#include "functions.h"
+
+#ifdef NUDGE_CUDA
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime.h>
+
+#include <map>
+#include <memory>
+#endif
+
+namespace nudge {
+
+namespace {
+
+#ifdef NUDGE_CUDA
+
+struct Capture {
+  std::unique_ptr<at::cuda::CUDAGraph> graph;
+  c10::DeviceIndex device;
+};
+std::map<int64_t, Capture> captures;
+int64_t nextCapture = 0;
+int64_t capturing = -1;
+std::unique_ptr<c10::cuda::CUDAStreamGuard> captureStream;
+
+c10::DeviceIndex deviceIndex(Call& call, size_t i) {
+  c10::Device device = toDevice(call.env, call.at(i), "device");
+  if (!device.is_cuda()) throw Failure("expected a cuda device, got \"" + device.str() + "\"");
+  int count = static_cast<int>(c10::cuda::device_count());
+  int index = device.has_index() ? device.index() : c10::cuda::current_device();
+  if (index >= count) throw Failure("there is no " + device.str() + ": " + std::to_string(count) + " CUDA devices are visible");
+  return static_cast<c10::DeviceIndex>(index);
+}
+
+napi_value cudaDevices(Call& call) {
+  napi_value result;
+  check(call.env, napi_create_array(call.env, &result), "cannot make an array");
+  int count = at::hasCUDA() ? static_cast<int>(c10::cuda::device_count()) : 0;
+  for (int i = 0; i < count; i++) {
+    cudaDeviceProp* properties = at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i));
+    napi_value item = newObject(call.env);
+    setProperty(call.env, item, "name", fromString(call.env, properties->name));
+    setProperty(call.env, item, "memory", fromInt(call.env, static_cast<int64_t>(properties->totalGlobalMem)));
+    setProperty(call.env, item, "capability",
+                fromString(call.env, std::to_string(properties->major) + "." + std::to_string(properties->minor)));
+    napi_set_element(call.env, result, i, item);
+  }
+  return result;
+}
+
+napi_value synchronize(Call& call) {
+  if (!at::hasCUDA()) return nothing(call.env);
+  c10::cuda::CUDAGuard guard(deviceIndex(call, 0));
+  c10::cuda::device_synchronize();
+  return nothing(call.env);
+}
+
+napi_value cudaMemory(Call& call) {
+  auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(deviceIndex(call, 0));
+  constexpr size_t all = 0;  // StatType::AGGREGATE
+  napi_value result = newObject(call.env);
+  setProperty(call.env, result, "used", fromInt(call.env, stats.allocated_bytes[all].current));
+  setProperty(call.env, result, "peak", fromInt(call.env, stats.allocated_bytes[all].peak));
+  setProperty(call.env, result, "reserved", fromInt(call.env, stats.reserved_bytes[all].current));
+  return result;
+}
+
+napi_value resetCudaPeak(Call& call) {
+  c10::cuda::CUDACachingAllocator::resetPeakStats(deviceIndex(call, 0));
+  return nothing(call.env);
+}
+
+napi_value emptyCache(Call& call) {
+  if (at::hasCUDA()) c10::cuda::CUDACachingAllocator::emptyCache();
+  return nothing(call.env);
+}
+
+// captureBegin(device) → graph number. What follows is recorded, not run, until captureEnd.
+napi_value captureBegin(Call& call) {
+  if (capturing >= 0) throw Failure("capture: one is under way already");
+  c10::DeviceIndex device = deviceIndex(call, 0);
+  c10::cuda::CUDAGuard guard(device);
+  c10::cuda::device_synchronize();
+  auto stream = std::make_unique<c10::cuda::CUDAStreamGuard>(c10::cuda::getStreamFromPool(false, device));
+  auto graph = std::make_unique<at::cuda::CUDAGraph>();
+  graph->capture_begin();
+  captureStream = std::move(stream);
+  capturing = nextCapture++;
+  captures[capturing] = {std::move(graph), device};
+  return fromInt(call.env, capturing);
+}
+
+// captureEnd(keep): a capture that failed half-way is ended with keep = false and dropped.
+napi_value captureEnd(Call& call) {
+  if (capturing < 0) throw Failure("capture: none is under way");
+  bool keep = toBool(call.env, call.at(0), "keep");
+  int64_t id = capturing;
+  capturing = -1;
+  try {
+    captures[id].graph->capture_end();
+  } catch (...) {
+    captureStream.reset();
+    captures.erase(id);
+    if (keep) throw;
+    return nothing(call.env);
+  }
+  captureStream.reset();
+  if (!keep) captures.erase(id);
+  return nothing(call.env);
+}
+
+napi_value replay(Call& call) {
+  auto found = captures.find(toInt(call.env, call.at(0), "graph"));
+  if (found == captures.end()) throw Failure("replay: this graph has been freed");
+  c10::cuda::CUDAGuard guard(found->second.device);
+  found->second.graph->replay();
+  return nothing(call.env);
+}
+
+napi_value freeGraph(Call& call) {
+  auto found = captures.find(toInt(call.env, call.at(0), "graph"));
+  if (found == captures.end()) throw Failure("free: this graph has been freed already");
+  if (found->first == capturing) throw Failure("free: this graph is still being captured");
+  c10::cuda::CUDAGuard guard(found->second.device);
+  c10::cuda::device_synchronize();
+  captures.erase(found);
+  return nothing(call.env);
+}
+
+#else
+
+[[noreturn]] void noCuda() {
+  throw Failure("this build of the addon has no CUDA: it needs a libtorch with CUDA and the CUDA headers (see nudge doctor)");
+}
+
+napi_value cudaDevices(Call& call) {
+  napi_value result;
+  check(call.env, napi_create_array(call.env, &result), "cannot make an array");
+  return result;
+}
+napi_value synchronize(Call& call) { return nothing(call.env); }
+napi_value cudaMemory(Call&) { noCuda(); }
+napi_value resetCudaPeak(Call&) { noCuda(); }
+napi_value emptyCache(Call& call) { return nothing(call.env); }
+napi_value captureBegin(Call&) { noCuda(); }
+napi_value captureEnd(Call&) { noCuda(); }
+napi_value replay(Call&) { noCuda(); }
+napi_value freeGraph(Call&) { noCuda(); }
+
+#endif
+
+}  // namespace
+
+void defineCuda(napi_env env, napi_value exports, State* state) {
+  defineFunction(env, exports, state, "cudaDevices", entry<cudaDevices>);
+  defineFunction(env, exports, state, "synchronize", entry<synchronize>);
+  defineFunction(env, exports, state, "cudaMemory", entry<cudaMemory>);
+  defineFunction(env, exports, state, "resetCudaPeak", entry<resetCudaPeak>);
+  defineFunction(env, exports, state, "emptyCache", entry<emptyCache>);
+  defineFunction(env, exports, state, "captureBegin", entry<captureBegin>);
+  defineFunction(env, exports, state, "captureEnd", entry<captureEnd>);
+  defineFunction(env, exports, state, "replay", entry<replay>);
+  defineFunction(env, exports, state, "freeGraph", entry<freeGraph>);
+}
+
+}  // namespace nudge

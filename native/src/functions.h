@@ -1,0 +1,17 @@
+// The groups of functions the addon exports, a source file each.
+#pragma once
+
+#include <node_api.h>
+
+#include "state.h"
+
+namespace nudge {
+
+void defineCalls(napi_env env, napi_value exports, State* state);     // call.cc
+void defineTensors(napi_env env, napi_value exports, State* state);   // tensor.cc
+void defineAutograd(napi_env env, napi_value exports, State* state);  // autograd.cc
+void defineRuntime(napi_env env, napi_value exports, State* state);   // runtime.cc
+void defineMemory(napi_env env, napi_value exports, State* state);    // memory.cc
+void defineCuda(napi_env env, napi_value exports, State* state);      // cuda-graph.cc
+
+}  // namespace nudge

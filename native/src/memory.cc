@@ -1,0 +1,96 @@
+// Memory on the host: counted, so that leaks show; limited, so that a request for a terabyte is an error and not the end
+// of the process.
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <malloc.h>
+#include <torch/csrc/api/include/torch/version.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "convert.h"
+#include "functions.h"
+
+namespace nudge {
+
+namespace {
+
+std::atomic<int64_t> used{0}, peak{0}, limit{0};
+
+std::string inGigabytes(int64_t bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) / 1e9);
+  return text;
+}
+
+void release(void* pointer) {
+  if (pointer == nullptr) return;
+  used -= static_cast<int64_t>(malloc_usable_size(pointer));
+  c10::free_cpu(pointer);
+}
+
+class CountedAllocator final : public c10::Allocator {
+ public:
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 3)
+  c10::DataPtr allocate(size_t size) override { return make(size); }
+  void copy_data(void* target, const void* source, size_t count) const override { std::memcpy(target, source, count); }
+#else
+  c10::DataPtr allocate(size_t size) const override { return make(size); }
+#endif
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+
+ private:
+  static c10::DataPtr make(size_t size) {
+    int64_t wanted = static_cast<int64_t>(size), now = used.load(std::memory_order_relaxed);
+    if (wanted < 0 || wanted > limit - now) {
+      throw Failure("out of memory: " + inGigabytes(wanted) + " asked for, " + inGigabytes(now) + " in use, " + inGigabytes(limit) +
+                    " allowed (NUDGE_MEMORY_GB raises it)");
+    }
+    void* pointer = c10::alloc_cpu(size);
+    if (pointer != nullptr) now = used += static_cast<int64_t>(malloc_usable_size(pointer));
+    int64_t before = peak;
+    while (now > before && !peak.compare_exchange_weak(before, now)) {
+    }
+    return {pointer, pointer, &release, c10::Device(c10::DeviceType::CPU)};
+  }
+};
+
+// memory() → { used, peak, limit } in bytes, of tensors on the host.
+napi_value memory(Call& call) {
+  napi_value result = newObject(call.env);
+  setProperty(call.env, result, "used", fromInt(call.env, used));
+  setProperty(call.env, result, "peak", fromInt(call.env, peak));
+  setProperty(call.env, result, "limit", fromInt(call.env, limit));
+  return result;
+}
+
+napi_value resetPeak(Call& call) {
+  peak = used.load();
+  return nothing(call.env);
+}
+
+napi_value setMemoryLimit(Call& call) {
+  int64_t bytes = toInt(call.env, call.at(0), "limit");
+  if (bytes <= 0) throw Failure("memory limit: expected a positive number of bytes, got " + std::to_string(bytes));
+  limit = bytes;
+  return nothing(call.env);
+}
+
+}  // namespace
+
+void defineMemory(napi_env env, napi_value exports, State* state) {
+  static CountedAllocator allocator;
+  static bool installed = [] {
+    limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    c10::SetCPUAllocator(&allocator, /*priority=*/100);
+    return true;
+  }();
+  (void)installed;
+  defineFunction(env, exports, state, "memory", entry<memory>);
+  defineFunction(env, exports, state, "resetPeak", entry<resetPeak>);
+  defineFunction(env, exports, state, "setMemoryLimit", entry<setMemoryLimit>);
+}
+
+}  // namespace nudge

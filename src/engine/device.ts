@@ -1,0 +1,60 @@
+/** Devices, threads, switches and memory of the engine. */
+
+import { loadNative } from "./load.js";
+import type { MemoryUse } from "./native.js";
+
+/** The devices there are: `cpu` first, then each GPU. */
+export function devices(): string[] {
+  return [
+    "cpu",
+    ...loadNative()
+      .cudaDevices()
+      .map((_, i) => `cuda:${i}`),
+  ];
+}
+
+/** The device to use when none is named: the first GPU, or the CPU. */
+export function defaultDevice(): string {
+  return devices()[1] ?? "cpu";
+}
+
+/** Waits until the device has done all it was given; on the CPU nothing is outstanding. */
+export function synchronize(device: string): void {
+  if (device !== "cpu") loadNative().synchronize(device);
+}
+
+/** Bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */
+export function memory(device = "cpu"): MemoryUse {
+  return device === "cpu" ? loadNative().memory() : loadNative().cudaMemory(device);
+}
+
+export function resetPeakMemory(device = "cpu"): void {
+  if (device === "cpu") loadNative().resetPeak();
+  else loadNative().resetCudaPeak(device);
+}
+
+/** Tensors not yet freed, anywhere. */
+export function liveTensors(): number {
+  return loadNative().liveTensors();
+}
+
+/** CPU threads an operator may use. */
+export function threads(): number {
+  return loadNative().threads();
+}
+
+export function setThreads(count: number): void {
+  loadNative().setThreads(count);
+}
+
+/** Threads of OpenBLAS's own pool; false where the BLAS is another. One is faster than two for small eigenproblems. */
+export function setBlasThreads(count: number): boolean {
+  return loadNative().setBlasThreads(count);
+}
+
+/** The switches of libtorch that change speed or numbers. */
+export type Flag = "tf32" | "cudnn-benchmark" | "cudnn-deterministic" | "deterministic" | "flush-denormals";
+
+export function setFlag(flag: Flag, on: boolean): void {
+  loadNative().setFlag(flag, on);
+}

@@ -1,0 +1,109 @@
+/**
+ * Random draws, keyed. A draw depends on the seed and on what it is for (purpose, step, domain, n-th use in the step),
+ * never on what was drawn before it: a run can resume anywhere, and adding a draw leaves the others where they were.
+ *
+ * On the host the numbers come from Philox (philox.ts); for whole tensors, from a generator of the engine seeded by the key.
+ */
+
+import { createHash } from "node:crypto";
+import { UsageError } from "../errors.js";
+import { loadNative, native } from "./load.js";
+import { keyedRandom, type Philox } from "./philox.js";
+import type { Tensor } from "./tensor.js";
+
+type Purpose = string | number;
+
+/** A random generator of the engine, on one device. */
+export class Generator implements Disposable {
+  /** @internal */
+  readonly id: number;
+  private live = true;
+
+  constructor(device: string, seed: number | bigint) {
+    this.id = loadNative().newGenerator(device, seed);
+  }
+
+  dispose(): void {
+    if (this.live) native.freeGenerator(this.id);
+    this.live = false;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** A place random draws come from: a seed and a purpose, from which finer purposes branch off. */
+export class Random {
+  private uses = new Map<string, number>();
+
+  constructor(
+    readonly seed: number,
+    readonly purpose: readonly Purpose[] = [],
+  ) {
+    if (!Number.isSafeInteger(seed)) throw new UsageError(`random: a seed is an integer, got ${seed}`);
+  }
+
+  /** The draws for something finer: `random.for("augment", step, domain)`. */
+  for(...purpose: Purpose[]): Random {
+    return new Random(this.seed, [...this.purpose, ...purpose]);
+  }
+
+  /** The draws for the n-th use of a purpose here: dropout layers call `next("dropout")` in the order they run. */
+  next(purpose: string): Random {
+    const use = this.uses.get(purpose) ?? 0;
+    this.uses.set(purpose, use + 1);
+    return this.for(purpose, use);
+  }
+
+  /** Numbers on the host. */
+  host(): Philox {
+    return keyedRandom(this.seed, ...this.purpose);
+  }
+
+  /** A generator for whole tensors on a device; dispose of it. */
+  generator(device: string): Generator {
+    const text = JSON.stringify(["tensor", this.seed, ...this.purpose]);
+    return new Generator(device, createHash("sha256").update(text).digest().readBigInt64LE());
+  }
+
+  /** Fills a tensor with uniform numbers from [from, to). */
+  uniform_(target: Tensor, from = 0, to = 1): Tensor {
+    return this.fill(target, (generator) => target.uniform_(from, to, { generator }));
+  }
+
+  /** Fills a tensor with normal numbers. */
+  normal_(target: Tensor, mean = 0, std = 1): Tensor {
+    return this.fill(target, (generator) => target.normal_(mean, std, { generator }));
+  }
+
+  /** Fills a tensor with ones, each with the given probability, and zeros. */
+  bernoulli_(target: Tensor, probability: number): Tensor {
+    return this.fill(target, (generator) => target.bernoulli_(probability, { generator }));
+  }
+
+  private fill(target: Tensor, draw: (generator: Generator) => Tensor): Tensor {
+    using generator = this.generator(target.device);
+    return draw(generator);
+  }
+}
+
+let ambient: Random | undefined;
+
+/** Runs `body` with `random` as the place its layers draw from. */
+export function withRandom<T>(random: Random, body: () => T): T {
+  const before = ambient;
+  ambient = random;
+  try {
+    return body();
+  } finally {
+    ambient = before;
+  }
+}
+
+/** Where the layers now running draw from; an error outside `withRandom`. */
+export function currentRandom(what: string): Random {
+  if (!ambient)
+    throw new UsageError(`${what} draws random numbers: run it inside withRandom(new Random(seed, [step]), …)`);
+  return ambient;
+}

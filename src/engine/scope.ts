@@ -1,0 +1,103 @@
+/**
+ * When tensors are freed. The garbage collector does not see their memory, so a scope frees what was made inside it:
+ *
+ *     const loss = scope(() => {
+ *       const features = backbone.forward(x); // freed when the scope ends
+ *       return crossEntropy(head.forward(features), y); // handed out
+ *     });
+ *
+ * - What a scope returns (a tensor, or tensors in arrays, maps and plain objects) goes to the scope around it.
+ * - `keep(tensor)` takes a tensor out of every scope; `tensor.dispose()` ends it. Parameters are kept.
+ * - An exception frees everything the scope made, and passes on.
+ * - A tensor that outlives its scope some other way is dead: using it is an error, never a crash.
+ * - Outside any scope a tensor lives until `dispose()`, `using`, or, as a last resort, the garbage collector.
+ * - A scope is synchronous. Around `await`, keep a `Scope` object and enter it with `run` for each synchronous part.
+ */
+
+import { UsageError } from "../errors.js";
+import type { Tensor } from "./tensor.js";
+
+let current: Scope | undefined;
+
+// Only tensors made outside any scope are registered: registration costs more than a small operator.
+const orphans = new FinalizationRegistry<() => void>((free) => free());
+
+/** Called for every new tensor: puts it in the innermost scope. `free` must not refer to the tensor. */
+export function track(tensor: Tensor): void {
+  if (current) current.tensors.push(tensor);
+  else orphan(tensor);
+}
+
+function orphan(tensor: Tensor): void {
+  orphans.register(tensor, tensor.freeLater(), tensor);
+}
+
+/** Takes a tensor out of the scopes: it lives until `dispose()`. */
+export function keep<T extends Tensor>(tensor: T): T {
+  tensor.kept = true;
+  return tensor;
+}
+
+/** A set of tensors with one end. `scope()` is the usual way to have one. */
+export class Scope implements Disposable {
+  /** @internal */
+  tensors: Tensor[] = [];
+  private ended = false;
+
+  /** Runs `body` with this scope as the innermost one; what it makes is freed when this scope is disposed of. */
+  run<T>(body: () => T): T {
+    if (this.ended) throw new UsageError("this scope has ended: make another one");
+    const outer = current;
+    current = this;
+    try {
+      return body();
+    } finally {
+      current = outer;
+    }
+  }
+
+  /** Frees all that was made in this scope, except what is kept or in `result`, which goes to the scope around. */
+  dispose(result?: unknown): void {
+    this.ended = true;
+    const { tensors } = this;
+    this.tensors = [];
+    const handedOut = new Set<Tensor>();
+    collect(result, handedOut, 0);
+    for (const tensor of tensors) {
+      if (tensor.kept || tensor.handle <= 0) continue;
+      if (handedOut.has(tensor)) track(tensor);
+      else tensor.dispose();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** Frees every tensor made in `body` except those it returns. */
+export function scope<T>(body: () => T): T {
+  const inner = new Scope();
+  let result: T | undefined;
+  try {
+    result = inner.run(body);
+    if (result instanceof Promise) {
+      result.catch(() => {}); // it will fail on freed tensors; the error below is the one to see
+      result = undefined;
+      throw new UsageError("scope: the body is async, and a scope ends when it returns. Use a Scope and run() instead");
+    }
+    return result;
+  } finally {
+    inner.dispose(result);
+  }
+}
+
+/** Tensors in arrays, maps, sets and plain objects, to a depth no sane result exceeds. */
+function collect(value: unknown, found: Set<Tensor>, depth: number): void {
+  if (typeof value !== "object" || value === null || depth > 16) return;
+  if ("handle" in value && "freeLater" in value) found.add(value as Tensor);
+  else if (Array.isArray(value) || value instanceof Set) for (const item of value) collect(item, found, depth + 1);
+  else if (value instanceof Map) for (const item of value.values()) collect(item, found, depth + 1);
+  else if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
+    for (const item of Object.values(value)) collect(item, found, depth + 1);
+}

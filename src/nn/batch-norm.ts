@@ -1,0 +1,91 @@
+/**
+ * Batch normalisation, and its fold into the convolution before it.
+ *
+ * The field freezes batch norm when it fine-tunes: the running statistics are fixed and used also in training, while
+ * weight and bias go on learning. The layer is then the affine map x·s + t, s = weight/√(var + eps), t = bias − mean·s,
+ * and conv(x, W)·s + t = conv(x, W·s) + t: the product goes into the weight, which is smaller than the activations, and
+ * the activations are passed over once less forward and backward. Gradients reach W, weight and bias through the fold.
+ */
+
+import { batchNorm, empty, ones, zeros } from "../engine/ops.generated.js";
+import type { Random } from "../engine/random.js";
+import type { Tensor } from "../engine/tensor.js";
+import type { Conv2d } from "./conv.js";
+import { Buffer, Layer, Parameter } from "./module.js";
+import { forSum } from "./precision.js";
+
+/** Batch norm over the channels of [n, c] or [n, c, h, w]. */
+export class BatchNorm extends Layer {
+  readonly weight: Parameter;
+  readonly bias: Parameter;
+  readonly running_mean: Buffer;
+  readonly running_var: Buffer;
+  readonly num_batches_tracked: Buffer;
+  /** Fixed statistics, also in training; weight and bias stay trainable. */
+  frozen = false;
+  /** Whether `convNorm` may fold it. Off only to compare with the plain path. */
+  foldable = true;
+  readonly eps: number;
+  /** The share of the batch in a new running statistic; null for the mean over all batches so far. */
+  momentum: number | null;
+
+  constructor(
+    readonly channels: number,
+    { eps = 1e-5, momentum = 0.1 as number | null } = {},
+  ) {
+    super();
+    this.weight = new Parameter(empty([channels]));
+    this.bias = new Parameter(empty([channels]));
+    this.running_mean = new Buffer(zeros([channels]));
+    this.running_var = new Buffer(ones([channels]));
+    this.num_batches_tracked = new Buffer(zeros([], { dtype: "int64" }));
+    this.eps = eps;
+    this.momentum = momentum;
+  }
+
+  protected override reset(_random: Random): void {
+    this.weight.fill_(1);
+    this.bias.zero_();
+    this.resetStatistics();
+  }
+
+  /** Running statistics as at the start: mean 0, variance 1, no batch seen. */
+  resetStatistics(): void {
+    this.running_mean.zero_();
+    this.running_var.fill_(1);
+    this.num_batches_tracked.zero_();
+  }
+
+  /** Whether the batch's own statistics are used, and recorded. */
+  get usesBatch(): boolean {
+    return this.training && !this.frozen;
+  }
+
+  forward(x: Tensor): Tensor {
+    let momentum = this.momentum ?? 0;
+    if (this.usesBatch) {
+      this.num_batches_tracked.add_(1);
+      if (this.momentum === null) momentum = 1 / this.num_batches_tracked.item();
+    }
+    const { weight, bias, running_mean, running_var, eps } = this;
+    const y = batchNorm(forSum(x), weight, bias, running_mean, running_var, this.usesBatch, momentum, eps, true);
+    return x.dtype === y.dtype ? y : y.toDType(x.dtype);
+  }
+
+  /** The layer as x·scale + shift, while it uses fixed statistics; differentiable in weight and bias. */
+  affine(): { scale: Tensor; shift: Tensor } {
+    const scale = this.weight.mul(this.running_var.add(this.eps).rsqrt());
+    return { scale, shift: this.bias.sub(this.running_mean.mul(scale)) };
+  }
+}
+
+export class BatchNorm1d extends BatchNorm {}
+export class BatchNorm2d extends BatchNorm {}
+
+/** A convolution and the batch norm after it, in one convolution where the statistics are fixed. */
+export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
+  if (norm.usesBatch || !norm.foldable) return norm.forward(conv.forward(x));
+  const { scale, shift } = norm.affine();
+  const weight = conv.weight.mul(scale.view(-1, 1, 1, 1));
+  return conv.convolve(x, weight, conv.bias ? shift.add(conv.bias.mul(scale)) : shift);
+}

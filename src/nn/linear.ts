@@ -1,0 +1,33 @@
+/** The affine map y = x·Wᵀ + b. */
+
+import { empty, linear } from "../engine/ops.generated.js";
+import type { Random } from "../engine/random.js";
+import type { Tensor } from "../engine/tensor.js";
+import { Layer, Parameter } from "./module.js";
+import { forProduct } from "./precision.js";
+
+export class Linear extends Layer {
+  readonly weight: Parameter; // [outputs, inputs]
+  readonly bias: Parameter | null;
+
+  constructor(
+    readonly inputs: number,
+    readonly outputs: number,
+    { bias = true } = {},
+  ) {
+    super();
+    this.weight = new Parameter(empty([outputs, inputs]));
+    this.bias = bias ? new Parameter(empty([outputs])) : null;
+  }
+
+  /** PyTorch's default: U(±1/√inputs) for both. */
+  protected override reset(random: Random): void {
+    const bound = 1 / Math.sqrt(this.inputs);
+    random.for("weight").uniform_(this.weight, -bound, bound);
+    if (this.bias) random.for("bias").uniform_(this.bias, -bound, bound);
+  }
+
+  forward(x: Tensor): Tensor {
+    return linear(forProduct(x), forProduct(this.weight), this.bias && forProduct(this.bias));
+  }
+}

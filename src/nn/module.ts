@@ -1,0 +1,187 @@
+/**
+ * Modules: parameters and buffers under names, as in PyTorch, so that checkpoints of the field load. A module's own
+ * properties are its contents: a Parameter, a Buffer or a Module assigned to `this.conv1` is found under "conv1".
+ */
+
+import type { DType } from "../engine/dtype.js";
+import type { Random } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, Tensor } from "../engine/tensor.js";
+import type { MemoryFormat } from "../engine/wrap.js";
+import { UsageError } from "../errors.js";
+
+/** A tensor that outlives scopes and belongs to a module. Takes over the tensor it is made from. */
+class Owned extends Tensor {
+  constructor(source: Tensor) {
+    if (source.kept) throw new UsageError(`${source.describe()} belongs to a module already; clone() it first`);
+    super(source.handle);
+    source.handle = 0;
+    this.kept = true;
+  }
+}
+
+/** A tensor that is trained. */
+export class Parameter extends Owned {
+  constructor(source: Tensor) {
+    super(source);
+    this.requiresGrad_();
+  }
+}
+
+/** A tensor that is saved with the module but not trained, such as a running mean. */
+export class Buffer extends Owned {}
+
+/** What `loadStateDict` does about keys that do not fit. */
+export interface LoadOptions {
+  /** Keys of the state that may be left over: `(key) => key.startsWith("fc.")`. */
+  ignoreUnexpected?: (key: string) => boolean;
+  /** Keys of the module that may be missing from the state; they keep their values. */
+  ignoreMissing?: (key: string) => boolean;
+}
+
+export abstract class Module implements Disposable {
+  /** Whether dropout drops and batch norm uses the batch's statistics. */
+  training = true;
+
+  /** Child modules by name, in the order they were assigned. */
+  *children(): Generator<[string, Module]> {
+    for (const [name, value] of Object.entries(this)) if (value instanceof Module) yield [name, value];
+  }
+
+  /** This module and all below it, with dotted names; its own is `prefix`. */
+  *modules(prefix = ""): Generator<[string, Module]> {
+    yield [prefix, this];
+    for (const [name, child] of this.children()) yield* child.modules(join(prefix, name));
+  }
+
+  private *own<T extends Tensor>(kind: new (source: Tensor) => T): Generator<[string, T]> {
+    for (const [path, module] of this.modules()) {
+      for (const [name, value] of Object.entries(module)) if (value instanceof kind) yield [join(path, name), value];
+    }
+  }
+
+  namedParameters(): Generator<[string, Parameter]> {
+    return this.own(Parameter);
+  }
+
+  namedBuffers(): Generator<[string, Buffer]> {
+    return this.own(Buffer);
+  }
+
+  /** Every parameter once. */
+  parameters(): Parameter[] {
+    return [...new Set([...this.namedParameters()].map(([, parameter]) => parameter))];
+  }
+
+  /** Parameters and buffers by name, module by module: the tensors themselves, not copies. */
+  stateDict(): Map<string, Tensor> {
+    return new Map(this.own<Tensor>(Owned));
+  }
+
+  /** Copies a state into parameters and buffers. All that does not fit is told in one error, before anything changes. */
+  loadStateDict(state: ReadonlyMap<string, Tensor>, { ignoreMissing, ignoreUnexpected }: LoadOptions = {}): this {
+    const own = this.stateDict();
+    const missing = [...own.keys()].filter((key) => !state.has(key) && !ignoreMissing?.(key));
+    const unexpected = [...state.keys()].filter((key) => !own.has(key) && !ignoreUnexpected?.(key));
+    const shaped = [...own].flatMap(([key, target]) => {
+      const source = state.get(key);
+      if (!source || `${source.shape}` === `${target.shape}`) return [];
+      return [`${key}: expected [${target.shape.join(", ")}], got [${source.shape.join(", ")}]`];
+    });
+    if (missing.length + unexpected.length + shaped.length > 0) {
+      const parts = [
+        missing.length > 0 && `missing ${listed(missing)}`,
+        unexpected.length > 0 && `unexpected ${listed(unexpected)}`,
+        shaped.length > 0 && `wrong shape of ${listed(shaped)}`,
+      ].filter(Boolean);
+      throw new UsageError(`loading weights into ${this.constructor.name}: ${parts.join("; ")}`);
+    }
+    noGrad(() => {
+      for (const [key, target] of own) {
+        const source = state.get(key);
+        if (source) target.copy_(source);
+      }
+    });
+    return this;
+  }
+
+  /** Switches this module and all below it to training. */
+  train(mode = true): this {
+    for (const [, module] of this.modules()) module.training = mode;
+    return this;
+  }
+
+  /** Switches this module and all below it to evaluation. */
+  eval(): this {
+    return this.train(false);
+  }
+
+  /** Moves parameters and buffers to a device, dtype or memory format; integer buffers keep their dtype. */
+  to({ device, dtype, memoryFormat }: { device?: string; dtype?: DType; memoryFormat?: MemoryFormat }): this {
+    noGrad(() => {
+      for (const tensor of this.stateDict().values()) {
+        scope(() => {
+          const floating = tensor.dtype.includes("float");
+          const format = tensor.shape.length === 4 ? memoryFormat : undefined;
+          tensor.share_(tensor.to({ device, dtype: floating ? dtype : undefined }).to({ memoryFormat: format }));
+        });
+      }
+    });
+    return this;
+  }
+
+  /** Draws new starting values for every layer below, each keyed by its name: the order of layers does not matter. */
+  initialize(random: Random): this {
+    noGrad(() => {
+      for (const [name, module] of this.modules()) module.reset(random.for(name));
+    });
+    return this;
+  }
+
+  /** Draws this layer's own starting values; layers with parameters override it. */
+  protected reset(_random: Random): void {}
+
+  /** Forgets the gradients. */
+  zeroGrad(): void {
+    for (const parameter of this.parameters()) parameter.grad = null;
+  }
+
+  /** Frees the parameters and buffers. */
+  dispose(): void {
+    for (const tensor of this.stateDict().values()) tensor.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** A module from one tensor to one. */
+export abstract class Layer extends Module {
+  abstract forward(x: Tensor): Tensor;
+}
+
+/** Layers one after the other, named 0, 1, 2, … */
+export class Sequential extends Layer {
+  readonly layers: readonly Layer[];
+
+  constructor(...layers: Layer[]) {
+    super();
+    this.layers = layers;
+  }
+
+  override *children(): Generator<[string, Module]> {
+    for (const [i, layer] of this.layers.entries()) yield [String(i), layer];
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.layers.reduce((value, layer) => layer.forward(value), x);
+  }
+}
+
+const join = (prefix: string, name: string): string => (prefix === "" ? name : `${prefix}.${name}`);
+
+function listed(items: readonly string[]): string {
+  const shown = items.slice(0, 8).join(", ");
+  return items.length > 8 ? `${shown} and ${items.length - 8} more` : shown;
+}

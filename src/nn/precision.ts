@@ -1,0 +1,34 @@
+/**
+ * Mixed precision: parameters stay float32, and matrix products and convolutions run in bfloat16 inside `withPrecision`.
+ * Sums over many numbers (norms' statistics, losses) are taken in float32.
+ */
+
+import type { DType } from "../engine/dtype.js";
+import type { Tensor } from "../engine/tensor.js";
+
+/** `float32`: as the parameters are. `bf16`: products in bfloat16. */
+export type Precision = "float32" | "bf16";
+
+let compute: DType | undefined;
+
+/** Runs `body` with its layers computing in the given precision. */
+export function withPrecision<T>(precision: Precision, body: () => T): T {
+  const before = compute;
+  compute = precision === "bf16" ? "bfloat16" : undefined;
+  try {
+    return body();
+  } finally {
+    compute = before;
+  }
+}
+
+/** The tensor as the products of the present precision take it. */
+export function forProduct(tensor: Tensor): Tensor {
+  return compute === undefined || tensor.dtype === compute ? tensor : tensor.toDType(compute);
+}
+
+/** The tensor as sums and losses take it: at least float32. */
+export function forSum(tensor: Tensor): Tensor {
+  const { dtype } = tensor;
+  return dtype === "bfloat16" || dtype === "float16" ? tensor.toDType("float32") : tensor;
+}
