@@ -1,0 +1,129 @@
+"""PyTorch's side of `nudge bench`: reads one JSON request a line, does it, answers with one JSON line.
+
+Requests: {"do": "hello"}, {"do": "ops"}, {"do": "step", ...}, {"do": "run", "steps": n}, {"do": "svd", ...}, {"do": "memory"}.
+"""
+
+import json
+import resource
+import sys
+import time
+
+import torch
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+step = None
+cuda = False
+
+
+def sync():
+    if cuda:
+        torch.cuda.synchronize()
+
+
+def hello(request):
+    torch.set_num_threads(request["threads"])
+    return {"torch": torch.__version__, "python": sys.version.split()[0], "torchvision": torchvision is not None}
+
+
+def ops(request):
+    """Nanoseconds of a 4x4 add without gradients: the best of some rounds."""
+    a = torch.ones(4, 4, device=request["device"])
+    best = float("inf")
+    with torch.no_grad():
+        for _ in range(request["rounds"]):
+            start = time.perf_counter()
+            for _ in range(request["calls"]):
+                torch.add(a, a)
+            best = min(best, (time.perf_counter() - start) / request["calls"])
+    return {"ns": best * 1e9}
+
+
+def freeze_batch_norm(model):
+    """As the field fine-tunes: statistics fixed, weight and bias trained."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.eval()
+
+
+def make_step(request):
+    """One training step as DomainBed runs it: forward, cross-entropy, zero_grad, backward, Adam."""
+    global step, cuda
+    if torchvision is None:
+        return {"error": "this Python has torch but no torchvision, which the step benchmark needs"}
+    device, variant = request["device"], request["variant"]
+    cuda = device.startswith("cuda")
+    tuned = variant != "eager"
+    layout = torch.channels_last if tuned else torch.contiguous_format
+    torch.manual_seed(0)
+    model = getattr(torchvision.models, request["backbone"])(weights=None)
+    head = torch.nn.Linear(model.fc.in_features if hasattr(model, "fc") else model.classifier[1].in_features, 7)
+    if hasattr(model, "fc"):
+        model.fc = torch.nn.Identity()
+    else:
+        model.classifier = torch.nn.Identity()
+    network = torch.nn.Sequential(model, head).train().to(device, memory_format=layout)
+    freeze_batch_norm(network)
+    options = {"fused": True} if tuned and cuda else {}
+    optimizer = torch.optim.Adam(network.parameters(), lr=5e-5, **options)
+    x = torch.randn(request["batch"], 3, 224, 224, device=device).contiguous(memory_format=layout)
+    y = torch.arange(request["batch"], device=device) % 7
+    forward = torch.compile(network) if variant == "compile" else network
+
+    def run():
+        with torch.autocast("cuda" if cuda else "cpu", dtype=torch.bfloat16, enabled=variant in ("bf16", "compile")):
+            loss = torch.nn.functional.cross_entropy(forward(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    step = run
+    if cuda:
+        torch.cuda.reset_peak_memory_stats()
+    return {}
+
+
+def run(request):
+    sync()
+    start = time.perf_counter()
+    for _ in range(request["steps"]):
+        step()
+    sync()
+    return {"ms": (time.perf_counter() - start) / request["steps"] * 1e3}
+
+
+def svd(request):
+    """Milliseconds of the paper's two lines, forward and backward: the best of some rounds."""
+    torch.manual_seed(0)
+    f = torch.randn(request["rows"], request["columns"], device=request["device"], requires_grad=True)
+    global cuda
+    cuda = request["device"].startswith("cuda")
+    best = float("inf")
+    for _ in range(request["rounds"]):
+        f.grad = None
+        sync()
+        start = time.perf_counter()
+        torch.svd(f)[1].sum().backward()
+        sync()
+        best = min(best, time.perf_counter() - start)
+    return {"ms": best * 1e3}
+
+
+def memory(_request):
+    if cuda:
+        return {"peak": torch.cuda.max_memory_allocated()}
+    return {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+VERBS = {"hello": hello, "ops": ops, "step": make_step, "run": run, "svd": svd, "memory": memory}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    try:
+        answer = VERBS[request["do"]](request)
+    except Exception as error:  # the other side says it in its own words
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps(answer), flush=True)

@@ -1,0 +1,49 @@
+/** PyTorch beside us: a Python process that does the same work when asked, so that both are timed in one run. */
+
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { createInterface, type Interface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { UsageError } from "../errors.js";
+
+const SCRIPT = fileURLToPath(new URL("../../bench/peer.py", import.meta.url));
+
+export class Peer implements Disposable {
+  private answers: AsyncIterator<string>;
+  private lines: Interface;
+
+  private constructor(
+    private child: ChildProcessWithoutNullStreams,
+    readonly python: string,
+  ) {
+    this.lines = createInterface({ input: child.stdout });
+    this.answers = this.lines[Symbol.asyncIterator]();
+  }
+
+  /** Starts a Python that has torch: the one named, or Debian's own where that one has none. */
+  static async start(python: string, threads: number): Promise<{ peer: Peer; title: string }> {
+    const found = [python, "/usr/bin/python3"].find((each) => spawnSync(each, ["-c", "import torch"]).status === 0);
+    if (!found) {
+      throw new UsageError(
+        `--peer ${python}: it cannot import torch, nor can /usr/bin/python3. Try: apt-get install python3-torch python3-torchvision`,
+      );
+    }
+    const peer = new Peer(spawn(found, [SCRIPT], { env: { ...process.env, PYTHONWARNINGS: "ignore" } }), found);
+    const { torch, python: version } = await peer.ask<{ torch: string; python: string }>({ do: "hello", threads });
+    return { peer, title: `PyTorch ${torch} from Python ${version}` };
+  }
+
+  /** Sends a request and waits for its answer. */
+  async ask<T>(request: Record<string, unknown>): Promise<T> {
+    this.child.stdin.write(`${JSON.stringify(request)}\n`);
+    const { value, done } = await this.answers.next();
+    if (done) throw new Error(`the peer ${this.python} ended while asked to ${request.do}`);
+    const answer = JSON.parse(value) as T & { error?: string };
+    if (answer.error) throw new Error(`the peer ${this.python} could not ${request.do}: ${answer.error}`);
+    return answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.lines.close();
+    this.child.kill();
+  }
+}

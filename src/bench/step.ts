@@ -1,0 +1,170 @@
+/**
+ * A training step (forward, cross-entropy, backward, Adam) of a backbone with a linear head: our ways of running it and
+ * PyTorch's, in turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach.
+ */
+
+import { readFileSync } from "node:fs";
+import { backboneNamed } from "../backbones/index.js";
+import { CudaGraph } from "../engine/cuda-graph.js";
+import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
+import { Random } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { crossEntropy, Linear, type Precision, withPrecision } from "../nn/index.js";
+import { Adam } from "../optim/index.js";
+import { Peer } from "./peer.js";
+
+/** A way of running the step. */
+interface Way {
+  title: string;
+  fold: boolean;
+  channelsLast: boolean;
+  precision: Precision;
+  graph: boolean;
+}
+
+const CPU_WAYS: Way[] = [
+  { title: "plain", fold: false, channelsLast: false, precision: "float32", graph: false },
+  { title: "folded batch norm", fold: true, channelsLast: false, precision: "float32", graph: false },
+  { title: "folded, channels last", fold: true, channelsLast: true, precision: "float32", graph: false },
+];
+
+const CUDA_WAYS: Way[] = [
+  { title: "plain", fold: false, channelsLast: false, precision: "float32", graph: false },
+  { title: "bf16, channels last", fold: false, channelsLast: true, precision: "bf16", graph: false },
+  { title: "bf16, channels last, folded", fold: true, channelsLast: true, precision: "bf16", graph: false },
+  { title: "the same, captured graph", fold: true, channelsLast: true, precision: "bf16", graph: true },
+];
+
+export interface StepOptions {
+  backbone: string;
+  batch: number;
+  device: string;
+  peer?: string;
+  repeats: number;
+  /** On a GPU also time PyTorch with torch.compile, which takes a minute to compile. */
+  compile?: boolean;
+}
+
+export interface StepRow {
+  title: string;
+  /** Milliseconds a step: the minimum of the rounds. */
+  ms: number;
+  /** Bytes at the peak: of tensors on a GPU; of the process's peak resident memory on the CPU, first way and peer only. */
+  peak?: number;
+  /** How many times as fast as PyTorch eager. */
+  ratio?: number;
+}
+
+export interface StepResult {
+  backbone: string;
+  batch: number;
+  device: string;
+  threads: number;
+  ours: StepRow[];
+  peer: StepRow[];
+  peerTitle?: string;
+}
+
+/** Steps timed at once: on a GPU enough to hide the wait at the end. */
+const stepsAtOnce = (device: string): number => (device === "cpu" ? 1 : 10);
+
+export async function benchStep(options: StepOptions): Promise<StepResult> {
+  const { device, repeats } = options;
+  const gpu = device !== "cpu";
+  const ours = (gpu ? CUDA_WAYS : CPU_WAYS).map(({ title }) => row(title));
+  const variants = !gpu ? ["eager"] : options.compile ? ["eager", "bf16", "compile"] : ["eager", "bf16"];
+  const theirs = options.peer === undefined ? [] : variants.map((variant) => row(PEER_TITLES[variant]));
+  let peerTitle: string | undefined;
+  // A way is built, timed and dropped before the next, so that peaks do not add up; rounds alternate with the peer's.
+  for (const [i, way] of (gpu ? CUDA_WAYS : CPU_WAYS).entries()) {
+    const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
+    peerTitle = started?.title;
+    using peer = started?.peer;
+    const variant = variants[i];
+    if (peer) await peer.ask({ do: "step", backbone: options.backbone, batch: options.batch, device, variant: variant ?? "eager" });
+    using runner = new StepRunner(options, way);
+    const target = theirs[variant === undefined ? 0 : i];
+    for (let round = 0; round <= repeats; round++) {
+      const ms = runner.run();
+      const peerMs = peer && (await peer.ask<{ ms: number }>({ do: "run", steps: stepsAtOnce(device) })).ms;
+      if (round === 0) continue; // warm-up
+      ours[i].ms = Math.min(ours[i].ms, ms);
+      if (peerMs !== undefined) target.ms = Math.min(target.ms, peerMs);
+    }
+    ours[i].peak = gpu ? memory(device).peak : i === 0 ? peakResident() : undefined;
+    if (peer && variant !== undefined) target.peak = (await peer.ask<{ peak: number }>({ do: "memory" })).peak;
+  }
+  for (const each of [...ours, ...theirs]) if (theirs.length > 0) each.ratio = theirs[0].ms / each.ms;
+  const { backbone, batch } = options;
+  return { backbone, batch, device, threads: threads(), ours, peer: theirs, peerTitle };
+}
+
+const PEER_TITLES: Record<string, string> = {
+  eager: "PyTorch eager, as DomainBed runs it",
+  bf16: "PyTorch bf16, channels last, fused Adam",
+  compile: "PyTorch torch.compile of that",
+};
+
+const row = (title: string): StepRow => ({ title, ms: Number.POSITIVE_INFINITY });
+
+/** Peak resident memory of this process so far, in bytes. */
+function peakResident(): number {
+  const line = /VmHWM:\s+(\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"));
+  return Number(line?.[1]) * 1024;
+}
+
+/** One way of running the step, ready to be timed. */
+class StepRunner implements Disposable {
+  private readonly x: Tensor;
+  private readonly y: Tensor;
+  private readonly parts: Disposable[] = [];
+  private readonly once: () => void;
+
+  constructor(
+    private readonly options: StepOptions,
+    way: Way,
+  ) {
+    const { batch, device } = options;
+    const random = new Random(0, ["bench"]);
+    const backbone = backboneNamed(options.backbone).build({ foldBatchNorm: way.fold });
+    const head = new Linear(backbone.width, 7);
+    const memoryFormat = way.channelsLast ? "channels_last" : "contiguous";
+    for (const module of [backbone, head]) module.initialize(random).to({ device, memoryFormat }).train();
+    const optimizer = new Adam([...backbone.parameters(), ...head.parameters()], { lr: 5e-5 });
+    this.x = scope(() => random.for("x").normal_(tensor(new Float32Array(batch * 3 * 224 * 224), { shape: [batch, 3, 224, 224], device })).to({ memoryFormat }));
+    this.y = tensor(Array.from({ length: batch }, (_, i) => i % 7), { dtype: "int64", device });
+    this.parts.push(backbone, head, optimizer, this.x, this.y);
+    resetPeakMemory(device);
+    const step = (): void =>
+      scope(() => {
+        const logits = withPrecision(way.precision, () => head.forward(backbone.forward(this.x)));
+        const loss = crossEntropy(logits, this.y);
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+      });
+    if (!way.graph) {
+      this.once = step;
+      return;
+    }
+    for (let i = 0; i < 3; i++) step();
+    const graph = CudaGraph.capture(device, step);
+    this.parts.unshift(graph);
+    this.once = () => graph.replay();
+  }
+
+  /** Milliseconds a step. */
+  run(): number {
+    const steps = stepsAtOnce(this.options.device);
+    synchronize(this.options.device);
+    const start = performance.now();
+    for (let i = 0; i < steps; i++) this.once();
+    synchronize(this.options.device);
+    return (performance.now() - start) / steps;
+  }
+
+  [Symbol.dispose](): void {
+    for (const part of this.parts) part[Symbol.dispose]();
+  }
+}

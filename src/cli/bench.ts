@@ -1,0 +1,82 @@
+/** `nudge bench`: the benchmarks behind every speed figure in the docs, each beside its peer in the same run. */
+
+import { Command } from "commander";
+import type { OpsResult } from "../bench/ops.js";
+import type { StepResult, StepRow } from "../bench/step.js";
+import { UsageError } from "../errors.js";
+
+interface Common {
+  device: string;
+  peer?: string | true;
+  json?: true;
+}
+
+export function benchCommand(): Command {
+  const bench = new Command("bench").description(
+    "Times our work and, with --peer, PyTorch's in the same run. Machines are noisy: read the ratios.",
+  );
+  common(bench.command("ops"))
+    .description("one small operator call (a 4×4 add without gradients), in nanoseconds")
+    .action(async ({ device, peer, json }: Common) => {
+      const { benchOps } = await import("../bench/ops.js");
+      const result = await benchOps({ device, peer: peerName(peer) });
+      print(json ? JSON.stringify(result) : opsText(result));
+    });
+  common(bench.command("step"))
+    .description("one training step: forward, cross-entropy, backward, Adam, on 224×224 pictures already in memory")
+    .option("--backbone <id>", "resnet18, resnet34, resnet50 or mobilenet_v2", "resnet50")
+    .option("--batch <n>", "pictures a step", "8")
+    .option("--repeats <n>", "rounds; the fastest counts", "6")
+    .option("--compile", "on a GPU, time torch.compile too")
+    .action(async (raw: Common & { backbone: string; batch: string; repeats: string; compile?: true }) => {
+      const { benchStep } = await import("../bench/step.js");
+      const { backbone, device, compile } = raw;
+      const [batch, repeats] = [count("batch", raw.batch), count("repeats", raw.repeats)];
+      const result = await benchStep({ backbone, batch, repeats, device, compile, peer: peerName(raw.peer) });
+      print(raw.json ? JSON.stringify(result) : stepText(result));
+    });
+  return bench;
+}
+
+/** The options all benchmarks share. */
+function common(command: Command): Command {
+  return command
+    .option("--device <device>", "cpu, or cuda:0", "cpu")
+    .option("--peer [python]", "time PyTorch too, from this Python (default: python3)")
+    .option("--json", "print the figures as JSON");
+}
+
+const peerName = (peer: string | true | undefined): string | undefined => (peer === true ? "python3" : peer);
+
+function count(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name}: expected a whole number from 1, got "${text}"`);
+  return value;
+}
+
+function opsText({ device, ours, peer }: OpsResult): string {
+  const lines = [`a 4×4 add without gradients on ${device}, best of the rounds`, `  nudge    ${ours.toFixed(0)} ns`];
+  if (peer) lines.push(`  python   ${peer.ns.toFixed(0)} ns   (${peer.title})`, `  ratio    ${peer.ratio.toFixed(2)}×`);
+  return lines.join("\n");
+}
+
+function stepText({ backbone, batch, device, threads, ours, peer, peerTitle }: StepResult): string {
+  const where = device === "cpu" ? `${threads} CPU threads` : device;
+  const all = [...ours.map((row) => ({ ...row, title: `nudge: ${row.title}` })), ...peer];
+  const width = Math.max(...all.map(({ title }) => title.length));
+  const line = ({ title, ms, ratio, peak }: StepRow): string =>
+    [
+      `  ${title.padEnd(width)}`,
+      `${ms.toFixed(1).padStart(9)} ms`,
+      ratio === undefined ? "" : `${ratio.toFixed(2).padStart(6)}×`,
+      peak === undefined ? "" : `   peak ${(peak / 1e9).toFixed(2)} GB`,
+    ].join("");
+  const note = peerTitle && `  × is how many times as fast as PyTorch eager; the peer is ${peerTitle}`;
+  return [`a training step of ${backbone}, batch ${batch}, ${where}, minimum of the rounds`, ...all.map(line), note]
+    .filter(Boolean)
+    .join("\n");
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,241 @@
+/**
+ * PyTorch's own weight files (`.pth`, `.pt`), written by `torch.save` of a state dict: the zip format of torch 1.6 and
+ * later, and the one before it. Both hold a pickle that says which tensors look at which storages, and the storages as
+ * raw bytes. The pickle is read without running anything (pickle.ts, torch-pickle.ts); the bytes stay in the file.
+ */
+import { DTYPES } from "./dtype.js";
+import { ByteReader, type SourceFile } from "./file-bytes.js";
+import { readPickle } from "./pickle.js";
+import { type PickleValue, pickleTypeName } from "./pickle-values.js";
+import {
+  elementCount,
+  openWeightsFile,
+  quoted,
+  type StoredTensor,
+  type WeightsContents,
+  type WeightsFile,
+} from "./stored-tensor.js";
+import { type PickledStorage, PickledTensor, TorchWorld } from "./torch-pickle.js";
+import { identify } from "./weights-format.js";
+import { locateZipEntry, readZip } from "./zip.js";
+
+/** Where a checkpoint keeps its state dict when it is not one itself; DomainBed's name is `model_dict`. */
+const USUAL_KEYS = ["state_dict", "model_dict", "model"];
+
+/** The first thing in a file of the older format, as a pickled integer. */
+const LEGACY_MAGIC = 0x1950a86a20f9469cfc6cn;
+const LEGACY_PROTOCOL = 1001;
+
+/**
+ * Views let a small file stand for more memory than any machine has (one element, expanded to billions), and each is
+ * read into memory of its own. Tied weights share a storage two or three times, so this is far from any real file.
+ */
+const mostBytes = (fileSize: number): number => 16 * fileSize + (256 << 20);
+
+/** Opens a state dict that PyTorch saved, in either format. */
+export function openPth(path: string): WeightsFile {
+  return openWeightsFile(path, readPth);
+}
+
+/** Finds the tensors of an opened file. */
+export function readPth(file: SourceFile): WeightsContents {
+  const { format, look } = identify(file);
+  if (format !== "pth-zip" && format !== "pth-legacy") {
+    throw file.error(`expected a PyTorch state dict (.pth), found ${look}`);
+  }
+  const { root, locate } = format === "pth-zip" ? readZipFormat(file) : readLegacyFormat(file);
+  const tensors = new Map<string, StoredTensor>();
+  let bytes = 0;
+  for (const [name, value] of findStateDict(file, root)) {
+    if (!(value instanceof PickledTensor)) continue;
+    if (typeof name !== "string") throw file.error(`a tensor's name is ${pickleTypeName(name)}, expected a text`);
+    const tensor = placeTensor(file, name, value, locate);
+    bytes += tensor.shape.reduce((count, size) => count * size, DTYPES[tensor.dtype].bytes);
+    if (bytes > mostBytes(file.size)) {
+      throw file.error(
+        `up to tensor ${quoted(name)}, the tensors take ${bytes} bytes of memory, from a file of ${file.size} bytes: ` +
+          "they repeat the same values; save clones of them",
+      );
+    }
+    tensors.set(name, tensor);
+  }
+  return { tensors, metadata: Object.freeze({}) };
+}
+
+interface PickledFile {
+  readonly root: PickleValue;
+  /** The file offset of a storage's bytes, all of which are there. */
+  readonly locate: (storage: PickledStorage) => number;
+}
+
+/** `NAME/data.pkl`, `NAME/data/KEY` for each storage, and `NAME/byteorder` from torch 2.1 on. */
+function readZipFormat(file: SourceFile): PickledFile {
+  const archive = readZip(file);
+  const pickles = [...archive.entries.values()].filter(({ name }) => /^[^/]+\/data\.pkl$/.test(name));
+  if (pickles.length !== 1) {
+    throw file.error(
+      `expected a zip archive that torch.save wrote; it has ${pickles.length} entries NAME/data.pkl, not 1`,
+    );
+  }
+  const [pickle] = pickles;
+  const folder = pickle.name.slice(0, -"data.pkl".length);
+  if (archive.entries.has(`${folder}constants.pkl`)) {
+    throw file.error(
+      "a TorchScript program, not a state dict; save the weights alone with torch.save(model.state_dict())",
+    );
+  }
+  const byteOrder = archive.entries.get(`${folder}byteorder`);
+  if (byteOrder !== undefined) {
+    const { offset, byteLength } = locateZipEntry(archive, byteOrder);
+    const order = file.read(offset, Math.min(byteLength, 16), "the byte order").toString("latin1");
+    if (order !== "little") throw file.error(`the tensors are stored ${quoted(order)}-endian; only "little" is read`);
+  }
+
+  const { offset, byteLength } = locateZipEntry(archive, pickle);
+  const reader = new ByteReader(file, offset, offset + byteLength, `the pickle ${quoted(pickle.name)}`);
+  const root = readPickle(reader, new TorchWorld());
+  // Once for each storage: many tensors may look at one.
+  const places = new Map<string, { offset: number; byteLength: number }>();
+  const locate = (storage: PickledStorage): number => {
+    const entry = archive.entries.get(`${folder}data/${storage.key}`);
+    if (entry === undefined) throw file.error(`storage ${quoted(storage.key)} is not in the archive`);
+    const place = places.get(storage.key) ?? locateZipEntry(archive, entry);
+    places.set(storage.key, place);
+    if (place.byteLength < storage.byteLength) {
+      throw file.error(
+        `storage ${quoted(storage.key)} has ${place.byteLength} bytes in the archive; ${storage.byteLength} are expected`,
+      );
+    }
+    return place.offset;
+  };
+  return { root, locate };
+}
+
+/**
+ * Five pickles (a magic number, a version, the writer's platform, the object, the keys of its storages), then for each
+ * key the number of elements as a 64-bit integer and the elements.
+ */
+function readLegacyFormat(file: SourceFile): PickledFile {
+  const reader = new ByteReader(file, 0, file.size, "the pickle");
+  const plain = new TorchWorld();
+  if (readPickle(reader, plain) !== LEGACY_MAGIC) {
+    throw file.error("a Python pickle, but not one that torch.save wrote; save the weights with torch.save");
+  }
+  const protocol = readPickle(reader, plain);
+  if (protocol !== LEGACY_PROTOCOL)
+    throw file.error(`the file's version is not ${LEGACY_PROTOCOL}, the only one known`);
+  const platform = readPickle(reader, plain);
+  if (platform instanceof Map && platform.get("little_endian") === false) {
+    throw file.error("the tensors are stored big-endian; only little-endian ones are read");
+  }
+  const world = new TorchWorld();
+  const root = readPickle(reader, world);
+  const keys = readPickle(reader, plain);
+  if (!Array.isArray(keys)) throw file.error(`the list of storages is ${pickleTypeName(keys)}, expected a list`);
+
+  const offsets = new Map<string, number>();
+  let at = reader.position;
+  for (const key of keys) {
+    const storage = typeof key === "string" ? world.storages.get(key) : undefined;
+    if (storage === undefined || offsets.has(storage.key)) {
+      throw file.error("the list of storages names one that no tensor uses, or one twice; the file is damaged");
+    }
+    const length = file.read(at, 8, `the length of storage ${quoted(storage.key)}`).readBigInt64LE();
+    if (length !== BigInt(storage.length)) {
+      throw file.error(`storage ${quoted(storage.key)} has ${length} elements; ${storage.length} are expected`);
+    }
+    offsets.set(storage.key, at + 8);
+    at += 8 + storage.byteLength;
+    if (at > file.size) {
+      throw file.error(
+        `storage ${quoted(storage.key)} ends at byte ${at}, but the file has ${file.size} bytes: is the download complete?`,
+      );
+    }
+  }
+  const locate = (storage: PickledStorage): number => {
+    const offset = offsets.get(storage.key);
+    if (offset === undefined) throw file.error(`storage ${quoted(storage.key)} is not in the file`);
+    return offset;
+  };
+  return { root, locate };
+}
+
+/** The state dict inside a file: under one of the usual names of a checkpoint, or the whole of it. */
+function findStateDict(file: SourceFile, root: PickleValue): Map<PickleValue, PickleValue> {
+  if (!(root instanceof Map)) {
+    throw file.error(`expected a dict of tensors, found ${pickleTypeName(root)}; save model.state_dict()`);
+  }
+  // First the names: checkpoints also keep single tensors beside the state dict (a best accuracy, a generator's state).
+  const named = USUAL_KEYS.filter((key) => holdsTensors(root.get(key)));
+  if (named.length > 1) {
+    throw file.error(`state dicts under ${named.map(quoted).join(" and ")}: save a file with one of them`);
+  }
+  const found = named.length === 1 ? root.get(named[0]) : root;
+  if (found instanceof Map && holdsTensors(found)) return found;
+  const keys = [...root.keys()]
+    .slice(0, 10)
+    .map((key) => (typeof key === "string" ? quoted(key) : pickleTypeName(key)));
+  throw file.error(
+    `no state dict: expected tensors at the top or under ${USUAL_KEYS.map(quoted).join(", ")}; ` +
+      `found ${keys.length > 0 ? `the keys ${keys.join(", ")}` : "an empty dict"}`,
+  );
+}
+
+function holdsTensors(value: PickleValue | undefined): boolean {
+  if (!(value instanceof Map)) return false;
+  for (const item of value.values()) if (item instanceof PickledTensor) return true;
+  return false;
+}
+
+function placeTensor(
+  file: SourceFile,
+  name: string,
+  tensor: PickledTensor,
+  locate: PickledFile["locate"],
+): StoredTensor {
+  const { storage, dtype, shape, strides, elementOffset } = tensor;
+  const count = isNumbers(shape) ? elementCount(shape) : undefined;
+  if (!isNumbers(shape) || count === undefined) throw file.error(`tensor ${quoted(name)} has no valid shape`);
+  if (!isNumbers(strides) || strides.length !== shape.length || !strides.every(isIndex)) {
+    throw file.error(`tensor ${quoted(name)}: the strides must be ${shape.length} whole numbers from 0 up`);
+  }
+  if (typeof elementOffset !== "number" || !isIndex(elementOffset)) {
+    throw file.error(`tensor ${quoted(name)}: the offset into its storage must be a whole number from 0 up`);
+  }
+  const available = Math.floor(storage.byteLength / DTYPES[dtype].bytes);
+  const last = shape.reduce((sum, size, i) => sum + (size - 1) * strides[i], elementOffset);
+  if (count > 0 && !(last < available)) {
+    throw file.error(
+      `tensor ${quoted(name)}: shape [${shape}], strides [${strides}] and offset ${elementOffset} reach element ${last} ` +
+        `of a storage of ${available}`,
+    );
+  }
+  return {
+    dtype,
+    shape,
+    ...(isContiguous(shape, strides) ? {} : { strides }),
+    offset: locate(storage),
+    byteLength: storage.byteLength,
+    // An empty tensor may be said to begin anywhere; nothing of it is ever read.
+    elementOffset: count > 0 ? elementOffset : 0,
+  };
+}
+
+function isNumbers(values: readonly PickleValue[]): values is readonly number[] {
+  return values.every((value) => typeof value === "number");
+}
+
+function isIndex(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Whether the elements lie in row-major order without gaps, as libtorch sees it: a size of 1 may have any stride. */
+function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
+  if (shape.includes(0)) return true;
+  let expected = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    if (shape[i] !== 1 && strides[i] !== expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}

@@ -1,0 +1,57 @@
+/** Replaces a file in one step: written beside, synced to disk, then renamed, so that a reader sees the old or the new. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DataError } from "../errors.js";
+
+/** Node refuses writes of 2 GiB and over in one call. */
+const LARGEST_WRITE = 1 << 30;
+
+let serial = 0;
+
+/**
+ * Writes `path` through `produce`, which calls `write` for each piece. When anything fails, the old file is untouched,
+ * the new one is gone, and the error is the producer's own or a `DataError` that names the file.
+ */
+export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) => void) => void): void {
+  const beside = join(dirname(path), `.${basename(path)}.${process.pid}-${serial++}.tmp`);
+  const attempt = <T>(action: () => T): T => {
+    try {
+      return action();
+    } catch (cause) {
+      throw new DataError(`${path}: could not be written: ${(cause as Error).message}`, { cause });
+    }
+  };
+  const fd = attempt(() => openSync(beside, "wx"));
+  let open = true;
+  try {
+    produce((bytes) => attempt(() => writeAll(fd, bytes)));
+    attempt(() => fsyncSync(fd));
+    open = false;
+    attempt(() => closeSync(fd));
+    attempt(() => renameSync(beside, path));
+  } catch (error) {
+    if (open) closeSync(fd);
+    rmSync(beside, { force: true });
+    throw error;
+  }
+  syncFolder(dirname(path));
+}
+
+function writeAll(fd: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.byteLength; ) {
+    done += writeSync(fd, bytes, done, Math.min(LARGEST_WRITE, bytes.byteLength - done));
+  }
+}
+
+/** Makes the rename itself survive a power cut; some file systems cannot sync a folder, and the file is whole anyway. */
+function syncFolder(folder: string): void {
+  let fd: number | undefined;
+  try {
+    fd = openSync(folder, "r");
+    fsyncSync(fd);
+  } catch {
+    // Nothing to undo: the data is on disk under its name or under the old file's.
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
