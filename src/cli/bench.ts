@@ -50,7 +50,8 @@ const peerName = (peer: string | true | undefined): string | undefined => (peer 
 
 function count(name: string, text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new UsageError(`--${name}: expected a whole number from 1, got "${text}"`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new UsageError(`--${name}: expected a whole number from 1, got "${text}"`);
   return value;
 }
 
