@@ -1,0 +1,123 @@
+/**
+ * The split of a dataset: which pictures of each domain are `in` (training reads those of the training domains) and which
+ * are `out` (held back for validation), as the reference testbed splits, index for index.
+ *
+ * The shuffle of a domain is NumPy's, seeded by the trial seed and the domain's place in the dataset, so a split depends on
+ * neither the run's seed nor its hyperparameters, and adding a domain at the end leaves the others' splits alone.
+ */
+import { shortHash } from "../canonical-json.js";
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+import { RandomState } from "../reference/mt19937.js";
+import { seedHash } from "../reference/seed-hash.js";
+
+/** The parts of one domain: the places of its pictures in the domain's own order. Order matters: samplers count along it. */
+export interface DomainSplit {
+  readonly in: readonly number[];
+  readonly out: readonly number[];
+  /** Pictures of a test domain set aside for methods that may see them without labels. Mostly empty. */
+  readonly uda: readonly number[];
+}
+
+/** The name of a part. */
+export type SplitName = keyof DomainSplit;
+
+/** A split by domain, in the dataset's order. */
+export type Split = ReadonlyMap<string, DomainSplit>;
+
+/** What a split needs to know of a domain. */
+export interface SplittableDomain {
+  readonly name: string;
+  /** How many pictures it has. */
+  readonly count: number;
+}
+
+export interface SplitOptions {
+  /** Another trial, another split. */
+  trialSeed: number;
+  /** The names of the held-out domains: their `in` is shuffled once more, and may give up a `uda` part. */
+  testDomains?: readonly string[];
+  /** The fraction of each domain that is `out`; 0.2 unless told. */
+  holdout?: number;
+  /** The fraction of a test domain's `in` that becomes `uda`; 0 unless told. */
+  uda?: number;
+}
+
+/** Shuffled with the seed, the first `fraction` of the items, rounded down, and the rest. */
+function cut(items: ArrayLike<number>, fraction: number, seed: number): [first: number[], rest: number[]] {
+  const order = Array.from(new RandomState(seed).permutation(items.length), (place) => items[place]);
+  const length = Math.trunc(items.length * fraction);
+  return [order.slice(0, length), order.slice(length)];
+}
+
+function checkFraction(what: string, value: number): void {
+  if (!(value >= 0 && value < 1))
+    throw new UsageError(`split: expected ${what} to be a fraction from 0 to below 1, got ${value}`);
+}
+
+/** The reference's split of one domain of `count` pictures, the `domain`-th of its dataset. */
+export function splitDomain({
+  count,
+  domain,
+  trialSeed,
+  test = false,
+  holdout = 0.2,
+  uda = 0,
+}: {
+  count: number;
+  domain: number;
+  trialSeed: number;
+  /** Whether the domain is held out. */
+  test?: boolean;
+  holdout?: number;
+  uda?: number;
+}): DomainSplit {
+  checkFraction("holdout", holdout);
+  checkFraction("uda", uda);
+  if (!Number.isSafeInteger(count) || count < 0)
+    throw new UsageError(`split: expected a number of pictures, got ${count}`);
+  if (!Number.isSafeInteger(trialSeed))
+    throw new UsageError(`split: expected a whole number as trial seed, got ${trialSeed}`);
+  const seed = seedHash(trialSeed, domain);
+  const [out, remaining] = cut(
+    Array.from({ length: count }, (_, i) => i),
+    holdout,
+    seed,
+  );
+  if (!test) return { in: remaining, out, uda: [] };
+  const [aside, kept] = cut(remaining, uda, seed); // also with uda 0, when it only changes the order: the reference does
+  return { in: kept, out, uda: aside };
+}
+
+/** The reference's split of a dataset. */
+export function splitDataset(domains: readonly SplittableDomain[], options: SplitOptions): Split {
+  const { testDomains = [], ...rest } = options;
+  const names = domains.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new UsageError(`split: expected domains of different names, got "${twice}" twice`);
+  for (const name of testDomains)
+    if (!names.includes(name)) throw new UsageError(unknownName("test domain", name, names));
+  return new Map(
+    domains.map(({ name, count }, domain) => [
+      name,
+      splitDomain({ ...rest, count, domain, test: testDomains.includes(name) }),
+    ]),
+  );
+}
+
+/** A split as plain data, the form of a split file: domain → `{ in, out }`, and `uda` where it is not empty. */
+export function splitToJson(
+  split: Split,
+): Record<string, { in: readonly number[]; out: readonly number[]; uda?: readonly number[] }> {
+  return Object.fromEntries(
+    Array.from(split, ([name, { in: inside, out, uda }]) => [
+      name,
+      { in: inside, out, ...(uda.length > 0 && { uda }) },
+    ]),
+  );
+}
+
+/** 16 hexadecimal digits that name a split: the start of the SHA-256 of its canonical JSON. */
+export function splitHash(split: Split): string {
+  return shortHash(splitToJson(split));
+}

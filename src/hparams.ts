@@ -1,0 +1,71 @@
+/**
+ * Hyperparameters: a default, the range a random search draws from, and the name the reference testbed gives it, which is
+ * what a reference draw hashes. A range is for searching only: a value outside it is unusual, not wrong.
+ */
+
+import { UsageError } from "./errors.js";
+
+/** Where a range draws its numbers: `Philox` (engine/philox.ts), or NumPy's `RandomState` (reference/mt19937.ts). */
+export interface DrawSource {
+  /** A number from [from, to). */
+  uniform(from: number, to: number): number;
+  /** One of some items, each equally likely; without it the place among them comes from `uniform`. */
+  choice?<T>(items: readonly T[]): T;
+}
+
+/** What a random search may draw. */
+export interface SearchRange<T> {
+  /** In print: `10^U(-2.5, -1.5)`. */
+  readonly text: string;
+  draw(random: DrawSource): T;
+}
+
+export type HparamValue = number | string | boolean;
+
+/** One hyperparameter, as a plug-in declares it. */
+export interface Hparam<T extends HparamValue = HparamValue> {
+  readonly default: T;
+  readonly range: SearchRange<T>;
+  /** The reference's name for it, such as `theta`; its own name where the reference has none. */
+  readonly reference?: string;
+}
+
+/** Declares a hyperparameter: `weight: hparam(0.01, powerOfTen(-2.5, -1.5), { reference: "theta" })`. */
+export function hparam<T extends HparamValue>(
+  value: T,
+  range: SearchRange<Widened<T>>,
+  { reference }: { reference?: string } = {},
+): Hparam<Widened<T>> {
+  return { default: value as Widened<T>, range, ...(reference === undefined ? {} : { reference }) };
+}
+
+/** `hparam(0.01, …)` is a number, not the literal 0.01. */
+type Widened<T> = T extends number ? number : T extends boolean ? boolean : T extends string ? string : T;
+
+/** 10^x with x uniform in [from, to). */
+export function powerOfTen(from: number, to: number): SearchRange<number> {
+  return range(`10^U(${from}, ${to})`, from, to, (x) => 10 ** x);
+}
+
+/** The whole part of 2^x with x uniform in [from, to). */
+export function powerOfTwoInteger(from: number, to: number): SearchRange<number> {
+  return range(`int(2^U(${from}, ${to}))`, from, to, (x) => Math.floor(2 ** x));
+}
+
+/** A number uniform in [from, to). */
+export function uniform(from: number, to: number): SearchRange<number> {
+  return range(`U(${from}, ${to})`, from, to, (x) => x);
+}
+
+/** One of some values, each equally likely. */
+export function choice<T extends HparamValue>(values: readonly T[]): SearchRange<Widened<T>> {
+  if (values.length === 0) throw new UsageError("choice: expected at least one value, got none");
+  const pick = (random: DrawSource): T =>
+    random.choice ? random.choice(values) : values[Math.floor(random.uniform(0, values.length))];
+  return { text: `{${values.join(", ")}}`, draw: (random) => pick(random) as Widened<T> };
+}
+
+function range(text: string, from: number, to: number, map: (x: number) => number): SearchRange<number> {
+  if (!(from <= to)) throw new UsageError(`${text}: expected a range that begins below its end`);
+  return { text, draw: (random) => map(random.uniform(from, to)) };
+}

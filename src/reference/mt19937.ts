@@ -1,0 +1,97 @@
+/**
+ * NumPy's legacy `RandomState`, number for number: the generator behind the reference testbed's splits and hyperparameter
+ * draws. NumPy has promised never to change its streams, so what is drawn here is what any version of it draws.
+ *
+ * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998) with the initialiser of
+ * their 2002 revision. Use it only to agree with the reference; the project's own draws come from engine/philox.ts.
+ */
+import { UsageError } from "../errors.js";
+
+const size = 624;
+const middle = 397;
+const two32 = 0x1_0000_0000;
+
+/** `numpy.random.RandomState(seed)`, as far as the reference protocol uses it. */
+export class RandomState {
+  readonly #state = new Uint32Array(size);
+  #next = size;
+
+  constructor(seed: number) {
+    if (!Number.isInteger(seed) || seed < 0 || seed >= two32)
+      throw new UsageError(`RandomState: expected a whole number from 0 to 2^32 − 1 as seed, got ${seed}`);
+    this.#state[0] = seed;
+    for (let i = 1; i < size; i++) {
+      const before = this.#state[i - 1];
+      this.#state[i] = Math.imul(1812433253, before ^ (before >>> 30)) + i; // the array keeps the low 32 bits
+    }
+  }
+
+  /** The state after the next 624 words. */
+  #twist(): void {
+    const state = this.#state;
+    for (let i = 0; i < size; i++) {
+      const joined = (state[i] & 0x80000000) | (state[(i + 1) % size] & 0x7fffffff);
+      state[i] = state[(i + middle) % size] ^ (joined >>> 1) ^ (joined & 1 ? 0x9908b0df : 0);
+    }
+    this.#next = 0;
+  }
+
+  /** A whole number from 0 to 2^32 − 1. */
+  uint32(): number {
+    if (this.#next === size) this.#twist();
+    let word = this.#state[this.#next++];
+    word ^= word >>> 11;
+    word ^= (word << 7) & 0x9d2c5680;
+    word ^= (word << 15) & 0xefc60000;
+    word ^= word >>> 18;
+    return word >>> 0;
+  }
+
+  /** A number from [0, 1) in steps of 2^-53; two words each. */
+  double(): number {
+    const high = this.uint32() >>> 5;
+    return (high * 0x400_0000 + (this.uint32() >>> 6)) / 0x20_0000_0000_0000;
+  }
+
+  /** `uniform(from, to)`. */
+  uniform(from = 0, to = 1): number {
+    return from + (to - from) * this.double();
+  }
+
+  /** A whole number from 0 to `max`, `max` included: words cut to its bits, drawn until one fits. 0 draws nothing. */
+  upTo(max: number): number {
+    if (!Number.isInteger(max) || max < 0 || max >= two32)
+      throw new UsageError(`RandomState.upTo: expected a whole number from 0 to 2^32 − 1, got ${max}`);
+    if (max === 0) return 0;
+    const mask = 0xffffffff >>> Math.clz32(max);
+    for (;;) {
+      const draw = (this.uint32() & mask) >>> 0; // & has a sign
+      if (draw <= max) return draw;
+    }
+  }
+
+  /** `choice(items)`: one of them, each equally likely. */
+  choice<T>(items: readonly T[]): T {
+    if (items.length === 0) throw new UsageError("RandomState.choice: expected at least one item, got none");
+    return items[this.upTo(items.length - 1)];
+  }
+
+  /** `shuffle(items)`, in place: Fisher and Yates from the end. */
+  shuffle<T>(items: { readonly length: number; [place: number]: T }): void {
+    for (let k = items.length - 1; k > 0; k--) {
+      const j = this.upTo(k);
+      const item = items[k];
+      items[k] = items[j];
+      items[j] = item;
+    }
+  }
+
+  /** The numbers 0 to n − 1 as `shuffle` leaves them. */
+  permutation(n: number): Uint32Array {
+    if (!Number.isInteger(n) || n < 0 || n > two32)
+      throw new UsageError(`RandomState.permutation: expected a whole number from 0 to 2^32, got ${n}`);
+    const order = Uint32Array.from({ length: n }, (_, i) => i);
+    this.shuffle(order);
+    return order;
+  }
+}
