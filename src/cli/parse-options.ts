@@ -1,0 +1,42 @@
+/** Readers of command-line values: each gives the value or a `UsageError` that names the option. */
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+
+/** A whole number of at least `least`. */
+export const wholeNumber =
+  (option: string, least = 0) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < least)
+      throw new UsageError(`${option}: expected a whole number of at least ${least}, got "${text}"`);
+    return value;
+  };
+
+/** A finite number from `least` to `most`, or above `least` where that is said. */
+export const realNumber =
+  (option: string, { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY, above = false } = {}) =>
+  (text: string): number => {
+    const value = Number(text);
+    const low = above ? value > least : value >= least;
+    if (text.trim() === "" || !Number.isFinite(value) || !low || value > most) {
+      const from = Number.isFinite(least) ? ` ${above ? "above" : "of at least"} ${least}` : "";
+      const to = Number.isFinite(most) ? `${from ? " and" : ""} of at most ${most}` : "";
+      throw new UsageError(`${option}: expected a number${from}${to}, got "${text}"`);
+    }
+    return value;
+  };
+
+/** One of some names. */
+export const oneOf =
+  <T extends string>(kind: string, known: readonly T[]) =>
+  (text: string): T => {
+    const found = known.find((name) => name === text);
+    if (found === undefined) throw new UsageError(unknownName(kind, text, known));
+    return found;
+  };
+
+/** Some of some names, with commas between them. */
+export const someOf =
+  <T extends string>(kind: string, known: readonly T[]) =>
+  (text: string): T[] =>
+    text.split(",").map((name) => oneOf(kind, known)(name.trim()));

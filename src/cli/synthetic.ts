@@ -1,0 +1,213 @@
+/** `nudge synthetic`: Section 3.1's toy task, ERM against ERM-NU over many seeds. Pure TypeScript; never loads the engine. */
+import { join } from "node:path";
+import { Command } from "commander";
+import { UsageError } from "../errors.js";
+import { writeFigure } from "../report/write-figure.js";
+import { isExact } from "../synthetic/accuracy.js";
+import { type Experiment, runExperiment, type Settings } from "../synthetic/experiment.js";
+import { figure1b, figure2, medianSeed, trainingFigure } from "../synthetic/figures.js";
+import { findings, fullAxes, type Grid, runGrid } from "../synthetic/grid.js";
+import { landmarks, paperLandmarks } from "../synthetic/landmarks.js";
+import { type InitName, initNames, type LossName, lossNames, type MapName, mapNames } from "../synthetic/model.js";
+import { type PenaltyName, penaltyNames } from "../synthetic/penalty.js";
+import { separatingLines } from "../synthetic/separating-lines.js";
+import { checkTask } from "../synthetic/task.js";
+import {
+  comparisonText,
+  experimentText,
+  findingsText,
+  gridText,
+  isPaperTask,
+  landmarkText,
+  otherMapText,
+  surveyText,
+} from "../synthetic/text-report.js";
+import type { Checkpoint } from "../synthetic/train.js";
+import { oneOf, realNumber, someOf, wholeNumber } from "./parse-options.js";
+
+interface Options {
+  seeds: number;
+  samples: number;
+  init: InitName;
+  loss: LossName;
+  map: MapName;
+  bias: boolean;
+  learningRate: number;
+  steps: number;
+  gradientNorm: number;
+  lossBelow: number;
+  penalties: PenaltyName[];
+  weight: number;
+  scaling: "sum" | "per-sample";
+  warmup: number;
+  invariant: number;
+  environmental: number;
+  agreementIn: number;
+  agreementOut: number;
+  grid?: boolean;
+  figure?: string;
+  json: boolean;
+}
+
+const probability = (option: string) => realNumber(option, { least: 0, most: 1 });
+
+/** The command; `write` takes what it prints. */
+export function syntheticCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
+  return new Command("synthetic")
+    .description(
+      "the paper's 2-D toy task (Section 3.1): ERM against ERM-NU over many seeds, beside the paper's 0.76 and 0.94",
+    )
+    .option("--seeds <count>", "seeds 0 to count − 1; each is a sample and a start", wholeNumber("--seeds", 1), 20)
+    .option("--samples <count>", "training points", wholeNumber("--samples", 1), 100)
+    .option("--init <name>", `start: ${initNames.join(", ")}`, oneOf("initialisation", initNames), "uniform")
+    .option("--loss <name>", `loss: ${lossNames.join(", ")}`, oneOf("loss", lossNames), "cross-entropy")
+    .option(
+      "--map <name>",
+      `the map A: ${mapNames.join(", ")} (diagonal: the penalty acts like ℓ1)`,
+      oneOf("map", mapNames),
+      "full",
+    )
+    .option("--bias", "give the head a bias", false)
+    .option(
+      "--learning-rate <rate>",
+      "step length of gradient descent",
+      realNumber("--learning-rate", { least: 0, above: true }),
+      0.1,
+    )
+    .option("--steps <count>", "at most this many steps", wholeNumber("--steps"), 3000)
+    .option(
+      "--gradient-norm <length>",
+      "stop at a gradient this short (0: never)",
+      realNumber("--gradient-norm", { least: 0 }),
+      0.001,
+    )
+    .option(
+      "--loss-below <loss>",
+      "stop at a mean loss this low (0: never)",
+      realNumber("--loss-below", { least: 0 }),
+      0,
+    )
+    .option(
+      "--penalties <names>",
+      `beside plain ERM, with commas: ${penaltyNames.slice(1).join(", ")}`,
+      someOf("penalty", penaltyNames),
+      ["nuclear-norm", "frobenius-norm", "centred-nuclear-norm", "weight-decay"],
+    )
+    .option("--weight <weight>", "weight of each penalty", realNumber("--weight", { least: 0 }), 0.01)
+    .option(
+      "--scaling <name>",
+      "sum (the paper's formula) or per-sample (the official code)",
+      oneOf("scaling", ["sum", "per-sample"]),
+      "sum",
+    )
+    .option("--warmup <steps>", "steps before the penalty joins", wholeNumber("--warmup"), 0)
+    .option("--invariant <count>", "invariant features, r", wholeNumber("--invariant", 1), 1)
+    .option("--environmental <count>", "environmental features, d − r", wholeNumber("--environmental"), 1)
+    .option(
+      "--agreement-in <p>",
+      "probability that an environmental feature agrees with the label in domain",
+      probability("--agreement-in"),
+      0.7,
+    )
+    .option("--agreement-out <p>", "the same out of domain", probability("--agreement-out"), 0.3)
+    .option("--grid", "survey every weight and scaling too, and print every cell (half a minute)")
+    .option("--no-grid", "no survey of sample sizes, starts and stopping rules")
+    .option("--figure <folder>", "write Figures 2 and 1b and the training curves there, as SVG and PNG")
+    .option("--json", "print everything as JSON", false)
+    .action(async (options: Options) => write(await synthetic(options)));
+}
+
+async function synthetic(options: Options): Promise<string> {
+  const task = {
+    ...{ invariant: options.invariant, environmental: options.environmental },
+    agreement: { in: options.agreementIn, out: options.agreementOut },
+  };
+  checkTask(task);
+  if (options.grid && !isPaperTask(task))
+    throw new UsageError(
+      "--grid looks for the paper's numbers: leave --invariant, --environmental and --agreement-… as they are",
+    );
+  const { samples, init, loss, map, bias, learningRate, steps, gradientNorm, lossBelow, weight, scaling, warmup } =
+    options;
+  const settings: Settings = {
+    task,
+    samples,
+    init,
+    loss,
+    map,
+    bias,
+    learningRate,
+    steps,
+    gradientNorm,
+    lossBelow,
+    weight,
+    scaling,
+    warmup,
+  };
+  const seeds = Array.from({ length: options.seeds }, (_, i) => i);
+  const penalties = [...new Set<PenaltyName>(["none", ...options.penalties])];
+  const experiment = runExperiment(settings, seeds, penalties, curveSteps(steps));
+  const grid = survey(options, settings, seeds, penalties[1]);
+  // A full map can always make its features rank one; a diagonal one only by dropping an input. So both are shown.
+  const other = grid && runExperiment({ ...settings, map: map === "full" ? "diagonal" : "full" }, seeds, penalties);
+  const figures = options.figure === undefined ? [] : await drawFigures(options.figure, experiment);
+  const exact = isExact(task);
+  if (options.json)
+    return `${JSON.stringify(
+      {
+        ...experiment,
+        landmarks: exact ? landmarks(task) : [],
+        paperLandmarks: isPaperTask(task) ? paperLandmarks(task) : [],
+        ...(grid ? { otherMap: other, grid, findings: findings(grid) } : {}),
+        figures,
+      },
+      null,
+      2,
+    )}\n`;
+  const sections = [
+    experimentText(experiment),
+    [...comparisonText(experiment), ...(other ? otherMapText(other) : [])],
+    ...(exact ? [landmarkText(task, samples)] : []),
+    ...(grid ? [options.grid ? gridText(grid) : surveyText(grid, init), findingsText(grid)] : []),
+    ...(figures.length > 0 ? [[`Figures: ${figures.join(", ")}`]] : []),
+  ];
+  return `${sections.map((lines) => lines.join("\n")).join("\n\n")}\n`;
+}
+
+/** Steps for the training curve: about forty, evenly spaced in their logarithm. */
+function curveSteps(steps: number): Checkpoint[] {
+  const spaced = Array.from({ length: 40 }, (_, i) => Math.round(Math.max(1, steps) ** (i / 39)));
+  return [...new Set([0, ...spaced])].filter((step) => step <= steps).map((step) => ({ steps: step }));
+}
+
+/** The grid asked for: all of it, or for the paper's task the part with the run's own weight and scaling. */
+function survey(
+  options: Options,
+  settings: Settings,
+  seeds: number[],
+  penalty: PenaltyName | undefined,
+): Grid | undefined {
+  if (!penalty || options.grid === false || !isPaperTask(settings.task)) return undefined;
+  const axes = options.grid
+    ? fullAxes
+    : { ...fullAxes, penalties: [{ weight: settings.weight, scaling: settings.scaling }] };
+  return runGrid(settings, penalty, seeds, axes);
+}
+
+async function drawFigures(folder: string, experiment: Experiment): Promise<string[]> {
+  const { task, samples, steps } = experiment.settings;
+  const written: string[] = [];
+  if (isExact(task)) {
+    const seed = medianSeed(experiment.methods[0]);
+    written.push(
+      ...(await writeFigure(
+        figure2(experiment, experiment.methods.slice(0, 2), seed),
+        join(folder, "synthetic-figure-2"),
+      )),
+    );
+    const family = separatingLines(task, Math.min(samples, 16), seed);
+    written.push(...(await writeFigure(figure1b(family, task), join(folder, "synthetic-figure-1b"))));
+  }
+  if (steps > 1) written.push(...(await writeFigure(trainingFigure(experiment), join(folder, "synthetic-training"))));
+  return written;
+}
