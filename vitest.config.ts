@@ -3,8 +3,10 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
-    // The addon is native code with one libtorch per process, so test files run in processes, not threads.
+    // The addon is native code with one libtorch a process, so test files run in processes, not threads.
     pool: "forks",
     testTimeout: 60_000,
+    // Files run side by side, one a core; more threads than that only wait for each other.
+    env: { OMP_NUM_THREADS: "1", OPENBLAS_NUM_THREADS: "1" },
   },
 });

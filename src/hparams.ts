@@ -4,6 +4,7 @@
  */
 
 import { UsageError } from "./errors.js";
+import { tenToThe, twoToThe } from "./reference/power.js";
 
 /** Where a range draws its numbers: `Philox` (engine/philox.ts), or NumPy's `RandomState` (reference/mt19937.ts). */
 export interface DrawSource {
@@ -44,12 +45,22 @@ type Widened<T> = T extends number ? number : T extends boolean ? boolean : T ex
 
 /** 10^x with x uniform in [from, to). */
 export function powerOfTen(from: number, to: number): SearchRange<number> {
-  return range(`10^U(${from}, ${to})`, from, to, (x) => 10 ** x);
+  return range(`10^U(${from}, ${to})`, from, to, tenToThe);
 }
 
 /** The whole part of 2^x with x uniform in [from, to). */
 export function powerOfTwoInteger(from: number, to: number): SearchRange<number> {
-  return range(`int(2^U(${from}, ${to}))`, from, to, (x) => Math.floor(2 ** x));
+  return range(`int(2^U(${from}, ${to}))`, from, to, (x) => Math.floor(twoToThe(x)));
+}
+
+/** The whole part of 10^x with x uniform in [from, to). */
+export function powerOfTenInteger(from: number, to: number): SearchRange<number> {
+  return range(`int(10^U(${from}, ${to}))`, from, to, (x) => Math.floor(tenToThe(x)));
+}
+
+/** The whole part of a number uniform in [from, to). */
+export function uniformInteger(from: number, to: number): SearchRange<number> {
+  return range(`int(U(${from}, ${to}))`, from, to, Math.floor);
 }
 
 /** A number uniform in [from, to). */

@@ -1,5 +1,6 @@
 // Any operator, by its schema: resolved once by name, then called through the dispatcher with boxed values.
 #include <ATen/ScalarOps.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/core/stack.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
@@ -72,7 +73,8 @@ Argument readArgument(const c10::Argument& source) {
 
 Operator readOperator(const c10::OperatorHandle& handle) {
   const c10::FunctionSchema& schema = handle.schema();
-  Operator result{handle, schema.name(), {}, {}};
+  Operator result{handle, schema.name(), {}, false, {}};
+  result.returnsList = schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType;
   if (!schema.overload_name().empty()) result.name += "." + schema.overload_name();
   for (const c10::Argument& argument : schema.arguments()) result.arguments.push_back(readArgument(argument));
   for (const c10::Argument& returned : schema.returns()) {
@@ -118,7 +120,8 @@ c10::IValue toList(napi_env env, napi_value value, const char* what, Convert con
 void checkPositive(const Argument& argument, c10::IntArrayRef values) {
   if (!argument.positive) return;
   for (int64_t value : values) {
-    if (value <= 0) throw Failure(argument.name + ": expected a positive number, got " + std::to_string(value));
+    // libtorch keeps some of these in 32 bits, where 2^32 is zero.
+    if (value <= 0 || value > INT32_MAX) throw Failure(argument.name + ": expected 1 to 2147483647, got " + std::to_string(value));
   }
 }
 
@@ -215,6 +218,25 @@ napi_value fromIValue(State& state, napi_env env, const c10::IValue& value) {
   throw Failure("returns a " + value.tagKind() + ", which has no JavaScript form");
 }
 
+// A list of as many tensors as a dimension has elements, or as a number says: libtorch would make billions, and be killed.
+void checkListLength(const Operator& op, const torch::jit::Stack& stack) {
+  constexpr int64_t kMost = 1000000;
+  int64_t dim = 0, parts = 0, each = 1;
+  for (size_t i = 1; i < op.arguments.size(); i++) {
+    const std::string& name = op.arguments[i].name;
+    if (!stack[i].isInt()) continue;
+    if (name == "dim") dim = stack[i].toInt();
+    if (name == "chunks") parts = stack[i].toInt();
+    if (name == "split_size") each = stack[i].toInt();
+  }
+  bool byElement = op.name.rfind("aten::unbind", 0) == 0 || op.name.rfind("aten::split", 0) == 0;
+  if (byElement && stack[0].isTensor() && stack[0].toTensor().dim() > 0) {
+    const at::Tensor& self = stack[0].toTensor();
+    parts = self.size(c10::maybe_wrap_dim(dim, self.dim())) / std::max<int64_t>(each, 1);
+  }
+  if (parts > kMost) throw Failure("this would make " + std::to_string(parts) + " tensors; at most " + std::to_string(kMost) + " are allowed");
+}
+
 std::vector<std::string> describeArguments(State& state, const Operator& op, const Call& call) {
   std::vector<std::string> shapes;
   auto add = [&](napi_value value) {
@@ -260,7 +282,9 @@ const Operator& operatorAt(const Call& call) {
 napi_value callOperator(Call& call) {
   State& state = *call.state;
   const Operator& op = operatorAt(call);
-  thread_local torch::jit::Stack stack;
+  // The stack's memory is kept from call to call, but taken out while one runs: a getter in an argument may call again.
+  thread_local torch::jit::Stack spare;
+  torch::jit::Stack stack = std::move(spare);
   stack.clear();
   try {
     if (call.count - 1 > op.arguments.size()) {
@@ -286,12 +310,11 @@ napi_value callOperator(Call& call) {
         throw Failure("the argument \"" + argument.name + "\" (" + argument.type + ") is missing");
       }
     }
+    if (op.returnsList) checkListLength(op, stack);
     op.handle.callBoxed(stack);
   } catch (const Failure& failure) {
-    stack.clear();
     fail(state, op, call, failure.what());
   } catch (const std::exception& error) {
-    stack.clear();
     fail(state, op, call, messageOf(error));
   }
   napi_value result;
@@ -308,6 +331,7 @@ napi_value callOperator(Call& call) {
     for (size_t i = 0; i < stack.size(); i++) napi_set_element(call.env, result, i, convert(i));
   }
   stack.clear();
+  spare = std::move(stack);
   return result;
 }
 

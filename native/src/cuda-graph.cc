@@ -3,7 +3,6 @@
 #include "functions.h"
 
 #ifdef NUDGE_CUDA
-#include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -43,12 +42,13 @@ napi_value cudaDevices(Call& call) {
   check(call.env, napi_create_array(call.env, &result), "cannot make an array");
   int count = at::hasCUDA() ? static_cast<int>(c10::cuda::device_count()) : 0;
   for (int i = 0; i < count; i++) {
-    cudaDeviceProp* properties = at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(i));
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) throw Failure("cannot read the properties of cuda:" + std::to_string(i));
     napi_value item = newObject(call.env);
-    setProperty(call.env, item, "name", fromString(call.env, properties->name));
-    setProperty(call.env, item, "memory", fromInt(call.env, static_cast<int64_t>(properties->totalGlobalMem)));
+    setProperty(call.env, item, "name", fromString(call.env, properties.name));
+    setProperty(call.env, item, "memory", fromInt(call.env, static_cast<int64_t>(properties.totalGlobalMem)));
     setProperty(call.env, item, "capability",
-                fromString(call.env, std::to_string(properties->major) + "." + std::to_string(properties->minor)));
+                fromString(call.env, std::to_string(properties.major) + "." + std::to_string(properties.minor)));
     napi_set_element(call.env, result, i, item);
   }
   return result;

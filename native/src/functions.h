@@ -12,6 +12,7 @@ void defineTensors(napi_env env, napi_value exports, State* state);   // tensor.
 void defineAutograd(napi_env env, napi_value exports, State* state);  // autograd.cc
 void defineRuntime(napi_env env, napi_value exports, State* state);   // runtime.cc
 void defineMemory(napi_env env, napi_value exports, State* state);    // memory.cc
+void defineAugment(napi_env env, napi_value exports, State* state);  // augment.cc
 void defineCuda(napi_env env, napi_value exports, State* state);      // cuda-graph.cc
 
 }  // namespace nudge

@@ -6,6 +6,7 @@
 #include <node_api.h>
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Operator {
   c10::OperatorHandle handle;
   std::string name;
   std::vector<Argument> arguments;
+  bool returnsList = false;
   std::vector<int> aliases;  // for each return: the argument it is, when the operator writes in place; else -1
 };
 
@@ -54,7 +56,7 @@ class State {
   size_t live() const { return slots_.size() - free_.size(); }
 
   std::vector<at::Generator> generators;
-  std::vector<Operator> operators;
+  std::deque<Operator> operators;  // references stay valid while it grows
   napi_ref errorClass = nullptr;
 
  private:

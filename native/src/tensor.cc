@@ -24,9 +24,9 @@ at::Tensor emptyOnCpu(c10::IntArrayRef shape, at::ScalarType dtype) {
 
 // fromBytes(view, dtype, shape): one copy; the array stays the caller's.
 napi_value fromBytes(Call& call) {
-  Bytes bytes = toBytes(call.env, call.at(0), "data");
   at::ScalarType dtype = toDType(call.env, call.at(1), "dtype");
   at::Tensor tensor = emptyOnCpu(toInts(call.env, call.at(2), "shape"), dtype);
+  Bytes bytes = toBytes(call.env, call.at(0), "data");  // last: reading the shape may run a getter that detaches it
   if (tensor.nbytes() != bytes.size) {
     throw Failure("tensor: " + describeTensor(tensor) + " needs " + std::to_string(tensor.nbytes()) + " bytes, the data has " +
                   std::to_string(bytes.size));

@@ -87,7 +87,7 @@ export interface Native {
   freeGenerator(generator: number): void;
   manualSeed(seed: number): void;
   setFlag(name: string, on: boolean): void;
-  setErrorClass(constructor: typeof EngineError): void;
+  setErrorClass(errorClass: typeof EngineError): void;
 
   memory(): MemoryUse;
   resetPeak(): void;

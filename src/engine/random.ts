@@ -6,7 +6,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { UsageError } from "../errors.js";
+import { EngineError, UsageError } from "../errors.js";
 import { loadNative, native } from "./load.js";
 import { keyedRandom, type Philox } from "./philox.js";
 import type { Tensor } from "./tensor.js";
@@ -15,17 +15,21 @@ type Purpose = string | number;
 
 /** A random generator of the engine, on one device. */
 export class Generator implements Disposable {
-  /** @internal */
-  readonly id: number;
-  private live = true;
+  private slot: number;
 
   constructor(device: string, seed: number | bigint) {
-    this.id = loadNative().newGenerator(device, seed);
+    this.slot = loadNative().newGenerator(device, seed);
+  }
+
+  /** @internal Its number in the addon; a freed one's may be another's by now. */
+  get id(): number {
+    if (this.slot < 0) throw new EngineError("this generator has been disposed of");
+    return this.slot;
   }
 
   dispose(): void {
-    if (this.live) native.freeGenerator(this.id);
-    this.live = false;
+    if (this.slot >= 0) native.freeGenerator(this.slot);
+    this.slot = -1;
   }
 
   [Symbol.dispose](): void {

@@ -22,14 +22,20 @@ let current: Scope | undefined;
 // Only tensors made outside any scope are registered: registration costs more than a small operator.
 const orphans = new FinalizationRegistry<() => void>((free) => free());
 
-/** Called for every new tensor: puts it in the innermost scope. `free` must not refer to the tensor. */
+/** Called for every new tensor: puts it in the innermost scope, or leaves it to the garbage collector. */
 export function track(tensor: Tensor): void {
-  if (current) current.tensors.push(tensor);
-  else orphan(tensor);
+  if (current) {
+    current.tensors.push(tensor);
+    return;
+  }
+  orphans.register(tensor, tensor.freeLater(), tensor);
+  tensor.orphan = true;
 }
 
-function orphan(tensor: Tensor): void {
-  orphans.register(tensor, tensor.freeLater(), tensor);
+/** Called when an orphan gives up its handle, which may come to name another tensor: the collector must not free that. */
+export function untrack(tensor: Tensor): void {
+  orphans.unregister(tensor);
+  tensor.orphan = false;
 }
 
 /** Takes a tensor out of the scopes: it lives until `dispose()`. */

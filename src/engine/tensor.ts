@@ -11,7 +11,7 @@ import { loadNative, native } from "./load.js";
 import type { Handle } from "./native.js";
 import * as ops from "./ops.generated.js";
 import { formatTensor } from "./print.js";
-import { track } from "./scope.js";
+import { track, untrack } from "./scope.js";
 import { handle, type MemoryFormat, setTensorFactory } from "./wrap.js";
 
 export class Tensor extends ops.Operators implements Disposable {
@@ -19,6 +19,8 @@ export class Tensor extends ops.Operators implements Disposable {
   handle: Handle;
   /** @internal Kept out of scopes. */
   kept = false;
+  /** @internal Made outside any scope: the garbage collector may free it. */
+  orphan = false;
   private sizes: readonly number[] | undefined;
 
   /** @internal Takes over a handle of the addon's. */
@@ -32,6 +34,12 @@ export class Tensor extends ops.Operators implements Disposable {
   get shape(): readonly number[] {
     this.sizes ??= native.shape(handle(this));
     return this.sizes;
+  }
+
+  /** @internal An operator may have changed the sizes in place. */
+  forgetShape(): this {
+    this.sizes = undefined;
+    return this;
   }
 
   /** The size along one dimension; negative counts from the last. */
@@ -181,8 +189,7 @@ export class Tensor extends ops.Operators implements Disposable {
   /** Takes over another tensor's memory, keeping its own identity: as `this.data = source` in PyTorch. */
   share_(source: Tensor): this {
     native.share(handle(this), handle(source));
-    this.sizes = undefined;
-    return this;
+    return this.forgetShape();
   }
 
   // --- Values
@@ -238,8 +245,15 @@ export class Tensor extends ops.Operators implements Disposable {
   /** Frees it now; a second call does nothing. */
   dispose(): void {
     if (this.handle === 0) return;
-    native.free(this.handle);
+    native.free(this.release());
+  }
+
+  /** @internal Gives up the handle to whoever asks: this tensor counts as freed, what it held does not. */
+  release(): Handle {
+    const value = handle(this);
     this.handle = 0;
+    if (this.orphan) untrack(this);
+    return value;
   }
 
   [Symbol.dispose](): void {

@@ -1,0 +1,185 @@
+/**
+ * Builds the addon, build/nudge.node, from native/src: each source to an object, in parallel, then one link. An object is
+ * kept with the hash of its source, the headers it includes and the command line, a folder for each engine, so that a
+ * change compiles what it touches, and going back and forth between two libtorch builds compiles nothing.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism, freemem } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { run } from "./command.mjs";
+import { SetupError, timed } from "./report.mjs";
+import { filesUnder, hashOf, hashOfFiles, readJson, writeJson } from "./stamp.mjs";
+
+/** @typedef {import("./engine.mjs").Engine} Engine */
+/** @typedef {{ root: string, build: string, sources: string }} Folders `sources` is the folder of .cc and .h files */
+
+/** About what one compiler needs for libtorch's headers; more at once than fit would swap, or be killed. */
+const bytesPerCompiler = 1.5e9;
+
+/** Folders the loader and the compiler search by themselves. @param {string} folder */
+const isStandard = (folder) => /^\/(usr\/)?(lib|include)(\/|$)/.test(folder);
+
+/** Where node_api.h is. @param {string} root */
+function nodeHeaders(root) {
+  const resolve = createRequire(join(root, "package.json")).resolve;
+  try {
+    return join(dirname(resolve("node-api-headers/package.json")), "include");
+  } catch {
+    throw new SetupError("the package node-api-headers is missing. Try: npm ci");
+  }
+}
+
+/** The compiler's arguments for any source. @param {Engine} engine @param {string} root */
+export function compileFlags({ libtorch, cuda }, root) {
+  const system = [libtorch.include, join(libtorch.include, "torch/csrc/api/include"), ...(cuda?.include ?? [])];
+  return [
+    `-std=c++${libtorch.std}`,
+    ...["-O2", "-fopenmp", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"],
+    `-D_GLIBCXX_USE_CXX11_ABI=${libtorch.abi}`,
+    ...(cuda ? ["-DNUDGE_CUDA"] : []),
+    "-I",
+    nodeHeaders(root),
+    // Not our warnings; and naming /usr/include itself would upset the compiler's order of standard folders.
+    ...system.filter((folder) => folder !== "/usr/include").flatMap((folder) => ["-isystem", folder]),
+  ];
+}
+
+/** The linker's arguments after the objects. @param {Engine} engine */
+export function linkFlags({ libtorch, cuda }) {
+  return [
+    ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`, `-Wl,-rpath,${libtorch.lib}`]),
+    // Operators register themselves when their library loads, though nothing refers to it by name.
+    "-fopenmp",
+    "-Wl,--no-as-needed",
+    ...["-ltorch", "-ltorch_cpu", "-lc10"],
+    ...(cuda ? ["-ltorch_cuda", "-lc10_cuda"] : []),
+  ];
+}
+
+/** A source and the headers of its own folder that it includes, directly or through others.
+ * @param {string} folder @param {string} source @param {Set<string>} [seen] @returns {string[]} */
+export function sourceAndHeaders(folder, source, seen = new Set()) {
+  if (seen.has(source) || !existsSync(join(folder, source))) return [...seen];
+  seen.add(source);
+  const text = readFileSync(join(folder, source), "utf8");
+  for (const [, name] of text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm))
+    sourceAndHeaders(folder, join(dirname(source), name), seen);
+  return [...seen];
+}
+
+/** @param {Folders} folders */
+const sourcesIn = ({ sources }) => filesUnder(sources, (name) => name.endsWith(".cc"));
+
+/** What the finished addon depends on. @param {Engine} engine @param {Folders} folders */
+function addonHash(engine, { root, sources }) {
+  const files = filesUnder(sources, (name) => /\.(cc|h)$/.test(name));
+  return hashOf(engineHash(engine, root), linkFlags(engine), hashOfFiles(sources, files));
+}
+
+/** @param {Engine} engine @param {string} root */
+const engineHash = (engine, root) => hashOf(engine.compiler, engine.identity, compileFlags(engine, root));
+
+/** Whether the addon is the one these sources and this engine make, and whole. @param {Engine} engine @param {Folders} folders */
+export function addonIsCurrent(engine, folders) {
+  const record = readJson(join(folders.build, "addon.json"));
+  const size = statSync(join(folders.build, "nudge.node"), { throwIfNoEntry: false })?.size;
+  return size !== undefined && record?.size === size && record.hash === addonHash(engine, folders);
+}
+
+/** The first errors of a compiler's output, and where they were, without the pages after them. @param {string} output */
+export function firstErrors(output) {
+  const lines = output.trimEnd().split("\n");
+  const first = lines.findIndex((line) => /error:|undefined reference|ld: |ld returned/.test(line));
+  if (first < 0) return lines.slice(-15).join("\n");
+  const shown = lines.slice(first, first + 15);
+  const left = lines.length - first - shown.length;
+  return [...shown, ...(left > 0 ? [`… and ${left} lines more`] : [])].join("\n");
+}
+
+/** @param {string} what @param {string[]} command @param {string} output */
+function failure(what, command, output) {
+  return new SetupError(
+    `${what} failed:\n${firstErrors(output)}\nThe command was:\n  ${command.map(quoted).join(" ")}`,
+  );
+}
+
+/** @param {string} argument */
+const quoted = (argument) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`);
+
+/** Runs jobs, a few at a time, and starts no more after one has failed. @param {(() => Promise<void>)[]} jobs @param {number} width */
+export async function inParallel(jobs, width) {
+  const waiting = [...jobs];
+  const worker = async () => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      try {
+        await job();
+      } catch (error) {
+        waiting.length = 0;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(width, jobs.length) }, worker));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** Compiles what changed, links, and makes sure that the result loads. @param {Engine} engine @param {Folders} folders */
+export async function buildAddon(engine, folders) {
+  const { root, build, sources } = folders;
+  const all = sourcesIn(folders);
+  if (all.length === 0) throw new SetupError(`no C++ sources in ${sources}: the clone is not complete`);
+  const flags = compileFlags(engine, root);
+  const objects = join(build, "obj", engineHash(engine, root).slice(0, 12));
+  mkdirSync(objects, { recursive: true });
+
+  const objectOf = (/** @type {string} */ source) => join(objects, `${source.replaceAll("/", "+")}.o`);
+  const kept = new Set(all.flatMap((source) => [objectOf(source), `${objectOf(source)}.json`]));
+  for (const name of readdirSync(objects)) if (!kept.has(join(objects, name))) rmSync(join(objects, name));
+  const stale = all.flatMap((source) => {
+    const hash = hashOfFiles(sources, sourceAndHeaders(sources, source));
+    const done = existsSync(objectOf(source)) && readJson(`${objectOf(source)}.json`) === hash;
+    return done ? [] : [{ source, object: objectOf(source), hash }];
+  });
+
+  const compiler = `${basename(engine.compiler.command[0])} ${engine.compiler.version}`;
+  const what =
+    stale.length > 0 ? `building the addon (${stale.length} of ${all.length} files, ${compiler})` : "linking the addon";
+  await timed(what, async () => {
+    const compile = stale.map(({ source, object, hash }) => async () => {
+      const beside = `${object}.${process.pid}`;
+      const command = [...engine.compiler.command, ...flags, "-c", join(sources, source), "-o", beside];
+      const { code, output } = await run(command[0], command.slice(1));
+      if (code !== 0) throw failure(`compiling ${source}`, command, output);
+      if (output) process.stderr.write(output); // warnings
+      renameSync(beside, object);
+      writeJson(`${object}.json`, hash);
+    });
+    await inParallel(compile, Math.max(1, Math.min(availableParallelism(), Math.floor(freemem() / bytesPerCompiler))));
+    await link(engine, all.map(objectOf), build);
+  });
+  const { size } = statSync(join(build, "nudge.node"));
+  writeJson(join(build, "addon.json"), {
+    hash: addonHash(engine, folders),
+    size,
+    flags: [...flags, ...linkFlags(engine)],
+  });
+}
+
+/** Links beside the old addon, tries to load it in a process of its own, and only then puts it in place: a process that
+ * has the old one mapped keeps it. @param {Engine} engine @param {string[]} objects @param {string} build */
+async function link(engine, objects, build) {
+  const beside = join(build, "nudge.new.node");
+  const command = [...engine.compiler.command, "-shared", "-o", beside, ...objects, ...linkFlags(engine)];
+  const linked = await run(command[0], command.slice(1));
+  if (linked.code !== 0) throw failure("linking the addon", command, linked.output);
+  const loaded = await run(process.execPath, ["-e", `process.dlopen({ exports: {} }, ${JSON.stringify(beside)})`]);
+  if (loaded.code !== 0) {
+    const reason = /^Error: (.+)$/m.exec(loaded.output)?.[1] ?? firstErrors(loaded.output);
+    throw new SetupError(
+      `the addon was built against libtorch ${engine.libtorch.version} (${engine.libtorch.lib}) but does not load: ${reason}. ` +
+        "A library that libtorch needs may be missing; set LIBTORCH to another libtorch, or mend this one",
+    );
+  }
+  renameSync(beside, join(build, "nudge.node"));
+}

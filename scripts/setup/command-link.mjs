@@ -1,0 +1,26 @@
+/** Makes `npx nudge …` work inside a clone, where npm links the commands of other packages but not the clone's own. */
+import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+
+const target = "../../bin/nudge.mjs";
+
+/** @param {string} root */
+const linkIn = (root) => join(root, "node_modules/.bin/nudge");
+
+/** Whether the link is there, or this is no clone and npm made its own. @param {string} root */
+export function commandIsLinked(root) {
+  if (!existsSync(join(root, "package-lock.json"))) return true;
+  try {
+    return readlinkSync(linkIn(root)) === target;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} root */
+export function linkCommand(root) {
+  const link = linkIn(root);
+  mkdirSync(join(link, ".."), { recursive: true });
+  rmSync(link, { force: true });
+  symlinkSync(target, link);
+}

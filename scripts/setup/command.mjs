@@ -1,0 +1,55 @@
+/** Running other programs: their output is kept, and a program that is not there is an answer, not an exception. */
+import { spawn } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+
+/** @typedef {Record<string, string | undefined>} Environment */
+/** @typedef {{ code: number, stdout: string, output: string }} Result `output` is stdout and stderr as they came. */
+
+/** Runs a program to its end; `code` is 127 where it could not be started.
+ * @param {string} program @param {readonly string[]} args @param {{ cwd?: string, env?: Environment }} [options]
+ * @returns {Promise<Result>} */
+export function run(program, args, { cwd, env = process.env } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    let stdout = "";
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout += text;
+      output += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+    child.on("error", (error) => resolve({ code: 127, stdout, output: `${output}${error.message}\n` }));
+    child.on("close", (code, signal) => {
+      if (signal) output += `ended by ${signal}\n`;
+      resolve({ code: code ?? 1, stdout, output });
+    });
+  });
+}
+
+/** Where a program is on `$PATH`, or undefined. @param {string} program @param {Environment} env */
+export function which(program, env) {
+  const folders = isAbsolute(program) ? [""] : (env.PATH ?? "").split(delimiter).filter(Boolean);
+  for (const folder of folders) {
+    const path = folder ? join(folder, program) : program;
+    try {
+      accessSync(path, constants.X_OK);
+      if (statSync(path).isFile()) return path;
+    } catch {
+      // not in this folder
+    }
+  }
+  return undefined;
+}
+
+/** The last lines of an output, for an error. @param {string} output @param {number} count */
+export function lastLines(output, count) {
+  return output.trimEnd().split("\n").slice(-count).join("\n");
+}
+
+/** The first lines of an output: npm puts the reason first. @param {string} output @param {number} count */
+export function firstLines(output, count) {
+  return output.trimEnd().split("\n").slice(0, count).join("\n");
+}

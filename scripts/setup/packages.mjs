@@ -1,0 +1,54 @@
+/**
+ * The npm packages of a clone, installed when what is in node_modules is not what package-lock.json asks for. By `npm
+ * install --no-save`, which keeps to the lock file and leaves it alone, and not by `npm ci`: that one refuses a lock file
+ * without the optional binaries of every other system, which a registry mirror need not have.
+ */
+import { basename, join } from "node:path";
+import { firstLines, run } from "./command.mjs";
+import { SetupError, timed } from "./report.mjs";
+import { readJson } from "./stamp.mjs";
+
+/** @typedef {import("./command.mjs").Environment} Environment */
+/** @typedef {Record<string, { version?: string, integrity?: string, optional?: boolean }>} Packages as in a lock file */
+
+/** Whether installed packages are the locked ones. npm writes what it installed to node_modules/.package-lock.json, last;
+ * optional packages (binaries for other systems) may be absent. @param {Packages} locked @param {Packages} installed */
+export function packagesMatch(locked, installed) {
+  const names = Object.keys(locked).filter((name) => name !== "");
+  const same = (/** @type {string} */ name) =>
+    installed[name].version === locked[name].version && installed[name].integrity === locked[name].integrity;
+  return (
+    names.every((name) => (installed[name] ? same(name) : locked[name].optional)) &&
+    Object.keys(installed).every((name) => locked[name])
+  );
+}
+
+/** Whether nothing is to be installed; so too where the package itself was installed by npm, and has no lock file.
+ * @param {string} root */
+export function packagesAreCurrent(root) {
+  const locked = readJson(join(root, "package-lock.json"))?.packages;
+  if (!locked) return true;
+  const installed = readJson(join(root, "node_modules/.package-lock.json"))?.packages;
+  return installed !== undefined && packagesMatch(locked, installed);
+}
+
+/** The npm that started us, so that `npm run` inside a version manager gives the same one; else the one on PATH.
+ * @param {Environment} env @returns {string[]} */
+export function npmCommand(env) {
+  const outer = env.npm_execpath;
+  return outer && basename(outer) === "npm-cli.js" ? [process.execPath, outer] : ["npm"];
+}
+
+/** @param {string} root @param {Environment} env */
+export async function installPackages(root, env) {
+  const [program, ...first] = npmCommand(env);
+  // Dev packages too, whatever NODE_ENV says: the compiler is one of them.
+  const args = [...first, "install", "--no-save", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  const result = await timed("installing packages (npm install)", () => run(program, args, { cwd: root, env }));
+  if (result.code !== 0)
+    throw new SetupError(
+      `installing packages failed:\n${firstLines(result.output, 12)}\nIs the package registry reachable? Try: npm install`,
+    );
+  if (!packagesAreCurrent(root))
+    throw new SetupError("package.json and package-lock.json do not agree on what to install. Try: npm install");
+}

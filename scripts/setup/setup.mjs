@@ -1,0 +1,49 @@
+/** The steps between a clone and a running command, each done only when it is due. */
+import { join } from "node:path";
+import { addonIsCurrent, buildAddon } from "./addon.mjs";
+import { commandIsLinked, linkCommand } from "./command-link.mjs";
+import { findEngine, knownEngine } from "./engine.mjs";
+import { takeLock } from "./lock.mjs";
+import { installPackages, packagesAreCurrent } from "./packages.mjs";
+import { buildTypescript, typescriptIsCurrent } from "./typescript.mjs";
+
+/**
+ * @typedef {object} Options
+ * @property {string} root the clone
+ * @property {import("./command.mjs").Environment} [env]
+ * @property {string} [sources] the addon's sources
+ * @property {string} [searchRoot] where the system begins: "/" but in tests
+ * @property {boolean} [again] look for the engine anew
+ */
+
+/** Does what is due and returns whether anything was. @param {Options} options */
+export async function setup({
+  root,
+  env = process.env,
+  sources = join(root, "native/src"),
+  searchRoot = "/",
+  again = false,
+}) {
+  const build = join(root, "build");
+  const folders = { root, build, sources };
+  const place = { build, env, arch: process.arch, searchRoot };
+  const isDone = () => {
+    if (!packagesAreCurrent(root) || !commandIsLinked(root) || !typescriptIsCurrent(folders)) return false;
+    const engine = knownEngine(place);
+    return engine !== undefined && addonIsCurrent(engine, folders);
+  };
+  if (!again && isDone()) return false;
+
+  const release = await takeLock(join(build, "setup.lock"));
+  try {
+    // The engine first: where there is none, that is known in a second, before anything is downloaded.
+    const engine = (!again && knownEngine(place)) || (await findEngine(place));
+    if (!packagesAreCurrent(root)) await installPackages(root, env);
+    if (!commandIsLinked(root)) linkCommand(root);
+    if (!addonIsCurrent(engine, folders)) await buildAddon(engine, folders);
+    if (!typescriptIsCurrent(folders)) await buildTypescript(folders);
+  } finally {
+    release();
+  }
+  return true;
+}

@@ -1,0 +1,147 @@
+/** What `nudge doctor` finds out about this machine and the engine. It works, and says why, when the engine does not. */
+
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { addonPath, loadNative } from "../engine/load.js";
+import type { Native } from "../engine/native.js";
+
+/** What at::show_config says of how a libtorch was built. */
+export interface BuildSettings {
+  /** oneDNN's version, which runs the convolutions; null where it was left out. */
+  readonly oneDnn: string | null;
+  readonly openMp: boolean;
+  /** Whether MKL is built in; then no other BLAS is used. */
+  readonly mkl: boolean;
+  /** The vector instructions in use, as `AVX2`. */
+  readonly cpuCapability: string | null;
+  /** The CUDA it was built with; null for a CPU build. */
+  readonly cuda: string | null;
+}
+
+/** Reads the text of at::show_config. */
+export function readConfig(config: string): BuildSettings {
+  const first = (pattern: RegExp) => pattern.exec(config)?.[1] ?? null;
+  return {
+    oneDnn: first(/MKL-DNN v([\d.]+)/) ?? first(/oneDNN v([\d.]+)/),
+    openMp: /^\s*- OpenMP \d+/m.test(config),
+    mkl: /Math Kernel Library/.test(config),
+    cpuCapability: first(/CPU capability usage: (\S+)/),
+    cuda: first(/CUDA Runtime ([\d.]+)/),
+  };
+}
+
+/** A linear-algebra library, and where it is; `reference` is the slow one. */
+export interface Blas {
+  readonly name: string;
+  readonly path: string | null;
+}
+
+/** The BLAS in use: MKL where it is built in, else the one mapped into the process (the text of /proc/self/maps). */
+export function blasInUse(settings: BuildSettings, maps: string): Blas {
+  if (settings.mkl) return { name: "MKL", path: null };
+  const paths = new Set(maps.match(/\/\S*(?:blas|mkl_rt|blis|atlas)\S*\.so\S*$/gim));
+  const names = [...paths].map((path): Blas => ({ name: blasName(path), path }));
+  // OpenBLAS's libblas.so.3 pulls in libopenblas, which does the work; the reference one stands alone.
+  return names.find(({ name }) => name !== "reference") ?? names[0] ?? { name: "unknown", path: null };
+}
+
+function blasName(path: string): string {
+  const known = { OpenBLAS: /openblas/i, MKL: /mkl/i, BLIS: /blis/i, ATLAS: /atlas/i };
+  return Object.entries(known).find(([, pattern]) => pattern.test(path))?.[0] ?? "reference";
+}
+
+/** What set-up wrote to build/engine.json, as far as it is told here. */
+export interface SetupRecord {
+  readonly libtorch: { readonly origin: string; readonly lib: string; readonly version: string; readonly std: number };
+  readonly cuda: { readonly version: string } | null;
+  readonly cudaProblem: string | null;
+  readonly compiler: { readonly command: readonly string[]; readonly version: string };
+}
+
+/** The engine, once loaded. */
+export interface Engine {
+  readonly version: string;
+  readonly library: string;
+  readonly settings: BuildSettings;
+  readonly blas: Blas;
+  /** Whether the addon was built with CUDA's headers: graphs, streams and memory figures need them. */
+  readonly builtForCuda: boolean;
+  readonly threads: number;
+  readonly gpus: readonly { readonly name: string; readonly memory: number; readonly capability: string }[];
+}
+
+export interface Facts {
+  readonly nudge: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly addon: {
+    readonly path: string;
+    readonly exists: boolean;
+    readonly error: string | null;
+    readonly seconds: number;
+  };
+  readonly engine: Engine | null;
+  readonly setup: SetupRecord | null;
+  readonly cores: number;
+  /** Bytes: of the machine or the container, and what is free of it. */
+  readonly memory: { readonly total: number; readonly available: number };
+  /** Whether the machine has an NVIDIA driver loaded. */
+  readonly nvidia: boolean;
+}
+
+function engineOf(native: Native): Engine {
+  const { version, config, library, builtForCuda } = native.info();
+  const settings = readConfig(config);
+  const maps = existsSync("/proc/self/maps") ? readFileSync("/proc/self/maps", "utf8") : "";
+  return {
+    version,
+    library: existsSync(library) ? realpathSync(library) : library,
+    settings,
+    blas: blasInUse(settings, maps),
+    builtForCuda,
+    threads: native.threads(),
+    gpus: native.cudaDevices(),
+  };
+}
+
+function setupRecord(): SetupRecord | null {
+  try {
+    return JSON.parse(readFileSync(new URL("../../build/engine.json", import.meta.url), "utf8"));
+  } catch {
+    return null; // set-up has not run
+  }
+}
+
+/** Loads the engine, or says why it does not load. */
+function tryEngine(): { engine: Engine | null; error: string | null } {
+  try {
+    return { engine: engineOf(loadNative()), error: null };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { engine: null, error: error.cause instanceof Error ? error.cause.message : error.message };
+  }
+}
+
+/** Finds out everything; loads the engine if it can. */
+export function gatherFacts(nudge: string): Facts {
+  const path = addonPath();
+  const start = performance.now();
+  const { engine, error } = tryEngine();
+  const limit = process.constrainedMemory();
+  return {
+    nudge,
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    addon: { path, exists: existsSync(path), error, seconds: (performance.now() - start) / 1000 },
+    engine,
+    setup: setupRecord(),
+    cores: availableParallelism(),
+    memory: { total: limit > 0 ? Math.min(limit, totalmem()) : totalmem(), available: process.availableMemory() },
+    nvidia: existsSync("/proc/driver/nvidia/version"),
+  };
+}
+
+/** The package's root, to shorten paths in print. */
+export const root = dirname(fileURLToPath(new URL("../../package.json", import.meta.url)));

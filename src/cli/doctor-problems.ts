@@ -1,0 +1,106 @@
+/** What is wrong with a machine or an engine, and how to mend it: a pure function of the facts. */
+
+import { dirname } from "node:path";
+import type { Engine, Facts } from "./doctor-facts.js";
+
+export interface Problem {
+  /** An error keeps NUDGE from running; with a warning it runs slower, or on less than the machine has. */
+  readonly severity: "error" | "warning";
+  readonly what: string;
+  readonly remedy: string;
+}
+
+const oldestNode = [20, 19];
+const leastMemory = 2 * 2 ** 30;
+const again = "npm run setup -- --again";
+
+/** Everything that is wrong, errors first. */
+export function findProblems(facts: Facts): Problem[] {
+  const errors: Problem[] = [];
+  const warnings: Problem[] = [];
+  const error = (what: string, remedy: string) => errors.push({ severity: "error", what, remedy });
+  const warn = (what: string, remedy: string) => warnings.push({ severity: "warning", what, remedy });
+
+  const [major, minor] = facts.node.slice(1).split(".").map(Number);
+  if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]))
+    error(`Node ${facts.node} is older than ${oldestNode.join(".")}`, "install a newer Node from https://nodejs.org");
+  if (!facts.addon.exists) error(`the engine has not been built: ${facts.addon.path} is missing`, "npm run setup");
+  else if (facts.addon.error) error(`the engine does not load: ${facts.addon.error}`, again);
+
+  if (facts.engine) {
+    for (const problem of [
+      ...strayLibrary(facts, facts.engine),
+      ...slowness(facts, facts.engine),
+      ...gpuProblems(facts, facts.engine),
+    ])
+      warnings.push(problem);
+  }
+  if (facts.memory.available < leastMemory)
+    warn(
+      `only ${(facts.memory.available / 2 ** 30).toFixed(1)} GiB of memory is free`,
+      "close other programs, or train with a smaller batch",
+    );
+  return [...errors, ...warnings];
+}
+
+/** A library other than the one the addon was built against. */
+function strayLibrary({ setup }: Facts, { library, version }: Engine): Problem[] {
+  if (!setup) return [];
+  const { lib, version: built } = setup.libtorch;
+  if (!built.startsWith(version))
+    return [
+      {
+        severity: "warning",
+        what: `the addon was built against libtorch ${version}, set-up has since found ${built}`,
+        remedy: "npm run setup",
+      },
+    ];
+  if (library && dirname(library) !== lib)
+    return [
+      {
+        severity: "warning",
+        what: `libtorch was loaded from ${library}, but the addon was built against ${lib}`,
+        remedy: `unset LD_LIBRARY_PATH, or ${again}`,
+      },
+    ];
+  return [];
+}
+
+/** What makes the CPU slow. */
+function slowness({ cores }: Facts, { blas, settings, threads }: Engine): Problem[] {
+  const other = `pip install torch, then ${again}`;
+  const found: Problem[] = [];
+  const warn = (what: string, remedy: string) => found.push({ severity: "warning", what, remedy });
+  if (blas.name === "reference")
+    warn(
+      `matrix products run on the reference BLAS (${blas.path}), about 25 times slower than OpenBLAS`,
+      "sudo apt-get install libopenblas0-pthread",
+    );
+  if (!settings.oneDnn) warn("this libtorch was built without oneDNN: convolutions are slow on the CPU", other);
+  if (!settings.openMp) warn("this libtorch was built without OpenMP: it computes on one CPU core", other);
+  if (threads > cores)
+    warn(`${threads} threads share ${cores} CPU cores and get in each other's way`, `set NUDGE_THREADS=${cores}`);
+  return found;
+}
+
+/** A GPU that is there and is not used. */
+function gpuProblems({ nvidia, setup }: Facts, { settings, builtForCuda, gpus }: Engine): Problem[] {
+  if (!nvidia) return [];
+  const warn = (what: string, remedy: string): Problem[] => [{ severity: "warning", what, remedy }];
+  if (!settings.cuda && !builtForCuda && !setup?.cudaProblem)
+    return warn(
+      "this machine has an NVIDIA GPU, but this libtorch was built without CUDA",
+      `pip install torch, then ${again}`,
+    );
+  if (!builtForCuda)
+    return warn(
+      `the addon was built without CUDA: ${setup?.cudaProblem ?? "its headers were not found"}`,
+      `install the CUDA toolkit or set CUDA_HOME, then ${again}`,
+    );
+  if (gpus.length === 0)
+    return warn(
+      "libtorch sees no GPU, though the NVIDIA driver is loaded",
+      "check nvidia-smi and CUDA_VISIBLE_DEVICES",
+    );
+  return [];
+}

@@ -1,0 +1,22 @@
+import { CommanderError } from "commander";
+import { expect, test } from "vitest";
+import { DataError, EngineError, UsageError } from "../errors.js";
+import { endOf } from "./failure.js";
+
+test("what the user can mend is printed without a stack", () => {
+  expect(endOf(new UsageError("unknown verb"))).toEqual({ text: "nudge: unknown verb", code: 2 });
+  expect(endOf(new DataError("a.pth: torn"))).toEqual({ text: "nudge: a.pth: torn", code: 1 });
+  expect(endOf(new EngineError("not built", "load"))).toEqual({ text: "nudge: not built", code: 1 });
+});
+
+test("a computation that failed and a fault of ours show where", () => {
+  for (const error of [new EngineError("sizes differ", "aten::matmul"), new TypeError("x is undefined")]) {
+    expect(endOf(error)).toEqual({ text: expect.stringMatching(/failure\.test\.ts/), code: 1 });
+  }
+  expect(endOf("thrown")).toEqual({ text: "thrown", code: 1 });
+});
+
+test("help ends well, a wrong option is a usage error; commander has printed both", () => {
+  expect(endOf(new CommanderError(0, "commander.helpDisplayed", ""))).toEqual({ text: "", code: 0 });
+  expect(endOf(new CommanderError(1, "commander.unknownOption", ""))).toEqual({ text: "", code: 2 });
+});

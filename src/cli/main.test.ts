@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { main } from "./main.js";
+import { version } from "./version.js";
+
+let printed: { stdout: string; stderr: string };
+
+beforeEach(() => {
+  printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    vi.spyOn(process[name], "write").mockImplementation((text) => {
+      printed[name] += text;
+      return true;
+    });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+test("--help lists every verb and loads none", async () => {
+  expect(await main(["--help"])).toBe(0);
+  expect(printed.stdout).toMatch(/^Usage: nudge <verb> \[options\]/);
+  for (const verb of ["quickstart", "doctor", "synthetic", "theory", "bench"])
+    expect(printed.stdout).toMatch(new RegExp(`^ {2}${verb} `, "m"));
+});
+
+test("a verb's own help is there both ways", async () => {
+  expect(await main(["doctor", "--help"])).toBe(0);
+  const own = printed.stdout;
+  expect(own).toMatch(/--json/);
+  printed.stdout = "";
+  expect(await main(["help", "doctor"])).toBe(0);
+  expect(printed.stdout).toBe(own);
+});
+
+test("--version prints the package's", async () => {
+  expect(await main(["--version"])).toBe(0);
+  expect(printed.stdout).toBe(`${version()}\n`);
+  expect(version()).toMatch(/^\d+\.\d+\.\d+/);
+});
+
+test("an unknown verb names the nearest one and exits with 2", async () => {
+  expect(await main(["docter"])).toBe(2);
+  expect(printed.stderr).toMatch(/^nudge: unknown verb "docter": did you mean "doctor"\? \(known: /);
+  printed.stderr = "";
+  expect(await main(["help", "constructor"])).toBe(2);
+  expect(printed.stderr).toMatch(/^nudge: unknown verb "constructor"/);
+});
+
+test("a wrong option, a stray argument and no verb at all exit with 2", async () => {
+  expect(await main(["doctor", "--jsn"])).toBe(2);
+  expect(printed.stderr).toMatch(/^nudge: unknown option '--jsn'\n\(Did you mean --json\?\)/);
+  expect(await main(["doctor", "extra"])).toBe(2);
+  expect(await main(["--nothing"])).toBe(2);
+  printed.stderr = "";
+  expect(await main([])).toBe(2);
+  expect(printed.stderr).toMatch(/^Usage: nudge/);
+});

@@ -1,0 +1,184 @@
+/** Set-up as a whole, against a libtorch of empty libraries and a stand-in addon: what is built, and what is not built again. */
+
+import { execFileSync, spawn } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { beforeEach, expect, test, vi } from "vitest";
+import { setup } from "../../scripts/setup/setup.mjs";
+import { fakeLibtorch, temporaryFolder, write } from "./fake-libtorch.js";
+
+beforeEach(() => {
+  vi.spyOn(process.stderr, "write").mockReturnValue(true); // progress lines
+  return () => vi.restoreAllMocks();
+});
+
+const repository = join(import.meta.dirname, "../..");
+const headers = dirname(createRequire(import.meta.url).resolve("node-api-headers/package.json"));
+const addon = `#include <node_api.h>
+#include "answer.h"
+NAPI_MODULE_INIT() {
+  napi_value value;
+  napi_create_int32(env, answer(), &value);
+  napi_set_named_property(env, exports, "answer", value);
+  return exports;
+}
+`;
+
+/** A package as npm would install it (no lock file, no TypeScript), with its own libtorch. */
+function clone() {
+  const root = temporaryFolder();
+  write(join(root, "package.json"), "{}");
+  mkdirSync(join(root, "node_modules"));
+  symlinkSync(headers, join(root, "node_modules/node-api-headers"));
+  const sources = join(root, "native/src");
+  write(join(sources, "addon.cc"), addon);
+  write(join(sources, "answer.cc"), '#include "answer.h"\nint answer() { return 42; }\n');
+  write(join(sources, "answer.h"), "int answer();\n");
+  const prefix = fakeLibtorch(join(root, "libtorch"), { without: ["libtorch_cpu.so", "libtorch.so", "libc10.so"] });
+  for (const name of ["torch", "torch_cpu", "c10"])
+    execFileSync("g++", ["-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", join(prefix, `lib/lib${name}.so`)]);
+  const env = { ...process.env, LIBTORCH: prefix, NUDGE_NO_INSTALL: "1", NUDGE_ROOT: root };
+  return { root, sources, env, build: join(root, "build") };
+}
+
+/** The value the addon exports, read in a process of its own: a process maps a path once. */
+function answerOf(root: string): string {
+  const code = `const m = { exports: {} }; process.dlopen(m, ${JSON.stringify(join(root, "build/nudge.node"))}); console.log(m.exports.answer)`;
+  return execFileSync(process.execPath, ["-e", code], { encoding: "utf8" }).trim();
+}
+
+/** When each object was made. */
+function objects(build: string): Record<string, number> {
+  const folder = join(build, "obj", readdirSync(join(build, "obj"))[0]);
+  const names = readdirSync(folder).filter((name) => name.endsWith(".o"));
+  return Object.fromEntries(names.map((name) => [name, statSync(join(folder, name)).mtimeMs]));
+}
+
+test("a fresh clone is built, a second call does nothing, a change compiles what it touches", async () => {
+  const { root, sources, env, build } = clone();
+  expect(await setup({ root, env })).toBe(true);
+  expect(answerOf(root)).toBe("42");
+  expect(JSON.parse(readFileSync(join(build, "engine.json"), "utf8"))).toMatchObject({
+    libtorch: { origin: "$LIBTORCH", version: "2.11.0", prefix: env.LIBTORCH },
+    cuda: null,
+  });
+  const before = objects(build);
+
+  expect(await setup({ root, env })).toBe(false);
+  expect(objects(build)).toEqual(before);
+
+  writeFileSync(join(sources, "answer.cc"), '#include "answer.h"\nint answer() { return 7; }\n');
+  expect(await setup({ root, env })).toBe(true);
+  expect(answerOf(root)).toBe("7");
+  const after = objects(build);
+  expect(after["addon.cc.o"]).toBe(before["addon.cc.o"]);
+  expect(after["answer.cc.o"]).toBeGreaterThan(before["answer.cc.o"]);
+
+  writeFileSync(join(sources, "answer.h"), "int answer(); // the header of both\n");
+  expect(await setup({ root, env })).toBe(true);
+  for (const [name, time] of Object.entries(objects(build))) expect(time).toBeGreaterThan(after[name]);
+});
+
+test("an addon that was lost or cut short is linked again, from the objects there are", async () => {
+  const { root, env, build } = clone();
+  await setup({ root, env });
+  const before = objects(build);
+  writeFileSync(join(build, "nudge.node"), "junk");
+  expect(await setup({ root, env })).toBe(true);
+  rmSync(join(build, "nudge.node"));
+  expect(await setup({ root, env })).toBe(true);
+  expect(answerOf(root)).toBe("42");
+  expect(objects(build)).toEqual(before);
+});
+
+test("a source that does not compile ends with the error and the command, and leaves the old addon", async () => {
+  const { root, sources, env, build } = clone();
+  await setup({ root, env });
+  writeFileSync(join(sources, "answer.cc"), "int answer() { return nothing; }\n");
+  const failure = await setup({ root, env }).catch((error: Error) => error);
+  expect(failure).toMatchObject({ name: "SetupError" });
+  expect(String(failure)).toMatch(
+    /compiling answer\.cc failed:\n.*error: .nothing. was not declared[\s\S]*The command was:\n {2}\S*g\+\+ -std=c\+\+17 /u,
+  );
+  expect(answerOf(root)).toBe("42");
+  expect(existsSync(join(build, "setup.lock"))).toBe(false);
+});
+
+test("an addon that does not load is told as that, with the loader's reason", async () => {
+  const { root, sources, env, build } = clone();
+  write(
+    join(sources, "answer.cc"),
+    '#include "answer.h"\nint elsewhere();\nint answer() { return elsewhere(); }\nint now = answer();\n',
+  );
+  await expect(setup({ root, env })).rejects.toThrow(
+    /built against libtorch 2\.11\.0 .* but does not load: .*undefined symbol/,
+  );
+  expect(existsSync(join(build, "nudge.node"))).toBe(false);
+});
+
+test("a libtorch that changed under the same name is built against anew", async () => {
+  const { root, env } = clone();
+  await setup({ root, env });
+  execFileSync("g++", [
+    "-shared",
+    "-fPIC",
+    "-g",
+    "-x",
+    "c++",
+    "/dev/null",
+    "-o",
+    join(env.LIBTORCH, "lib/libtorch_cpu.so"),
+  ]);
+  expect(await setup({ root, env })).toBe(true);
+  expect(await setup({ root, env })).toBe(false);
+});
+
+test("with no libtorch and no right to install one, nothing is made but the error", async () => {
+  const { root, env } = clone();
+  const bare = { ...env, LIBTORCH: undefined, PATH: "/nowhere" };
+  await expect(setup({ root, env: bare, searchRoot: temporaryFolder() })).rejects.toThrow(
+    /was not found\. Looked at:[\s\S]*apt-get: forbidden by NUDGE_NO_INSTALL/,
+  );
+  expect(existsSync(join(root, "build/nudge.node"))).toBe(false);
+});
+
+test("no compiler is told as that", async () => {
+  const { root, env } = clone();
+  await expect(setup({ root, env: { ...env, CXX: "no-such-compiler -q" } })).rejects.toThrow(
+    'no C++ compiler: CXX is "no-such-compiler -q", but it is not on PATH',
+  );
+});
+
+test("two set-ups at once both succeed, and build once", async () => {
+  const { root, env, build } = clone();
+  const code = `
+    const { setup } = await import(${JSON.stringify(join(repository, "scripts/setup/setup.mjs"))});
+    await setup({ root: process.env.NUDGE_ROOT });`;
+  const start = () =>
+    new Promise<{ code: number | null; text: string }>((resolve) => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+        env,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      let text = "";
+      child.stderr.on("data", (chunk) => {
+        text += chunk;
+      });
+      child.on("close", (exit) => resolve({ code: exit, text }));
+    });
+  const ends = await Promise.all([start(), start()]);
+  expect(ends.map(({ code: exit }) => exit)).toEqual([0, 0]);
+  expect(ends.filter(({ text }) => text.includes("building the addon"))).toHaveLength(1);
+  expect(answerOf(root)).toBe("42");
+  expect(readdirSync(build).sort()).toEqual(["addon.json", "engine.json", "nudge.node", "obj"]);
+});
