@@ -1,6 +1,6 @@
 /** Between JavaScript's arrays and tensors' elements. */
 
-import { UsageError } from "../errors.js";
+import { EngineError, UsageError } from "../errors.js";
 import { DTYPES, type DType } from "./dtype.js";
 
 /** Typed arrays that can hold tensor elements. */
@@ -14,7 +14,8 @@ export type TypedArray =
   | Uint16Array
   | Int32Array
   | Uint32Array
-  | BigInt64Array;
+  | BigInt64Array
+  | BigUint64Array;
 
 /** Numbers nested in arrays, as deep as the tensor has dimensions. */
 export type Nested = number | boolean | readonly Nested[];
@@ -29,16 +30,37 @@ const ARRAYS: Partial<Record<DType, new (length: number) => TypedArray>> = {
   int32: Int32Array,
   uint32: Uint32Array,
   int64: BigInt64Array,
+  uint64: BigUint64Array,
   bool: Uint8Array,
 };
 
 /** Bytes an element takes. */
-export const bytesOf = (dtype: DType): number => DTYPES[dtype].bytes;
+export function bytesOf(dtype: DType): number {
+  const known = DTYPES[dtype];
+  if (!known) throw new EngineError(`elements of type ${dtype} have no form outside libtorch`);
+  return known.bytes;
+}
 
 /** A typed array for that many elements, or undefined where JavaScript has none for the dtype. */
 export function arrayFor(dtype: DType, length: number): TypedArray | undefined {
   const Type = ARRAYS[dtype];
-  return Type && new Type(length);
+  try {
+    return Type && new Type(length);
+  } catch (cause) {
+    throw new EngineError(`${length} elements of ${dtype} are more than an array of JavaScript's holds`, "", [], {
+      cause,
+    });
+  }
+}
+
+/** Refuses an array whose memory has gone to another thread: it looks like an empty one. */
+export function checkAttached(array: TypedArray): void {
+  if (array.length > 0) return;
+  try {
+    new Uint8Array(array.buffer); // throws on a detached buffer; Node 20 has no other way to ask
+  } catch (cause) {
+    throw new UsageError("tensor: the array's buffer has been detached (it was transferred)", { cause });
+  }
 }
 
 /** The dtype of a typed array's elements; `asked` may name another of the same size (bfloat16 in a Uint16Array). */
@@ -50,6 +72,21 @@ export function dtypeOf(array: TypedArray, asked?: DType): DType {
   return asked && bitPattern && bytesOf(asked) === array.BYTES_PER_ELEMENT && own.startsWith("uint") ? asked : own;
 }
 
+/** What the integer dtypes hold; int64 holds what a JavaScript number can say exactly. */
+const RANGES: Partial<Record<DType, readonly [number, number]>> = {
+  uint8: [0, 2 ** 8 - 1],
+  int8: [-(2 ** 7), 2 ** 7 - 1],
+  int16: [-(2 ** 15), 2 ** 15 - 1],
+  uint16: [0, 2 ** 16 - 1],
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  uint32: [0, 2 ** 32 - 1],
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  uint64: [0, Number.MAX_SAFE_INTEGER],
+};
+
+/** Deeper nesting than any operator takes: an array that holds itself. */
+const MAX_DEPTH = 64;
+
 /** Nested arrays laid out in a row. Numbers go as float64 (or int64, when that is asked for); the engine converts. */
 export function flatten(
   data: Nested,
@@ -58,10 +95,12 @@ export function flatten(
   const shape: number[] = [];
   let probe: Nested | undefined = data;
   while (Array.isArray(probe)) {
+    if (shape.length === MAX_DEPTH) throw new UsageError(`tensor: arrays nested more than ${MAX_DEPTH} deep`);
     shape.push(probe.length);
     probe = probe[0] as Nested | undefined;
   }
   const count = shape.reduce((product, size) => product * size, 1);
+  const range = asked && RANGES[asked];
   const wide = asked === "int64";
   const values = wide ? new BigInt64Array(count) : new Float64Array(count);
   let next = 0;
@@ -77,12 +116,11 @@ export function flatten(
     if (typeof value !== "number" && typeof value !== "boolean") {
       throw new UsageError(`tensor: expected numbers, got ${value === null ? "null" : typeof value}`);
     }
-    if (wide) {
-      if (!Number.isSafeInteger(Number(value))) throw new UsageError(`tensor: ${value} is not an integer`);
-      values[next++] = BigInt(value);
-    } else {
-      values[next++] = Number(value);
+    const number = Number(value);
+    if (range && !(Number.isInteger(number) && number >= range[0] && number <= range[1])) {
+      throw new UsageError(`tensor: ${value} is not an integer that ${asked} holds`);
     }
+    values[next++] = wide ? BigInt(number) : number;
   };
   visit(data, 0);
   const stored = wide ? "int64" : "float64";

@@ -4,6 +4,7 @@
  */
 
 import { loadNative, native } from "./load.js";
+import { refuseAsync } from "./scope.js";
 
 export class CudaGraph implements Disposable {
   private constructor(private id: number) {}
@@ -13,7 +14,7 @@ export class CudaGraph implements Disposable {
     const id = loadNative().captureBegin(device);
     let done = false;
     try {
-      body();
+      refuseAsync("capture", body());
       done = true;
     } finally {
       native.captureEnd(done);

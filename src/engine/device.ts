@@ -1,5 +1,6 @@
 /** Devices, threads, switches and memory of the engine. */
 
+import { EngineError } from "../errors.js";
 import { loadNative } from "./load.js";
 import type { MemoryUse } from "./native.js";
 
@@ -20,7 +21,10 @@ export function defaultDevice(): string {
 
 /** Waits until the device has done all it was given; on the CPU nothing is outstanding. */
 export function synchronize(device: string): void {
-  if (device !== "cpu") loadNative().synchronize(device);
+  if (device === "cpu") return;
+  if (devices().length === 1)
+    throw new EngineError(`synchronize: there is no "${device}", only the CPU (see nudge doctor)`);
+  loadNative().synchronize(device);
 }
 
 /** Bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */

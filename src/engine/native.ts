@@ -89,6 +89,23 @@ export interface Native {
   setFlag(name: string, on: boolean): void;
   setErrorClass(errorClass: typeof EngineError): void;
 
+  /** Crop, resize, flip, jitter and normalise: `source` is a uint8 tensor, or null when `files` has a descriptor a sample. */
+  augment(
+    source: Handle | null,
+    offsets: Float64Array,
+    sizes: Int32Array,
+    draws: Float32Array,
+    size: number,
+    mean: Float32Array,
+    std: Float32Array,
+    channelsLast: boolean,
+    files?: Int32Array,
+  ): Handle;
+  /** Pieces of files one after the other, as one uint8 tensor. */
+  gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;
+  /** Pieces of files that will be read soon. */
+  willNeed(files: Int32Array, offsets: Float64Array, lengths: Float64Array): void;
+
   memory(): MemoryUse;
   resetPeak(): void;
   setMemoryLimit(bytes: number): void;

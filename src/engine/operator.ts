@@ -2,8 +2,9 @@
 
 import { closestName } from "../closest-name.js";
 import { EngineError } from "../errors.js";
+import { DTYPES } from "./dtype.js";
 import { loadNative, native, resolveOperator } from "./load.js";
-import type { Schema } from "./native.js";
+import type { Schema, SchemaArgument } from "./native.js";
 import { Generator } from "./random.js";
 import { Tensor } from "./tensor.js";
 import { handle } from "./wrap.js";
@@ -46,28 +47,45 @@ export function schemas(name: string): Schema[] {
 
 /**
  * Calls an operator with positional arguments, keyword arguments as a last plain object, or both. Without an overload in
- * the name, the first overload that takes the arguments is used; when none does, the error is that of the first one
- * whose arguments were of the right types, or of the first.
+ * the name, the first overload is called whose arguments have the types of those given; one that needs a number to stand
+ * for a tensor comes after those that do not.
  */
 export function call(name: string, ...args: unknown[]): unknown {
   const last = args.at(-1);
   const keywords = isPlainObject(last) ? (args.pop() as Record<string, unknown>) : {};
-  let mismatch: EngineError | undefined;
-  let failure: unknown;
-  for (const { id, schema } of candidates(name)) {
+  const { id, schema, given } = choose(candidates(name), args, keywords);
+  return wrapReturns(schema, native.call(id, ...convert(schema, given)), given);
+}
+
+interface Chosen extends Resolved {
+  /** The arguments in the schema's order, undefined where not given. */
+  given: unknown[];
+}
+
+function choose(options: readonly Resolved[], args: unknown[], keywords: Record<string, unknown>): Chosen {
+  if (options.length === 1) {
+    const [{ schema }] = options;
     const given = arrange(schema, args, keywords);
-    const values = typeof given === "string" ? given : convert(schema, given);
-    if (typeof given === "string" || typeof values === "string") {
-      mismatch ??= new EngineError(`${schema.name}: ${values}. It is ${schema.text}`, schema.name);
-      continue;
-    }
-    try {
-      return wrapReturns(schema, native.call(id, ...values), given);
-    } catch (error) {
-      failure ??= error;
-    }
+    if (typeof given === "string") throw new EngineError(`${schema.name}: ${given}. It is ${schema.text}`, schema.name);
+    return { ...options[0], given };
   }
-  throw failure ?? mismatch;
+  const arranged = options.flatMap((option) => {
+    const given = arrange(option.schema, args, keywords);
+    return typeof given === "string" ? [] : [{ ...option, given }];
+  });
+  const fitting = (numbersAsTensors: boolean) =>
+    arranged.find(({ schema, given }) =>
+      schema.arguments.every((argument, i) => fits(argument, given[i], numbersAsTensors)),
+    );
+  const chosen = fitting(false) ?? fitting(true);
+  if (chosen) return chosen;
+  const named = Object.entries(keywords).map(([key, value]) => `${key}: ${kindOf(value)}`);
+  const [base] = options[0].schema.name.split(".");
+  throw new EngineError(
+    `${base}: no overload takes (${[...args.map(kindOf), ...named].join(", ")}). There are:\n` +
+      options.map(({ schema }) => `  ${schema.text}`).join("\n"),
+    base,
+  );
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -87,16 +105,15 @@ function arrange(schema: Schema, args: unknown[], keywords: Record<string, unkno
   return missing ? `the argument "${missing.name}" (${missing.type}) is missing` : given;
 }
 
-/** The arguments as the addon takes them, or the first that is of the wrong type. */
-function convert(schema: Schema, given: readonly unknown[]): unknown[] | string {
-  const values: unknown[] = [];
+/** The arguments as the addon takes them. What it can tell itself, such as a fraction for an integer, it does. */
+function convert(schema: Schema, given: readonly unknown[]): unknown[] {
   const written = new Set(schema.returns.map(({ argument }) => argument));
-  for (const [i, { name, type }] of schema.arguments.entries()) {
+  return schema.arguments.map(({ name, type }, i) => {
     const value = written.has(i) && isNumber(given[i]) ? MISFIT : toNative(type, given[i]);
-    if (value === MISFIT) return `the argument "${name}" should be ${type}, got ${kindOf(given[i])}`;
-    values.push(value);
-  }
-  return values;
+    if (value !== MISFIT) return value;
+    const what = `the argument "${name}" should be ${type}, got ${kindOf(given[i])}`;
+    throw new EngineError(`${schema.name}: ${what}. It is ${schema.text}`, schema.name);
+  });
 }
 
 const isNumber = (value: unknown): boolean => ["number", "boolean", "bigint"].includes(typeof value);
@@ -113,9 +130,8 @@ function toNative(type: string, value: unknown): unknown {
   }
   if (type.includes("Tensor")) {
     if (!Array.isArray(value)) return MISFIT;
-    const optional = type.includes("Tensor?") || type.includes("Optional[Tensor]");
     const items = Array.from(value, (item) => {
-      if (optional && (item === null || item === undefined)) return null;
+      if (type.includes("Tensor?") && (item === null || item === undefined)) return null;
       return item instanceof Tensor ? handle(item) : MISFIT;
     });
     return items.includes(MISFIT) ? MISFIT : items;
@@ -124,10 +140,51 @@ function toNative(type: string, value: unknown): unknown {
   return value instanceof Tensor || value instanceof Generator ? MISFIT : value;
 }
 
+/** Whether a value has the type of an argument, for the choice among overloads. */
+function fits({ type, length, hasDefault }: SchemaArgument, value: unknown, numbersAsTensors: boolean): boolean {
+  if (value === undefined) return hasDefault;
+  if (type.endsWith("?")) {
+    return (
+      value === null || fits({ type: type.slice(0, -1), length, hasDefault } as SchemaArgument, value, numbersAsTensors)
+    );
+  }
+  if (type.endsWith("[]")) {
+    const element = { type: type.slice(0, -2), length: 0, hasDefault: false } as SchemaArgument;
+    // One number stands for a list of a known length.
+    if (!Array.isArray(value)) return length > 0 && fits(element, value, false);
+    return value.every((item) => fits(element, item, false));
+  }
+  switch (type) {
+    case "Tensor":
+      return value instanceof Tensor || (numbersAsTensors && isNumber(value));
+    case "Generator":
+      return value instanceof Generator;
+    case "int":
+    case "SymInt":
+      return Number.isInteger(value) || typeof value === "bigint";
+    case "float":
+      return typeof value === "number";
+    case "bool":
+      return typeof value === "boolean";
+    case "Scalar":
+    case "number":
+      return isNumber(value);
+    case "ScalarType":
+      return typeof value === "string" && (value in DTYPES || value === "complex128");
+    case "MemoryFormat":
+      return value === "contiguous" || value === "channels_last" || value === "preserve";
+    case "Device":
+      return typeof value === "string" && /^(cpu|cuda|meta)(:\d+)?$/.test(value);
+    default:
+      return typeof value === "string";
+  }
+}
+
 function kindOf(value: unknown): string {
-  if (value instanceof Tensor) return `a tensor, ${value.describe()}`;
+  if (value instanceof Tensor) return value.describe();
   if (value instanceof Generator) return "a generator";
-  if (Array.isArray(value)) return "an array of other things";
+  if (Array.isArray(value)) return "an array";
+  if (value === null || value === undefined) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 

@@ -127,6 +127,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::linalg_eigh", "", "self UPLO"],
   ["aten::linalg_eigvalsh", "", "self UPLO"],
   ["aten::addmm_", "", "self mat1 mat2 beta alpha"],
+  ["aten::dot", "", "self tensor"],
   ["aten::linear", "", "input weight bias"],
   ["aten::conv2d", "", "input weight bias stride padding dilation groups"],
   ["aten::batch_norm", "", "input weight bias running_mean running_var training momentum eps cudnn_enabled"],
@@ -823,83 +824,89 @@ export abstract class Operators {
     return this;
   }
 
+  /** `aten::dot(Tensor self, Tensor tensor) -> Tensor` */
+  dot(tensor: Tensor | number): Tensor {
+    const op = ids[118] ?? resolve(118);
+    return one(native.call(op, handle(this), operand(tensor)));
+  }
+
   /** `aten::relu(Tensor self) -> Tensor` */
   relu(): Tensor {
-    const op = ids[122] ?? resolve(122);
+    const op = ids[123] ?? resolve(123);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu_(Tensor(a!) self) -> Tensor(a!)` */
   relu_(): this {
-    const op = ids[123] ?? resolve(123);
+    const op = ids[124] ?? resolve(124);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor` */
   hardtanh(min_val?: number | boolean, max_val?: number | boolean): Tensor {
-    const op = ids[124] ?? resolve(124);
+    const op = ids[125] ?? resolve(125);
     return one(native.call(op, handle(this), min_val, max_val));
   }
 
   /** `aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)` */
   hardtanh_(min_val?: number | boolean, max_val?: number | boolean): this {
-    const op = ids[125] ?? resolve(125);
+    const op = ids[126] ?? resolve(126);
     native.call(op, handle(this), min_val, max_val);
     return this;
   }
 
   /** `aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor` */
   maxPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, ceil_mode?: boolean): Tensor {
-    const op = ids[126] ?? resolve(126);
+    const op = ids[127] ?? resolve(127);
     return one(native.call(op, handle(this), kernel_size, stride, padding, dilation, ceil_mode));
   }
 
   /** `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor` */
   avgPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, ceil_mode?: boolean, count_include_pad?: boolean, divisor_override?: number | null): Tensor {
-    const op = ids[127] ?? resolve(127);
+    const op = ids[128] ?? resolve(128);
     return one(native.call(op, handle(this), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   }
 
   /** `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` */
   adaptiveAvgPool2d(output_size: readonly number[] | number): Tensor {
-    const op = ids[128] ?? resolve(128);
+    const op = ids[129] ?? resolve(129);
     return one(native.call(op, handle(this), output_size));
   }
 
   /** `aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   softmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[131] ?? resolve(131);
+    const op = ids[132] ?? resolve(132);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   logSoftmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[132] ?? resolve(132);
+    const op = ids[133] ?? resolve(133);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.) -> Tensor` */
   crossEntropyLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number, label_smoothing?: number): Tensor {
-    const op = ids[133] ?? resolve(133);
+    const op = ids[134] ?? resolve(134);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index, label_smoothing));
   }
 
   /** `aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor` */
   nllLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number): Tensor {
-    const op = ids[134] ?? resolve(134);
+    const op = ids[135] ?? resolve(135);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index));
   }
 
   /** `aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor` */
   mseLoss(target: Tensor | number, reduction?: number): Tensor {
-    const op = ids[135] ?? resolve(135);
+    const op = ids[136] ?? resolve(136);
     return one(native.call(op, handle(this), operand(target), reduction));
   }
 
   /** `aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBilinear2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[136] ?? resolve(136);
+    const op = ids[137] ?? resolve(137);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 }
@@ -978,102 +985,102 @@ export function linalgSvdvals(A: Tensor | number, options?: { driver?: string | 
 
 /** `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export function linear(input: Tensor | number, weight: Tensor | number, bias?: Tensor | null): Tensor {
-  const op = ids[118] ?? resolve(118);
+  const op = ids[119] ?? resolve(119);
   return one(native.call(op, operand(input), operand(weight), optionalHandle(bias)));
 }
 
 /** `aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) -> Tensor` */
 export function conv2d(input: Tensor | number, weight: Tensor | number, bias?: Tensor | null, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, groups?: number): Tensor {
-  const op = ids[119] ?? resolve(119);
+  const op = ids[120] ?? resolve(120);
   return one(native.call(op, operand(input), operand(weight), optionalHandle(bias), stride, padding, dilation, groups));
 }
 
 /** `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor` */
 export function batchNorm(input: Tensor | number, weight: Tensor | null, bias: Tensor | null, running_mean: Tensor | null, running_var: Tensor | null, training: boolean, momentum: number, eps: number, cudnn_enabled: boolean): Tensor {
-  const op = ids[120] ?? resolve(120);
+  const op = ids[121] ?? resolve(121);
   return one(native.call(op, operand(input), optionalHandle(weight), optionalHandle(bias), optionalHandle(running_mean), optionalHandle(running_var), training, momentum, eps, cudnn_enabled));
 }
 
 /** `aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor` */
 export function groupNorm(input: Tensor | number, num_groups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnn_enabled?: boolean): Tensor {
-  const op = ids[121] ?? resolve(121);
+  const op = ids[122] ?? resolve(122);
   return one(native.call(op, operand(input), num_groups, optionalHandle(weight), optionalHandle(bias), eps, cudnn_enabled));
 }
 
 /** `aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export function embedding(weight: Tensor | number, indices: Tensor | number, padding_idx?: number, scale_grad_by_freq?: boolean, sparse?: boolean): Tensor {
-  const op = ids[129] ?? resolve(129);
+  const op = ids[130] ?? resolve(130);
   return one(native.call(op, operand(weight), operand(indices), padding_idx, scale_grad_by_freq, sparse));
 }
 
 /** `aten::dropout(Tensor input, float p, bool train) -> Tensor` */
 export function dropout(input: Tensor | number, p: number, train: boolean): Tensor {
-  const op = ids[130] ?? resolve(130);
+  const op = ids[131] ?? resolve(131);
   return one(native.call(op, operand(input), p, train));
 }
 
 /** `aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachAddScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[137] ?? resolve(137);
+  const op = ids[138] ?? resolve(138);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
 export function _foreachAdd_(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): void {
-  const op = ids[138] ?? resolve(138);
+  const op = ids[139] ?? resolve(139);
   native.call(op, handles(self), handles(other), options?.alpha);
 }
 
 /** `aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachAdd(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[139] ?? resolve(139);
+  const op = ids[140] ?? resolve(140);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachSub(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[140] ?? resolve(140);
+  const op = ids[141] ?? resolve(141);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachMulScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[141] ?? resolve(141);
+  const op = ids[142] ?? resolve(142);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]` */
 export function _foreachMulScalar(self: readonly Tensor[], scalar: number | boolean): Tensor[] {
-  const op = ids[142] ?? resolve(142);
+  const op = ids[143] ?? resolve(143);
   return many(native.call(op, handles(self), scalar));
 }
 
 /** `aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcmul_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[143] ?? resolve(143);
+  const op = ids[144] ?? resolve(144);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcdiv_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[144] ?? resolve(144);
+  const op = ids[145] ?? resolve(145);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_sqrt(Tensor[] self) -> Tensor[]` */
 export function _foreachSqrt(self: readonly Tensor[]): Tensor[] {
-  const op = ids[145] ?? resolve(145);
+  const op = ids[146] ?? resolve(146);
   return many(native.call(op, handles(self)));
 }
 
 /** `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2) -> Tensor[]` */
 export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): Tensor[] {
-  const op = ids[146] ?? resolve(146);
+  const op = ids[147] ?? resolve(147);
   return many(native.call(op, handles(self), ord));
 }
 
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[147] ?? resolve(147);
+  const op = ids[148] ?? resolve(148);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { EngineError, UsageError } from "../errors.js";
 import { loadNative, native } from "./load.js";
 import { keyedRandom, type Philox } from "./philox.js";
+import { refuseAsync } from "./scope.js";
 import type { Tensor } from "./tensor.js";
 
 type Purpose = string | number;
@@ -94,12 +95,12 @@ export class Random {
 
 let ambient: Random | undefined;
 
-/** Runs `body` with `random` as the place its layers draw from. */
+/** Runs `body`, which must not be async, with `random` as the place its layers draw from. */
 export function withRandom<T>(random: Random, body: () => T): T {
   const before = ambient;
   ambient = random;
   try {
-    return body();
+    return refuseAsync("withRandom", body());
   } finally {
     ambient = before;
   }

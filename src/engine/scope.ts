@@ -59,6 +59,7 @@ export class Scope implements Disposable {
       return body();
     } finally {
       current = outer;
+      if (this.ended) this.dispose(); // it was ended from within: what came after is freed too
     }
   }
 
@@ -81,17 +82,19 @@ export class Scope implements Disposable {
   }
 }
 
+/** What `body` returned, unless it was a promise: what surrounds it ends before an async body does. */
+export function refuseAsync<T>(what: string, result: T, instead = ""): T {
+  if (!(result instanceof Promise)) return result;
+  result.catch(() => {}); // it goes on outside and may fail there; the error below is the one to see
+  throw new UsageError(`${what}: the body is async, and ${what} ends when it returns${instead}`);
+}
+
 /** Frees every tensor made in `body` except those it returns. */
 export function scope<T>(body: () => T): T {
   const inner = new Scope();
   let result: T | undefined;
   try {
-    result = inner.run(body);
-    if (result instanceof Promise) {
-      result.catch(() => {}); // it will fail on freed tensors; the error below is the one to see
-      result = undefined;
-      throw new UsageError("scope: the body is async, and a scope ends when it returns. Use a Scope and run() instead");
-    }
+    result = refuseAsync("scope", inner.run(body), ". Use a Scope and run() instead");
     return result;
   } finally {
     inner.dispose(result);

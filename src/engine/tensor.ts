@@ -5,13 +5,13 @@
 
 import { inspect } from "node:util";
 import { EngineError } from "../errors.js";
-import { arrayFor, bytesOf, dtypeOf, flatten, type Nested, nest, type TypedArray } from "./arrays.js";
+import { arrayFor, bytesOf, checkAttached, dtypeOf, flatten, type Nested, nest, type TypedArray } from "./arrays.js";
 import type { DType } from "./dtype.js";
 import { loadNative, native } from "./load.js";
 import type { Handle } from "./native.js";
 import * as ops from "./ops.generated.js";
 import { formatTensor } from "./print.js";
-import { track, untrack } from "./scope.js";
+import { refuseAsync, scope, track, untrack } from "./scope.js";
 import { handle, type MemoryFormat, setTensorFactory } from "./wrap.js";
 
 export class Tensor extends ops.Operators implements Disposable {
@@ -201,18 +201,22 @@ export class Tensor extends ops.Operators implements Disposable {
 
   /** The elements in row-major order; float16 and bfloat16 come as Float32Array, bool as Uint8Array. */
   data(): TypedArray {
+    if (this.dtype.startsWith("complex")) {
+      throw new EngineError(
+        `data: JavaScript has no array for ${this.describe()}; call("aten::view_as_real") gives its parts`,
+      );
+    }
     const target = arrayFor(this.dtype, this.numel);
     if (target) {
       native.read(handle(this), target);
       return target;
     }
-    using source = this.detach().toDType("float32");
-    return source.data();
+    return scope(() => this.detach().toDType("float32").data());
   }
 
   /** The bytes of the elements in row-major order, as they are. */
   bytes(): Uint8Array {
-    const target = new Uint8Array(this.numel * bytesOf(this.dtype));
+    const target = arrayFor("uint8", this.numel * bytesOf(this.dtype)) as Uint8Array;
     native.read(handle(this), target);
     return target;
   }
@@ -305,11 +309,11 @@ export function grad(
     .map((value) => (value === null ? null : new Tensor(value)));
 }
 
-/** Runs `body` without recording a graph. */
+/** Runs `body` without recording a graph. The body is synchronous: after an `await` it would be recorded again. */
 export function noGrad<T>(body: () => T): T {
   const before = loadNative().setGradEnabled(false);
   try {
-    return body();
+    return refuseAsync("noGrad", body());
   } finally {
     native.setGradEnabled(before);
   }
@@ -323,6 +327,7 @@ export interface TensorOptions {
 
 /** A tensor of these numbers: nested arrays (float32 unless told), or a typed array (its own type) with a shape. */
 export function tensor(data: Nested | TypedArray, options: TensorOptions & { shape?: readonly number[] } = {}): Tensor {
+  if (ArrayBuffer.isView(data)) checkAttached(data);
   const source = ArrayBuffer.isView(data)
     ? { values: data, shape: [data.length], stored: dtypeOf(data, options.dtype), dtype: dtypeOf(data, options.dtype) }
     : flatten(data, options.dtype);

@@ -7,11 +7,13 @@
  * the activations are passed over once less forward and backward. Gradients reach W, weight and bias through the fold.
  */
 
+import { unknownName } from "../closest-name.js";
 import { batchNorm, empty, ones, zeros } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
 import type { Conv2d } from "./conv.js";
-import { Buffer, Layer, Parameter } from "./module.js";
+import { Buffer, Layer, type Module, Parameter } from "./module.js";
 import { forSum } from "./precision.js";
 
 /** Batch norm over the channels of [n, c] or [n, c, h, w]. */
@@ -64,18 +66,27 @@ export class BatchNorm extends Layer {
   forward(x: Tensor): Tensor {
     let momentum = this.momentum ?? 0;
     if (this.usesBatch) {
+      if (x.numel <= this.channels) {
+        // The variance of one number is no number, and would stay in the running one.
+        const need = "training needs at least two values a channel";
+        throw new UsageError(
+          `${this.constructor.name}: ${need}, got ${x.describe()}; take a larger batch, or freeze it`,
+        );
+      }
       this.num_batches_tracked.add_(1);
       if (this.momentum === null) momentum = 1 / this.num_batches_tracked.item();
     }
     const { weight, bias, running_mean, running_var, eps } = this;
-    const y = batchNorm(forSum(x), weight, bias, running_mean, running_var, this.usesBatch, momentum, eps, true);
+    // The operator itself sums in float32 when x is bfloat16 and the parameters are float32; with float16 not everywhere.
+    const input = x.dtype === "bfloat16" ? x : forSum(x);
+    const y = batchNorm(input, weight, bias, running_mean, running_var, this.usesBatch, momentum, eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);
   }
 
   /** The layer as x·scale + shift, while it uses fixed statistics; differentiable in weight and bias. */
   affine(): { scale: Tensor; shift: Tensor } {
     const scale = this.weight.mul(this.running_var.add(this.eps).rsqrt());
-    return { scale, shift: this.bias.sub(this.running_mean.mul(scale)) };
+    return { scale, shift: this.bias.addcmul(this.running_mean, scale, { value: -1 }) };
   }
 }
 
@@ -88,4 +99,24 @@ export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
   const { scale, shift } = norm.affine();
   const weight = conv.weight.mul(scale.view(-1, 1, 1, 1));
   return conv.convolve(x, weight, conv.bias ? shift.add(conv.bias.mul(scale)) : shift);
+}
+
+/** What becomes of the batch norms of a network that starts from trained weights. */
+export interface BatchNormUse {
+  /** `frozen`: the statistics stay as loaded, also in training, and weight and bias learn on; `trained`: all learn. */
+  batchNorm?: "frozen" | "trained";
+  /** Whether fixed statistics are folded into the convolutions: the same numbers but for rounding, and faster. */
+  foldBatchNorm?: boolean;
+}
+
+const USES = ["frozen", "trained"];
+
+/** Sets every batch norm in a module. */
+export function useBatchNorm(module: Module, { batchNorm = "frozen", foldBatchNorm = true }: BatchNormUse): void {
+  if (!USES.includes(batchNorm)) throw new UsageError(unknownName("use of batch norm", batchNorm, USES));
+  for (const [, layer] of module.modules()) {
+    if (!(layer instanceof BatchNorm)) continue;
+    layer.frozen = batchNorm === "frozen";
+    layer.foldable = foldBatchNorm;
+  }
 }

@@ -14,8 +14,7 @@ import { UsageError } from "../errors.js";
 class Owned extends Tensor {
   constructor(source: Tensor) {
     if (source.kept) throw new UsageError(`${source.describe()} belongs to a module already; clone() it first`);
-    super(source.handle);
-    source.handle = 0;
+    super(source.release());
     this.kept = true;
   }
 }
@@ -37,6 +36,8 @@ export interface LoadOptions {
   ignoreUnexpected?: (key: string) => boolean;
   /** Keys of the module that may be missing from the state; they keep their values. */
   ignoreMissing?: (key: string) => boolean;
+  /** Where the state comes from, for the error: a file's name. */
+  from?: string;
 }
 
 export abstract class Module implements Disposable {
@@ -79,7 +80,8 @@ export abstract class Module implements Disposable {
   }
 
   /** Copies a state into parameters and buffers. All that does not fit is told in one error, before anything changes. */
-  loadStateDict(state: ReadonlyMap<string, Tensor>, { ignoreMissing, ignoreUnexpected }: LoadOptions = {}): this {
+  loadStateDict(state: ReadonlyMap<string, Tensor>, options: LoadOptions = {}): this {
+    const { ignoreMissing, ignoreUnexpected, from } = options;
     const own = this.stateDict();
     const missing = [...own.keys()].filter((key) => !state.has(key) && !ignoreMissing?.(key));
     const unexpected = [...state.keys()].filter((key) => !own.has(key) && !ignoreUnexpected?.(key));
@@ -94,7 +96,8 @@ export abstract class Module implements Disposable {
         unexpected.length > 0 && `unexpected ${listed(unexpected)}`,
         shaped.length > 0 && `wrong shape of ${listed(shaped)}`,
       ].filter(Boolean);
-      throw new UsageError(`loading weights into ${this.constructor.name}: ${parts.join("; ")}`);
+      const source = from === undefined ? "" : ` from ${from}`;
+      throw new UsageError(`loading weights${source} into ${this.constructor.name}: ${parts.join("; ")}`);
     }
     noGrad(() => {
       for (const [key, target] of own) {

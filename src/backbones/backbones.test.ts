@@ -1,0 +1,185 @@
+import { expect, test } from "vitest";
+import { expectClose } from "../../tests/support/close.js";
+import { fillByFormula, formulaTensor } from "../../tests/support/formula-weights.js";
+import { liveTensors, memory, resetPeakMemory } from "../engine/device.js";
+import { Random, withRandom } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { BatchNorm } from "../nn/batch-norm.js";
+import { withPrecision } from "../nn/precision.js";
+import { type BackboneOptions, backboneNamed, backbones } from "./index.js";
+
+const VECTORS = ["mlp", "linear-map", "diagonal-map"];
+
+/** Every backbone with what it needs to be told, and a batch it takes. */
+const ALL = Object.keys(backbones).map((id) => {
+  const options: BackboneOptions = VECTORS.includes(id) ? { inputShape: [10] } : {};
+  return { id, options };
+});
+
+function inputFor(shape: readonly number[], n = 2): Tensor {
+  const small = shape.length === 3 && shape[1] === 224 ? [shape[0], 64, 64] : shape;
+  return formulaTensor("x", [n, ...small]);
+}
+
+test("an unknown backbone is an error that names the nearest", () => {
+  expect(() => backboneNamed("resnet51")).toThrow('unknown backbone "resnet51": did you mean "resnet50"?');
+  expect(() => backboneNamed("toString")).toThrow(UsageError);
+});
+
+test.each(ALL)(
+  "$id is registered under its id, and initialised gives finite features [n, width]",
+  ({ id, options }) => {
+    expect(backboneNamed(id).id).toBe(id);
+    const before = liveTensors();
+    scope(() => {
+      using backbone = backboneNamed(id).build(options).initialize(new Random(1));
+      const features = noGrad(() => backbone.forward(inputFor(backbone.inputShape)));
+      expect(features.shape).toEqual([2, backbone.width]);
+      expect(features.dtype).toBe("float32");
+      expect(features.isfinite().allTrue().item()).toBe(1);
+    });
+    expect(liveTensors()).toBe(before);
+  },
+);
+
+test.each(ALL)("$id gives gradients in float32 and features near float32's in bf16", ({ id, options }) => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed(id).build(options)).eval();
+    const x = inputFor(backbone.inputShape);
+    const full = noGrad(() => backbone.forward(x));
+    const low = withPrecision("bf16", () => backbone.forward(x));
+    low.square().mean().backward();
+    expect(low.dtype).toBe("float32");
+    expect(backbone.parameters().every(({ grad }) => grad?.dtype === "float32")).toBe(true);
+    expect(low.sub(full).norm().item() / full.norm().item()).toBeLessThan(0.03);
+  });
+});
+
+test.each(["mnist-cnn", "wide-resnet-16-2", "resnet50", "mobilenet_v2"])("%s holds no map but the features", (id) => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed(id).build());
+    const x = inputFor(backbone.inputShape);
+    const before = liveTensors();
+    const features = backbone.forward(x);
+    expect(liveTensors()).toBe(before + 1);
+    features.sum().backward(); // what it needs is the graph's to hold
+  });
+});
+
+test("without gradients a ResNet-18 needs memory for a few maps at a time", () => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed("resnet18").build());
+    const x = formulaTensor("x", [8, 3, 224, 224]);
+    const before = memory().used;
+    resetPeakMemory();
+    noGrad(() => backbone.forward(x));
+    // The first convolution's map has 26 MB, its pooled one 6, and the pooling's indices 13. All maps and folded weights
+    // together would be 131 MB.
+    expect(memory().peak - before).toBeLessThan(60e6);
+  });
+});
+
+const WITH_STAGES = {
+  "wide-resnet-16-2": ["32×32×32", "64×16×16", "128×8×8"],
+  resnet18: ["64×16×16", "64×16×16", "128×8×8", "256×4×4", "512×2×2"],
+  resnet50: ["64×16×16", "256×16×16", "512×8×8", "1024×4×4", "2048×2×2"],
+  mobilenet_v2: ["16×32×32", "24×16×16", "32×8×8", "96×4×4", "320×2×2"],
+};
+
+test.each(Object.entries(WITH_STAGES))("%s shows its stages, and takes other maps for them", (id, sizes) => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed(id).build());
+    const x = inputFor(backbone.inputShape);
+    const maps: Tensor[] = [];
+    const copies: Tensor[] = [];
+    const features = backbone.stages!(x, (map, stage) => {
+      expect(stage).toBe(maps.length);
+      maps.push(map);
+      copies.push(map.clone());
+      return map;
+    });
+    expect(maps.map(({ shape }) => shape.slice(1).join("×"))).toEqual(sizes);
+    expect(maps.map(({ shape }) => shape[1])).toEqual(backbone.stageChannels);
+    features.sum().backward();
+    // In-place steps must not reach a map that was handed out.
+    for (const [i, map] of maps.entries()) expect(map.equal(copies[i])).toBe(true);
+
+    fillByFormula(backbone); // wide-resnet's running statistics have moved
+    expectClose(backbone.forward(x), features, { rtol: 1e-6, atol: 1e-6 });
+    const last = sizes.length - 1;
+    const changed = backbone.stages!(x, (map, stage) => (stage === last ? map.mul(0) : map));
+    expect(changed.select(0, 0).equal(changed.select(0, 1))).toBe(true); // nothing of x is left
+  });
+});
+
+test.each(["resnet18", "mobilenet_v2"])("%s gives the same in channels-last, gradients too", (id) => {
+  scope(() => {
+    const [plain, last] = (["contiguous", "channels_last"] as const).map((memoryFormat) => {
+      using backbone = fillByFormula(backboneNamed(id).build()).to({ memoryFormat });
+      const features = backbone.forward(inputFor(backbone.inputShape).to({ memoryFormat }));
+      features.square().mean().backward();
+      const gradients = backbone.parameters().map((parameter) => parameter.grad!);
+      return { features, gradients };
+    });
+    expectClose(last.features, plain.features, { rtol: 1e-4, atol: 1e-5 });
+    for (const [i, gradient] of last.gradients.entries()) {
+      const size = plain.gradients[i].abs().max().item();
+      expectClose(gradient, plain.gradients[i], { rtol: 1e-3, atol: 1e-4 * size });
+    }
+  });
+});
+
+test("batch norm is frozen in ResNet and MobileNetV2 unless told otherwise, and never in WideResNet", () => {
+  const norms = (id: string, options?: BackboneOptions) => {
+    using backbone = backboneNamed(id).build(options);
+    return [...backbone.modules()].flatMap(([, module]) => (module instanceof BatchNorm ? [module.frozen] : []));
+  };
+  expect(norms("resnet50")).toEqual(new Array(53).fill(true));
+  expect(norms("mobilenet_v2")).toEqual(new Array(52).fill(true));
+  expect(norms("resnet18", { batchNorm: "trained" })).toEqual(new Array(20).fill(false));
+  expect(norms("wide-resnet-16-2", { batchNorm: "frozen" })).toEqual(new Array(13).fill(false));
+  expect(() => norms("resnet18", { batchNorm: "forzen" as "frozen" })).toThrow('did you mean "frozen"?');
+});
+
+test("dropout falls on the features of a ResNet in training only", () => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed("resnet18").build({ dropout: 0.5 }));
+    const x = inputFor(backbone.inputShape);
+    const dropped = withRandom(new Random(1), () => backbone.forward(x)).toNumbers();
+    const whole = backbone.eval().forward(x).toNumbers();
+    expect(dropped.every((value, i) => value === 0 || Math.abs(value - 2 * whole[i]) <= 1e-4 * whole[i])).toBe(true);
+    // Of about a thousand; a ReLU came before, so some were zero already.
+    const alive = whole.filter((value) => value > 0).length;
+    expect(dropped.filter((value) => value > 0).length / alive).toBeCloseTo(0.5, 1);
+    expect(alive).toBeGreaterThan(800);
+  });
+});
+
+test("an MLP drops before its ReLU, once a hidden layer, and the draws are its own", () => {
+  scope(() => {
+    using backbone = fillByFormula(
+      backboneNamed("mlp").build({ inputShape: [4, 5], width: 64, depth: 4, dropout: 0.5 }),
+    );
+    const x = formulaTensor("x", [3, 4, 5]);
+    const run = (seed: number) => withRandom(new Random(seed), () => backbone.forward(x).toNumbers());
+    expect(run(1)).toEqual(run(1));
+    expect(run(1)).not.toEqual(run(2));
+    expect([...backbone.stateDict().keys()].filter((key) => key.endsWith("weight"))).toEqual([
+      "input.weight",
+      "hiddens.0.weight",
+      "hiddens.1.weight",
+      "output.weight",
+    ]);
+  });
+});
+
+test("input sizes that make no sense are errors that say what was expected", () => {
+  expect(() => backboneNamed("resnet18").build({ inputShape: [20] })).toThrow(
+    "backbone resnet18: expected pictures of the shape [channels, height, width], got [20]",
+  );
+  expect(() => backboneNamed("mnist-cnn").build({ inputShape: [1, 28, 28], inputChannels: 2 })).toThrow("contradicts");
+  expect(() => backboneNamed("mlp").build()).toThrow("backbone mlp: expected inputShape, such as [20]");
+  expect(() => backboneNamed("mlp").build({ inputShape: [3], depth: 1 })).toThrow("a depth of 2 or more");
+});

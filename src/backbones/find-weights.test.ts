@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { findWeights, weightsFolder } from "./find-weights.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "nudge-find-"));
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+  vi.stubEnv("NUDGE_WEIGHTS", "");
+  mkdirSync(weightsFolder(), { recursive: true });
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+function file(...parts: string[]): string {
+  const path = join(folder, ...parts);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, "");
+  return path;
+}
+
+test("the file asked for comes first, then $NUDGE_WEIGHTS, then the cache folder", () => {
+  const cached = file("cache", "nudge", "weights", "resnet50.pth");
+  expect(findWeights("resnet50")).toBe(cached);
+  const named = file("mine.pth");
+  vi.stubEnv("NUDGE_WEIGHTS", named);
+  expect(findWeights("resnet50")).toBe(named);
+  const asked = file("asked.safetensors");
+  expect(findWeights("resnet50", asked)).toBe(asked);
+});
+
+test("$NUDGE_WEIGHTS may be a folder of files, where safetensors comes before pth", () => {
+  const pth = file("all", "resnet18.pth");
+  vi.stubEnv("NUDGE_WEIGHTS", join(folder, "all"));
+  expect(findWeights("resnet18")).toBe(pth);
+  const safetensors = file("all", "resnet18.safetensors");
+  expect(findWeights("resnet18")).toBe(safetensors);
+});
+
+test("what was named and is not there is an error, even when the cache has a file", () => {
+  file("cache", "nudge", "weights", "resnet50.pth");
+  expect(() => findWeights("resnet50", join(folder, "none.pth"))).toThrow("none.pth for resnet50: no such file");
+  expect(() => findWeights("resnet50", folder)).toThrow("a folder, expected a file");
+  vi.stubEnv("NUDGE_WEIGHTS", join(folder, "nowhere"));
+  expect(() => findWeights("resnet50")).toThrow(/^\$NUDGE_WEIGHTS is .*nowhere: no such file or folder$/);
+  vi.stubEnv("NUDGE_WEIGHTS", folder);
+  expect(() => findWeights("resnet50")).toThrow("a folder without resnet50.safetensors or resnet50.pth");
+});
+
+test("with no file anywhere the error says where it looked and what to get", () => {
+  expect(() => findWeights("mobilenet_v2")).toThrow(
+    `no trained weights for mobilenet_v2: no file was named (--weights FILE), $NUDGE_WEIGHTS is not set, and ` +
+      `${weightsFolder()} has no mobilenet_v2.safetensors or mobilenet_v2.pth. ` +
+      "Take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file, and put it there",
+  );
+});
+
+test("a backbone that is never pretrained says so", () => {
+  expect(() => findWeights("mnist-cnn")).toThrow("backbone mnist-cnn: there are no trained weights for it");
+});

@@ -1,0 +1,94 @@
+/**
+ * Starting weights from the files the field has: torchvision's, DomainBed's checkpoints, and either of them saved from a
+ * DataParallel model.
+ */
+
+import { scope } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { readWeights } from "../engine/weights.js";
+import { UsageError } from "../errors.js";
+import { BatchNorm } from "../nn/batch-norm.js";
+import type { Backbone } from "./backbone.js";
+
+/**
+ * Where DomainBed's algorithms keep their backbone; the same tensors stand again under other names, which are passed
+ * over. The order matters: a ResNet is one level deeper than the small networks.
+ */
+const DOMAINBED_PREFIXES = [
+  "featurizer.network.",
+  "featurizer.",
+  "network_f.network.", // SagNet
+  "network_f.",
+  "network.net.0.network.", // Fish
+  "network.net.0.",
+] as const;
+
+/** Classification layers, which a backbone does not have. */
+const HEADS = ["fc.", "classifier."] as const;
+
+/** Loads trained weights into a backbone; all that does not fit is told in one error, and nothing is changed then. */
+export function loadPretrained<B extends Backbone>(backbone: B, path: string): B {
+  scope(() => {
+    const state = adaptInput(backbone, backboneState(readWeights(path)));
+    refuseFolded(backbone, state, path);
+    // Files from before PyTorch 0.4.1 and converted ones have no count of batches; only momentum null reads it.
+    backbone.loadStateDict(state, { from: path, ignoreMissing: (key) => key.endsWith(".num_batches_tracked") });
+  });
+  return backbone;
+}
+
+/** The backbone's tensors under its own names. */
+function backboneState(file: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
+  const state = under("module.", file) ?? new Map(file);
+  for (const prefix of DOMAINBED_PREFIXES) {
+    const found = under(prefix, state);
+    if (found) return found;
+  }
+  for (const key of state.keys()) if (HEADS.some((head) => key.startsWith(head))) state.delete(key);
+  return state;
+}
+
+/** What stands under a prefix, without it; undefined when nothing does. */
+function under(prefix: string, state: ReadonlyMap<string, Tensor>): Map<string, Tensor> | undefined {
+  const found = [...state].filter(([key]) => key.startsWith(prefix));
+  return found.length > 0 ? new Map(found.map(([key, value]) => [key.slice(prefix.length), value])) : undefined;
+}
+
+/** For inputs that are not RGB: channel i of the first convolution starts as the trained channel i mod 3. */
+function adaptInput(backbone: Backbone, state: Map<string, Tensor>): Map<string, Tensor> {
+  const first = [...backbone.namedParameters()].find(([, { shape }]) => shape.length === 4);
+  if (!first) return state;
+  const [name, { shape }] = first;
+  const trained = state.get(name);
+  if (trained?.shape.length === 4 && trained.shape[1] === 3 && shape[1] !== 3) {
+    const channels = Array.from({ length: shape[1] }, (_, i) => i % 3);
+    state.set(name, trained.indexSelect(1, tensor(channels, { dtype: "int64" })));
+  }
+  return state;
+}
+
+/**
+ * Some files have batch norm already multiplied into the convolutions, with statistics left behind that do nothing. That
+ * is right while they are frozen. Training them would normalise maps that are no longer what the norm was made for.
+ */
+function refuseFolded(backbone: Backbone, state: ReadonlyMap<string, Tensor>, path: string): void {
+  const norms = [...backbone.modules()].flatMap(([name, module]) =>
+    module instanceof BatchNorm ? [{ name, module }] : [],
+  );
+  if (norms.length === 0 || norms.every(({ module }) => module.frozen)) return;
+  const folded = norms.every(({ name, module }) => {
+    const all = (key: string, value: number) =>
+      state
+        .get(`${name}.${key}`)
+        ?.toNumbers()
+        .every((number) => Math.abs(number - value) < 1e-7) ?? false;
+    // A variance of 1 − eps, to the last digit, makes the division by √(variance + eps) one by 1; a new network has 1.
+    return all("running_mean", 0) && all("weight", 1) && all("running_var", 1 - module.eps);
+  });
+  if (folded) {
+    throw new UsageError(
+      `loading weights from ${path}: its batch norms are folded into the convolutions (weight 1, mean 0, variance ` +
+        `1 − eps), so their statistics cannot be trained. Keep batchNorm: "frozen", or take a file that has them`,
+    );
+  }
+}

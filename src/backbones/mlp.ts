@@ -1,0 +1,59 @@
+/**
+ * Linear layers with ReLU between, as DomainBed's for vector inputs: dropout stands before each ReLU. Parameter names are
+ * DomainBed's.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { Dropout } from "../nn/dropout.js";
+import { Linear } from "../nn/linear.js";
+import { Sequential } from "../nn/module.js";
+import { forSum } from "../nn/precision.js";
+import { Backbone, type BackboneOptions, defineBackbone, vectorSize } from "./backbone.js";
+
+const ID = "mlp";
+
+export interface MlpOptions extends BackboneOptions {
+  /** The number of outputs: by default, and as a backbone, the width of the hidden layers. */
+  outputs?: number;
+}
+
+export class Mlp extends Backbone {
+  /** The number of outputs. */
+  readonly width: number;
+  readonly inputShape: readonly number[];
+  readonly input: Linear;
+  readonly dropout: Dropout;
+  readonly hiddens: Sequential;
+  readonly output: Linear;
+
+  /** `depth` counts the linear layers, input and output included. */
+  constructor(options: MlpOptions) {
+    super();
+    const { width = 256, depth = 3, dropout = 0, outputs = width } = options;
+    if (!Number.isInteger(depth) || depth < 2) {
+      throw new UsageError(`backbone ${ID}: expected a depth of 2 or more linear layers, got ${depth}`);
+    }
+    const inputs = vectorSize(ID, options);
+    this.inputShape = options.inputShape ?? [inputs];
+    this.width = outputs;
+    this.input = new Linear(inputs, width);
+    this.dropout = new Dropout(dropout);
+    this.hiddens = new Sequential(...Array.from({ length: depth - 2 }, () => new Linear(width, width)));
+    this.output = new Linear(width, outputs);
+  }
+
+  forward(x: Tensor): Tensor {
+    const layers = [this.input, ...(this.hiddens.layers as readonly Linear[])];
+    const flat = x.shape.length === 2 ? x : x.flatten(1);
+    const last = layers.reduce((value, layer) => this.dropout.forward(layer.forward(value)).relu_(), flat);
+    return forSum(this.output.forward(last));
+  }
+}
+
+export const mlp = defineBackbone({
+  id: ID,
+  title: "MLP",
+  paper: "Gulrajani & Lopez-Paz, In Search of Lost Domain Generalization, ICLR 2021, https://arxiv.org/abs/2007.01434",
+  build: (options = {}) => new Mlp(options),
+});

@@ -1,0 +1,165 @@
+/**
+ * ResNet-18, -34 and -50 (He et al., 2016) without the classification layer: features are the global average of the last
+ * map. Layout and parameter names are torchvision's (for ResNet-50 the stride is in the 3×3 convolution, "v1.5").
+ *
+ * Batch norm is frozen unless told otherwise, as the field fine-tunes.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { BatchNorm2d, convNorm, useBatchNorm } from "../nn/batch-norm.js";
+import { Conv2d } from "../nn/conv.js";
+import { ConvNorm } from "../nn/conv-norm.js";
+import { Dropout } from "../nn/dropout.js";
+import { Layer, Sequential } from "../nn/module.js";
+import { globalAverage } from "../nn/pooling.js";
+import {
+  Backbone,
+  type BackboneOptions,
+  defineBackbone,
+  type OnStage,
+  pictureShape,
+  runSteps,
+  type Step,
+} from "./backbone.js";
+
+const init = "he-fan-out";
+const conv3x3 = (inputs: number, outputs: number, stride = 1) =>
+  new Conv2d(inputs, outputs, { kernel: 3, stride, padding: 1, bias: false, init });
+const conv1x1 = (inputs: number, outputs: number) => new Conv2d(inputs, outputs, { kernel: 1, bias: false, init });
+
+// In place throughout: a convolution's or a norm's output is not needed for its own gradient, and no map that a stage
+// hands out is written to afterwards.
+
+/** Two 3×3 convolutions and the way around them. */
+class BasicBlock extends Layer {
+  static readonly expansion = 1;
+  readonly conv1: Conv2d;
+  readonly bn1: BatchNorm2d;
+  readonly conv2: Conv2d;
+  readonly bn2: BatchNorm2d;
+  readonly downsample: ConvNorm | null;
+
+  constructor(inputs: number, channels: number, stride: number, downsample: ConvNorm | null) {
+    super();
+    this.conv1 = conv3x3(inputs, channels, stride);
+    this.bn1 = new BatchNorm2d(channels);
+    this.conv2 = conv3x3(channels, channels);
+    this.bn2 = new BatchNorm2d(channels);
+    this.downsample = downsample;
+  }
+
+  forward(x: Tensor): Tensor {
+    const inner = convNorm(this.conv1, this.bn1, x).relu_();
+    const around = this.downsample ? this.downsample.forward(x) : x;
+    return convNorm(this.conv2, this.bn2, inner).add_(around).relu_();
+  }
+}
+
+/** 1×1 down to `channels`, 3×3, 1×1 up to four times as many, and the way around them. */
+class Bottleneck extends Layer {
+  static readonly expansion = 4;
+  readonly conv1: Conv2d;
+  readonly bn1: BatchNorm2d;
+  readonly conv2: Conv2d;
+  readonly bn2: BatchNorm2d;
+  readonly conv3: Conv2d;
+  readonly bn3: BatchNorm2d;
+  readonly downsample: ConvNorm | null;
+
+  constructor(inputs: number, channels: number, stride: number, downsample: ConvNorm | null) {
+    super();
+    this.conv1 = conv1x1(inputs, channels);
+    this.bn1 = new BatchNorm2d(channels);
+    this.conv2 = conv3x3(channels, channels, stride);
+    this.bn2 = new BatchNorm2d(channels);
+    this.conv3 = conv1x1(channels, channels * Bottleneck.expansion);
+    this.bn3 = new BatchNorm2d(channels * Bottleneck.expansion);
+    this.downsample = downsample;
+  }
+
+  forward(x: Tensor): Tensor {
+    const narrow = convNorm(this.conv1, this.bn1, x).relu_();
+    const inner = convNorm(this.conv2, this.bn2, narrow).relu_();
+    const around = this.downsample ? this.downsample.forward(x) : x;
+    return convNorm(this.conv3, this.bn3, inner).add_(around).relu_();
+  }
+}
+
+const LAYOUTS = {
+  resnet18: { Block: BasicBlock, blocks: [2, 2, 2, 2] },
+  resnet34: { Block: BasicBlock, blocks: [3, 4, 6, 3] },
+  resnet50: { Block: Bottleneck, blocks: [3, 4, 6, 3] },
+} as const;
+
+/** Stages: 0 the stem after its max-pool, 1 to 4 torchvision's `layer1` to `layer4`. */
+export class ResNet extends Backbone {
+  readonly width: number;
+  readonly inputShape: readonly number[];
+  override readonly stageChannels: readonly number[];
+  readonly conv1: Conv2d;
+  readonly bn1: BatchNorm2d;
+  readonly layer1: Sequential;
+  readonly layer2: Sequential;
+  readonly layer3: Sequential;
+  readonly layer4: Sequential;
+  readonly dropout: Dropout;
+
+  constructor(id: keyof typeof LAYOUTS, options: BackboneOptions = {}) {
+    super();
+    const { Block, blocks } = LAYOUTS[id];
+    this.inputShape = pictureShape(id, options, [3, 224, 224]);
+    this.conv1 = new Conv2d(this.inputShape[0], 64, { kernel: 7, stride: 2, padding: 3, bias: false, init });
+    this.bn1 = new BatchNorm2d(64);
+    let inputs = 64;
+    const stage = (channels: number, count: number, stride: number): Sequential => {
+      const outputs = channels * Block.expansion;
+      const made = Array.from({ length: count }, (_, i) => {
+        const step = i === 0 ? stride : 1;
+        const same = step === 1 && inputs === outputs;
+        const downsample = same ? null : new ConvNorm(inputs, outputs, { kernel: 1, stride: step, init });
+        const block = new Block(inputs, channels, step, downsample);
+        inputs = outputs;
+        return block;
+      });
+      return new Sequential(...made);
+    };
+    this.layer1 = stage(64, blocks[0], 1);
+    this.layer2 = stage(128, blocks[1], 2);
+    this.layer3 = stage(256, blocks[2], 2);
+    this.layer4 = stage(512, blocks[3], 2);
+    this.width = inputs;
+    this.stageChannels = [64, ...[64, 128, 256, 512].map((channels) => channels * Block.expansion)];
+    this.dropout = new Dropout(options.dropout ?? 0);
+    useBatchNorm(this, options);
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.stages(x);
+  }
+
+  override stages(x: Tensor, onStage?: OnStage): Tensor {
+    const stem = (input: Tensor) => convNorm(this.conv1, this.bn1, input).relu_().maxPool2d(3, 2, 1);
+    const blocks = [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }, i): Step[] =>
+      layers.map((block, j) => ({
+        forward: (map) => block.forward(map),
+        stage: j === layers.length - 1 ? i + 1 : undefined,
+      })),
+    );
+    const features = runSteps(x, [{ forward: stem, stage: 0 }, ...blocks, { forward: globalAverage }], onStage);
+    return this.dropout.forward(features);
+  }
+}
+
+const paper = "He et al., Deep Residual Learning for Image Recognition, CVPR 2016, https://arxiv.org/abs/1512.03385";
+const define = (id: keyof typeof LAYOUTS, title: string) =>
+  defineBackbone({
+    id,
+    title,
+    paper,
+    weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
+    build: (options) => new ResNet(id, options),
+  });
+
+export const resnet18 = define("resnet18", "ResNet-18");
+export const resnet34 = define("resnet34", "ResNet-34");
+export const resnet50 = define("resnet50", "ResNet-50");

@@ -1,0 +1,103 @@
+/**
+ * WideResNet-16-2 (Zagoruyko & Komodakis, 2016) as DomainBed has it for 32×32 pictures: convolutions with biases, the
+ * stride in each block's second convolution, and 0.9 as the momentum of the last batch norm, whose running statistics
+ * are therefore nearly the last batch's. Batch norm is trained. Parameter names are DomainBed's.
+ *
+ * The norms stand before the convolutions, with a ReLU between, so there is nothing to fold.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { BatchNorm2d } from "../nn/batch-norm.js";
+import { Conv2d } from "../nn/conv.js";
+import { Layer, Sequential } from "../nn/module.js";
+import { globalAverage } from "../nn/pooling.js";
+import {
+  Backbone,
+  type BackboneOptions,
+  defineBackbone,
+  type OnStage,
+  pictureShape,
+  runSteps,
+  type Step,
+} from "./backbone.js";
+
+const ID = "wide-resnet-16-2";
+const WIDTHS = [32, 64, 128] as const;
+const BLOCKS_A_STAGE = 2; // depth 16 = 6 · 2 + 4
+
+class Block extends Layer {
+  readonly bn1: BatchNorm2d;
+  readonly conv1: Conv2d;
+  readonly bn2: BatchNorm2d;
+  readonly conv2: Conv2d;
+  readonly shortcut: Sequential;
+
+  constructor(inputs: number, outputs: number, stride: number) {
+    super();
+    this.bn1 = new BatchNorm2d(inputs);
+    this.conv1 = new Conv2d(inputs, outputs, { kernel: 3, padding: 1 });
+    this.bn2 = new BatchNorm2d(outputs);
+    this.conv2 = new Conv2d(outputs, outputs, { kernel: 3, stride, padding: 1 });
+    const same = stride === 1 && inputs === outputs;
+    this.shortcut = same ? new Sequential() : new Sequential(new Conv2d(inputs, outputs, { kernel: 1, stride }));
+  }
+
+  forward(x: Tensor): Tensor {
+    const inner = this.conv1.forward(this.bn1.forward(x).relu_());
+    return this.conv2.forward(this.bn2.forward(inner).relu_()).add_(this.shortcut.forward(x));
+  }
+}
+
+/** Stages 0 to 2 are the three groups of blocks. */
+export class WideResNet extends Backbone {
+  readonly width = 128;
+  readonly inputShape: readonly number[];
+  override readonly stageChannels = WIDTHS;
+  readonly conv1: Conv2d;
+  readonly layer1: Sequential;
+  readonly layer2: Sequential;
+  readonly layer3: Sequential;
+  readonly bn1: BatchNorm2d;
+
+  constructor(options: BackboneOptions = {}) {
+    super();
+    this.inputShape = pictureShape(ID, options, [3, 32, 32]);
+    let inputs = 16;
+    const stage = (outputs: number, stride: number): Sequential => {
+      const blocks = Array.from({ length: BLOCKS_A_STAGE }, (_, i) => {
+        const block = new Block(inputs, outputs, i === 0 ? stride : 1);
+        inputs = outputs;
+        return block;
+      });
+      return new Sequential(...blocks);
+    };
+    this.conv1 = new Conv2d(this.inputShape[0], inputs, { kernel: 3, padding: 1 });
+    this.layer1 = stage(WIDTHS[0], 1);
+    this.layer2 = stage(WIDTHS[1], 2);
+    this.layer3 = stage(WIDTHS[2], 2);
+    this.bn1 = new BatchNorm2d(WIDTHS[2], { momentum: 0.9 });
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.stages(x);
+  }
+
+  override stages(x: Tensor, onStage?: OnStage): Tensor {
+    const blocks = [this.layer1, this.layer2, this.layer3].flatMap(({ layers }, stage): Step[] =>
+      layers.map((block, i) => ({
+        forward: (map) => block.forward(map),
+        stage: i === layers.length - 1 ? stage : undefined,
+      })),
+    );
+    // At 32×32 the last map is 8×8, and the 8×8 average of the original is the global one.
+    const last = (map: Tensor) => globalAverage(this.bn1.forward(map).relu_());
+    return runSteps(x, [{ forward: (input) => this.conv1.forward(input) }, ...blocks, { forward: last }], onStage);
+  }
+}
+
+export const wideResNet = defineBackbone({
+  id: ID,
+  title: "WideResNet-16-2",
+  paper: "Zagoruyko & Komodakis, Wide Residual Networks, BMVC 2016, https://arxiv.org/abs/1605.07146",
+  build: (options) => new WideResNet(options),
+});

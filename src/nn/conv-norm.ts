@@ -1,0 +1,24 @@
+/** A convolution and its batch norm as one layer, under torchvision's names for the pair: 0 and 1. */
+
+import type { Tensor } from "../engine/tensor.js";
+import { BatchNorm2d, convNorm } from "./batch-norm.js";
+import { Conv2d, type ConvOptions } from "./conv.js";
+import { Sequential } from "./module.js";
+
+export class ConvNorm extends Sequential {
+  readonly conv: Conv2d;
+  readonly norm: BatchNorm2d;
+
+  /** Without a bias, which the norm would take out again. */
+  constructor(inputs: number, outputs: number, options: Omit<ConvOptions, "bias">) {
+    const conv = new Conv2d(inputs, outputs, { ...options, bias: false });
+    const norm = new BatchNorm2d(outputs);
+    super(conv, norm);
+    this.conv = conv;
+    this.norm = norm;
+  }
+
+  override forward(x: Tensor): Tensor {
+    return convNorm(this.conv, this.norm, x);
+  }
+}

@@ -1,0 +1,21 @@
+/** Layers and losses. */
+
+export { ReLU, ReLU6, relu6_ } from "./activation.js";
+export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
+export { Conv2d, type ConvOptions } from "./conv.js";
+export { ConvNorm } from "./conv-norm.js";
+export { Dropout } from "./dropout.js";
+export { Embedding } from "./embedding.js";
+export { GroupNorm } from "./group-norm.js";
+export { Linear } from "./linear.js";
+export { crossEntropy, mse, type Reduction } from "./loss.js";
+export { Buffer, Layer, type LoadOptions, Module, Parameter, Sequential } from "./module.js";
+export {
+  AdaptiveAvgPool2d,
+  AvgPool2d,
+  GlobalAvgPool2d,
+  globalAverage,
+  MaxPool2d,
+  type PoolOptions,
+} from "./pooling.js";
+export { forProduct, forSum, type Precision, withPrecision } from "./precision.js";

@@ -1,0 +1,28 @@
+/** Losses, computed in float32 at least. */
+
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { forSum } from "./precision.js";
+
+/** What becomes of the samples' losses: their mean, their sum, or a tensor of them all. */
+export type Reduction = "none" | "mean" | "sum";
+
+const REDUCTIONS = { none: 0, mean: 1, sum: 2 } as const; // ATen's codes
+
+/** Softmax cross-entropy of logits [n, classes] with class numbers [n] (any integer type) or probabilities [n, classes]. */
+export function crossEntropy(
+  logits: Tensor,
+  y: Tensor,
+  { reduction = "mean" }: { reduction?: Reduction } = {},
+): Tensor {
+  const target = y.dtype.includes("int") ? y.toDType("int64") : y;
+  return forSum(logits).crossEntropyLoss(target, null, REDUCTIONS[reduction]);
+}
+
+/** The squared differences of two tensors of one shape; `mean` is over all elements. */
+export function mse(a: Tensor, b: Tensor, { reduction = "mean" }: { reduction?: Reduction } = {}): Tensor {
+  if (`${a.shape}` !== `${b.shape}`) {
+    throw new UsageError(`mse: expected two tensors of one shape, got ${a.describe()} and ${b.describe()}`);
+  }
+  return forSum(a).mseLoss(forSum(b), REDUCTIONS[reduction]);
+}
