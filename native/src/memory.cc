@@ -1,5 +1,6 @@
 // Memory on the host: counted, so that leaks show; limited, so that a request for a terabyte is an error and not the end
-// of the process.
+// of the process; and large blocks are kept for the next request of their size. malloc gives those back to the kernel at
+// every free, and the next step pays for them again, a page fault for every 4 KB.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -9,6 +10,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <list>
+#include <mutex>
+#include <unordered_map>
 
 #include "convert.h"
 #include "functions.h"
@@ -25,9 +29,76 @@ std::string inGigabytes(int64_t bytes) {
   return text;
 }
 
+// Large blocks not in use, oldest first. What is in use and what is kept together never exceed the most that was ever in use
+// (and some slack), so keeping costs no memory at the peak.
+class KeptBlocks {
+ public:
+  static constexpr size_t kLarge = 256 << 10;
+
+  // A block of that size: a kept one, or a new one after making room for it.
+  void* take(size_t size) {
+    std::lock_guard<std::mutex> guard(lock_);
+    auto found = bySize_.find(size);
+    if (found != bySize_.end()) {
+      void* pointer = *found->second;
+      drop(found);
+      return pointer;
+    }
+    while (!kept_.empty() && used + kept + static_cast<int64_t>(size) > peak + kSlack) evict();
+    void* pointer = c10::alloc_cpu(size);
+    sizes_[pointer] = size;
+    return pointer;
+  }
+
+  // Keeps a block for later; false when it is not one of ours.
+  bool give(void* pointer) {
+    std::lock_guard<std::mutex> guard(lock_);
+    auto size = sizes_.find(pointer);
+    if (size == sizes_.end()) return false;
+    used -= static_cast<int64_t>(size->second);
+    kept += static_cast<int64_t>(size->second);
+    kept_.push_back(pointer);
+    bySize_.emplace(size->second, std::prev(kept_.end()));
+    while (!kept_.empty() && used + kept > peak + kSlack) evict();
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kSlack = 32 << 20;
+  using BySize = std::unordered_multimap<size_t, std::list<void*>::iterator>;
+
+  void drop(BySize::iterator entry) {
+    kept -= static_cast<int64_t>(entry->first);
+    kept_.erase(entry->second);
+    bySize_.erase(entry);
+  }
+
+  void evict() {
+    void* oldest = kept_.front();
+    auto [from, to] = bySize_.equal_range(sizes_[oldest]);
+    while (from != to && *from->second != oldest) ++from;
+    drop(from);
+    sizes_.erase(oldest);
+    c10::free_cpu(oldest);
+  }
+
+  int64_t kept = 0;
+  std::mutex lock_;
+  std::list<void*> kept_;
+  BySize bySize_;
+  std::unordered_map<void*, size_t> sizes_;  // of every large block, in use or kept
+};
+
+KeptBlocks& blocks() {
+  static auto* all = new KeptBlocks();  // never destroyed: tensors may be freed after static objects are
+  return *all;
+}
+
 void release(void* pointer) {
   if (pointer == nullptr) return;
-  used -= static_cast<int64_t>(malloc_usable_size(pointer));
+  int64_t size = static_cast<int64_t>(malloc_usable_size(pointer));
+  if (size >= static_cast<int64_t>(KeptBlocks::kLarge) && blocks().give(pointer)) return;
+  used -= size;
   c10::free_cpu(pointer);
 }
 
@@ -48,8 +119,10 @@ class CountedAllocator final : public c10::Allocator {
       throw Failure("out of memory: " + inGigabytes(wanted) + " asked for, " + inGigabytes(now) + " in use, " + inGigabytes(limit) +
                     " allowed (NUDGE_MEMORY_GB raises it)");
     }
-    void* pointer = c10::alloc_cpu(size);
-    if (pointer != nullptr) now = used += static_cast<int64_t>(malloc_usable_size(pointer));
+    bool large = size >= KeptBlocks::kLarge;
+    size_t whole = large ? (size + 4095) & ~size_t{4095} : size;
+    void* pointer = large ? blocks().take(whole) : c10::alloc_cpu(whole);
+    if (pointer != nullptr) now = used += static_cast<int64_t>(large ? whole : malloc_usable_size(pointer));
     int64_t before = peak;
     while (now > before && !peak.compare_exchange_weak(before, now)) {
     }

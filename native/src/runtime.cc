@@ -31,22 +31,37 @@ napi_value info(Call& call) {
   return result;
 }
 
-napi_value setThreads(Call& call) {
+// OpenBLAS has a pool of threads of its own, which libtorch does not know; null where the BLAS is another.
+template <typename Function>
+Function* openBlas(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+int toThreads(Call& call) {
   int64_t count = toInt(call.env, call.at(0), "threads");
   if (count < 1 || count > 1024) throw Failure("threads: expected 1 to 1024, got " + std::to_string(count));
-  at::set_num_threads(static_cast<int>(count));
+  return static_cast<int>(count);
+}
+
+// setThreads(n): one count for all that computes, so that it decides every result.
+napi_value setThreads(Call& call) {
+  int count = toThreads(call);
+  at::set_num_threads(count);
+  if (auto* set = openBlas<void(int)>("openblas_set_num_threads")) set(count);
   return nothing(call.env);
 }
 
 napi_value threads(Call& call) { return fromInt(call.env, at::get_num_threads()); }
 
-// setBlasThreads(n) → whether there is an OpenBLAS to tell. It has a pool of its own, which libtorch does not know.
+// setBlasThreads(n) → how many there were; 0 where there is no OpenBLAS to tell.
 napi_value setBlasThreads(Call& call) {
-  int64_t count = toInt(call.env, call.at(0), "threads");
-  if (count < 1 || count > 1024) throw Failure("BLAS threads: expected 1 to 1024, got " + std::to_string(count));
-  auto* set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
-  if (set != nullptr) set(static_cast<int>(count));
-  return fromBool(call.env, set != nullptr);
+  int count = toThreads(call);
+  auto* get = openBlas<int()>("openblas_get_num_threads");
+  auto* set = openBlas<void(int)>("openblas_set_num_threads");
+  if (get == nullptr || set == nullptr) return fromInt(call.env, 0);
+  int before = get();
+  if (count != before) set(count);
+  return fromInt(call.env, before);
 }
 
 // newGenerator(device, seed) → generator number.

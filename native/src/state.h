@@ -35,6 +35,7 @@ struct Operator {
   std::string name;
   std::vector<Argument> arguments;
   bool returnsList = false;
+  bool needsFinite = false;  // LAPACK loops for ever on infinities
   std::vector<int> aliases;  // for each return: the argument it is, when the operator writes in place; else -1
 };
 

@@ -34,7 +34,8 @@ export async function benchOps({ device, peer }: { device: string; peer?: string
   let theirs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < ROUNDS; i++) {
     ours = Math.min(ours, noGrad(round));
-    if (other) theirs = Math.min(theirs, (await other.ask<{ ns: number }>({ do: "ops", device, rounds: 1, calls: CALLS })).ns);
+    if (other)
+      theirs = Math.min(theirs, (await other.ask<{ ns: number }>({ do: "ops", device, rounds: 1, calls: CALLS })).ns);
   }
   a.dispose();
   return { device, ours, peer: started && { title: started.title, ns: theirs, ratio: theirs / ours } };

@@ -82,7 +82,14 @@ export async function benchStep(options: StepOptions): Promise<StepResult> {
     peerTitle = started?.title;
     using peer = started?.peer;
     const variant = variants[i];
-    if (peer) await peer.ask({ do: "step", backbone: options.backbone, batch: options.batch, device, variant: variant ?? "eager" });
+    if (peer)
+      await peer.ask({
+        do: "step",
+        backbone: options.backbone,
+        batch: options.batch,
+        device,
+        variant: variant ?? "eager",
+      });
     using runner = new StepRunner(options, way);
     const target = theirs[variant === undefined ? 0 : i];
     for (let round = 0; round <= repeats; round++) {
@@ -132,8 +139,16 @@ class StepRunner implements Disposable {
     const memoryFormat = way.channelsLast ? "channels_last" : "contiguous";
     for (const module of [backbone, head]) module.initialize(random).to({ device, memoryFormat }).train();
     const optimizer = new Adam([...backbone.parameters(), ...head.parameters()], { lr: 5e-5 });
-    this.x = scope(() => random.for("x").normal_(tensor(new Float32Array(batch * 3 * 224 * 224), { shape: [batch, 3, 224, 224], device })).to({ memoryFormat }));
-    this.y = tensor(Array.from({ length: batch }, (_, i) => i % 7), { dtype: "int64", device });
+    this.x = scope(() =>
+      random
+        .for("x")
+        .normal_(tensor(new Float32Array(batch * 3 * 224 * 224), { shape: [batch, 3, 224, 224], device }))
+        .to({ memoryFormat }),
+    );
+    this.y = tensor(
+      Array.from({ length: batch }, (_, i) => i % 7),
+      { dtype: "int64", device },
+    );
     this.parts.push(backbone, head, optimizer, this.x, this.y);
     resetPeakMemory(device);
     const step = (): void =>

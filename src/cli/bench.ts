@@ -35,6 +35,15 @@ export function benchCommand(): Command {
       const result = await benchStep({ backbone, batch, repeats, device, compile, peer: peerName(raw.peer) });
       print(raw.json ? JSON.stringify(result) : stepText(result));
     });
+  common(bench.command("nuclear-norm"))
+    .description("the penalty's value and gradient by each route beside torch.svd, at the sizes of real batches")
+    .option("--repeats <n>", "rounds; the fastest counts", "30")
+    .action(async ({ device, peer, json, repeats }: Common & { repeats: string }) => {
+      const { benchNuclearNorm } = await import("../bench/nuclear-norm.js");
+      const { nuclearNormText } = await import("./bench-nuclear-norm.js");
+      const result = await benchNuclearNorm({ device, peer: peerName(peer), repeats: count("repeats", repeats) });
+      print(json ? JSON.stringify(result) : nuclearNormText(result));
+    });
   return bench;
 }
 

@@ -24,6 +24,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "engine, devices, threads, versions; what is missing and how to mend it",
     load: async () => (await import("./doctor.js")).doctorCommand(),
   },
+  data: {
+    summary: "what a folder of pictures holds; whether a benchmark's copy is whole",
+    load: async () => (await import("./data.js")).dataCommand(),
+  },
   synthetic: {
     summary: "the toy task of the paper's Section 3.1, over many seeds",
     load: async () => (await import("./synthetic.js")).syntheticCommand(),

@@ -76,7 +76,11 @@ test("threads can be set, within reason", () => {
   expect(threads()).toBe(before);
   for (const wrong of [0, -1, 1.5, 1e6, Number.NaN])
     expect(() => setThreads(wrong), String(wrong)).toThrow(EngineError);
-  expect(typeof setBlasThreads(before)).toBe("boolean");
+});
+
+test("the threads of the BLAS are told when they are set, or there are none to set", () => {
+  const before = setBlasThreads(1);
+  expect(setBlasThreads(Math.max(1, before))).toBe(before === 0 ? 0 : 1);
   expect(() => setBlasThreads(0)).toThrow(EngineError);
 });
 

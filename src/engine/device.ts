@@ -51,8 +51,11 @@ export function setThreads(count: number): void {
   loadNative().setThreads(count);
 }
 
-/** Threads of OpenBLAS's own pool; false where the BLAS is another. One is faster than two for small eigenproblems. */
-export function setBlasThreads(count: number): boolean {
+/**
+ * Sets the threads of OpenBLAS's own pool and returns how many there were; 0 where the BLAS is another. One is faster than
+ * two for small eigenproblems.
+ */
+export function setBlasThreads(count: number): number {
   return loadNative().setBlasThreads(count);
 }
 

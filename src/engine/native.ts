@@ -82,7 +82,7 @@ export interface Native {
   };
   setThreads(count: number): void;
   threads(): number;
-  setBlasThreads(count: number): boolean;
+  setBlasThreads(count: number): number;
   newGenerator(device: string, seed: number | bigint): number;
   freeGenerator(generator: number): void;
   manualSeed(seed: number): void;

@@ -10,6 +10,8 @@ export interface ChildOptions {
   env?: Record<string, string>;
   /** Flags of Node's own, such as `--expose-gc`. */
   flags?: readonly string[];
+  /** Bytes the process may have in private memory; asking for more fails there. */
+  memoryLimit?: number;
   /** Killed after so many milliseconds. */
   timeout: number;
 }
@@ -24,8 +26,11 @@ export interface ChildResult {
 }
 
 /** Runs `file` (a file: URL) to its end, or kills it at the timeout. */
-export function runChild(file: URL, { args = [], env = {}, flags = [], timeout }: ChildOptions): Promise<ChildResult> {
-  const child = spawn(process.execPath, [...flags, runner, fileURLToPath(file), ...args], {
+export function runChild(file: URL, options: ChildOptions): Promise<ChildResult> {
+  const { args = [], env = {}, flags = [], memoryLimit, timeout } = options;
+  const kilobytes = memoryLimit === undefined ? "unlimited" : String(Math.round(memoryLimit / 1024));
+  const command = [process.execPath, ...flags, runner, fileURLToPath(file), ...args];
+  const child = spawn("sh", ["-c", 'ulimit -d "$1" && shift && exec "$@"', "sh", kilobytes, ...command], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

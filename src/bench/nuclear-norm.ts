@@ -1,0 +1,165 @@
+/**
+ * The nuclear norm's value and gradient: each route of ours, and the paper's two lines (torch.svd and its backward pass), in
+ * turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach.
+ */
+
+import { synchronize, threads } from "../engine/device.js";
+import { linalgSvd, linalgSvdvals, zeros } from "../engine/ops.generated.js";
+import { Random } from "../engine/random.js";
+import { keep, scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { nuclearNormOf } from "../regularizers/nuclear-norm-of.js";
+import { type PolarRoute, polarFactor, polarRoutes } from "../regularizers/polar.js";
+import { Peer } from "./peer.js";
+
+export interface NuclearNormBenchOptions {
+  device: string;
+  /** A Python with torch, to time torch.svd there too. */
+  peer?: string;
+  /** Rounds; the fastest counts. Default 30. */
+  repeats?: number;
+  /** Rows and widths; by default 32, 96, 192 × 512, 1280, 2048. */
+  shapes?: readonly (readonly [rows: number, width: number])[];
+}
+
+export interface RouteTime {
+  route: PolarRoute;
+  /** Whether it is the route `auto` takes here. */
+  automatic: boolean;
+  ms: number;
+  /** How many times as fast as torch.svd here. */
+  ratio: number;
+  /** How many times as fast as torch.svd in the peer. */
+  peerRatio?: number;
+  /** |value − ‖F‖_*| / ‖F‖_*, the latter by a float64 SVD. */
+  valueError: number;
+}
+
+export interface ShapeTimes {
+  rows: number;
+  width: number;
+  /** torch.svd, forward and backward, with the threads the engine has. */
+  svdMs: number;
+  peerMs?: number;
+  routes: RouteTime[];
+}
+
+export interface NuclearNormBench {
+  device: string;
+  threads: number;
+  repeats: number;
+  peerTitle?: string;
+  shapes: ShapeTimes[];
+}
+
+const SHAPES = [32, 96, 192].flatMap((rows) => [512, 1280, 2048].map((width) => [rows, width] as const));
+
+/** Times every route beside torch.svd at every shape. */
+export async function benchNuclearNorm(options: NuclearNormBenchOptions): Promise<NuclearNormBench> {
+  const { device, repeats = 30, shapes = SHAPES } = options;
+  const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
+  using peer = started?.peer;
+  const cases = shapes.map(([rows, width]) => new Case(rows, width, device));
+  // Rounds outermost: a burst of other work on the machine then spoils a round of each shape, not every round of one.
+  for (let round = 0; round <= repeats; round++) {
+    for (const each of cases) {
+      if (round === 1) each.forget(); // the first round warmed up
+      each.time();
+      if (peer) await each.timePeer(peer);
+    }
+  }
+  const results = cases.map((each) => each.result());
+  for (const each of cases) each.features.dispose();
+  return { device, threads: threads(), repeats, ...(started && { peerTitle: started.title }), shapes: results };
+}
+
+/** One shape: its features and the best time of each way so far. */
+class Case {
+  readonly features: Tensor;
+  private readonly best = new Map<PolarRoute | "torch.svd" | "peer", number>();
+
+  constructor(
+    private readonly rows: number,
+    private readonly width: number,
+    private readonly device: string,
+  ) {
+    this.features = makeFeatures(rows, width, device);
+  }
+
+  forget(): void {
+    this.best.clear();
+  }
+
+  /** Times torch.svd and every route once. */
+  time(): void {
+    this.note(
+      "torch.svd",
+      timed(this.features, () => linalgSvd(this.features, false)[1].sum()),
+    );
+    for (const route of polarRoutes)
+      this.note(
+        route,
+        timed(this.features, () => nuclearNormOf(this.features, { route })),
+      );
+  }
+
+  async timePeer(peer: Peer): Promise<void> {
+    const { rows, width: columns, device } = this;
+    this.note("peer", (await peer.ask<{ ms: number }>({ do: "svd", rows, columns, device, rounds: 1 })).ms);
+  }
+
+  private note(way: PolarRoute | "torch.svd" | "peer", ms: number): void {
+    this.best.set(way, Math.min(ms, this.best.get(way) ?? ms));
+  }
+
+  result(): ShapeTimes {
+    const { rows, width, features, best } = this;
+    const svdMs = best.get("torch.svd")!;
+    const peerMs = best.get("peer");
+    const automatic = scope(() => polarFactor(features).route);
+    const routes = polarRoutes.map((route): RouteTime => {
+      const ms = best.get(route)!;
+      const peerRatio = peerMs === undefined ? {} : { peerRatio: peerMs / ms };
+      const error = valueError(features, route);
+      return { route, automatic: route === automatic, ms, ratio: svdMs / ms, ...peerRatio, valueError: error };
+    });
+    return { rows, width, svdMs, ...(peerMs === undefined ? {} : { peerMs }), routes };
+  }
+}
+
+/** Features as a backbone makes them: not negative, with a large mean and a spectrum that falls. */
+function makeFeatures(rows: number, width: number, device: string): Tensor {
+  const random = new Random(0, ["bench", "nuclear-norm", rows, width]);
+  const normal = (purpose: string, shape: readonly number[]): Tensor =>
+    random.for(purpose).normal_(zeros(shape, { dtype: "float32", device }));
+  const made = scope(() => {
+    const common = normal("samples", [rows, 16]).mm(normal("directions", [16, width]));
+    return common
+      .mul(0.25)
+      .add(normal("noise", [rows, width]).mul(0.5))
+      .add(0.5)
+      .relu();
+  });
+  return keep(made).requiresGrad_();
+}
+
+/** Milliseconds of a value and its gradient. */
+function timed(features: Tensor, run: () => Tensor): number {
+  features.grad = null;
+  synchronize(features.device);
+  const start = performance.now();
+  scope(() => run().backward());
+  synchronize(features.device);
+  return performance.now() - start;
+}
+
+function valueError(features: Tensor, route: PolarRoute): number {
+  return scope(() =>
+    noGrad(() => {
+      const exact = linalgSvdvals(features.to({ dtype: "float64" }))
+        .sum()
+        .item();
+      return Math.abs(nuclearNormOf(features, { route }).item() - exact) / exact;
+    }),
+  );
+}

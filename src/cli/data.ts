@@ -1,0 +1,90 @@
+/** `nudge data`: what a folder of pictures holds, and whether a benchmark's copy is whole, its pixels cached. Never loads the engine. */
+import { writeFileSync } from "node:fs";
+import { Command } from "commander";
+import { datasetNamed } from "../data/datasets/index.js";
+import { inspectDataset } from "../data/inspect.js";
+import { inspectionText } from "../data/inspect-text.js";
+import { openDataset } from "../data/open-dataset.js";
+import { verificationText, verifyDataset } from "../data/verify.js";
+import { DataError } from "../errors.js";
+import { cacheCommand } from "./data-cache.js";
+
+type Write = (text: string) => void;
+
+/** A line on a terminal's stderr that says how far it is, and goes away. */
+function progressLine(): { show(what: string, done: number, total: number): void; clear(): void } {
+  const terminal = process.stderr.isTTY;
+  return {
+    show(what, done, total) {
+      if (terminal) process.stderr.write(`\r${what}: ${done} of ${total}\x1b[K`);
+    },
+    clear() {
+      if (terminal) process.stderr.write("\r\x1b[K");
+    },
+  };
+}
+
+interface InspectOptions {
+  root?: string;
+  json: boolean;
+  html?: string;
+  deep: boolean;
+}
+
+async function inspect(path: string, { root, json, html, deep }: InspectOptions, write: Write): Promise<void> {
+  const line = progressLine();
+  const dataset = await openDataset(path, { root });
+  const inspection = await inspectDataset(dataset, { deep, progress: line.show });
+  if (html !== undefined) {
+    // Loaded here, because the other ways to look at a folder need no decoder.
+    const { contactSheet, isVisible } = await import("../data/inspect-thumbnails.js");
+    const { inspectionHtml } = await import("../data/inspect-html.js");
+    const sheet = isVisible(dataset)
+      ? await contactSheet(dataset, (done, total) => line.show("making thumbnails", done, total))
+      : null;
+    try {
+      writeFileSync(html, inspectionHtml(inspection, sheet));
+    } catch (cause) {
+      throw new DataError(`writing the page ${html}: ${(cause as Error).message}`, { cause });
+    }
+  }
+  line.clear();
+  if (json) write(`${JSON.stringify(inspection, null, 2)}\n`);
+  else write(`${inspectionText(inspection)}${html === undefined ? "" : `\npage: ${html}\n`}`);
+}
+
+function inspectCommand(write: Write): Command {
+  return new Command("inspect")
+    .description(
+      "Tells what a folder (or manifest, or named dataset) holds: domains, classes, counts, sizes, formats, damaged or misnamed files, duplicates.",
+    )
+    .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
+    .option("--root <dir>", "the folder a named dataset lies in")
+    .option("--html <file>", "write a page with a contact sheet of samples of each domain and class")
+    .option("--deep", "decode every picture, to find those that only look whole", false)
+    .option("--json", "print everything as JSON", false)
+    .action((path: string, options: InspectOptions) => inspect(path, options, write));
+}
+
+function verifyCommand(write: Write): Command {
+  return new Command("verify")
+    .description("Checks a benchmark's copy against the published counts and names each difference; exits with 1 then.")
+    .argument("<name>", "pacs, vlcs, office-home, terra-incognita, domain-net, rotated-mnist, colored-mnist")
+    .argument("<dir>", "its folder, or one up to three levels above it")
+    .option("--duplicates <file>", "for domain-net: the list of duplicates to leave out")
+    .option("--json", "print everything as JSON", false)
+    .action(async (name: string, dir: string, { json, ...options }: { json: boolean; duplicates?: string }) => {
+      const verification = await verifyDataset(datasetNamed(name), dir, options);
+      write(json ? `${JSON.stringify(verification, null, 2)}\n` : verificationText(verification));
+      if (!verification.agrees) process.exitCode = 1;
+    });
+}
+
+/** The command; `write` takes what it prints. */
+export function dataCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  return new Command("data")
+    .description("Looks at data before training does.")
+    .addCommand(inspectCommand(write))
+    .addCommand(verifyCommand(write))
+    .addCommand(cacheCommand(write));
+}

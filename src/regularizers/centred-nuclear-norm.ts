@@ -1,0 +1,33 @@
+/**
+ * A control for NU: the nuclear norm of the features less their mean over the batch.
+ *
+ * The mean direction holds most of real features' size, so plain NU spends much of its pull on shrinking it. Centred, the
+ * penalty sees only how samples differ from each other.
+ */
+
+import { hparam, powerOfTen } from "../hparams.js";
+import { forSum } from "../nn/precision.js";
+import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
+import { nuclearNormOf, polarOptionsAt } from "./nuclear-norm-of.js";
+import { polarRoutes } from "./polar.js";
+import { defineRegularizer } from "./regularizer.js";
+import { oneOf } from "./setting.js";
+
+/** Nuclear norm of the batch's features after their mean is taken off. */
+export const centredNuclearNorm = defineRegularizer({
+  id: "centred-nuclear-norm",
+  title: "CNU",
+  paper: "a control for Shi et al., 2023, https://arxiv.org/abs/2303.07527; not in the paper",
+  hparams: { weight: hparam(0.01, powerOfTen(-2.5, -1.5)) },
+  settings: {
+    ...featurePenaltySettings,
+    route: oneOf(["auto", ...polarRoutes], "auto", "how the polar factor is computed"),
+  },
+
+  penalty(input) {
+    const { on, route, scaling } = input.settings;
+    const matrix = forSum(penalised("centred-nuclear-norm", input, on));
+    const centred = matrix.sub(matrix.mean(0, true));
+    return scaled(nuclearNormOf(centred, polarOptionsAt(input, route, on)), matrix, scaling);
+  },
+});

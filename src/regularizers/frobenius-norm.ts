@@ -1,0 +1,26 @@
+/**
+ * A control for NU: the Frobenius norm of the features, √Σσ², which shrinks them without preferring a low rank. What NU gains
+ * over this at matched strength is owed to rank; what both gain is owed to scale.
+ *
+ * Matched strength: ‖F‖_* is between 1 and √rank times ‖F‖_F, so its weight is NU's times that ratio, which runs log.
+ */
+
+import { hparam, powerOfTen } from "../hparams.js";
+import { forSum } from "../nn/precision.js";
+import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
+import { defineRegularizer } from "./regularizer.js";
+
+/** Frobenius norm of the batch's features: the root of the sum of their squared singular values. */
+export const frobeniusNorm = defineRegularizer({
+  id: "frobenius-norm",
+  title: "FRO",
+  paper: "a control for Shi et al., 2023, https://arxiv.org/abs/2303.07527; not in the paper",
+  hparams: { weight: hparam(0.01, powerOfTen(-2.5, -0.5)) }, // up to √100 times NU's
+  settings: featurePenaltySettings,
+
+  penalty(input) {
+    const { on, scaling } = input.settings;
+    const matrix = forSum(penalised("frobenius-norm", input, on));
+    return scaled(matrix.norm(), matrix, scaling); // at zero the engine's gradient is zero
+  },
+});

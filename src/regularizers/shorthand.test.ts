@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { UsageError } from "../errors.js";
+import { parseMethodName } from "./shorthand.js";
+
+const algorithms = [
+  { id: "erm", title: "ERM" },
+  { id: "coral", title: "CORAL" },
+  { id: "mixup", title: "Mixup" },
+  { id: "group-dro", title: "GroupDRO" },
+  { id: "vrex", title: "V-REx" },
+  { id: "and-mask", title: "AND-mask" },
+];
+const parse = (name: string) => parseMethodName(name, { algorithms });
+
+test.each([
+  ["ERM", { algorithm: "erm", regularizers: [] }],
+  ["ERM-NU", { algorithm: "erm", regularizers: ["nuclear-norm"] }],
+  ["mixup-nu", { algorithm: "mixup", regularizers: ["nuclear-norm"] }],
+  ["SWAD", { averaging: "swad", algorithm: "erm", regularizers: [] }],
+  ["SWAD-NU", { averaging: "swad", algorithm: "erm", regularizers: ["nuclear-norm"] }],
+  ["SWAD-CORAL", { averaging: "swad", algorithm: "coral", regularizers: [] }],
+  ["SWAD-Mixup-NU", { averaging: "swad", algorithm: "mixup", regularizers: ["nuclear-norm"] }],
+  ["NU", { algorithm: "erm", regularizers: ["nuclear-norm"] }],
+  ["GroupDRO", { algorithm: "group-dro", regularizers: [] }],
+  ["group-dro-nu", { algorithm: "group-dro", regularizers: ["nuclear-norm"] }],
+  ["V-REx-NU", { algorithm: "vrex", regularizers: ["nuclear-norm"] }],
+  ["AND-mask", { algorithm: "and-mask", regularizers: [] }],
+  ["erm-nuclear-norm", { algorithm: "erm", regularizers: ["nuclear-norm"] }],
+  ["erm-centred-nuclear-norm", { algorithm: "erm", regularizers: ["centred-nuclear-norm"] }],
+  ["ERM-NU-FRO", { algorithm: "erm", regularizers: ["nuclear-norm", "frobenius-norm"] }],
+])("%s is understood", (name, expected) => {
+  expect(parse(name)).toEqual(expected);
+});
+
+test("an algorithm whose own name looks like a combination is that algorithm", () => {
+  const odd = [...algorithms, { id: "swad-nu", title: "SWAD-NU" }];
+  expect(parseMethodName("SWAD-NU", { algorithms: odd })).toEqual({ algorithm: "swad-nu", regularizers: [] });
+});
+
+test("an unknown algorithm is named with its nearest, without what stands around it", () => {
+  expect(() => parse("SWAD-CORLA-NU")).toThrow(UsageError);
+  expect(() => parse("SWAD-CORLA-NU")).toThrow(/unknown algorithm "CORLA": did you mean "coral"\?/);
+  expect(() => parse("")).toThrow(/unknown algorithm ""/);
+  expect(() => parse("-")).toThrow(UsageError);
+});
