@@ -50,6 +50,14 @@ test("data inspect --json is the inspection", async () => {
   });
 });
 
+test("data inspect takes options of the dataset", async () => {
+  expect(await main(["data", "inspect", "shapes", "perCell=3", "size=16"])).toBe(0);
+  expect(printed.stdout).toMatch(/^Shapes \(shapes\): 84 samples, 4 domains, 7 classes\n/);
+  expect(await main(["data", "inspect", "shapes", "perCell"])).toBe(2);
+  expect(await main(["data", "inspect", "shapes", "percell=3"])).toBe(2);
+  expect(printed.stderr).toMatch(/unknown option "percell": did you mean "perCell"\?/);
+});
+
 test("data verify exits with 1 where a copy differs", async () => {
   const root = temporaryFolder();
   await writePictures(root, { "photo/dog": 1, "sketch/dog": 1 });

@@ -1,12 +1,13 @@
 /** `nudge data`: what a folder of pictures holds, and whether a benchmark's copy is whole, its pixels cached. Never loads the engine. */
 import { writeFileSync } from "node:fs";
 import { Command } from "commander";
+import type { OptionValue, OptionValues } from "../data/dataset.js";
 import { datasetNamed } from "../data/datasets/index.js";
 import { inspectDataset } from "../data/inspect.js";
 import { inspectionText } from "../data/inspect-text.js";
 import { openDataset } from "../data/open-dataset.js";
 import { verificationText, verifyDataset } from "../data/verify.js";
-import { DataError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import { cacheCommand } from "./data-cache.js";
 
 type Write = (text: string) => void;
@@ -31,9 +32,25 @@ interface InspectOptions {
   deep: boolean;
 }
 
-async function inspect(path: string, { root, json, html, deep }: InspectOptions, write: Write): Promise<void> {
+/** Options of a dataset from `key=value`; numbers and truth values are told by their looks. */
+function datasetOptions(settings: readonly string[]): OptionValues {
+  const pairs = settings.map((setting): [string, OptionValue] => {
+    const [, key, text] = /^([^=]+)=(.*)$/s.exec(setting) ?? [];
+    if (key === undefined) throw new UsageError(`expected options of the dataset as key=value, got "${setting}"`);
+    if (text === "true" || text === "false") return [key, text === "true"];
+    return [key, text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text];
+  });
+  return Object.fromEntries(pairs);
+}
+
+async function inspect(
+  path: string,
+  settings: readonly string[],
+  { root, json, html, deep }: InspectOptions,
+  write: Write,
+): Promise<void> {
   const line = progressLine();
-  const dataset = await openDataset(path, { root });
+  const dataset = await openDataset(path, { root, options: datasetOptions(settings) });
   const inspection = await inspectDataset(dataset, { deep, progress: line.show });
   if (html !== undefined) {
     // Loaded here, because the other ways to look at a folder need no decoder.
@@ -59,11 +76,12 @@ function inspectCommand(write: Write): Command {
       "Tells what a folder (or manifest, or named dataset) holds: domains, classes, counts, sizes, formats, damaged or misnamed files, duplicates.",
     )
     .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
+    .argument("[key=value...]", "options of the dataset, such as size=64 for shapes or layout=class for a folder")
     .option("--root <dir>", "the folder a named dataset lies in")
     .option("--html <file>", "write a page with a contact sheet of samples of each domain and class")
     .option("--deep", "decode every picture, to find those that only look whole", false)
     .option("--json", "print everything as JSON", false)
-    .action((path: string, options: InspectOptions) => inspect(path, options, write));
+    .action((path: string, settings: string[], options: InspectOptions) => inspect(path, settings, options, write));
 }
 
 function verifyCommand(write: Write): Command {

@@ -1,0 +1,144 @@
+/**
+ * The augmentation of augment.ts with tensor operators, for pictures whose bytes are on a GPU. (It runs on the CPU too, where
+ * the addon's kernel is faster.) The arithmetic is the kernel's, and so PIL's, to the byte.
+ *
+ * A resize is two products with matrices of weights, one for each sample: its crop, of whatever size, is padded to the largest
+ * crop of the batch, and weights are zero on the padding. A flip is a matrix with its rows the other way round.
+ */
+import { arange, cat } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { type AugmentOptions, drawField, drawLength, imageNetMean, imageNetStd, type PixelBlock } from "./augment.js";
+import { jitterOnDevice } from "./jitter-device.js";
+
+/** Most pixels, padding included, that are worked on at once: what a batch of 224 needs, and long strips do not exceed. */
+const pixelsAtOnce = 2 ** 24;
+
+/** Carries out the draws on the device that the pixels are on: float32 [n, 3, size, size]. */
+export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options: AugmentOptions): Tensor {
+  const { source, offsets, sizes } = pixels;
+  if (!source) throw new UsageError("augmentation on a device: expected the pixels there, got files");
+  if (draws.length !== offsets.length * drawLength)
+    throw new UsageError(
+      `augmentation: expected ${drawLength} numbers a picture, got ${draws.length} for ${offsets.length}`,
+    );
+  const samples = Array.from(offsets, (offset, i) => {
+    const draw = draws.subarray(i * drawLength, (i + 1) * drawLength);
+    return { offset, stride: sizes[2 * i] * 3, draw };
+  });
+  return scope(() =>
+    noGrad(() => {
+      const parts = inParts(samples).map((part) => scope(() => augmentPart(source, part, options)));
+      return parts.length === 1 ? parts[0] : cat(parts);
+    }),
+  );
+}
+
+/** One sample: where its picture begins, the bytes of one of its rows, and its draw. */
+interface Sample {
+  readonly offset: number;
+  readonly stride: number;
+  readonly draw: Float32Array;
+}
+
+const largest = (samples: readonly Sample[], field: number): number =>
+  samples.reduce((most, { draw }) => Math.max(most, Math.floor(draw[field])), 1);
+
+/** Runs of samples that fit together. */
+function inParts(samples: readonly Sample[]): Sample[][] {
+  const parts: Sample[][] = [[]];
+  for (const sample of samples) {
+    const tried = [...(parts.at(-1) as Sample[]), sample];
+    const area = tried.length * largest(tried, drawField.width) * largest(tried, drawField.height);
+    if (tried.length > 1 && area > pixelsAtOnce) parts.push([sample]);
+    else parts[parts.length - 1] = tried;
+  }
+  return parts;
+}
+
+function augmentPart(source: Tensor, samples: readonly Sample[], options: AugmentOptions): Tensor {
+  const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
+  const { device } = source;
+  const picture = resized(source, samples, size); // [n, 3, size, size], whole numbers from 0 to 255
+  jitterOnDevice(
+    picture,
+    samples.map(({ draw }) => draw),
+  );
+  const [shift, scale] = [mean, std].map((values) => tensor(values, { shape: [1, 3, 1, 1], device }));
+  const made = picture.div_(255).sub_(shift).div_(scale);
+  return channelsLast ? made.to({ memoryFormat: "channels_last" }) : made;
+}
+
+/** The crops, resized and flipped. */
+function resized(source: Tensor, samples: readonly Sample[], size: number): Tensor {
+  const { device } = source;
+  const [n, width, height] = [samples.length, largest(samples, drawField.width), largest(samples, drawField.height)];
+  // All that is known of the samples, brought to the device at once; float64 holds offsets exactly.
+  const rows = samples.map(({ offset, stride, draw }) => {
+    const [left, top, w, h, flip] = Array.from(draw.subarray(0, 5), Math.floor);
+    return [offset + top * stride + left * 3, stride, w, h, flip];
+  });
+  const known = tensor(rows, { dtype: "float64", device });
+  const column = (i: number, ...shape: number[]): Tensor => known.select(1, i).reshape(n, ...shape);
+  const count = (to: number): Tensor => arange(0, to, 1, { dtype: "float64", device });
+
+  // Where each byte of the padded crops is; the padding repeats the last row and column.
+  const y = count(height)
+    .reshape(1, height, 1, 1)
+    .minimum(column(3, 1, 1, 1).sub(1));
+  const x = count(width)
+    .reshape(1, 1, 1, width)
+    .minimum(column(2, 1, 1, 1).sub(1));
+  const rowStart = column(0, 1, 1, 1)
+    .add(y.mul(column(1, 1, 1, 1)))
+    .to({ dtype: "int64" });
+  const inRow = x
+    .mul(3)
+    .add(count(3).reshape(1, 1, 3, 1))
+    .to({ dtype: "int64" });
+  const crops = source.indexSelect(0, rowStart.add(inRow).reshape(-1)).to({ dtype: "float32" }); // [n, height, 3, width]
+
+  const across = weights(column(2, 1, 1), { padded: width, size, count, flip: column(4, 1, 1) });
+  const down = weights(column(3, 1, 1), { padded: height, size, count });
+  const narrow = rounded(crops.reshape(n, height * 3, width).bmm(across.transpose(1, 2)), 2);
+  const made = rounded(down.bmm(narrow.reshape(n, height, 3 * size)), 1); // [n, size, 3 · size]
+  return made.reshape(n, size, 3, size).permute([0, 2, 1, 3]).contiguous();
+}
+
+/**
+ * The triangle filter for each sample's `length` in PIL's fixed point of 22 bits, float32 [n, 2 · size, padded]: the upper 11
+ * bits of every weight, then the lower 11. So every product and sum is a whole number that float32 holds, and so do tensor
+ * cores of 11 bits (TF32). See `Filter` in native/src/resample.cc.
+ */
+function weights(
+  length: Tensor,
+  { padded, size, count, flip }: { padded: number; size: number; count: (to: number) => Tensor; flip?: Tensor },
+): Tensor {
+  const scale = length.div(size);
+  const support = scale.clamp(1);
+  const target = count(size).reshape(1, size, 1);
+  const place = flip ? target.add(flip.mul(target.mul(-2).add(size - 1))) : target;
+  const centre = place.add(0.5).mul(scale);
+  const source = count(padded).reshape(1, 1, padded);
+  const nearness = source.add(0.5).sub(centre).div_(support).abs().neg().add_(1).clamp_(0);
+  const inside = nearness.mul_(source.lt(length).to({ dtype: "float64" }));
+  const fixed = inside
+    .div_(inside.sum(2, true))
+    .mul_(2 ** 22)
+    .add_(0.5)
+    .floor_();
+  const upper = fixed.div(2 ** 11).floor_();
+  return cat([upper, fixed.sub_(upper.mul(2 ** 11))], 1).to({ dtype: "float32" });
+}
+
+/** Sums by the upper and the lower halves of weights, in the two halves of a dimension, to the nearest whole pixel values. */
+function rounded(sums: Tensor, dim: number): Tensor {
+  const [upper, lower] = sums.split(sums.size(dim) / 2, dim);
+  const carried = lower.div(2 ** 11).floor_(); // what is left of it is too little to matter for the floor below
+  return carried
+    .add_(upper)
+    .add_(2 ** 10)
+    .div_(2 ** 11)
+    .floor_();
+}

@@ -1,0 +1,213 @@
+/**
+ * A dataset: domains of labelled samples, in a fixed order. A sample is a picture file or an array that is made when asked
+ * for. Splits, samplers, loaders and reports all read this one form, wherever the samples come from.
+ *
+ * The order is the reference testbed's: sorted domain folders, sorted class folders, sorted paths, by code point. Splits
+ * count along it, so the same files give the same split on every machine.
+ */
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+import type { Split } from "./split.js";
+
+interface LabelledDomain {
+  readonly name: string;
+  /** How many samples it has. */
+  readonly count: number;
+  /** The class of each sample, as its place in the dataset's `classes`. */
+  readonly labels: Int32Array;
+}
+
+/** A domain whose samples are picture files. */
+export interface PictureDomain extends LabelledDomain {
+  /** Paths with forward slashes, relative to the dataset's root (a manifest may give absolute ones: use `path.resolve`). */
+  readonly files: readonly string[];
+  readonly read?: undefined;
+}
+
+/** A domain whose samples are arrays. */
+export interface ArrayDomain extends LabelledDomain {
+  readonly files?: undefined;
+  /**
+   * Sample i. Bytes are a picture as a decoder gives it (rows from the top, then pixels, then channels; 255 stands for 1);
+   * floats are in the order of `inputShape`.
+   */
+  read(i: number): Uint8Array | Float32Array;
+}
+
+export type Domain = PictureDomain | ArrayDomain;
+
+interface CommonDataset {
+  /** The id of its definition: `pacs`, `image-folder`, … */
+  readonly id: string;
+  readonly title: string;
+  readonly classes: readonly string[];
+  /** False where the samples came without domains; then there is one, named `all`. */
+  readonly hasDomains: boolean;
+  /** Channels, height, width; or the length of a vector. [3, 224, 224] for picture files, whatever their own size. */
+  readonly inputShape: readonly number[];
+  /** Whether crops, flips, colour jitter and ImageNet's normalisation make sense: for pictures of three channels. */
+  readonly augmentable: boolean;
+  /** The options in full. Together with the files they determine every sample. */
+  readonly options: OptionValues;
+  /** What a person should know: files left out, classes that differ between domains, … */
+  readonly notes: readonly string[];
+  /** The split that came with the samples (a manifest's `split` column). */
+  readonly givenSplit?: Split;
+}
+
+export interface PictureDataset extends CommonDataset {
+  readonly kind: "pictures";
+  /** The folder that the files' paths start from. */
+  readonly root: string;
+  readonly domains: readonly PictureDomain[];
+}
+
+export interface ArrayDataset extends CommonDataset {
+  readonly kind: "arrays";
+  /** The folder the samples come from; null where they are generated. */
+  readonly root: string | null;
+  readonly domains: readonly ArrayDomain[];
+}
+
+export type Dataset = PictureDataset | ArrayDataset;
+
+export type OptionValue = string | number | boolean;
+export type OptionValues = Readonly<Record<string, OptionValue>>;
+
+/** An option of a dataset: its default, whose type is the option's, and what it does. */
+export interface DatasetOption<T extends OptionValue = OptionValue> {
+  readonly default: T;
+  readonly about: string;
+}
+
+/** Declares an option: `seed: option(0, "another seed, other pictures")`. */
+export function option(value: number, about: string): DatasetOption<number>;
+export function option(value: string, about: string): DatasetOption<string>;
+export function option(value: boolean, about: string): DatasetOption<boolean>;
+export function option(value: OptionValue, about: string): DatasetOption {
+  return { default: value, about };
+}
+
+/** One domain of a published dataset. */
+export interface PublishedDomain {
+  readonly name: string;
+  /** Its heading in tables: `A`, `L100`, `+90%`. */
+  readonly label: string;
+  /** Other names its folder goes by, beyond case, spaces and underscores. */
+  readonly aliases?: readonly string[];
+  /** How many samples it has, where that is published. */
+  readonly count?: number;
+  /** The same by class, in the order of the classes, where that is known. */
+  readonly perClass?: readonly number[];
+}
+
+/** What has been published of a dataset, to check a copy against. */
+export interface Published {
+  readonly domains: readonly PublishedDomain[];
+  /** The classes, or how many there are. */
+  readonly classes: readonly string[] | number;
+  readonly total: number;
+  /** How many the published list of duplicates has left out of the total. */
+  readonly duplicates?: number;
+  /** Other counts in circulation that are no fault of a copy: what they are, and the count of each domain. */
+  readonly alsoSeen?: readonly { readonly what: string; readonly counts: readonly number[] }[];
+}
+
+/** All there is to know of a dataset, but its samples. */
+export interface DatasetDefinition {
+  readonly id: string;
+  /** The paper's spelling. */
+  readonly title: string;
+  readonly summary: string;
+  /** The paper to cite. */
+  readonly paper: string;
+  readonly licence: string;
+  /** Where it can be had, in words. */
+  readonly source: string;
+  /** How its files must lie. */
+  readonly layout: string;
+  /** Whether it is made from files, so that a folder must be given. */
+  readonly needsRoot: boolean;
+  readonly options: Readonly<Record<string, DatasetOption>>;
+  readonly published?: Published;
+  /** The reference protocol's training length for it, and how often it evaluates. */
+  readonly protocol: { readonly steps: number; readonly evaluateEvery: number };
+  open(given: { root: string | null; options: OptionValues }): Promise<Dataset>;
+}
+
+type ValuesOf<Options extends Readonly<Record<string, DatasetOption>>> = {
+  readonly [Name in keyof Options]: Options[Name]["default"];
+};
+
+/** Declares a dataset; `open` gets the options checked and in full, with the types of their defaults. */
+export function defineDataset<
+  const Options extends Readonly<Record<string, DatasetOption>>,
+  Needs extends boolean,
+>(definition: {
+  readonly id: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly paper: string;
+  readonly licence: string;
+  readonly source: string;
+  readonly layout: string;
+  readonly needsRoot: Needs;
+  readonly options: Options;
+  readonly published?: Published;
+  readonly protocol: DatasetDefinition["protocol"];
+  open(given: {
+    root: Needs extends true ? string : string | null;
+    options: ValuesOf<Options>;
+  }): Promise<Dataset> | Dataset;
+}): DatasetDefinition {
+  return {
+    ...definition,
+    async open({ root, options }) {
+      if (definition.needsRoot && root === null)
+        throw new UsageError(
+          `dataset ${definition.id}: expected the folder it lies in (${definition.layout}), got none: give its root`,
+        );
+      return definition.open({
+        root: root as Needs extends true ? string : string | null, // checked above
+        options: resolveOptions(definition.id, definition.options, options) as ValuesOf<Options>,
+      });
+    },
+  };
+}
+
+/** The options given, checked against those declared, with defaults for the rest. */
+function resolveOptions(
+  id: string,
+  declared: Readonly<Record<string, DatasetOption>>,
+  given: OptionValues,
+): OptionValues {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(declared, name))
+      throw new UsageError(
+        Object.keys(declared).length === 0
+          ? `dataset ${id} has no options, got "${name}"`
+          : `dataset ${id}: ${unknownName("option", name, Object.keys(declared))}`,
+      );
+    const type = typeof declared[name].default;
+    if (typeof value !== type)
+      throw new UsageError(`dataset ${id}: expected option "${name}" to be a ${type}, got ${JSON.stringify(value)}`);
+  }
+  return Object.freeze(
+    Object.fromEntries(Object.entries(declared).map(([name, { default: value }]) => [name, given[name] ?? value])),
+  );
+}
+
+/** The domain of this name; an unknown one is an error that names the nearest. */
+export function domainNamed(dataset: Dataset, name: string): Domain {
+  const found = (dataset.domains as readonly Domain[]).find((domain) => domain.name === name);
+  if (found) return found;
+  const names = dataset.domains.map((domain) => domain.name);
+  throw new UsageError(`dataset ${dataset.id}: ${unknownName("domain", name, names)}`);
+}
+
+/** How many samples of each class a domain has. */
+export function classCounts(domain: Domain, classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const label of domain.labels) counts[label]++;
+  return counts;
+}

@@ -1,0 +1,102 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder, writeFile } from "../../../tests/support/picture-folder.js";
+import type { OptionValues } from "../dataset.js";
+import { imageFolder } from "./image-folder.js";
+
+/** A folder with these (empty) files, opened. */
+async function opened(files: readonly string[], options: OptionValues = {}) {
+  const root = temporaryFolder();
+  for (const file of files) writeFile(root, file);
+  return imageFolder.open({ root, options });
+}
+
+test("class/picture is one domain, and says that there are none", async () => {
+  const dataset = await opened(["dog/1.png", "cat/2.png", "cat/1.png", "cat/young/0.png"]);
+  expect(dataset.hasDomains).toBe(false);
+  expect(dataset.classes).toEqual(["cat", "dog"]);
+  expect(dataset.domains).toEqual([
+    {
+      name: "all",
+      count: 4,
+      labels: Int32Array.from([0, 0, 0, 1]),
+      files: ["cat/1.png", "cat/2.png", "cat/young/0.png", "dog/1.png"],
+    },
+  ]);
+  expect(dataset.notes).toEqual([
+    "there are no domains: methods that need them, and leaving one out, need domain/class/picture",
+  ]);
+});
+
+test("classes that a domain lacks keep the others' labels, and are told", async () => {
+  const dataset = await opened(["a/cat/1.png", "a/dog/1.png", "b/dog/1.png", "b/emu/1.png"]);
+  expect(dataset.classes).toEqual(["cat", "dog", "emu"]);
+  expect(dataset.domains.map(({ labels }) => Array.from(labels))).toEqual([
+    [0, 1],
+    [1, 2],
+  ]);
+  expect(dataset.notes).toEqual([
+    'domain "a" has no pictures of 1 class that other domains have: "emu"',
+    'domain "b" has no pictures of 1 class that other domains have: "cat"',
+  ]);
+});
+
+test("an empty class folder is told, and is no class where it is empty everywhere", async () => {
+  const root = temporaryFolder();
+  for (const file of ["a/cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]) writeFile(root, file);
+  for (const folder of ["a/emu", "b/emu"]) mkdirSync(join(root, folder));
+  writeFile(root, "c/readme.txt");
+  const dataset = await imageFolder.open({ root, options: {} });
+  expect(dataset.classes).toEqual(["cat", "dog"]);
+  expect(dataset.domains.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect(dataset.notes).toEqual([
+    'left out: 1 file that is no picture by its extension ("c/readme.txt")',
+    'left out: folder "c", which has no pictures',
+    'domain "a": 1 folder without pictures left out ("emu")',
+    'domain "b": 1 folder without pictures left out ("emu")',
+  ]);
+});
+
+test("one domain, one class and pictures outside the folders are told", async () => {
+  const dataset = await opened(["a/cat/1.png", "a/cat/2.png", "a/cat/3.png", "a/loose.png", "top.png"]);
+  expect(dataset.domains.map(({ name, count }) => [name, count])).toEqual([["a", 3]]);
+  expect(dataset.notes).toEqual([
+    "left out: 1 picture outside any domain folder",
+    'there is one domain only, "a": leaving one out needs at least two',
+    'domain "a": 1 picture outside any class folder left out ("loose.png")',
+    'there is one class only, "cat": nothing can be told apart',
+  ]);
+});
+
+test("folders around the whole are passed, as long as domain and class fit below", async () => {
+  const dataset = await opened(["unzipped/data/a/cat/1.png", "unzipped/data/b/cat/1.png", "unzipped/data/b/dog/1.png"]);
+  expect(dataset.domains.map(({ name }) => name)).toEqual(["a", "b"]);
+  expect(dataset.domains[0].files).toEqual(["unzipped/data/a/cat/1.png"]);
+  expect(dataset.notes[0]).toBe('the dataset begins at "unzipped/data"');
+});
+
+test("the layout can be said where it could be either", async () => {
+  const files = ["a/x/1.png", "a/x/2.png", "b/x/1.png"];
+  expect((await opened(files)).hasDomains).toBe(true);
+  const asClasses = await opened(files, { layout: "class" });
+  expect(asClasses).toMatchObject({ hasDomains: false, classes: ["a", "b"], options: { layout: "class" } });
+  await expect(opened(files, { layout: "flat" })).rejects.toThrow(
+    /expected layout to be auto, domain\/class, class, got "flat"/,
+  );
+});
+
+test("no pictures, or none in class folders, is an error that says what was expected", async () => {
+  await expect(opened(["a/notes.txt"])).rejects.toThrow(
+    /found no pictures .* expected domain\/class\/picture or class\/picture below it; left out: 1 file that is no picture/,
+  );
+  await expect(opened(["1.png", "2.png"])).rejects.toThrow(
+    /its 2 pictures lie in no class folder; put each in a folder/,
+  );
+});
+
+test("class and domain names may be odd", async () => {
+  const dataset = await opened(["d 1/новый\nкласс/1.png", "d 1/😀/1.png", "d2/😀/1.png", "d2/'\"<b>/1.png"]);
+  expect(dataset.classes).toEqual(["'\"<b>", "новый\nкласс", "😀"]);
+  expect(dataset.notes).toContain('domain "d2" has no pictures of 1 class that other domains have: "новый\\nкласс"');
+});

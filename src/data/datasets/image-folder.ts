@@ -1,0 +1,102 @@
+/**
+ * A folder of one's own: domain/class/picture, or class/picture for pictures without domains.
+ *
+ * Which of the two it is, the pictures tell: by where most of them lie. Folders below a class folder belong to the class,
+ * as they do in the reference's loaders.
+ */
+import { DataError, UsageError } from "../../errors.js";
+import { defineDataset, option } from "../dataset.js";
+import { labelFolders } from "../folder-dataset.js";
+import { countPictures, type Folder, readFolderTree } from "../folder-tree.js";
+import { countOf, showName } from "../show-name.js";
+
+const layouts = ["auto", "domain/class", "class"] as const;
+type Layout = Exclude<(typeof layouts)[number], "auto">;
+
+const withPictures = (folder: Folder): Folder[] => folder.folders.filter((below) => countPictures(below) > 0);
+
+/** The fewest folders between a folder and a picture. */
+function depthOfPictures(folder: Folder): number {
+  if (folder.pictures.length > 0) return 0;
+  return 1 + Math.min(...withPictures(folder).map(depthOfPictures));
+}
+
+/** Past folders that hold nothing but one folder, as long as domain, class and picture still fit below. */
+function unwrap(folder: Folder): Folder {
+  const [only, second] = withPictures(folder);
+  const wraps = only && !second && folder.pictures.length === 0 && depthOfPictures(folder) > 2;
+  return wraps ? unwrap(only) : folder;
+}
+
+/** Domains or classes? By whether more pictures lie two folders down, or deeper, than one. */
+function layoutOf(folder: Folder): Layout {
+  const inClasses = folder.folders.reduce((sum, below) => sum + below.pictures.length, 0);
+  const deeper = countPictures(folder) - folder.pictures.length - inClasses;
+  return deeper > inClasses ? "domain/class" : "class";
+}
+
+function checkLayout(text: string): (typeof layouts)[number] {
+  const found = layouts.find((layout) => layout === text);
+  if (found) return found;
+  throw new UsageError(`dataset image-folder: expected layout to be ${layouts.join(", ")}, got "${text}"`);
+}
+
+/** The folders that are domains; for `class`, the whole is one domain. */
+function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; folder: Folder }[] {
+  if (layout === "class") return [{ name: "all", shown: "the folder", folder: top }];
+  return withPictures(top).map((folder) => ({ name: folder.name, shown: `domain "${showName(folder.name)}"`, folder }));
+}
+
+export const imageFolder = defineDataset({
+  id: "image-folder",
+  title: "Folder of pictures",
+  summary: "pictures of one's own, in folders by domain and class or by class alone",
+  paper: "none: cite where the pictures come from",
+  licence: "that of the pictures",
+  source: "one's own",
+  layout: "folder/domain/class/picture.jpg, or folder/class/picture.jpg",
+  needsRoot: true,
+  options: { layout: option("auto", "domain/class, class, or auto: by where the pictures lie") },
+  protocol: { steps: 5001, evaluateEvery: 300 },
+  async open({ root, options }) {
+    const asked = checkLayout(options.layout);
+    const tree = await readFolderTree(root);
+    const where = `folder ${showName(root)}`;
+    if (countPictures(tree.top) === 0)
+      throw new DataError(
+        `${where}: found no pictures (JPEG, PNG, WebP, BMP, TIFF, GIF, PPM, PGM by extension); expected domain/class/picture or class/picture below it${tree.notes.map((note) => `; ${note}`).join("")}`,
+      );
+    if (withPictures(tree.top).length === 0)
+      throw new DataError(
+        `${where}: its ${countOf(tree.top.pictures.length, "picture")} lie in no class folder; put each in a folder named for its class, or list them in a manifest (CSV with path, label, domain)`,
+      );
+    const top = unwrap(tree.top);
+    const layout = asked === "auto" ? layoutOf(top) : asked;
+    const labelled = labelFolders(where, domainsOf(top, layout));
+    const notes = [...tree.notes];
+    if (top !== tree.top) notes.push(`the dataset begins at "${showName(top.path)}"`);
+    if (layout === "domain/class" && top.pictures.length > 0)
+      notes.push(`left out: ${countOf(top.pictures.length, "picture")} outside any domain folder`);
+    const empty = layout === "domain/class" ? top.folders.filter((below) => countPictures(below) === 0) : [];
+    for (const { name } of empty) notes.push(`left out: folder "${showName(name)}", which has no pictures`);
+    if (layout === "class")
+      notes.push("there are no domains: methods that need them, and leaving one out, need domain/class/picture");
+    else if (labelled.domains.length === 1)
+      notes.push(
+        `there is one domain only, "${showName(labelled.domains[0].name)}": leaving one out needs at least two`,
+      );
+    return {
+      id: "image-folder",
+      title: "Folder of pictures",
+      kind: "pictures",
+      root,
+      hasDomains: layout === "domain/class",
+      inputShape: [3, 224, 224],
+      augmentable: true,
+      options: { ...options, layout },
+      classes: labelled.classes,
+      domains: labelled.domains,
+      notes: [...notes, ...labelled.notes],
+    };
+  },
+});

@@ -1,0 +1,41 @@
+/** The datasets there are; a new one is a file and a line here. */
+
+import { unknownName } from "../../closest-name.js";
+import { UsageError } from "../../errors.js";
+import type { DatasetDefinition } from "../dataset.js";
+import { plainName } from "../discover.js";
+import { coloredMnist } from "./colored-mnist.js";
+import { domainNet } from "./domain-net.js";
+import type { FolderBenchmark } from "./folder-benchmark.js";
+import { generatedShapes } from "./generated-shapes.js";
+import { imageFolder } from "./image-folder.js";
+import { manifest } from "./manifest.js";
+import { officeHome } from "./office-home.js";
+import { pacs } from "./pacs.js";
+import { rotatedMnist } from "./rotated-mnist.js";
+import { terraIncognita } from "./terra-incognita.js";
+import { toy2d, toyRd } from "./toy.js";
+import { vlcs } from "./vlcs.js";
+
+/** The benchmarks that lie on disk as domain/class/picture. */
+export const folderBenchmarks: readonly FolderBenchmark[] = [pacs, vlcs, officeHome, terraIncognita, domainNet];
+
+/** Datasets by id. */
+export const datasets: Readonly<Record<string, DatasetDefinition>> = Object.fromEntries(
+  [...folderBenchmarks, rotatedMnist, coloredMnist, imageFolder, manifest, generatedShapes, toy2d, toyRd].map(
+    (definition) => [definition.id, definition],
+  ),
+);
+
+/** The dataset of this name, however it is spelt (`OfficeHome`, `office_home`); undefined where there is none. */
+export function findDataset(name: string): DatasetDefinition | undefined {
+  if (!/^[\w -]+$/.test(name)) return undefined; // a path, such as ./pacs
+  return Object.values(datasets).find(({ id }) => plainName(id) === plainName(name));
+}
+
+/** The dataset of this name; an unknown one is an error that names the nearest. */
+export function datasetNamed(name: string): DatasetDefinition {
+  const found = findDataset(name);
+  if (!found) throw new UsageError(unknownName("dataset", name, Object.keys(datasets)));
+  return found;
+}

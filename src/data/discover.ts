@@ -1,0 +1,93 @@
+/**
+ * Finding a dataset by what is in a folder: one whose folders bear the names of the dataset's domains, the folder given or
+ * one a few levels below it, whatever it is called itself (`PACS/`, `kfold/`, `Homework3-PACS/PACS/`, `office_home/`).
+ * Case, spaces, underscores and the like do not count: `Real World`, `RealWorld` and `real_world` are one name.
+ */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DataError } from "../errors.js";
+import { byCodePoint } from "./code-point-order.js";
+import { showName } from "./show-name.js";
+
+/** How many levels below the given folder are looked at. */
+const levels = 3;
+/** Folders listed before giving up: a search is not a tour of the disk. */
+const mostFolders = 20_000;
+
+/** A name without what people spell differently. */
+export const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+
+/** A domain to look for: its name and other spellings of it. */
+export interface SoughtDomain {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+}
+
+/** A folder that holds domains that were sought. */
+export interface FoundFolder {
+  readonly path: string;
+  /** The folder of each domain sought, by its real name; undefined where there is none. */
+  readonly domains: readonly (string | undefined)[];
+  /** Its other folders. */
+  readonly others: readonly string[];
+}
+
+/** The domains sought among the folders of a folder. */
+function match(path: string, folders: readonly string[], sought: readonly SoughtDomain[]): FoundFolder {
+  const byPlainName = new Map(folders.toReversed().map((name) => [plainName(name), name])); // of two spellings, the first
+  const domains = sought.map(({ name, aliases = [] }) =>
+    [name, ...aliases].map((each) => byPlainName.get(plainName(each))).find((found) => found !== undefined),
+  );
+  return { path, domains, others: folders.filter((name) => !domains.includes(name)) };
+}
+
+const countMatches = ({ domains }: FoundFolder): number => domains.filter((name) => name !== undefined).length;
+
+/** The folders in a folder, in order; an error where it cannot be read, or none unless it must exist. */
+export async function foldersIn(path: string, mustExist = true): Promise<string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && !entry.name.startsWith("."))
+      .map(({ name }) => name)
+      .sort(byCodePoint);
+  } catch (cause) {
+    if (!mustExist) return []; // also what a link to a file gives
+    throw new DataError(`looking for a dataset in ${showName(path)}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * For each dataset sought, the folders nearest to `root` that have the most of its domains, best first; levels are searched
+ * until one has all domains of a dataset. A folder with fewer than two of the domains says nothing and is not listed.
+ */
+export async function findDomainFolders(
+  root: string,
+  sought: readonly (readonly SoughtDomain[])[],
+): Promise<FoundFolder[][]> {
+  const found: FoundFolder[][] = sought.map(() => []);
+  let level = [root];
+  let looked = 0;
+  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
+    const next: string[] = [];
+    let complete = false;
+    for (const path of level) {
+      if (looked++ >= mostFolders) return sorted(found);
+      const folders = await foldersIn(path, depth === 0);
+      for (const [i, domains] of sought.entries()) {
+        const candidate = match(path, folders, domains);
+        if (countMatches(candidate) < Math.min(2, domains.length)) continue;
+        found[i].push(candidate);
+        complete ||= countMatches(candidate) === domains.length;
+      }
+      next.push(...folders.map((name) => join(path, name)));
+    }
+    if (complete) break;
+    level = next;
+  }
+  return sorted(found);
+}
+
+/** The most domains first; among equals the order they were found in, nearest first. */
+const sorted = (found: FoundFolder[][]): FoundFolder[][] =>
+  found.map((candidates) => candidates.sort((a, b) => countMatches(b) - countMatches(a)));

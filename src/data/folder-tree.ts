@@ -1,0 +1,173 @@
+/**
+ * The pictures under a folder, as a tree in the reference's order, and what was left out of it.
+ *
+ * Links are followed, as the reference's loaders follow them; one that leads back to a folder above itself is left out.
+ * Hidden files, files that are no pictures by their extension, dangling links and names that are not UTF-8 are left out
+ * and told. A folder that cannot be read is an error: its pictures would be missing from every number.
+ */
+import { type Dirent, readdir as readdirWithCallback, type Stats } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { DataError } from "../errors.js";
+import { byCodePoint } from "./code-point-order.js";
+import { countOf, listNames, showBytes, showName } from "./show-name.js";
+
+/** A folder: its pictures and its folders, both in order. */
+export interface Folder {
+  /** Empty for the top. */
+  readonly name: string;
+  /** From the top, with forward slashes; empty for the top itself. */
+  readonly path: string;
+  readonly folders: readonly Folder[];
+  /** File names. */
+  readonly pictures: readonly string[];
+}
+
+/** What a folder holds, and what of it was left out. */
+export interface FolderTree {
+  readonly root: string;
+  readonly top: Folder;
+  readonly notes: readonly string[];
+}
+
+/** The reference's extensions and, of our own, GIF. */
+const pictureName = /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif)$/i;
+
+/** Whether a file is a picture, by its name. */
+export const isPictureName = (name: string): boolean => pictureName.test(name);
+
+/** Names that systems leave behind; no one means them as data. */
+const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);
+
+/** What has been left out so far, over the whole tree. */
+class LeftOut {
+  hidden = 0;
+  readonly others: string[] = [];
+  readonly dangling: string[] = [];
+  readonly loops: string[] = [];
+  readonly notText: string[] = [];
+
+  notes(): string[] {
+    const { hidden, others, dangling, loops, notText } = this;
+    const notes = hidden === 0 ? [] : [countOf(hidden, "hidden or system file", "hidden or system files and folders")];
+    const tell = (list: string[], one: string, many: string): void => {
+      list.sort(byCodePoint); // folders are read side by side
+      if (list.length > 0) notes.push(`${countOf(list.length, one, many)} (${listNames(list, 3)})`);
+    };
+    tell(others, "file that is no picture by its extension", "files that are no pictures by their extensions");
+    tell(dangling, "link to nothing", "links to nothing");
+    tell(loops, "link that loops back to a folder above", "links that loop back to a folder above");
+    tell(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
+    return notes.map((note) => `left out: ${note}`);
+  }
+}
+
+function whyUnreadable(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "EACCES" || code === "EPERM") return "no permission: allow reading it, or move it away";
+  if (code === "ENOENT") return "there is no such folder";
+  if (code === "ENOTDIR") return "it is a file, not a folder";
+  return message;
+}
+
+/** The entries of a folder, without those whose names are not text. */
+async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise<Dirent[]> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(path, { withFileTypes: true });
+  } catch (cause) {
+    throw new DataError(`reading folder ${showName(path)}: ${whyUnreadable(cause)}`, { cause });
+  }
+  if (!entries.some(({ name }) => name.includes("\ufffd"))) return entries;
+  // U+FFFD is what bytes that are no UTF-8 are read as, and then the name opens nothing; unless it is really there.
+  const names = await new Promise<Buffer[]>((resolve, reject) =>
+    readdirWithCallback(path, { encoding: "buffer" }, (error, found) => (error ? reject(error) : resolve(found))),
+  );
+  const bad = names.filter((bytes) => !Buffer.from(bytes.toString("utf8")).equals(bytes));
+  for (const bytes of bad) leftOut.notText.push(shown === "" ? showBytes(bytes) : `${shown}/${showBytes(bytes)}`);
+  const unusable = new Set(bad.map((bytes) => bytes.toString("utf8")));
+  return entries.filter(({ name }) => !unusable.has(name));
+}
+
+/** Follows a link; undefined where it leads nowhere. */
+async function follow(path: string, shown: string, leftOut: LeftOut): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") leftOut.dangling.push(shown);
+    else if (code === "ELOOP") leftOut.loops.push(shown);
+    else throw new DataError(`following link ${showName(path)}: ${whyUnreadable(cause)}`, { cause });
+    return undefined;
+  }
+}
+
+/** Reads a folder and all below it; `above` are the folders on the way to it, by device and inode. */
+async function readFolder(
+  root: string,
+  name: string,
+  path: string,
+  above: readonly string[],
+  leftOut: LeftOut,
+): Promise<Folder | undefined> {
+  const place = join(root, path);
+  let identity: Stats;
+  try {
+    identity = await stat(place);
+  } catch (cause) {
+    throw new DataError(`reading folder ${showName(place)}: ${whyUnreadable(cause)}`, { cause });
+  }
+  const id = `${identity.dev}:${identity.ino}`;
+  if (above.includes(id)) {
+    leftOut.loops.push(path);
+    return undefined;
+  }
+  const pictures: string[] = [];
+  const below: Promise<Folder | undefined>[] = [];
+  for (const entry of await entriesOf(place, path, leftOut)) {
+    const inside = path === "" ? entry.name : `${path}/${entry.name}`;
+    if (isHidden(entry.name)) {
+      leftOut.hidden++;
+      continue;
+    }
+    const kind = entry.isSymbolicLink() ? await follow(join(place, entry.name), inside, leftOut) : entry;
+    if (kind?.isDirectory()) below.push(readFolder(root, entry.name, inside, [...above, id], leftOut));
+    else if (kind?.isFile() && isPictureName(entry.name)) pictures.push(entry.name);
+    else if (kind) leftOut.others.push(inside);
+  }
+  const folders = (await Promise.all(below)).filter((folder) => folder !== undefined);
+  return {
+    name,
+    path,
+    folders: folders.sort((a, b) => byCodePoint(a.name, b.name)),
+    pictures: pictures.sort(byCodePoint),
+  };
+}
+
+/** Reads a folder. */
+export async function readFolderTree(root: string): Promise<FolderTree> {
+  const leftOut = new LeftOut();
+  const top = await readFolder(root, "", "", [], leftOut);
+  if (!top) throw new DataError(`reading folder ${showName(root)}: it lies inside itself`); // nothing is above the top
+  return { root, top, notes: leftOut.notes() };
+}
+
+/** How many pictures lie in a folder and below it. */
+export function countPictures(folder: Folder): number {
+  return folder.folders.reduce((sum, below) => sum + countPictures(below), folder.pictures.length);
+}
+
+/**
+ * The paths of all pictures in a folder and below it, in the order of the reference's walk: folders sorted by their whole
+ * path, and the files of each by name. (Not the order of the pictures' paths: `a/z.jpg` comes before `a/b/a.jpg`.)
+ */
+export function picturesUnder(folder: Folder): string[] {
+  const folders: Folder[] = [];
+  const collect = (each: Folder): void => {
+    folders.push(each);
+    each.folders.forEach(collect);
+  };
+  collect(folder);
+  folders.sort((a, b) => byCodePoint(a.path, b.path));
+  return folders.flatMap(({ path, pictures }) => pictures.map((name) => (path === "" ? name : `${path}/${name}`)));
+}

@@ -1,0 +1,37 @@
+/** Decoding every picture of a dataset as training does, to find those that only look whole. */
+import { decodeFile, decodersAtOnce } from "./decode.js";
+
+/** A picture that did not decode as it should: its place in the list, and why. */
+export interface BadPicture {
+  readonly index: number;
+  readonly kind: "broken" | "truncated";
+  readonly what: string;
+}
+
+/** Decodes one picture; undefined where all is well. */
+async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefined> {
+  try {
+    const { truncated } = await decodeFile(path, { shortSide: null });
+    return truncated ? { kind: "truncated", what: "decodes only as far as its data goes" } : undefined;
+  } catch (error) {
+    const { message } = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error);
+    return { kind: "broken", what: `cannot be decoded (${message.split("\n")[0]})` };
+  }
+}
+
+/** Decodes pictures, several at a time, and names those with faults, in order. */
+export async function decodeFiles(paths: readonly string[], progress?: (done: number) => void): Promise<BadPicture[]> {
+  const bad: BadPicture[] = [];
+  let next = 0;
+  let done = 0;
+  async function work(): Promise<void> {
+    for (let index = next++; index < paths.length; index = next++) {
+      const fault = await faultOf(paths[index]);
+      if (fault) bad.push({ index, ...fault });
+      done++;
+      if (done % 64 === 0) progress?.(done);
+    }
+  }
+  await Promise.all(Array.from({ length: decodersAtOnce }, work));
+  return bad.sort((a, b) => a.index - b.index);
+}

@@ -1,0 +1,71 @@
+/**
+ * Pictures that are there more than once, byte for byte. Across domains they let a held-out domain be learnt in training;
+ * across classes one label must be wrong.
+ *
+ * First by size and a hash of the first and last bytes, which are at hand; only what agrees in these is hashed in full.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import type { FileFacts, PicturePlace } from "./inspect-files.js";
+
+export interface Duplicates {
+  /** Groups of equal pictures with members in two domains or more. */
+  readonly acrossDomains: readonly (readonly PicturePlace[])[];
+  /** Groups within a domain, with members in two classes or more. */
+  readonly acrossClasses: readonly (readonly PicturePlace[])[];
+  /** Groups within one domain and class. */
+  readonly withinClass: readonly (readonly PicturePlace[])[];
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return [...groups.values()].filter((group) => group.length > 1);
+}
+
+/** The SHA-256 of a file; one of its own where it cannot be read, so that it equals nothing. */
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  try {
+    await pipeline(createReadStream(path), hash);
+    return hash.digest("hex");
+  } catch {
+    return `unread:${path}`;
+  }
+}
+
+/** Finds the pictures that are equal; empty files are left out, for they are told as empty. */
+export async function findDuplicates(root: string, facts: readonly FileFacts[]): Promise<Duplicates> {
+  const found = {
+    acrossDomains: [] as FileFacts[][],
+    acrossClasses: [] as FileFacts[][],
+    withinClass: [] as FileFacts[][],
+  };
+  const alike = grouped(
+    facts.filter(({ bytes }) => bytes > 0),
+    ({ fingerprint }) => fingerprint,
+  );
+  for (const candidates of alike) {
+    const hashes = new Map<FileFacts, string>();
+    for (const each of candidates) hashes.set(each, await hashOf(resolve(root, each.file)));
+    for (const group of grouped(candidates, (each) => hashes.get(each) as string)) {
+      const spread = (key: "domain" | "label"): boolean => group.some((each) => each[key] !== group[0][key]);
+      const kind = spread("domain") ? "acrossDomains" : spread("label") ? "acrossClasses" : "withinClass";
+      found[kind].push(group);
+    }
+  }
+  const places = (groups: FileFacts[][]): PicturePlace[][] =>
+    groups.map((group) => group.map(({ domain, label, file }) => ({ domain, label, file })));
+  return {
+    acrossDomains: places(found.acrossDomains),
+    acrossClasses: places(found.acrossClasses),
+    withinClass: places(found.withinClass),
+  };
+}

@@ -1,0 +1,166 @@
+/** An inspection as text for a terminal. */
+import type { FileProblem, Inspection, PictureSummary, Spread } from "./inspect.js";
+import type { Duplicates } from "./inspect-duplicates.js";
+import type { PicturePlace } from "./inspect-files.js";
+import { countOf, showName } from "./show-name.js";
+
+const number = (value: number): string => value.toLocaleString("en-US");
+
+/** `203 MB`, `1.2 GB`. */
+function byteText(bytes: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** Columns of text; the first is set to the left, the others to the right. */
+export function tableText(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** `227`, or `37 … 227 … 1024`: the least, the median and the most. */
+function spreadText(spread: Spread | null): string {
+  if (!spread) return "–";
+  const { least, median, most } = spread;
+  return least === most ? String(least) : `${least} … ${median} … ${most}`;
+}
+
+function formatsText({ formats }: PictureSummary): string {
+  const names = Object.keys(formats);
+  return names.length === 1 ? names[0] : names.map((name) => `${name} ${number(formats[name])}`).join(", ") || "–";
+}
+
+/** Counts by class and domain, with totals. */
+function countRows({ domains, classes, counts, total }: Inspection): string[][] {
+  const several = domains.length > 1;
+  const sums = counts.map((row) => row.reduce((sum, each) => sum + each, 0));
+  return [
+    ["class", ...domains.map(showName), ...(several ? ["all"] : [])],
+    ...classes.map((name, label) => {
+      const cells = counts.map((row) => row[label]);
+      const all = cells.reduce((sum, each) => sum + each, 0);
+      return [showName(name), ...cells.map(number), ...(several ? [number(all)] : [])];
+    }),
+    ["all", ...sums.map(number), ...(several ? [number(total)] : [])],
+  ];
+}
+
+/** The files of each domain: format, sizes, and what is special about some, where any are. */
+export function pictureRows(domains: readonly string[], pictures: readonly PictureSummary[]): string[][] {
+  const special: [string, keyof PictureSummary][] = [
+    ["grey", "grey"],
+    ["CMYK", "cmyk"],
+    ["alpha", "alpha"],
+    ["16-bit", "deep"],
+    ["EXIF turn", "turned"],
+  ];
+  const shown = special.filter(([, key]) => pictures.some((each) => each[key] !== 0));
+  return [
+    ["domain", "format", "width", "height", "bytes", ...shown.map(([title]) => title)],
+    ...pictures.map((each, d) => [
+      showName(domains[d]),
+      formatsText(each),
+      spreadText(each.width),
+      spreadText(each.height),
+      byteText(each.bytes),
+      ...shown.map(([, key]) => number(each[key] as number)),
+    ]),
+  ];
+}
+
+/** At most so many lines of a list, and how many more there are. */
+function firstOf(lines: readonly string[], most = 10): string[] {
+  const left = lines.length - most;
+  return left > 1 ? [...lines.slice(0, most), `  … and ${number(left)} more (--json lists them all)`] : [...lines];
+}
+
+/** The kinds of duplicates there are, each with its heading, the worst first. */
+export function duplicateGroups(duplicates: Duplicates): { heading: string; groups: Duplicates[keyof Duplicates] }[] {
+  const { acrossDomains, acrossClasses, withinClass } = duplicates;
+  const tell = (groups: Duplicates[keyof Duplicates], rest: string) => ({
+    heading: `${countOf(groups.length, "picture is", "pictures are")} ${rest}`,
+    groups,
+  });
+  return [
+    tell(acrossDomains, "in several domains (a held-out domain would be seen in training)"),
+    tell(acrossClasses, "in several classes of a domain (one label is wrong)"),
+    tell(withinClass, "more than once in a class"),
+  ].filter(({ groups }) => groups.length > 0);
+}
+
+/** Equal pictures, in a line: the first few. */
+export function groupText(group: readonly PicturePlace[]): string {
+  const shown = group.slice(0, 6).map(({ file }) => showName(file));
+  const left = group.length - shown.length;
+  return shown.join(" = ") + (left > 0 ? ` = ${number(left)} more` : "");
+}
+
+function duplicateLines({ duplicates }: Inspection): string[] {
+  if (!duplicates) return [];
+  const lines = duplicateGroups(duplicates).flatMap(({ heading, groups }) => [
+    `${heading}:`,
+    ...firstOf(groups.map((group) => `  ${groupText(group)}`)),
+  ]);
+  return lines.length > 0 ? lines : ["no picture is there twice"];
+}
+
+/** What is said of one file and of several, by the kind of problem. */
+const headings: Readonly<Record<FileProblem["kind"], readonly [one: string, many: string]>> = {
+  unusable: ["file cannot be used", "files cannot be used"],
+  truncated: ["file looks truncated", "files look truncated"],
+  broken: ["file cannot be decoded", "files cannot be decoded"],
+  misnamed: [
+    "file is not what its extension says (it is read by its content)",
+    "files are not what their extensions say (they are read by their content)",
+  ],
+};
+
+function problemLines({ problems, pictures, decoded, total }: Inspection): string[] {
+  if (!pictures) return [];
+  const lines = Object.entries(headings).flatMap(([kind, [one, many]]) => {
+    const found = problems.filter((problem) => problem.kind === kind);
+    if (found.length === 0) return [];
+    const list = found.map(({ file, what }) => `  ${showName(file)}: ${what}`);
+    return [`${countOf(found.length, one, many)}:`, ...firstOf(list)];
+  });
+  const how = decoded === null ? "by their first and last bytes; --deep decodes them" : `${number(decoded)} decoded`;
+  return lines.length > 0 ? lines : [`all ${number(total)} files look sound (${how})`];
+}
+
+/** What it is, in a line. */
+export function headline({ id, title, root, domains, classes, total, hasDomains, pictures }: Inspection): string {
+  const parts = [
+    countOf(total, pictures ? "picture" : "sample"),
+    hasDomains ? countOf(domains.length, "domain") : "no domains",
+    countOf(classes.length, "class", "classes"),
+    ...(pictures ? [byteText(pictures.reduce((sum, { bytes }) => sum + bytes, 0))] : []),
+  ];
+  return `${title} (${id})${root === null ? "" : ` in ${showName(root)}`}: ${parts.join(", ")}`;
+}
+
+/** The whole report. */
+export function inspectionText(inspection: Inspection): string {
+  const { domains, pictures, notes } = inspection;
+  const sections = [
+    [headline(inspection)],
+    tableText(countRows(inspection)),
+    ...(pictures ? [tableText(pictureRows(domains, pictures))] : []),
+    [...problemLines(inspection), ...duplicateLines(inspection)],
+    notes.map((note) => `note: ${note}`),
+  ];
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join("\n"))
+    .join("\n\n")}\n`;
+}

@@ -1,0 +1,93 @@
+/** Small pictures of a dataset's samples, as training sees them and as data URIs, for a page that needs no other file. */
+import { resolve } from "node:path";
+import sharp from "sharp";
+import type { Dataset } from "./dataset.js";
+import { decodeFile } from "./decode.js";
+
+/** A sample on the contact sheet. */
+export interface Thumbnail {
+  /** Its path, or its place where it has none. */
+  readonly name: string;
+  /** The picture, or why there is none. */
+  readonly uri?: string;
+  readonly problem?: string;
+}
+
+/** Thumbnails by class and domain. */
+export type ContactSheet = readonly (readonly (readonly Thumbnail[])[])[];
+
+/** Longest side in pixels: sharp on screens of twice the density. */
+const side = 144;
+/** Thumbnails on a page, so that a browser still opens it at once; with more cells than this, one each. */
+const most = 1200;
+const mostOfCell = 8;
+
+/** Evenly spaced places in a list, so that a sheet shows all of it and is the same every time. */
+export function spacedPlaces(length: number, count: number): number[] {
+  const chosen = Math.min(length, count);
+  return Array.from({ length: chosen }, (_, k) => Math.floor(((k + 0.5) * length) / chosen));
+}
+
+/** A picture in memory: rows of pixels of one or three channels. */
+interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 1 | 3;
+  readonly pixels: Uint8Array;
+}
+
+/** Bytes of one, two or three channels as a picture; two are shown as red and green. */
+function fromArray(values: Uint8Array, [channels, height, width]: readonly number[]): Pixels {
+  if (channels !== 2) return { width, height, channels: channels as 1 | 3, pixels: values };
+  const pixels = new Uint8Array(3 * width * height);
+  for (let i = 0; i < width * height; i++) pixels.set(values.subarray(2 * i, 2 * i + 2), 3 * i);
+  return { width, height, channels: 3, pixels };
+}
+
+async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
+  const { files, read } = dataset.domains[domain];
+  const name = files ? files[i] : `sample ${i}`;
+  try {
+    const { pixels, ...raw }: Pixels = read
+      ? fromArray(read(i) as Uint8Array, dataset.inputShape)
+      : { ...(await decodeFile(resolve(dataset.root as string, name), { shortSide: side })), channels: 3 };
+    const small = await sharp(pixels, { raw })
+      .resize(side, side, { fit: "inside", withoutEnlargement: true })
+      .webp(read ? { lossless: true } : { quality: 70 }) // generated pictures are small, and have sharp edges
+      .toBuffer();
+    return { name, uri: `data:image/webp;base64,${small.toString("base64")}` };
+  } catch (error) {
+    return { name, problem: (error as Error).message };
+  }
+}
+
+/** Whether the samples can be looked at. */
+export const isVisible = ({ kind, inputShape }: Dataset): boolean =>
+  kind === "pictures" || (inputShape.length === 3 && inputShape[0] <= 3);
+
+/** Thumbnails of a few samples of every class and domain. */
+export async function contactSheet(
+  dataset: Dataset,
+  progress?: (done: number, total: number) => void,
+): Promise<ContactSheet> {
+  const cells = dataset.classes.length * dataset.domains.length;
+  const each = Math.max(1, Math.min(mostOfCell, Math.floor(most / cells)));
+  let done = 0;
+  const samplesOf = dataset.domains.map(({ labels }) => {
+    const byClass: number[][] = dataset.classes.map(() => []);
+    for (const [i, label] of labels.entries()) byClass[label].push(i);
+    return byClass;
+  });
+  const sheet: Thumbnail[][][] = [];
+  for (const label of dataset.classes.keys()) {
+    const row: Thumbnail[][] = [];
+    for (const d of dataset.domains.keys()) {
+      const samples = samplesOf[d][label];
+      const chosen = spacedPlaces(samples.length, each).map((place) => samples[place]);
+      row.push(await Promise.all(chosen.map((i) => thumbnail(dataset, d, i))));
+      progress?.(++done, cells);
+    }
+    sheet.push(row);
+  }
+  return sheet;
+}

@@ -1,0 +1,156 @@
+/** What a dataset is and what is wrong with it: counts, sizes, formats, damaged files, duplicates. */
+import { resolve } from "node:path";
+import { classCounts, type Dataset, type PictureDataset } from "./dataset.js";
+import { type Duplicates, findDuplicates } from "./inspect-duplicates.js";
+import { type FileFacts, lookAtFiles, type Problem } from "./inspect-files.js";
+import { countOf, showName } from "./show-name.js";
+
+/** The least, the middle and the most of some numbers. */
+export interface Spread {
+  readonly least: number;
+  readonly median: number;
+  readonly most: number;
+}
+
+/** The picture files of one domain. */
+export interface PictureSummary {
+  readonly bytes: number;
+  /** How many files of each format, the commonest first. */
+  readonly formats: Readonly<Record<string, number>>;
+  readonly width: Spread | null;
+  readonly height: Spread | null;
+  /** How many are not plain 8-bit colour: grey, with four inks, see-through, of 16 bits. */
+  readonly grey: number;
+  readonly cmyk: number;
+  readonly alpha: number;
+  readonly deep: number;
+  /** Pictures whose EXIF data asks for a turn that is not made. (A TIFF's own orientation is heeded, as PIL heeds it.) */
+  readonly turned: number;
+}
+
+/** A file with something wrong. */
+export interface FileProblem {
+  readonly kind: Problem["kind"] | "broken";
+  readonly file: string;
+  readonly what: string;
+}
+
+export interface Inspection {
+  readonly id: string;
+  readonly title: string;
+  readonly root: string | null;
+  readonly kind: Dataset["kind"];
+  readonly hasDomains: boolean;
+  readonly inputShape: readonly number[];
+  readonly domains: readonly string[];
+  readonly classes: readonly string[];
+  /** Samples of each domain and class. */
+  readonly counts: readonly (readonly number[])[];
+  readonly total: number;
+  /** For picture files, by domain. */
+  readonly pictures: readonly PictureSummary[] | null;
+  readonly problems: readonly FileProblem[];
+  readonly duplicates: Duplicates | null;
+  /** How many pictures were decoded, where that was asked for. */
+  readonly decoded: number | null;
+  readonly notes: readonly string[];
+}
+
+export interface InspectOptions {
+  /** Decode every picture. */
+  deep?: boolean;
+  progress?: (what: string, done: number, total: number) => void;
+}
+
+/** The batch of a domain in the reference protocol: a domain with fewer training pictures repeats some in every step. */
+const usualBatch = 32;
+
+function spread(values: readonly number[]): Spread | null {
+  if (values.length === 0) return null;
+  const sorted = values.toSorted((a, b) => a - b);
+  return { least: sorted[0], median: sorted[Math.floor((sorted.length - 1) / 2)], most: sorted[sorted.length - 1] };
+}
+
+function summarise(facts: readonly FileFacts[]): PictureSummary {
+  const headers = facts.flatMap(({ header }) => (header ? [header] : []));
+  const formats = new Map<string, number>();
+  for (const { format } of headers) formats.set(format, (formats.get(format) ?? 0) + 1);
+  const count = (is: (header: (typeof headers)[number]) => boolean): number => headers.filter(is).length;
+  return {
+    bytes: facts.reduce((sum, { bytes }) => sum + bytes, 0),
+    formats: Object.fromEntries([...formats].sort(([, a], [, b]) => b - a)),
+    width: spread(headers.map(({ width }) => width)),
+    height: spread(headers.map(({ height }) => height)),
+    grey: count(({ colours }) => colours === "grey"),
+    cmyk: count(({ colours }) => colours === "CMYK"),
+    alpha: count(({ alpha }) => alpha),
+    deep: count(({ bits }) => bits > 8),
+    turned: count(({ format, orientation }) => orientation !== 1 && format !== "TIFF"),
+  };
+}
+
+/** What is worth saying of a dataset as a whole. */
+function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null): string[] {
+  const notes = [...dataset.notes];
+  for (const { name, count } of dataset.domains)
+    if (count * 0.8 < usualBatch)
+      notes.push(
+        `domain "${showName(name)}" has ${countOf(count, "sample")}, of which 80 % are trained on: fewer than the usual batch of ${usualBatch}, so that every batch repeats some`,
+      );
+  const sum = (key: "turned" | "cmyk"): number => summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
+  if (sum("turned") > 0)
+    notes.push(
+      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; as in the field's loaders, pixels are used as they are stored`,
+    );
+  if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
+  return notes;
+}
+
+async function inspectPictures(dataset: PictureDataset, { deep, progress }: InspectOptions) {
+  const total = dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  const facts = await lookAtFiles(dataset, (done) => progress?.("looking at files", done, total));
+  const problems: FileProblem[] = facts.flatMap(({ file, problem }) => (problem ? [{ file, ...problem }] : []));
+  let decoded: number | null = null;
+  if (deep) {
+    const { decodeFiles } = await import("./inspect-decode.js"); // the only part that needs a decoder
+    const usable = facts.filter(({ header }) => header !== undefined);
+    const bad = await decodeFiles(
+      usable.map(({ file }) => resolve(dataset.root, file)),
+      (done) => progress?.("decoding", done, usable.length),
+    );
+    decoded = usable.length;
+    for (const { index, kind, what } of bad) {
+      const { file, problem } = usable[index];
+      if (problem?.kind !== "truncated") problems.push({ kind, file, what });
+    }
+  }
+  return {
+    pictures: dataset.domains.map((_, d) => summarise(facts.filter(({ domain }) => domain === d))),
+    problems,
+    duplicates: await findDuplicates(dataset.root, facts),
+    decoded,
+  };
+}
+
+/** Inspects a dataset. */
+export async function inspectDataset(dataset: Dataset, options: InspectOptions = {}): Promise<Inspection> {
+  const counts = dataset.domains.map((domain) => classCounts(domain, dataset.classes.length));
+  const files =
+    dataset.kind === "pictures"
+      ? await inspectPictures(dataset, options)
+      : { pictures: null, problems: [], duplicates: null, decoded: null };
+  return {
+    id: dataset.id,
+    title: dataset.title,
+    root: dataset.root,
+    kind: dataset.kind,
+    hasDomains: dataset.hasDomains,
+    inputShape: dataset.inputShape,
+    domains: dataset.domains.map(({ name }) => name),
+    classes: dataset.classes,
+    counts,
+    total: dataset.domains.reduce((sum, { count }) => sum + count, 0),
+    ...files,
+    notes: remarks(dataset, files.pictures),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Brightness, contrast, saturation and hue in each sample's own order, then grayscale, with tensor operators. Pictures are
+ * whole numbers from 0 to 255 in float32, and the arithmetic is that of native/src/jitter.cc: where PIL computes in double, so
+ * does this.
+ *
+ * The order differs from sample to sample. So there are four rounds, and in each the samples whose turn it is for brightness
+ * are taken out, changed and put back, and so on: four times the work of one change to the whole batch, not sixteen.
+ */
+import { cat } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { drawField } from "./augment.js";
+
+/** A change to some pictures [n, 3, height, width] by a number for each. */
+type Change = (pictures: Tensor, amounts: readonly number[]) => Tensor;
+
+/** In the order of the numbers in a draw; `nothing` is the amount that leaves a picture as it is. */
+const changes: readonly { readonly field: number; readonly nothing: number; readonly apply: Change }[] = [
+  { field: drawField.brightness, nothing: 1, apply: (x, factors) => clipped(x.mul(perPicture(factors, x))) },
+  { field: drawField.contrast, nothing: 1, apply: (x, factors) => blend(meanLuma(x), x, factors) },
+  { field: drawField.saturation, nothing: 1, apply: (x, factors) => blend(luma(x), x, factors) },
+  { field: drawField.hue, nothing: 0, apply: shiftHue },
+];
+
+/** Changes pictures in place, each by its draw. */
+export function jitterOnDevice(pictures: Tensor, draws: readonly Float32Array[]): void {
+  for (let round = 0; round < 4; round++)
+    for (const [which, { field, nothing, apply }] of changes.entries())
+      changeSome(
+        pictures,
+        draws.map((draw) => draw[drawField.order + round] === which && draw[field] !== nothing),
+        draws.map((draw) => draw[field]),
+        apply,
+      );
+  changeSome(
+    pictures,
+    draws.map((draw) => draw[drawField.gray] !== 0),
+    draws.map(() => 1),
+    (x) => luma(x).expand(x.shape),
+  );
+}
+
+function changeSome(pictures: Tensor, which: readonly boolean[], amounts: readonly number[], apply: Change): void {
+  const places = which.flatMap((yes, i) => (yes ? [i] : []));
+  if (places.length === 0) return;
+  scope(() => {
+    const rows = tensor(places, { dtype: "int64", device: pictures.device });
+    const changed = apply(
+      pictures.indexSelect(0, rows),
+      places.map((i) => amounts[i]),
+    );
+    pictures.indexCopy_(0, rows, changed);
+  });
+}
+
+/** A number for each picture, [n, 1, 1, 1], beside `x`. */
+const perPicture = (numbers: readonly number[], x: Tensor): Tensor =>
+  tensor(Float32Array.from(numbers), { shape: [numbers.length, 1, 1, 1], device: x.device });
+
+/** To whole numbers from 0 to 255, as PIL: cut off, not rounded. */
+const clipped = (x: Tensor): Tensor => x.clamp_(0, 255).floor_();
+
+const blend = (between: Tensor, x: Tensor, factors: readonly number[]): Tensor =>
+  clipped(x.sub(between).mul_(perPicture(factors, x)).add_(between));
+
+/** [n, 1, height, width]; the sum stays below 2^24, so float32 holds it exactly. */
+function luma(x: Tensor): Tensor {
+  const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1));
+  return r.mul(19595).add_(g.mul(38470)).add_(b.mul(7471)).add_(0x8000).div_(0x10000).floor_();
+}
+
+/** [n, 1, 1, 1], rounded. */
+const meanLuma = (x: Tensor): Tensor =>
+  luma(x).to({ dtype: "float64" }).mean([2, 3], true).add_(0.5).floor_().to({ dtype: "float32" });
+
+const double = (x: Tensor): Tensor => x.to({ dtype: "float64" });
+const single = (x: Tensor): Tensor => x.to({ dtype: "float32" });
+
+/** Hue on an 8-bit HSV picture; step for step `shiftHueOfBlock` in native/src/jitter.cc. */
+function shiftHue(x: Tensor, shifts: readonly number[]): Tensor {
+  const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1)); // these and all below: [n, 1, height, width]
+  const high = x.amax([1], true);
+  const range = high.sub(x.amin([1], true));
+  const [redHigh, greenHigh] = [r.eq(high), g.eq(high)];
+  const byHighest = (red: Tensor, green: Tensor, blue: Tensor): Tensor =>
+    red.where(redHigh, green.where(greenHigh, blue));
+  const divisor = range.clamp(1); // at grey, saturation is 0 and hue says nothing
+  const plus = high.sub(byHighest(b, r, g)).div_(divisor);
+  const minus = high.sub(byHighest(g, b, r)).div_(divisor);
+  const start = double(greenHigh).mul_(-2).add_(4).mul_(double(redHigh.logicalNot())); // 0, 2 or 4
+  const turn = double(single(start.add_(double(plus)).sub_(double(minus))))
+    .div_(6)
+    .add_(1);
+  const hue = double(single(turn.sub(turn.floor())))
+    .mul_(255)
+    .floor_();
+
+  const added = shifts.map((shift) => Math.trunc(Math.fround(shift * 255)));
+  const moved = hue.add_(double(perPicture(added, x)));
+  const place = moved.sub(moved.div(256).floor_().mul_(256)).mul_(6).div_(255); // H wraps at 256
+  const sector = place.floor();
+  const into = single(place.sub_(sector));
+  const s = single(
+    double(range.div_(high.clamp(1)))
+      .mul_(255)
+      .floor_()
+      .div_(255),
+  );
+  const v = double(high);
+  const without = (share: Tensor): Tensor => single(share.neg().add_(1).mul_(v).add_(0.5).floor_());
+  const p = without(double(s));
+  const q = without(double(s.mul(into)));
+  const t = without(double(s).mul_(double(into).neg().add_(1)));
+  const [is0, is1, is2, is3, is4, is5] = [0, 1, 2, 3, 4, 5].map((which) =>
+    which === 0 ? sector.eq(0).logicalOr(sector.eq(6)) : sector.eq(which),
+  );
+  const red = q.where(is1, t.where(is4, p.where(is2.logicalOr(is3), high)));
+  const green = t.where(is0, q.where(is3, p.where(is4.logicalOr(is5), high)));
+  const blue = t.where(is2, q.where(is5, p.where(is0.logicalOr(is1), high)));
+  return cat([red, green, blue], 1);
+}

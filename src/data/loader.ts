@@ -1,0 +1,279 @@
+/**
+ * Batches: for training, the batch of any step; for evaluation, a split in order.
+ *
+ * The batch of a step depends on the seed and the step and on nothing else: pictures come from the sampler, and each sample's
+ * augmentation is drawn from a stream of its own, (seed, "augment", step, domain, i). So a resumed run goes on with the same
+ * bytes, and read-ahead may prepare steps in any order. Read-ahead is bounded: at most `ahead` batches of pictures wait.
+ *
+ * What is augmented in evaluation is the reference testbed's choice: every part of a training domain. With
+ * `augmentValidation: false`, SWAD's: the `in` part only. Test domains never are.
+ */
+import { keyedRandom } from "../engine/philox.js";
+import { keep } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { DataError, UsageError } from "../errors.js";
+import { type Augmentation, domainBedAugmentation, drawAugmentation, plainDraw } from "./augment.js";
+import { type Dataset, domainNamed } from "./dataset.js";
+import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
+import { createSampler, type Sampler } from "./sampler.js";
+import type { Split, SplitName } from "./split.js";
+
+export interface LoaderOptions {
+  dataset: Dataset;
+  /** Where the pictures of a dataset of picture files come from; stays the caller's. */
+  pictures?: PictureStore;
+  split: Split;
+  seed: number;
+  /** The names of the training domains. */
+  trainDomains: readonly string[];
+  /** Samples of each training domain in a batch. */
+  batchSize: number;
+  classBalanced?: boolean;
+  /** How training samples are augmented; null for not at all. The reference testbed's way unless told. */
+  augmentation?: Augmentation | null;
+  /** Whether the `out` part of training domains is augmented too, as the reference testbed does; true unless told. */
+  augmentValidation?: boolean;
+  device?: string;
+  /** Whether pictures have their channels last in memory. */
+  channelsLast?: boolean;
+  /** How many batches to prepare ahead; 2 unless told. */
+  ahead?: number;
+  /** What to do with a picture that cannot be read: leave it out (another is drawn in its place) or fail. */
+  onBad?: "skip" | "fail";
+}
+
+/** Samples as tensors. Dispose of it when the step is done. */
+export interface Batch extends Disposable {
+  /** float32 [n, …]. */
+  readonly x: Tensor;
+  /** int64 [n]: the classes. */
+  readonly y: Tensor;
+  /** Which rows are of which domain, in order. */
+  readonly domains: readonly {
+    readonly name: string;
+    readonly index: number;
+    readonly start: number;
+    readonly count: number;
+  }[];
+  readonly samples: readonly SampleId[];
+  /** Each row's file or name, for reports. */
+  names(): string[];
+}
+
+/** Samples that are found, and wait to be made a batch. */
+interface Prepared {
+  readonly samples: readonly SampleId[];
+  readonly found: readonly unknown[];
+}
+
+/** How often another picture is drawn in the place of one that cannot be read, before giving up. */
+const mostReplacements = 100;
+
+export class Loader {
+  /** What is allowed but worth saying. */
+  readonly notes: readonly string[];
+  /** Pictures that could not be read and were left out, and why. */
+  readonly skipped = new Map<string, string>();
+  private readonly source: SampleSource;
+  private readonly sampler: Sampler;
+  private readonly waiting = new Map<number, Promise<Prepared>>();
+  private readonly augmentation: Augmentation | null;
+  private readonly training: ReadonlySet<string>;
+
+  constructor(private readonly options: LoaderOptions) {
+    const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu", channelsLast = false } = options;
+    this.training = new Set(options.trainDomains);
+    this.augmentation = dataset.augmentable
+      ? options.augmentation === undefined
+        ? domainBedAugmentation
+        : options.augmentation
+      : null;
+    if (dataset.kind === "pictures" && !pictures)
+      throw new UsageError(
+        `loader: dataset ${dataset.id} has picture files: open them first, with openPictures(dataset)`,
+      );
+    this.source = (
+      dataset.kind === "arrays"
+        ? arraySource(dataset, { device, channelsLast })
+        : pictureSource(dataset, pictures as PictureStore, { device, channelsLast })
+    ) as SampleSource;
+    const domains = options.trainDomains.map((name) => {
+      const { labels } = domainNamed(dataset, name);
+      return { name, index: this.indexOf(name), pictures: partOf(split, name, "in"), labels };
+    });
+    this.sampler = createSampler({ seed, batchSize, domains, classBalanced });
+    this.notes = this.sampler.notes;
+  }
+
+  /** The training batch of a step; the next ones are prepared meanwhile. */
+  async batch(step: number): Promise<Batch> {
+    const { seed, ahead = 2 } = this.options;
+    const prepared = this.prepare(step);
+    for (const known of this.waiting.keys()) if (known < step || known > step + ahead) this.waiting.delete(known);
+    for (let next = step + 1; next <= step + ahead; next++) this.prepare(next);
+    const { samples, found } = await prepared;
+    this.waiting.delete(step);
+    const { augmentation } = this;
+    const places = placesInDomains(samples);
+    const draw: DrawSample =
+      augmentation === null
+        ? (_, width, height, into) => plainDraw(width, height, into)
+        : (i, width, height, into) => {
+            const random = keyedRandom(seed, "augment", step, samples[i].domain, places[i]);
+            drawAugmentation(random, width, height, into, augmentation);
+          };
+    return this.make(samples, found, draw);
+  }
+
+  /** The samples of one part of a domain in order, in batches; those that cannot be read are left out. */
+  async *evaluate(
+    domainName: string,
+    part: SplitName,
+    { step = 0, batchSize = 64 }: { step?: number; batchSize?: number } = {},
+  ): AsyncGenerator<Batch, void, undefined> {
+    const domain = this.indexOf(domainName);
+    const places = Array.from(partOf(this.options.split, domainName, part));
+    const { augmentation } = this;
+    const { seed, augmentValidation = true } = this.options;
+    const augmented = augmentation !== null && this.training.has(domainName) && (part === "in" || augmentValidation);
+    const prepare = (from: number): Promise<Prepared> => {
+      const samples = places.slice(from, from + batchSize).map((index) => ({ domain, index }));
+      return quietly(this.findAll(samples));
+    };
+    let next = prepare(0);
+    for (let from = 0; from < places.length; from += batchSize) {
+      const { samples, found } = await next;
+      next = prepare(from + batchSize);
+      if (samples.length === 0) continue;
+      const draw: DrawSample = (i, width, height, into) => {
+        if (!augmented) return plainDraw(width, height, into);
+        const random = keyedRandom(seed, "evaluate", step, domain, samples[i].index);
+        drawAugmentation(random, width, height, into, augmentation);
+      };
+      yield this.make(samples, found, draw);
+    }
+  }
+
+  private prepare(step: number): Promise<Prepared> {
+    const known = this.waiting.get(step);
+    if (known) return known;
+    const prepared = quietly(this.drawAndFind(step));
+    this.waiting.set(step, prepared);
+    return prepared;
+  }
+
+  private async drawAndFind(step: number): Promise<Prepared> {
+    const samples = this.sampler
+      .batch(step)
+      .flatMap(({ index: domain, pictures }) => Array.from(pictures, (index): SampleId => ({ domain, index })));
+    const places = placesInDomains(samples);
+    const outcomes = await Promise.all(samples.map((sample, i) => this.findOrReplace(sample, step, places[i])));
+    const found = outcomes.map((outcome) => outcome.found);
+    this.source.expect(found);
+    return { samples: outcomes.map(({ sample }) => sample), found };
+  }
+
+  /** The sample, or, where it cannot be read, others of its domain's `in` part by draws that go with its place. */
+  private findOrReplace(
+    sample: SampleId,
+    step: number,
+    place: number,
+  ): { sample: SampleId; found: unknown } | Promise<{ sample: SampleId; found: unknown }> {
+    const outcome = this.source.find(sample);
+    if (!(outcome instanceof Promise) && !isLost(outcome)) return { sample, found: outcome };
+    return this.replaced(sample, step, place, outcome);
+  }
+
+  private async replaced(sample: SampleId, step: number, place: number, first: unknown) {
+    const { dataset, split, seed } = this.options;
+    const { domain } = sample;
+    const { name } = dataset.domains[domain];
+    const random = keyedRandom(seed, "replace", step, domain, place);
+    const choices = partOf(split, name, "in");
+    let [current, outcome] = [sample, await first];
+    for (let attempt = 0; isLost(outcome); attempt++) {
+      this.skip(current, outcome);
+      if (attempt === mostReplacements)
+        throw new DataError(
+          `training domain "${name}": ${mostReplacements} pictures in a row cannot be read; the last: ${outcome.problem}`,
+        );
+      current = { domain, index: choices[random.integer(choices.length)] };
+      outcome = await this.source.find(current);
+    }
+    return { sample: current, found: outcome };
+  }
+
+  private async findAll(samples: readonly SampleId[]): Promise<Prepared> {
+    const outcomes = await Promise.all(samples.map((sample) => this.source.find(sample)));
+    for (const [i, outcome] of outcomes.entries()) if (isLost(outcome)) this.skip(samples[i], outcome);
+    const found = outcomes.filter((outcome) => !isLost(outcome));
+    this.source.expect(found);
+    return { samples: samples.filter((_, i) => !isLost(outcomes[i])), found };
+  }
+
+  private skip(sample: SampleId, { problem }: LostPicture): void {
+    if (this.options.onBad === "fail") throw new DataError(problem);
+    this.skipped.set(this.source.nameOf(sample), problem);
+  }
+
+  private make(samples: readonly SampleId[], found: readonly unknown[], draw: DrawSample): Batch {
+    const { dataset, device = "cpu" } = this.options;
+    const labels = samples.map(({ domain, index }) => dataset.domains[domain].labels[index]);
+    const x = keep(this.source.make(found, draw));
+    const y = keep(tensor(labels, { dtype: "int64", device }));
+    return {
+      x,
+      y,
+      samples,
+      domains: rowsOf(samples).map((rows) => ({ name: dataset.domains[rows.index].name, ...rows })),
+      names: () => samples.map((sample) => this.source.nameOf(sample)),
+      [Symbol.dispose]() {
+        x.dispose();
+        y.dispose();
+      },
+    };
+  }
+
+  private indexOf(name: string): number {
+    const { dataset } = this.options;
+    domainNamed(dataset, name); // an unknown one is an error that names the nearest
+    return dataset.domains.findIndex((domain) => domain.name === name);
+  }
+}
+
+const isLost = (outcome: unknown): outcome is LostPicture =>
+  typeof outcome === "object" && outcome !== null && "problem" in outcome;
+
+/** A promise whose failure is seen by whoever awaits it, and by nobody if nobody does. */
+function quietly<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
+function partOf(split: Split, domain: string, part: SplitName): readonly number[] {
+  const parts = split.get(domain);
+  if (!parts) throw new UsageError(`loader: the split has no domain "${domain}"`);
+  return parts[part];
+}
+
+/** The places of samples among those of their domain in the batch: 0, 1, …, 0, 1, … */
+function placesInDomains(samples: readonly SampleId[]): number[] {
+  const seen = new Map<number, number>();
+  return samples.map(({ domain }) => {
+    const place = seen.get(domain) ?? 0;
+    seen.set(domain, place + 1);
+    return place;
+  });
+}
+
+/** Runs of samples of one domain. */
+function rowsOf(samples: readonly SampleId[]): { index: number; start: number; count: number }[] {
+  const rows: { index: number; start: number; count: number }[] = [];
+  for (const [i, { domain }] of samples.entries()) {
+    const last = rows.at(-1);
+    if (last?.index === domain) last.count++;
+    else rows.push({ index: domain, start: i, count: 1 });
+  }
+  return rows;
+}

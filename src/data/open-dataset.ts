@@ -1,0 +1,87 @@
+/** Opening a dataset by its name, or by a folder or manifest of whatever it may be. */
+import { type Stats, statSync } from "node:fs";
+import { unknownName } from "../closest-name.js";
+import { DataError, UsageError } from "../errors.js";
+import type { Dataset, OptionValues } from "./dataset.js";
+import type { FolderBenchmark } from "./datasets/folder-benchmark.js";
+import { imageFolder } from "./datasets/image-folder.js";
+import { datasets, findDataset, folderBenchmarks } from "./datasets/index.js";
+import { manifest } from "./datasets/manifest.js";
+import { findMnist } from "./datasets/mnist-files.js";
+import { type FoundFolder, findDomainFolders, foldersIn, plainName } from "./discover.js";
+import { isManifestName } from "./manifest.js";
+import { showName } from "./show-name.js";
+
+export interface OpenOptions {
+  /** The folder a named dataset lies in, or above it. */
+  root?: string;
+  /** Options of the dataset (`size`, `seed`, …); what is left out has its default. */
+  options?: OptionValues;
+}
+
+/**
+ * Opens a dataset: by name (`pacs` with its root; `shapes`), or by path: a folder that holds a benchmark, a folder of
+ * pictures, a manifest.
+ *
+ * @example await openDataset("pacs", { root: "data" }); await openDataset("my/pictures"); await openDataset("list.csv");
+ */
+export async function openDataset(nameOrPath: string, { root, options = {} }: OpenOptions = {}): Promise<Dataset> {
+  const named = findDataset(nameOrPath);
+  const there = statSync(nameOrPath, { throwIfNoEntry: false });
+  // A folder that happens to be called "pacs" is the folder, unless a root says that a dataset is meant.
+  if (named && (root !== undefined || !there || !named.needsRoot)) return named.open({ root: root ?? null, options });
+  if (!there) {
+    const known = /[/\\.]/.test(nameOrPath)
+      ? `there is no folder or file ${showName(nameOrPath)}`
+      : `${unknownName("dataset", nameOrPath, Object.keys(datasets))}; nor is there a folder or file of this name`;
+    throw new UsageError(known);
+  }
+  if (root !== undefined)
+    throw new UsageError(
+      `dataset ${showName(nameOrPath)}: it is a path, so it takes no root; leave out ${showName(root)}`,
+    );
+  return openPath(nameOrPath, there, options);
+}
+
+async function openPath(path: string, there: Stats, options: OptionValues): Promise<Dataset> {
+  if (there.isFile()) {
+    if (!isManifestName(path))
+      throw new DataError(
+        `dataset ${showName(path)}: expected a folder or a manifest (.csv, .jsonl), got another kind of file; see nudge data --help`,
+      );
+    return manifest.open({ root: path, options });
+  }
+  const benchmark = await recognise(path);
+  if (benchmark) return benchmark.open({ root: path, options });
+  const mnist = findMnist(path);
+  if (mnist)
+    throw new DataError(
+      `folder ${showName(mnist.folder)} holds MNIST's files, from which two datasets are made: say rotated-mnist or colored-mnist, with this folder as root`,
+    );
+  return imageFolder.open({ root: path, options });
+}
+
+/** The benchmark a folder holds, by the names of its domains and classes; undefined where it holds none. */
+export async function recognise(root: string): Promise<FolderBenchmark | undefined> {
+  const found = await findDomainFolders(
+    root,
+    folderBenchmarks.map(({ published }) => published.domains),
+  );
+  const held: FolderBenchmark[] = [];
+  for (const [i, benchmark] of folderBenchmarks.entries()) {
+    const candidate = found[i].find(({ domains }) => !domains.includes(undefined));
+    if (candidate && (await hasItsClasses(candidate, benchmark))) held.push(benchmark);
+  }
+  if (held.length > 1)
+    throw new DataError(
+      `folder ${showName(root)} holds several datasets (${held.map(({ id }) => id).join(", ")}): name one, with this folder as root`,
+    );
+  return held[0];
+}
+
+/** Whether the first domain has the benchmark's classes; without that, folders called "art" and "real" may be anyone's. */
+async function hasItsClasses({ path, domains }: FoundFolder, { published }: FolderBenchmark): Promise<boolean> {
+  const classes = new Set((await foldersIn(`${path}/${domains[0]}`)).map(plainName));
+  if (typeof published.classes === "number") return classes.size === published.classes;
+  return published.classes.every((name) => classes.has(plainName(name)));
+}

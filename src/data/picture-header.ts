@@ -1,0 +1,110 @@
+/**
+ * What a picture is, by its first bytes and without decoding it: format, size, colours, orientation; and whether its end is
+ * there. Files are untrusted: whatever the bytes are, the answer is a header or a sentence, never an exception.
+ */
+
+import { readJpeg } from "./picture-header/jpeg.js";
+import { readPng } from "./picture-header/png.js";
+import { readBmp, readGif, readNetpbm } from "./picture-header/simple.js";
+import { readTiff } from "./picture-header/tiff.js";
+import type { ByteSource } from "./picture-header/tiff-tags.js";
+import { readWebp } from "./picture-header/webp.js";
+
+export type PictureFormat = "JPEG" | "PNG" | "WebP" | "BMP" | "TIFF" | "GIF" | "PPM" | "PGM";
+
+/** The first facts of a picture. */
+export interface PictureHeader {
+  readonly format: PictureFormat;
+  readonly width: number;
+  readonly height: number;
+  readonly colours: "grey" | "colour" | "CMYK" | "palette";
+  readonly alpha: boolean;
+  /** Bits of a channel. */
+  readonly bits: number;
+  /** EXIF's orientation: 1 is as stored; the others ask for a turn, which the field's loaders do not make, nor do we. */
+  readonly orientation: number;
+  /** Whether the picture's end is missing. */
+  readonly truncated: boolean;
+}
+
+/** A header, or what is wrong. */
+export type HeaderReading = { readonly header: PictureHeader } | { readonly problem: string };
+
+const ascii = (bytes: Uint8Array, from = 0, to = bytes.length): string =>
+  String.fromCharCode(...bytes.subarray(from, to));
+
+const readers: Readonly<Record<PictureFormat, (source: ByteSource) => HeaderReading>> = {
+  JPEG: readJpeg,
+  PNG: readPng,
+  WebP: readWebp,
+  BMP: readBmp,
+  TIFF: readTiff,
+  GIF: readGif,
+  PPM: readNetpbm,
+  PGM: readNetpbm,
+};
+
+/** The picture format of some first bytes; undefined where they are none of ours. */
+export function formatOf(start: Uint8Array): PictureFormat | undefined {
+  const text = ascii(start, 0, 16);
+  if (text.startsWith("\xff\xd8\xff")) return "JPEG";
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return "PNG";
+  if (text.startsWith("RIFF") && text.slice(8, 12) === "WEBP") return "WebP";
+  if (/^GIF8[79]a/.test(text)) return "GIF";
+  if (/^(II[*+]\0|MM\0[*+])/.test(text)) return "TIFF";
+  if (/^P[36][\s#]/.test(text)) return "PPM";
+  if (/^P[25][\s#]/.test(text)) return "PGM";
+  return text.startsWith("BM") && start.length > 13 ? "BMP" : undefined;
+}
+
+/** What bytes that are no picture of ours look like. */
+function guess(start: Uint8Array): string {
+  const text = ascii(start, 0, 256);
+  if (/^\s*(<!doctype html|<html|<head|<\?xml[^>]*>\s*<html)/i.test(text))
+    return "an HTML page, as a failed download leaves";
+  if (/^\s*(<\?xml[^>]*>\s*)?<svg/i.test(text)) return "an SVG drawing";
+  if (/^....ftyp(avif|avis)/s.test(text)) return "an AVIF picture";
+  if (/^....ftyp(hei|mif|msf)/s.test(text)) return "a HEIC picture";
+  if (/^....ftyp/s.test(text)) return "a video";
+  if (text.startsWith("\xff\x0a") || text.startsWith("\0\0\0\x0cJXL ")) return "a JPEG XL picture";
+  if (text.startsWith("\0\0\0\x0cjP  ")) return "a JPEG 2000 picture";
+  if (text.startsWith("%PDF")) return "a PDF";
+  if (text.startsWith("PK\x03\x04")) return "a ZIP archive";
+  if (text.startsWith("\x1f\x8b")) return "a gzip archive";
+  if (text.startsWith("version https://git-lfs")) return "a Git LFS pointer; fetch the files with git lfs pull";
+  if (/^P[14][\s#]/.test(text)) return "a PBM bitmap";
+  if (start.every((byte) => byte === 0)) return "nothing but zeros, as a broken copy leaves";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: text has none of these
+  return /[\x00-\x08\x0e-\x1f\x80-\xff]/.test(text) ? "of no known picture format" : "text";
+}
+
+const promises: Readonly<Record<string, PictureFormat>> = {
+  jpg: "JPEG",
+  jpeg: "JPEG",
+  png: "PNG",
+  webp: "WebP",
+  bmp: "BMP",
+  tif: "TIFF",
+  tiff: "TIFF",
+  gif: "GIF",
+  ppm: "PPM",
+  pgm: "PGM",
+};
+
+/** The format a file's extension promises. */
+export function formatOfName(name: string): PictureFormat | undefined {
+  const extension = /\.([a-z]+)$/i.exec(name)?.[1].toLowerCase() ?? "";
+  return Object.hasOwn(promises, extension) ? promises[extension] : undefined;
+}
+
+/** Reads the header of a picture. */
+export function readPictureHeader(source: ByteSource): HeaderReading {
+  if (source.size === 0) return { problem: "empty: it has no bytes" };
+  const start = source.bytes(0, 256);
+  const format = formatOf(start);
+  if (!format) return { problem: `no picture: its content is ${guess(start)}` };
+  const reading = readers[format](source);
+  if ("problem" in reading) return reading;
+  const { width, height } = reading.header;
+  return width > 0 && height > 0 ? reading : { problem: `a ${format} of ${width} × ${height} pixels` };
+}

@@ -1,0 +1,93 @@
+/**
+ * Where batches get their pictures from: all of them as bytes in memory (the host's, or the GPU's), where they fit a limit;
+ * else the cache on disk; or, where no cache is wanted, the picture files. The pixels are the same whichever it is, so a
+ * run does not depend on it.
+ */
+
+import { freemem } from "node:os";
+import { constrainedMemory } from "node:process";
+import { loadNative } from "../engine/load.js";
+import { DataError } from "../errors.js";
+import type { PixelBlock } from "./augment.js";
+import { buildCache, type CacheOptions } from "./cache.js";
+import type { PictureDataset } from "./dataset.js";
+import { defaultShortSide } from "./decode.js";
+import { DecodedPictures } from "./decoded-pictures.js";
+import { FilePictures } from "./file-pictures.js";
+import { MemoryPictures } from "./memory-pictures.js";
+import { openCatalog } from "./picture-catalog.js";
+
+/** A sample: a domain's place in the dataset, and the sample's place in the domain. */
+export interface SampleId {
+  readonly domain: number;
+  readonly index: number;
+}
+
+/** A picture that can be had: its size, and what only its store understands. */
+export interface FoundPicture {
+  readonly width: number;
+  readonly height: number;
+  /** Where its bytes begin, in memory or in a file. */
+  readonly offset: number;
+  /** The file they are in. */
+  readonly file?: number;
+  /** The bytes themselves. */
+  readonly pixels?: Uint8Array;
+}
+
+/** A picture that cannot be had. */
+export interface LostPicture {
+  readonly problem: string;
+}
+
+export interface PictureStore extends Disposable {
+  readonly kind: "memory" | "file" | "decode";
+  /** The device that the bytes of `block` are on. */
+  readonly device: string;
+  /** Looks a picture up; a promise only where it has to be decoded. */
+  find(sample: SampleId): FoundPicture | LostPicture | Promise<FoundPicture | LostPicture>;
+  /** Says that these pictures will be wanted soon. */
+  expect(pictures: readonly FoundPicture[]): void;
+  /** The pixels of pictures that were found; a `source` of its own (not all of memory) is the caller's to dispose of. */
+  block(pictures: readonly FoundPicture[]): PixelBlock & { readonly owned: boolean };
+}
+
+export interface PictureStoreOptions {
+  /** The cache folder; true for the usual place, false for no cache on disk. It is brought up to date first. */
+  cache?: string | boolean;
+  /** Scale down pictures whose short side is longer; null keeps all as they are. 256 unless told. */
+  shortSide?: number | null;
+  /** Bytes of pixels that may be held in memory: the GPU's where `device` is one and there is a cache, else the host's. */
+  memoryLimit?: number;
+  device?: string;
+  /** Told of the cache's making. */
+  onPlan?: CacheOptions["onPlan"];
+  onProgress?: CacheOptions["onProgress"];
+}
+
+/** Opens a dataset's pictures, in the fastest way that fits. */
+export async function openPictures(dataset: PictureDataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
+  const { cache = true, shortSide = defaultShortSide, device = "cpu" } = options;
+  const memoryLimit = options.memoryLimit ?? defaultMemoryLimit(cache === false ? "cpu" : device);
+  if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });
+  const { onPlan, onProgress } = options;
+  const folder = typeof cache === "string" ? cache : undefined;
+  const report = await buildCache(dataset, { folder, shortSide, onPlan, onProgress });
+  if (report.bad.length === report.pictures)
+    throw new DataError(`none of the ${report.pictures} pictures can be decoded; the first: ${report.bad[0]?.problem}`);
+  const catalog = openCatalog(dataset, report.folder);
+  const files = new FilePictures(catalog, device);
+  if (catalog.bytes > memoryLimit) return files;
+  try {
+    return MemoryPictures.load(catalog, device);
+  } finally {
+    files[Symbol.dispose]();
+  }
+}
+
+/** Half of what memory is free now, or a quarter of a GPU's. */
+function defaultMemoryLimit(device: string): number {
+  if (device === "cpu") return Math.min(freemem(), constrainedMemory() || Number.POSITIVE_INFINITY) / 2;
+  const index = Number(device.split(":")[1] ?? 0);
+  return (loadNative().cudaDevices()[index]?.memory ?? 0) / 4;
+}

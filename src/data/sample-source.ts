@@ -1,0 +1,143 @@
+/**
+ * Samples to tensors: what a loader needs to know of a dataset, pictures or arrays. Pictures are found (in memory, in a file,
+ * by decoding), then cropped, jittered and normalised together; arrays are stacked.
+ */
+import { scope } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { augmentOnHost, drawLength, type PixelBlock } from "./augment.js";
+import { augmentOnDevice } from "./augment-device.js";
+import type { ArrayDataset, PictureDataset } from "./dataset.js";
+import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
+
+/** Writes the draw of the i-th sample of a batch, for a picture of this size. */
+export type DrawSample = (i: number, width: number, height: number, into: Float32Array) => void;
+
+/** Where a loader's samples come from. `Found` is what `find` gives and `make` takes. */
+export interface SampleSource<Found = unknown> {
+  find(sample: SampleId): Found | LostPicture | Promise<Found | LostPicture>;
+  /** Says that these will be wanted soon. */
+  expect(found: readonly Found[]): void;
+  /** The samples as one tensor on the loader's device, float32 [n, …]. */
+  make(found: readonly Found[], draw: DrawSample): Tensor;
+  /** A sample's name, for reports. */
+  nameOf(sample: SampleId): string;
+}
+
+export interface SourceOptions {
+  device: string;
+  channelsLast: boolean;
+}
+
+/** The draws of a batch. */
+function drawAll(sizes: Int32Array, draw: DrawSample): Float32Array {
+  const count = sizes.length / 2;
+  const draws = new Float32Array(count * drawLength);
+  for (let i = 0; i < count; i++)
+    draw(i, sizes[2 * i], sizes[2 * i + 1], draws.subarray(i * drawLength, (i + 1) * drawLength));
+  return draws;
+}
+
+/** Pictures from a store. */
+export function pictureSource(
+  dataset: PictureDataset,
+  store: PictureStore,
+  { device, channelsLast }: SourceOptions,
+): SampleSource<FoundPicture> {
+  const size = squareSize(dataset);
+  if (store.device !== device)
+    throw new UsageError(
+      `loader: the pictures were opened for ${store.device}, and the batches are to be on ${device}`,
+    );
+  const augment = device === "cpu" ? augmentOnHost : augmentOnDevice;
+  return {
+    find: (sample) => store.find(sample),
+    expect: (found) => store.expect(found),
+    make(found, draw) {
+      const block = store.block(found);
+      try {
+        return augment(block, drawAll(block.sizes, draw), { size, channelsLast });
+      } finally {
+        if (block.owned) block.source?.dispose();
+      }
+    },
+    nameOf: ({ domain, index }) => dataset.domains[domain].files[index],
+  };
+}
+
+/** Arrays: generated pictures go the way of pictures, on the host; others are as they are, bytes divided by 255. */
+export function arraySource(
+  dataset: ArrayDataset,
+  { device, channelsLast }: SourceOptions,
+): SampleSource<Uint8Array | Float32Array> {
+  const { inputShape, augmentable, domains } = dataset;
+  const size = augmentable ? squareSize(dataset) : 0;
+  return {
+    find: remembering(dataset),
+    expect() {},
+    make: (found, draw) =>
+      scope(() => {
+        const made = augmentable ? augmented(found as Uint8Array[], draw) : stacked(found);
+        return device === "cpu" ? made : made.to({ device });
+      }),
+    nameOf: ({ domain, index }) => `${domains[domain].name}/${index}`,
+  };
+
+  function augmented(pictures: readonly Uint8Array[], draw: DrawSample): Tensor {
+    const bytes = size * size * 3;
+    const block: PixelBlock = {
+      source: tensor(Buffer.concat(pictures)),
+      offsets: Float64Array.from(pictures, (_, i) => i * bytes),
+      sizes: new Int32Array(pictures.length * 2).fill(size),
+    };
+    return augmentOnHost(block, drawAll(block.sizes, draw), { size, channelsLast });
+  }
+
+  function stacked(samples: readonly (Uint8Array | Float32Array)[]): Tensor {
+    const length = inputShape.reduce((product, each) => product * each, 1);
+    const values = new Float32Array(samples.length * length);
+    for (const [i, sample] of samples.entries()) {
+      if (sample.length !== length)
+        throw new UsageError(`dataset ${dataset.id}: expected samples of ${length} numbers, got ${sample.length}`);
+      const into = values.subarray(i * length, (i + 1) * length);
+      if (sample instanceof Float32Array) into.set(sample);
+      else channelsFirst(sample, inputShape[0], into);
+    }
+    return tensor(values, { shape: [samples.length, ...inputShape] });
+  }
+}
+
+/** Bytes of arrays that are kept: some are costly to make, and all are made again and again. */
+const rememberedBytes = 2 ** 29;
+
+/** Reads samples, and keeps them for the next time as long as there is room. */
+function remembering({ domains }: ArrayDataset): (sample: SampleId) => Uint8Array | Float32Array {
+  const known = domains.map(({ count }) => new Array<Uint8Array | Float32Array | undefined>(count));
+  let room = rememberedBytes;
+  return ({ domain, index }) => {
+    const before = known[domain][index];
+    if (before) return before;
+    const sample = domains[domain].read(index);
+    if (sample.byteLength <= room) {
+      known[domain][index] = sample;
+      room -= sample.byteLength;
+    }
+    return sample;
+  };
+}
+
+/** Bytes with the channels of a pixel together, to floats up to 1 with the channels one after the other. */
+function channelsFirst(bytes: Uint8Array, channels: number, into: Float32Array): void {
+  const plane = bytes.length / channels;
+  for (let c = 0; c < channels; c++)
+    for (let i = 0; i < plane; i++) into[c * plane + i] = bytes[i * channels + c] / 255;
+}
+
+function squareSize({ id, inputShape }: { id: string; inputShape: readonly number[] }): number {
+  const [channels, height, width] = inputShape;
+  if (inputShape.length !== 3 || channels !== 3 || height !== width)
+    throw new UsageError(
+      `dataset ${id}: augmentation makes square pictures of three channels, and its samples are [${inputShape.join(", ")}]`,
+    );
+  return height;
+}

@@ -1,0 +1,30 @@
+/** Names of files and classes in messages: whatever a name holds, a message stays one readable line. */
+
+/** A name as it is printed: line breaks, other control characters and invisible ones are written out as escapes. */
+export function showName(name: string): string {
+  return name.replace(/\p{C}|[\u2028\u2029]/gu, (character) => {
+    if (character === "\n") return "\\n";
+    if (character === "\r") return "\\r";
+    if (character === "\t") return "\\t";
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  });
+}
+
+/** Bytes that are no valid UTF-8 text, as they are printed: `caf\xe9.jpg`. */
+export function showBytes(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) =>
+    byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`,
+  ).join("");
+}
+
+/** Some names in a message: the first few, and how many more there are. */
+export function listNames(names: readonly string[], most = 5): string {
+  const shown = names.slice(0, most).map((name) => `"${showName(name)}"`);
+  const left = names.length - shown.length;
+  return left > 0 ? `${shown.join(", ")} and ${left} more` : shown.join(", ");
+}
+
+/** `1 picture`, `2,048 pictures`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+}
