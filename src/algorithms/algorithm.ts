@@ -1,0 +1,144 @@
+/**
+ * The contract of an algorithm. A file holds all there is to know of one: paper, hyperparameters with search ranges, the
+ * step. The loop (training/learner.ts) does the rest: penalties, backward, optimizer, freeing tensors, logs.
+ *
+ * There are two kinds. Most return a loss from `step`, and the loop minimises it with the penalties added:
+ *
+ *     build: ({ backbone, classifier }) => ({
+ *       modules: { backbone, classifier },
+ *       step({ x, y }) {
+ *         const features = backbone.forward(x);
+ *         const logits = classifier.forward(features);
+ *         return { loss: crossEntropy(logits, y), features, logits };
+ *       },
+ *       predict: (x) => classifier.forward(backbone.forward(x)),
+ *     })
+ *
+ * One with several optimizers or inner steps has `update` instead: it owns its backward passes, makes its optimizers with
+ * `adam`, and adds `ctx.penalty(features)` once to each loss whose gradient updates the backbone.
+ *
+ * State lives in modules: a Buffer is saved, resumed, moved to the device and freed with the rest. How many updates came
+ * before is `ctx.step`; no algorithm counts them itself. Random draws come from `ctx.draw`, keyed by step and name, so that
+ * a resumed run draws the same and a test can put its own numbers in their place.
+ */
+
+import type { Backbone } from "../backbones/index.js";
+import type { Tensor } from "../engine/tensor.js";
+import type { Hparam, HparamValue } from "../hparams.js";
+import type { Layer, Module } from "../nn/index.js";
+import type { AdamSettings, Optimizer, Parameters } from "../optim/index.js";
+import type { HparamOverrides } from "../shared-hparams.js";
+import type { Draws } from "./draws.js";
+
+/** The samples of one training domain in a batch. */
+export interface Minibatch {
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** A batch: one minibatch a training domain, in the order of the domains. */
+export interface Batch {
+  readonly domains: readonly Minibatch[];
+  /** All samples in that order. */
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+/** What an algorithm is built from. */
+export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
+  readonly backbone: Backbone;
+  /** Linear, from the backbone's width to the classes. */
+  readonly classifier: Layer;
+  readonly classes: number;
+  /** How many training domains there are. */
+  readonly domains: number;
+  /** Its own hyperparameters and settings, and the shared ones it may read (`lr`, `weightDecay`, `batchSize`). */
+  readonly hparams: H & { readonly lr: number; readonly weightDecay: number; readonly batchSize: number };
+  /** Another backbone with the same starting values: MIRO's frozen one, mDSDI's second. */
+  copyBackbone(): Backbone;
+  /** A classifier as the run's are, for other sizes; its values are drawn when the algorithm has been built. */
+  makeClassifier(inputs: number, outputs: number): Layer;
+  /** Adam with the run's learning rate and weight decay unless told. For algorithms with `update`. */
+  adam(parameters: Parameters<AdamSettings>, settings?: Partial<AdamSettings>): Optimizer<AdamSettings>;
+}
+
+/** What a step is given besides its batch. */
+export interface StepContext {
+  /** Updates made before this one. */
+  readonly step: number;
+  readonly draw: Draws;
+  /** The regularizers' terms on these features, to be added to a loss; null when there is none now. */
+  penalty(features: Tensor, logits?: Tensor): Tensor | null;
+}
+
+/** What a step returns: a scalar loss, what the penalties are taken of, and numbers for the log. */
+export interface StepOutcome {
+  readonly loss: Tensor;
+  /** The penultimate features of the rows of this loss. Null where the algorithm added the penalties itself. */
+  readonly features: Tensor | null;
+  readonly logits?: Tensor;
+  /** Scalars under the reference's names; `loss` is the total unless given. */
+  readonly logs?: Readonly<Record<string, Tensor | number>>;
+  /** Start the optimizer anew before this update (VREx and IRM do when their penalty sets in). */
+  readonly resetOptimizer?: boolean;
+}
+
+interface BuiltBase {
+  /** Everything with parameters or buffers, by the name it is saved under. */
+  readonly modules: Readonly<Record<string, Module>>;
+  /** Logits, in evaluation mode. */
+  predict(x: Tensor): Tensor;
+}
+
+/** An algorithm whose loss the loop minimises. */
+export interface LossAlgorithm extends BuiltBase {
+  step(batch: Batch, ctx: StepContext): StepOutcome;
+  /** What the loop's Adam trains: all parameters of all modules unless given. */
+  readonly parameters?: Parameters<AdamSettings>;
+  /** Called after backward and before the optimizer's step; AND-mask changes gradients here. */
+  afterBackward?(batch: Batch, ctx: StepContext): void;
+  readonly update?: undefined;
+}
+
+/** An algorithm that owns its backward passes and optimizers. */
+export interface UpdateAlgorithm extends BuiltBase {
+  /** Makes one update and returns scalars for the log. */
+  update(batch: Batch, ctx: StepContext): Readonly<Record<string, Tensor | number>>;
+  /** By the name they are saved under. */
+  readonly optimizers: Readonly<Record<string, Optimizer<AdamSettings>>>;
+  readonly step?: undefined;
+}
+
+export type BuiltAlgorithm = LossAlgorithm | UpdateAlgorithm;
+
+type HparamSpecs = Readonly<Record<string, Hparam>>;
+
+/** The values of an algorithm's hyperparameters. */
+export type HparamsOf<H> = { readonly [K in keyof H]: H[K] extends Hparam<infer T> ? T : never };
+
+/** All there is to know of an algorithm. */
+export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
+  /** The file's name. */
+  readonly id: string;
+  /** As the paper's tables spell it. */
+  readonly title: string;
+  readonly paper: string;
+  /** Whether the update uses which domain a sample came from for more than balanced batches. */
+  readonly needsDomains: boolean;
+  /** The fewest training domains it can work with; 1 unless given. */
+  readonly minDomains?: number;
+  /** Searched hyperparameters first; a setting that selects a variant is one with a single-valued range. */
+  readonly hparams: H;
+  /** Shared hyperparameters it replaces. */
+  readonly overrides?: HparamOverrides;
+  /** What its backbone must have: intermediate maps for MixStyle and MIRO, one more input channel for ARM. */
+  readonly backbone?: { readonly stages?: true; readonly extraChannels?: number };
+  build(context: BuildContext<HparamsOf<H>>): BuiltAlgorithm;
+}
+
+/** Declares an algorithm, its hyperparameters typed by their defaults. */
+export function defineAlgorithm<const H extends HparamSpecs>(
+  definition: AlgorithmDefinition<H>,
+): AlgorithmDefinition<H> {
+  return definition;
+}

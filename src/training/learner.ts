@@ -1,0 +1,219 @@
+/**
+ * An algorithm at work: modules, optimizers and regularizers of one run, one update at a time. It adds the penalties, runs
+ * backward and the optimizer, frees what a step made, and holds the state a checkpoint saves. It knows nothing of data,
+ * files or schedules, so any algorithm can be driven from outside with arrays:
+ *
+ *     using learner = new Learner({ algorithm: erm, makeBackbone: () => mlp, classes: 7, domains: 3, hparams: {}, seed: 0 });
+ *     learner.update([{ x, y }, …], step);
+ *     learner.stateDict();
+ */
+
+import type { AlgorithmDefinition, Batch, BuiltAlgorithm, Minibatch, StepContext } from "../algorithms/algorithm.js";
+import { type Draws, keyedDraws } from "../algorithms/draws.js";
+import type { Backbone } from "../backbones/index.js";
+import { unknownName } from "../closest-name.js";
+import { cat } from "../engine/ops.generated.js";
+import { Random, withRandom } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, Tensor } from "../engine/tensor.js";
+import { EngineError, UsageError } from "../errors.js";
+import type { HparamValue } from "../hparams.js";
+import { type Layer, Linear, Module, type Precision, withPrecision } from "../nn/index.js";
+import { Adam, type AdamSettings, type Optimizer } from "../optim/index.js";
+import type { Regularizer } from "../regularizers/index.js";
+
+export interface LearnerOptions {
+  algorithm: AlgorithmDefinition;
+  /** A backbone with its starting values; called again for algorithms that need another with the same. */
+  makeBackbone: () => Backbone;
+  classes: number;
+  /** How many training domains there are. */
+  domains: number;
+  /** The algorithm's own and the shared ones; those not given have their defaults. */
+  hparams?: Readonly<Record<string, HparamValue>>;
+  regularizers?: readonly Regularizer[];
+  seed?: number;
+  precision?: Precision;
+  device?: string;
+  /** Another classifier than one linear layer. */
+  makeClassifier?: (inputs: number, outputs: number) => Layer;
+  /** Draws of an update, for tests; keyed by seed and step unless given. */
+  drawsAt?: (step: number) => Draws;
+}
+
+/** The shared hyperparameters an algorithm may read, where a caller gives none. */
+const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
+
+/** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
+class Root extends Module {
+  constructor(private readonly parts: Readonly<Record<string, Module>>) {
+    super();
+  }
+
+  override *children(): Generator<[string, Module]> {
+    yield* Object.entries(this.parts);
+  }
+}
+
+export class Learner implements Disposable {
+  readonly root: Module;
+  /** By the name they are saved under; one named `main` where the loop minimises the loss. */
+  readonly optimizers: Record<string, Optimizer<AdamSettings>>;
+  private readonly built: BuiltAlgorithm;
+  private readonly hparams: Readonly<Record<string, HparamValue>> & typeof SHARED;
+  private readonly random: Random;
+
+  constructor(private readonly options: LearnerOptions) {
+    const { algorithm, classes, domains, device = "cpu" } = options;
+    const fewest = algorithm.minDomains ?? 1;
+    if (domains < fewest) {
+      throw new UsageError(`${algorithm.title} needs at least ${fewest} training domains, got ${domains}`);
+    }
+    this.hparams = resolveHparams(options);
+    this.random = new Random(options.seed ?? 0);
+    const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
+    const backbone = options.makeBackbone();
+    if (algorithm.backbone?.stages && !backbone.stages) {
+      throw new UsageError(
+        `${algorithm.title} needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2`,
+      );
+    }
+    const fresh: Layer[] = [];
+    const newClassifier = (inputs: number, outputs: number): Layer => {
+      const layer = makeClassifier(inputs, outputs);
+      fresh.push(layer);
+      return layer;
+    };
+    const backbones = new Set<Module>([backbone]);
+    this.built = algorithm.build({
+      backbone,
+      classifier: newClassifier(backbone.width, classes),
+      classes,
+      domains,
+      hparams: this.hparams,
+      copyBackbone: () => {
+        const copy = options.makeBackbone();
+        backbones.add(copy);
+        return copy;
+      },
+      makeClassifier: newClassifier,
+      adam: (parameters, settings) => new Adam(parameters, { ...this.adamSettings(), ...settings }),
+    });
+    this.root = new Root(this.built.modules);
+    // Backbones come with their values; all else is drawn here, keyed by its name.
+    for (const [name, module] of Object.entries(this.built.modules)) {
+      if (!backbones.has(module)) module.initialize(this.random.for("initial values", name));
+    }
+    this.root.to({ device }).train();
+    this.optimizers = this.built.step ? { main: this.mainOptimizer() } : { ...this.built.optimizers };
+  }
+
+  /** One update on a minibatch a training domain; returns the scalars the algorithm logs. */
+  update(domains: readonly Minibatch[], step: number): Record<string, number> {
+    return scope(() => {
+      const batch = toBatch(domains);
+      const random = this.random.for("step", step);
+      const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
+      const penalty: StepContext["penalty"] = (features, logits) => this.penalty(features, logits, step);
+      const ctx: StepContext = { step, draw, penalty };
+      return withRandom(random.for("layers"), () => toNumbers(this.apply(batch, ctx)));
+    });
+  }
+
+  private apply(batch: Batch, ctx: StepContext): Readonly<Record<string, Tensor | number>> {
+    const compute = <T>(body: () => T): T => withPrecision(this.options.precision ?? "float32", body);
+    if (!this.built.step) return compute(() => this.built.update!(batch, ctx));
+    const { built } = this;
+    const outcome = compute(() => built.step(batch, ctx));
+    const term = outcome.features && ctx.penalty(outcome.features, outcome.logits);
+    const loss = term ? outcome.loss.add(term) : outcome.loss;
+    checkFinite(loss, ctx.step);
+    if (outcome.resetOptimizer) {
+      this.optimizers.main.dispose();
+      this.optimizers.main = this.mainOptimizer();
+    }
+    this.optimizers.main.zeroGrad();
+    loss.backward();
+    built.afterBackward?.(batch, ctx);
+    this.optimizers.main.step();
+    return { loss, ...outcome.logs };
+  }
+
+  private penalty(features: Tensor, logits: Tensor | undefined, step: number): Tensor | null {
+    return (this.options.regularizers ?? []).reduce<Tensor | null>((sum, regularizer) => {
+      const term = regularizer.term({ features, logits, step });
+      return sum && term ? sum.add(term) : (term ?? sum);
+    }, null);
+  }
+
+  private adamSettings(): { lr: number; weightDecay: number } {
+    return { lr: this.hparams.lr, weightDecay: this.hparams.weightDecay };
+  }
+
+  private mainOptimizer(): Optimizer<AdamSettings> {
+    const own = this.built.step && this.built.parameters;
+    return new Adam(own ?? this.root.parameters(), this.adamSettings());
+  }
+
+  /** Logits of a batch, without a graph and in evaluation mode. */
+  predict(x: Tensor): Tensor {
+    this.root.eval();
+    try {
+      return noGrad(() => scope(() => withPrecision(this.options.precision ?? "float32", () => this.built.predict(x))));
+    } finally {
+      this.root.train();
+    }
+  }
+
+  /** Parameters and buffers of all modules by name: the tensors themselves. */
+  stateDict(): Map<string, Tensor> {
+    return this.root.stateDict();
+  }
+
+  loadStateDict(state: ReadonlyMap<string, Tensor>): void {
+    this.root.loadStateDict(state);
+  }
+
+  dispose(): void {
+    for (const optimizer of Object.values(this.optimizers)) optimizer.dispose();
+    this.root.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function toBatch(domains: readonly Minibatch[]): Batch {
+  if (domains.length === 0)
+    throw new UsageError("an update needs a minibatch of at least one training domain, got none");
+  const [{ x, y }] = domains;
+  if (domains.length === 1) return { domains, x, y };
+  return { domains, x: cat(domains.map((each) => each.x)), y: cat(domains.map((each) => each.y)) };
+}
+
+function resolveHparams({ algorithm, hparams = {} }: LearnerOptions): Learner["hparams"] {
+  const defaults = Object.fromEntries(Object.entries(algorithm.hparams).map(([name, each]) => [name, each.default]));
+  const known = [...Object.keys(defaults), ...Object.keys(SHARED)];
+  const unknown = Object.keys(hparams).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new UsageError(unknownName(`hyperparameter of ${algorithm.title}`, unknown, known));
+  return { ...SHARED, ...defaults, ...hparams };
+}
+
+/** On a GPU reading a number makes the host wait, so there the numbers are checked when they are logged. */
+function checkFinite(loss: Tensor, step: number): void {
+  if (loss.device !== "cpu") return;
+  const value = loss.item();
+  if (!Number.isFinite(value)) {
+    throw new EngineError(
+      `the loss at step ${step} is ${value}. Lower the learning rate, or look for bad inputs`,
+      "loss",
+    );
+  }
+}
+
+function toNumbers(logs: Readonly<Record<string, Tensor | number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(logs).map(([name, value]) => [name, value instanceof Tensor ? value.item() : value]),
+  );
+}
