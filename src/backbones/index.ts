@@ -10,6 +10,7 @@ import { mnistCnn } from "./mnist-cnn.js";
 import { mobilenetV2 } from "./mobilenet-v2.js";
 import { resnet18, resnet34, resnet50 } from "./resnet.js";
 import { smallCnn } from "./small-cnn.js";
+import { toyCnn } from "./toy-cnn.js";
 import { wideResNet } from "./wide-resnet.js";
 
 /** Backbones by id. */
@@ -17,6 +18,7 @@ export const backbones = {
   mlp,
   "linear-map": linearMap,
   "diagonal-map": diagonalMap,
+  "toy-cnn": toyCnn,
   "small-cnn": smallCnn,
   "mnist-cnn": mnistCnn,
   "wide-resnet-16-2": wideResNet,
@@ -53,4 +55,5 @@ export { MnistCnn } from "./mnist-cnn.js";
 export { MobileNetV2 } from "./mobilenet-v2.js";
 export { ResNet } from "./resnet.js";
 export { SmallCnn } from "./small-cnn.js";
+export { ToyCnn } from "./toy-cnn.js";
 export { WideResNet } from "./wide-resnet.js";

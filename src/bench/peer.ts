@@ -19,15 +19,15 @@ export class Peer implements Disposable {
     this.answers = this.lines[Symbol.asyncIterator]();
   }
 
-  /** Starts a Python that has torch: the one named, or Debian's own where that one has none. */
-  static async start(python: string, threads: number): Promise<{ peer: Peer; title: string }> {
+  /** Starts a Python that has torch (the one named, or Debian's own where that one has none) with one of our scripts. */
+  static async start(python: string, threads: number, script = SCRIPT): Promise<{ peer: Peer; title: string }> {
     const found = [python, "/usr/bin/python3"].find((each) => spawnSync(each, ["-c", "import torch"]).status === 0);
     if (!found) {
       throw new UsageError(
         `--peer ${python}: it cannot import torch, nor can /usr/bin/python3. Try: apt-get install python3-torch python3-torchvision`,
       );
     }
-    const peer = new Peer(spawn(found, [SCRIPT], { env: { ...process.env, PYTHONWARNINGS: "ignore" } }), found);
+    const peer = new Peer(spawn(found, [script], { env: { ...process.env, PYTHONWARNINGS: "ignore" } }), found);
     const { torch, python: version } = await peer.ask<{ torch: string; python: string }>({ do: "hello", threads });
     return { peer, title: `PyTorch ${torch} from Python ${version}` };
   }

@@ -44,7 +44,42 @@ export function benchCommand(): Command {
       const result = await benchNuclearNorm({ device, peer: peerName(peer), repeats: count("repeats", repeats) });
       print(json ? JSON.stringify(result) : nuclearNormText(result));
     });
+  common(bench.command("loader"))
+    .description(
+      "pictures a second from files to augmented batches, cold and cached, and how long training waits for them",
+    )
+    .requiredOption("--data <dir>", "a folder of pictures")
+    .option("--batch <n>", "pictures of each domain in a batch", "32")
+    .option("--steps <n>", "batches a round", "8")
+    .option("--repeats <n>", "rounds; the best counts", "3")
+    .option("--workers <n>", "worker processes of the peer's loader (default: one a core)")
+    .option("--backbone <id>", "what to train for the share of waiting, or none", "mobilenet_v2")
+    .option("--cache <dir>", "the cache's folder (default: one that is removed afterwards)")
+    .action(async (raw: Common & LoaderFlags) => {
+      const { benchLoader } = await import("../bench/loader.js");
+      const { loaderText } = await import("./bench-loader.js");
+      const { data, device, cache, backbone } = raw;
+      const result = await benchLoader({
+        ...{ data, device, cache, peer: peerName(raw.peer) },
+        ...(backbone !== "none" && { backbone }),
+        ...(raw.workers !== undefined && { workers: count("workers", raw.workers) }),
+        batch: count("batch", raw.batch),
+        steps: count("steps", raw.steps),
+        repeats: count("repeats", raw.repeats),
+      });
+      print(raw.json ? JSON.stringify(result) : loaderText(result));
+    });
   return bench;
+}
+
+interface LoaderFlags {
+  data: string;
+  batch: string;
+  steps: string;
+  repeats: string;
+  workers?: string;
+  backbone: string;
+  cache?: string;
 }
 
 /** The options all benchmarks share. */

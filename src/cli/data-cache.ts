@@ -34,10 +34,14 @@ export function cacheCommand(write: Write): Command {
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
 }
 
-/** Node decodes on four threads unless it is told otherwise before it starts: with more cores, start again and say so. */
+/**
+ * Node decodes on four threads unless it is told otherwise before it starts: with more cores, the command starts itself again
+ * and tells it. Not where it is called from another program.
+ */
 async function restarted(): Promise<boolean> {
   const cores = availableParallelism();
-  if (cores <= 4 || process.env.UV_THREADPOOL_SIZE !== undefined) return false;
+  const isCommand = /[/\\]nudge(\.mjs)?$/.test(process.argv[1] ?? "");
+  if (!isCommand || cores <= 4 || process.env.UV_THREADPOOL_SIZE !== undefined) return false;
   const env = { ...process.env, UV_THREADPOOL_SIZE: String(Math.min(cores, 128)) };
   const child = spawn(process.execPath, process.argv.slice(1), { env, stdio: "inherit" });
   const forward = (signal: NodeJS.Signals) => child.kill(signal);
@@ -72,8 +76,10 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   write(options.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
 }
 
-const size = (bytes: number): string =>
-  bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+function size(bytes: number): string {
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+}
 
 function planText({ folder, pictures, missing, bytes, free }: CachePlan): string {
   const rest =

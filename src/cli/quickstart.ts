@@ -26,17 +26,20 @@ interface Settings {
   warmup: number;
   size: number;
   perCell: number;
+  /** How often the background is the label's own in its domain. */
+  cue: number;
 }
 
 const SETTINGS: Settings = {
   steps: 300,
-  seeds: 3,
+  seeds: 2,
   perDomain: 16,
-  learningRate: 1e-3,
+  learningRate: 2e-3,
   weight: 0.01,
   warmup: 101,
   size: 32,
   perCell: 50,
+  cue: 0.7,
 };
 
 const METHODS = ["ERM", "ERM-NU"] as const;
@@ -84,7 +87,7 @@ function progress(done: number, of: number): void {
 
 /** Every domain held out, every seed, both methods. */
 export function quickstart(settings: Settings, onRun: (done: number, of: number) => void): Outcome[] {
-  const dataset = shapesDataset({ size: settings.size, perCell: settings.perCell });
+  const dataset = shapesDataset({ size: settings.size, perCell: settings.perCell, cue: settings.cue });
   return scope(() => {
     const domains = dataset.domains.map((_, domain) => toTensors(dataset, domain));
     const runs = dataset.domains.flatMap((_, heldOut) =>

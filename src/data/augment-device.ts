@@ -7,10 +7,11 @@
  */
 import { arange, cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
-import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { type AugmentOptions, drawField, drawLength, imageNetMean, imageNetStd, type PixelBlock } from "./augment.js";
 import { jitterOnDevice } from "./jitter-device.js";
+import { upload } from "./upload.js";
 
 /** Most pixels, padding included, that are worked on at once: what a batch of 224 needs, and long strips do not exceed. */
 const pixelsAtOnce = 2 ** 24;
@@ -65,7 +66,7 @@ function augmentPart(source: Tensor, samples: readonly Sample[], options: Augmen
     picture,
     samples.map(({ draw }) => draw),
   );
-  const [shift, scale] = [mean, std].map((values) => tensor(values, { shape: [1, 3, 1, 1], device }));
+  const [shift, scale] = [mean, std].map((values) => upload(values, { shape: [1, 3, 1, 1], device }));
   const made = picture.div_(255).sub_(shift).div_(scale);
   return channelsLast ? made.to({ memoryFormat: "channels_last" }) : made;
 }
@@ -79,7 +80,7 @@ function resized(source: Tensor, samples: readonly Sample[], size: number): Tens
     const [left, top, w, h, flip] = Array.from(draw.subarray(0, 5), Math.floor);
     return [offset + top * stride + left * 3, stride, w, h, flip];
   });
-  const known = tensor(rows, { dtype: "float64", device });
+  const known = upload(rows, { dtype: "float64", device });
   const column = (i: number, ...shape: number[]): Tensor => known.select(1, i).reshape(n, ...shape);
   const count = (to: number): Tensor => arange(0, to, 1, { dtype: "float64", device });
 

@@ -1,5 +1,6 @@
 /** Pictures whose pixels are read from the cache on disk for each batch; the system is told of the next ones beforehand. */
 import { loadNative } from "../engine/load.js";
+import { keep } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
 import type { PixelBlock } from "./augment.js";
 import type { Catalog } from "./picture-catalog.js";
@@ -31,7 +32,8 @@ export class FilePictures implements PictureStore {
     // On the host the kernel reads for itself, only the rows it needs.
     if (this.device === "cpu") return { source: null, files, offsets, sizes, owned: false };
     using read = new Tensor(loadNative().gather(files, offsets, lengths, true));
-    return { source: read.to({ device: this.device }), offsets: startsOf(lengths), sizes, owned: true };
+    const source = keep(read.toDevice(this.device, "uint8", true));
+    return { source, offsets: startsOf(lengths), sizes, owned: true };
   }
 
   [Symbol.dispose](): void {

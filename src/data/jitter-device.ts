@@ -8,60 +8,83 @@
  */
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
-import { type Tensor, tensor } from "../engine/tensor.js";
+import type { Tensor } from "../engine/tensor.js";
 import { drawField } from "./augment.js";
+import { upload } from "./upload.js";
 
-/** A change to some pictures [n, 3, height, width] by a number for each. */
-type Change = (pictures: Tensor, amounts: readonly number[]) => Tensor;
+/** A change to some pictures [n, 3, height, width] by a number for each, [n, 1, 1, 1]. */
+type Change = (pictures: Tensor, amounts: Tensor) => Tensor;
 
-/** In the order of the numbers in a draw; `nothing` is the amount that leaves a picture as it is. */
-const changes: readonly { readonly field: number; readonly nothing: number; readonly apply: Change }[] = [
-  { field: drawField.brightness, nothing: 1, apply: (x, factors) => clipped(x.mul(perPicture(factors, x))) },
-  { field: drawField.contrast, nothing: 1, apply: (x, factors) => blend(meanLuma(x), x, factors) },
-  { field: drawField.saturation, nothing: 1, apply: (x, factors) => blend(luma(x), x, factors) },
-  { field: drawField.hue, nothing: 0, apply: shiftHue },
+/** In the order of the numbers in a draw; undefined leaves the picture as it is. */
+const changes: readonly { readonly amount: (draw: Float32Array) => number | undefined; readonly apply: Change }[] = [
+  { amount: (draw) => unless(1, draw[drawField.brightness]), apply: (x, factors) => clipped(x.mul(factors)) },
+  { amount: (draw) => unless(1, draw[drawField.contrast]), apply: (x, factors) => blend(meanLuma(x), x, factors) },
+  { amount: (draw) => unless(1, draw[drawField.saturation]), apply: (x, factors) => blend(luma(x), x, factors) },
+  // In steps of the 8-bit hue; a shift of less than one still goes to HSV and back.
+  {
+    amount: (draw) => (draw[drawField.hue] === 0 ? undefined : Math.trunc(Math.fround(draw[drawField.hue] * 255))),
+    apply: shiftHue,
+  },
 ];
+
+const unless = (nothing: number, value: number): number | undefined => (value === nothing ? undefined : value);
+
+/** One change to some of the pictures. */
+interface Turn {
+  readonly rows: readonly number[];
+  readonly amounts: readonly number[];
+  readonly apply: Change;
+}
+
+function turnOf(
+  draws: readonly Float32Array[],
+  amount: (draw: Float32Array) => number | undefined,
+  apply: Change,
+): Turn {
+  const rows = draws.flatMap((draw, i) => (amount(draw) === undefined ? [] : [i]));
+  return { rows, amounts: rows.map((i) => amount(draws[i]) ?? 0), apply };
+}
 
 /** Changes pictures in place, each by its draw. */
 export function jitterOnDevice(pictures: Tensor, draws: readonly Float32Array[]): void {
-  for (let round = 0; round < 4; round++)
-    for (const [which, { field, nothing, apply }] of changes.entries())
-      changeSome(
-        pictures,
-        draws.map((draw) => draw[drawField.order + round] === which && draw[field] !== nothing),
-        draws.map((draw) => draw[field]),
-        apply,
-      );
-  changeSome(
-    pictures,
-    draws.map((draw) => draw[drawField.gray] !== 0),
-    draws.map(() => 1),
+  const rounds = [0, 1, 2, 3].flatMap((round) =>
+    changes.map(({ amount, apply }, which) =>
+      turnOf(draws, (draw) => (draw[drawField.order + round] === which ? amount(draw) : undefined), apply),
+    ),
+  );
+  const gray = turnOf(
+    draws,
+    (draw) => unless(0, draw[drawField.gray]),
     (x) => luma(x).expand(x.shape),
   );
+  const turns = [...rounds, gray].filter(({ rows }) => rows.length > 0);
+  if (turns.length === 0) return;
+  // Everything is brought to the device at once: a copy takes as long as a change.
+  const { device } = pictures;
+  const rows = upload(
+    turns.flatMap((turn) => turn.rows),
+    { dtype: "int64", device },
+  );
+  const amounts = upload(Float32Array.from(turns.flatMap((turn) => turn.amounts)), { device });
+  let start = 0;
+  for (const {
+    rows: { length },
+    apply,
+  } of turns) {
+    scope(() => {
+      const some = rows.narrow(0, start, length);
+      const changed = apply(pictures.indexSelect(0, some), amounts.narrow(0, start, length).reshape(length, 1, 1, 1));
+      pictures.indexCopy_(0, some, changed);
+    });
+    start += length;
+  }
 }
-
-function changeSome(pictures: Tensor, which: readonly boolean[], amounts: readonly number[], apply: Change): void {
-  const places = which.flatMap((yes, i) => (yes ? [i] : []));
-  if (places.length === 0) return;
-  scope(() => {
-    const rows = tensor(places, { dtype: "int64", device: pictures.device });
-    const changed = apply(
-      pictures.indexSelect(0, rows),
-      places.map((i) => amounts[i]),
-    );
-    pictures.indexCopy_(0, rows, changed);
-  });
-}
-
-/** A number for each picture, [n, 1, 1, 1], beside `x`. */
-const perPicture = (numbers: readonly number[], x: Tensor): Tensor =>
-  tensor(Float32Array.from(numbers), { shape: [numbers.length, 1, 1, 1], device: x.device });
 
 /** To whole numbers from 0 to 255, as PIL: cut off, not rounded. */
 const clipped = (x: Tensor): Tensor => x.clamp_(0, 255).floor_();
 
-const blend = (between: Tensor, x: Tensor, factors: readonly number[]): Tensor =>
-  clipped(x.sub(between).mul_(perPicture(factors, x)).add_(between));
+const blend = (between: Tensor, x: Tensor, factors: Tensor): Tensor =>
+  clipped(x.sub(between).mul_(factors).add_(between));
 
 /** [n, 1, height, width]; the sum stays below 2^24, so float32 holds it exactly. */
 function luma(x: Tensor): Tensor {
@@ -77,7 +100,7 @@ const double = (x: Tensor): Tensor => x.to({ dtype: "float64" });
 const single = (x: Tensor): Tensor => x.to({ dtype: "float32" });
 
 /** Hue on an 8-bit HSV picture; step for step `shiftHueOfBlock` in native/src/jitter.cc. */
-function shiftHue(x: Tensor, shifts: readonly number[]): Tensor {
+function shiftHue(x: Tensor, steps: Tensor): Tensor {
   const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1)); // these and all below: [n, 1, height, width]
   const high = x.amax([1], true);
   const range = high.sub(x.amin([1], true));
@@ -95,8 +118,7 @@ function shiftHue(x: Tensor, shifts: readonly number[]): Tensor {
     .mul_(255)
     .floor_();
 
-  const added = shifts.map((shift) => Math.trunc(Math.fround(shift * 255)));
-  const moved = hue.add_(double(perPicture(added, x)));
+  const moved = hue.add_(double(steps));
   const place = moved.sub(moved.div(256).floor_().mul_(256)).mul_(6).div_(255); // H wraps at 256
   const sector = place.floor();
   const into = single(place.sub_(sector));

@@ -10,7 +10,7 @@
  */
 import { keyedRandom } from "../engine/philox.js";
 import { keep } from "../engine/scope.js";
-import { type Tensor, tensor } from "../engine/tensor.js";
+import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { type Augmentation, domainBedAugmentation, drawAugmentation, plainDraw } from "./augment.js";
 import { type Dataset, domainNamed } from "./dataset.js";
@@ -18,6 +18,7 @@ import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
 import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
 import type { Split, SplitName } from "./split.js";
+import { upload } from "./upload.js";
 
 export interface LoaderOptions {
   dataset: Dataset;
@@ -39,6 +40,8 @@ export interface LoaderOptions {
   channelsLast?: boolean;
   /** How many batches to prepare ahead; 2 unless told. */
   ahead?: number;
+  /** How many steps there will be: nothing is prepared beyond them. */
+  steps?: number;
   /** What to do with a picture that cannot be read: leave it out (another is drawn in its place) or fail. */
   onBad?: "skip" | "fail";
 }
@@ -108,10 +111,10 @@ export class Loader {
 
   /** The training batch of a step; the next ones are prepared meanwhile. */
   async batch(step: number): Promise<Batch> {
-    const { seed, ahead = 2 } = this.options;
+    const { seed, ahead = 2, steps = Number.POSITIVE_INFINITY } = this.options;
     const prepared = this.prepare(step);
     for (const known of this.waiting.keys()) if (known < step || known > step + ahead) this.waiting.delete(known);
-    for (let next = step + 1; next <= step + ahead; next++) this.prepare(next);
+    for (let next = step + 1; next <= step + ahead && next < steps; next++) this.prepare(next);
     const { samples, found } = await prepared;
     this.waiting.delete(step);
     const { augmentation } = this;
@@ -221,7 +224,7 @@ export class Loader {
     const { dataset, device = "cpu" } = this.options;
     const labels = samples.map(({ domain, index }) => dataset.domains[domain].labels[index]);
     const x = keep(this.source.make(found, draw));
-    const y = keep(tensor(labels, { dtype: "int64", device }));
+    const y = keep(upload(labels, { dtype: "int64", device }));
     return {
       x,
       y,

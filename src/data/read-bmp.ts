@@ -26,8 +26,9 @@ export function readBmp(bytes: Uint8Array): DecodedPicture {
   const header = readHeader(bytes);
   const { width, height, topDown, bits, dataOffset } = header;
   const stride = Math.ceil((width * bits) / 32) * 4;
-  const pixels = new Uint8Array(width * height * 3);
   const rows = Math.min(height, Math.max(0, Math.floor((bytes.length - dataOffset) / stride)));
+  if (rows === 0) throw new Error("it ends before its first row"); // and its size may be anything
+  const pixels = new Uint8Array(width * height * 3);
   const readRow = rowReader(header);
   for (let row = 0; row < rows; row++) {
     const start = dataOffset + row * stride;

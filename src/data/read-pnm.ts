@@ -15,8 +15,9 @@ export function readPnm(bytes: Uint8Array): DecodedPicture {
     throw new Error(`it says it has ${width}×${height} pixels`);
   if (most < 1 || most > 65535) throw new Error(`it says its largest value is ${most}`);
   const next = binary ? binaryValues(bytes, text.at + 1, most > 255) : () => text.next();
-  const pixels = new Uint8Array(width * height * 3);
   const read = coloured ? 3 : 1;
+  if (bytes.length - text.at < width * read) throw new Error("it ends before its first row"); // and its size may be anything
+  const pixels = new Uint8Array(width * height * 3);
   for (let i = 0; i < pixels.length; i += 3) {
     for (let c = 0; c < read; c++) {
       const value = next();

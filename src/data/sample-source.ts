@@ -78,7 +78,7 @@ export function arraySource(
     make: (found, draw) =>
       scope(() => {
         const made = augmentable ? augmented(found as Uint8Array[], draw) : stacked(found);
-        return device === "cpu" ? made : made.to({ device });
+        return device === "cpu" ? made : made.toDevice(device, "float32", true);
       }),
     nameOf: ({ domain, index }) => `${domains[domain].name}/${index}`,
   };

@@ -10,6 +10,7 @@ import {
   type PixelBlock,
 } from "../../src/data/augment.js";
 import { augmentOnDevice } from "../../src/data/augment-device.js";
+import { devices } from "../../src/engine/device.js";
 import { keyedRandom } from "../../src/engine/philox.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
 import { scope } from "../../src/engine/scope.js";
@@ -31,7 +32,11 @@ const cases: Case[] = (() => {
   return JSON.parse(file.metadata.cases);
 })();
 
-const ways = { "the kernel": augmentOnHost, "tensor operators": augmentOnDevice };
+/** The kernel, and tensor operators on every device there is. */
+const ways = [
+  { name: "the kernel", augment: augmentOnHost, device: "cpu" },
+  ...devices().map((device) => ({ name: `tensor operators on ${device}`, augment: augmentOnDevice, device })),
+];
 
 /** Without normalisation, times 255: the 8-bit picture. */
 const asBytes: Pick<AugmentOptions, "mean" | "std"> = {
@@ -39,20 +44,24 @@ const asBytes: Pick<AugmentOptions, "mean" | "std"> = {
   std: new Float32Array(3).fill(1 / 255),
 };
 
-/** A picture [height, width, 3] as the one picture of a block. */
-function blockOf(picture: Tensor): PixelBlock {
+/** A picture [height, width, 3] as the one picture of a block on a device. */
+function blockOf(picture: Tensor, device: string): PixelBlock {
   const [height, width] = picture.shape;
-  return { source: picture.reshape(-1), offsets: Float64Array.of(0), sizes: Int32Array.of(width, height) };
+  return {
+    source: picture.reshape(-1).to({ device }),
+    offsets: Float64Array.of(0),
+    sizes: Int32Array.of(width, height),
+  };
 }
 
-for (const [name, augment] of Object.entries(ways)) {
+for (const { name, augment, device } of ways) {
   test.each(cases.map((each, i) => [each.title, i] as const))(`PIL's picture, by ${name}: %s`, (_, i) => {
     const { source, size, draw } = cases[i];
     scope(() => {
       const stored = readWeights(VECTORS);
       const picture = stored.get(`source/${source}`) as Tensor;
       const expected = (stored.get(`result/${i}`) as Tensor).permute([2, 0, 1]).unsqueeze(0);
-      const made = augment(blockOf(picture), Float32Array.from(draw), { size, ...asBytes });
+      const made = augment(blockOf(picture, device), Float32Array.from(draw), { size, ...asBytes });
       expectClose(made, expected, { atol: 1e-3 }); // the same byte, where 2 would do
     });
   });
@@ -61,30 +70,34 @@ for (const [name, augment] of Object.entries(ways)) {
     const { source, size, draw } = cases.at(-1) as Case;
     scope(() => {
       const stored = readWeights(VECTORS);
-      const made = augment(blockOf(stored.get(`source/${source}`) as Tensor), Float32Array.from(draw), { size });
+      const picture = stored.get(`source/${source}`) as Tensor;
+      const made = augment(blockOf(picture, device), Float32Array.from(draw), { size });
       expectClose(made, (stored.get("normalised") as Tensor).unsqueeze(0), { rtol: 1e-6, atol: 1e-6 });
     });
   });
 }
 
-test("a batch of pictures of many sizes is the same by tensor operators as by the kernel, in either layout", () => {
-  const random = keyedRandom(3, "augment test");
-  const shapes = Array.from({ length: 24 }, () => [20 + random.integer(60), 20 + random.integer(60)]);
-  shapes.push([300, 9], [7, 280]);
-  const lengths = shapes.map(([width, height]) => width * height * 3);
-  const offsets = Float64Array.from(lengths, (_, i) => 5 + lengths.slice(0, i).reduce((sum, each) => sum + each, 0));
-  const bytes = Uint8Array.from({ length: (offsets.at(-1) ?? 0) + (lengths.at(-1) ?? 0) }, () => random.integer(256));
-  const draws = new Float32Array(shapes.length * drawLength);
-  for (const [i, [width, height]] of shapes.entries())
-    drawAugmentation(random, width, height, draws.subarray(i * drawLength, (i + 1) * drawLength));
-  scope(() => {
-    const block = { source: tensor(bytes), offsets, sizes: Int32Array.from(shapes.flat()) };
-    for (const channelsLast of [false, true]) {
-      const options = { size: 32, channelsLast, ...asBytes };
-      const byKernel = augmentOnHost(block, draws, options);
-      const byOperators = augmentOnDevice(block, draws, options);
-      expect([byKernel.isChannelsLast, byOperators.isChannelsLast]).toEqual([channelsLast, channelsLast]);
-      expectClose(byOperators, byKernel, { atol: 1e-3 }); // the same byte, where 2 would do
-    }
-  });
-});
+test.each(devices())(
+  "a batch of many sizes is the same by tensor operators on %s as by the kernel, in either layout",
+  (device) => {
+    const random = keyedRandom(3, "augment test");
+    const shapes = Array.from({ length: 24 }, () => [20 + random.integer(60), 20 + random.integer(60)]);
+    shapes.push([300, 9], [7, 280]);
+    const lengths = shapes.map(([width, height]) => width * height * 3);
+    const offsets = Float64Array.from(lengths, (_, i) => 5 + lengths.slice(0, i).reduce((sum, each) => sum + each, 0));
+    const bytes = Uint8Array.from({ length: (offsets.at(-1) ?? 0) + (lengths.at(-1) ?? 0) }, () => random.integer(256));
+    const draws = new Float32Array(shapes.length * drawLength);
+    for (const [i, [width, height]] of shapes.entries())
+      drawAugmentation(random, width, height, draws.subarray(i * drawLength, (i + 1) * drawLength));
+    scope(() => {
+      const block = { source: tensor(bytes), offsets, sizes: Int32Array.from(shapes.flat()) };
+      for (const channelsLast of [false, true]) {
+        const options = { size: 32, channelsLast, ...asBytes };
+        const byKernel = augmentOnHost(block, draws, options);
+        const byOperators = augmentOnDevice({ ...block, source: block.source.to({ device }) }, draws, options);
+        expect([byKernel.isChannelsLast, byOperators.isChannelsLast]).toEqual([channelsLast, channelsLast]);
+        expectClose(byOperators, byKernel, { atol: 1e-3 }); // the same byte, where 2 would do
+      }
+    });
+  },
+);

@@ -34,6 +34,7 @@ const CASES: Record<string, Case> = {
   mlp: { id: "mlp", shape: [6, 12], options: { inputShape: [12], width: 16, depth: 4 } },
   "linear-map": { id: "linear-map", shape: [6, 12], options: { inputShape: [12], width: 7 } },
   "diagonal-map": { id: "diagonal-map", shape: [6, 12], options: { inputShape: [12] } },
+  "toy-cnn": { id: "toy-cnn", shape: [3, 4, 8, 8], options: { inputChannels: 4 } },
   "small-cnn": { id: "small-cnn", shape: [3, 3, 32, 32] },
   "mnist-cnn": { id: "mnist-cnn", shape: [3, 2, 28, 28], options: { inputChannels: 2 } },
   "wide-resnet-16-2": { id: "wide-resnet-16-2", shape: [4, 3, 32, 32], options: trained },

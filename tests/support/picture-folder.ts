@@ -1,64 +1,49 @@
-/** Folders of small pictures made for a test, and the dataset they are. */
-
-import { mkdirSync, readdirSync } from "node:fs";
+/** Folders of small pictures, made for a test and removed after it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import sharp from "sharp";
-import type { PictureDataset } from "../../src/data/dataset.js";
+import { onTestFinished } from "vitest";
 
-/** The pixels of a picture by a formula: another number, another picture. */
-export function pixelsOf(number: number, width: number, height: number): Buffer {
-  const bytes = Buffer.alloc(width * height * 3);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = (i * (7 + 2 * number) + 31 * number + (i >> 5)) & 255;
-  return bytes;
+/** A new empty folder that goes when the test ends. */
+export function temporaryFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), "nudge-pictures-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
 }
 
-export interface MadeFolder {
-  /** Pictures of each class in each domain. */
-  perCell: number;
-  domains?: readonly string[];
-  classes?: readonly string[];
-  /** Width and height of the n-th picture. */
-  size?: (number: number) => readonly [number, number];
+/** Writes a file and the folders it needs. */
+export function writeFile(root: string, file: string, content: string | Uint8Array = ""): string {
+  const path = join(root, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
 }
 
-/** Writes domain/class/n.png, and returns the dataset. */
-export async function makePictureFolder(root: string, options: MadeFolder): Promise<PictureDataset> {
-  const { perCell, domains = ["a", "b"], classes = ["x", "y"], size = () => [40, 32] } = options;
-  const places = domains.flatMap((domain) =>
-    classes.flatMap((name) => Array.from({ length: perCell }, (_, i) => `${domain}/${name}/${i}.png`)),
-  );
-  await Promise.all(
-    places.map(async (place, number) => {
-      const [width, height] = size(number);
-      mkdirSync(dirname(join(root, place)), { recursive: true });
-      await sharp(pixelsOf(number, width, height), { raw: { width, height, channels: 3 } })
-        .png({ compressionLevel: 0 })
-        .toFile(join(root, place));
-    }),
-  );
-  return pictureFolder(root);
+/** The bytes of a picture in one colour, which a number chooses: another number, other bytes. */
+export async function pictureBytes(
+  name: string,
+  number = 0,
+  { width = 8, height = 6, orientation = 1 }: { width?: number; height?: number; orientation?: number } = {},
+): Promise<Buffer> {
+  const background = { r: (number * 47) % 256, g: (number * 91 + 40) % 256, b: Math.floor(number / 256) % 256 };
+  const picture = sharp({ create: { width, height, channels: 3, background } });
+  const format = /\.(\w+)$/.exec(name)?.[1].toLowerCase().replace("tif", "tiff").replace("tifff", "tiff");
+  const oriented = orientation === 1 ? picture : picture.withMetadata({ orientation });
+  return oriented.toFormat(format as "png").toBuffer();
 }
 
-/** The dataset in a folder of domain/class/picture. */
-export function pictureFolder(root: string): PictureDataset {
-  const names = (folder: string): string[] => readdirSync(join(root, folder)).sort();
-  const domains = names("");
-  const classes = names(domains[0]);
-  return {
-    id: "image-folder",
-    title: "test",
-    kind: "pictures",
-    root,
-    classes,
-    hasDomains: true,
-    inputShape: [3, 224, 224],
-    augmentable: true,
-    options: {},
-    notes: [],
-    domains: domains.map((name) => {
-      const files = classes.flatMap((each) => names(`${name}/${each}`).map((file) => `${name}/${each}/${file}`));
-      const labels = Int32Array.from(files, (file) => classes.indexOf(file.split("/")[1]));
-      return { name, files, labels, count: files.length };
-    }),
-  };
+let made = 0;
+
+/** Writes pictures: each path, or a folder with a number of pictures in it; no two are alike. */
+export async function writePictures(
+  root: string,
+  content: Readonly<Record<string, number>> | readonly string[],
+): Promise<void> {
+  const files = Array.isArray(content)
+    ? content
+    : Object.entries(content as Record<string, number>).flatMap(([folder, count]) =>
+        Array.from({ length: count }, (_, i) => `${folder}/${i}.png`),
+      );
+  for (const file of files) writeFile(root, file, await pictureBytes(file, made++));
 }

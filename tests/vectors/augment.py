@@ -125,5 +125,13 @@ for i in range(12):
         order=[int(which) for which in random.permutation(4)],
         gray=int(i == 11),
     )
+
+# Where torchvision's own random crops fall: the deciles of left, top, width and height over many draws.
+for width, height in ((227, 227), (320, 240), (90, 400)):
+    torch.manual_seed(0)
+    image = Image.new("RGB", (width, height))
+    draws = [T.RandomResizedCrop.get_params(image, (0.7, 1.0), (3 / 4, 4 / 3)) for _ in range(20000)]
+    crops = torch.tensor([[left, top, w, h] for top, left, h, w in draws], dtype=torch.float64)
+    stored[f"crops/{width}x{height}"] = torch.quantile(crops, torch.arange(1, 10, dtype=torch.float64) / 10, dim=0, interpolation="lower")
 stored["normalised"] = T.Compose([T.ToTensor(), T.Normalize(MEAN, STD)])(result)
 save(pathlib.Path(__file__).with_name("augment.safetensors"), stored, {"cases": json.dumps(cases)})

@@ -51,15 +51,24 @@ class MnistCnn(nn.Module):
 class SmallCnn(nn.Module):
     def __init__(self):
         super().__init__()
-        sizes = [(3, 32), (32, 64), (64, 128)]
-        for i, (inputs, outputs) in enumerate(sizes, 1):
-            self.add_module(f"conv{i}", nn.Conv2d(inputs, outputs, 3, 2, padding=1))
-        for i, (_, outputs) in enumerate(sizes, 1):
-            self.add_module(f"norm{i}", nn.GroupNorm(8, outputs))
+        self.conv1, self.conv2 = nn.Conv2d(3, 16, 5, padding=2), nn.Conv2d(16, 32, 3, padding=1)
+        self.conv3, self.fc = nn.Conv2d(32, 64, 3, padding=1), nn.Linear(64 * 16, 128)
 
     def forward(self, x):
-        for i in (1, 2, 3):
-            x = getattr(self, f"norm{i}")(getattr(self, f"conv{i}")(x).relu())
+        for conv in (self.conv1, self.conv2, self.conv3):
+            x = nn.functional.max_pool2d(conv(x).relu(), 2)
+        return self.fc(x.flatten(1)).relu()
+
+
+class ToyCnn(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.stem, self.stage1 = nn.Conv2d(channels, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.stage2, self.stage3 = nn.Conv2d(4, 6, 3, 2, padding=1), nn.Conv2d(6, 8, 3, 2, padding=1)
+
+    def forward(self, x):
+        for layer in (self.stem, self.stage1, self.stage2, self.stage3):
+            x = layer(x).relu()
         return x.mean((2, 3))
 
 
@@ -158,6 +167,7 @@ def record(case, backbone, shape, scale=1.0):
 record("mlp", Mlp(12, 16, 4), (6, 12))
 record("linear-map", LinearMap(12, 7), (6, 12))
 record("diagonal-map", DiagonalMap(12), (6, 12))
+record("toy-cnn", ToyCnn(4), (3, 4, 8, 8))
 record("small-cnn", SmallCnn(), (3, 3, 32, 32))
 record("mnist-cnn", MnistCnn(2), (3, 2, 28, 28))
 record("wide-resnet-16-2", WideResNet(), (4, 3, 32, 32))

@@ -1,0 +1,55 @@
+/**
+ * A network for tests and teaching: a stem and three stages, each one 3×3 convolution with ReLU, and the global average.
+ * It has the stages MixStyle and MIRO work on and so few weights (about a thousand) that all of them can be stored and
+ * read. To train on small pictures take `small-cnn`, which has the width to learn something.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { Conv2d } from "../nn/conv.js";
+import { globalAverage } from "../nn/pooling.js";
+import {
+  Backbone,
+  type BackboneOptions,
+  defineBackbone,
+  type OnStage,
+  pictureShape,
+  runSteps,
+  type Step,
+} from "./backbone.js";
+
+const ID = "toy-cnn";
+const CHANNELS = [4, 4, 6, 8] as const;
+
+/** Stages as a ResNet's: 0 the stem, 1 to 3 the others; the last two halve the map. */
+export class ToyCnn extends Backbone {
+  readonly width = CHANNELS[3];
+  readonly inputShape: readonly number[];
+  override readonly stageChannels = CHANNELS;
+  readonly stem: Conv2d;
+  readonly stage1 = new Conv2d(CHANNELS[0], CHANNELS[1], { kernel: 3, padding: 1 });
+  readonly stage2 = new Conv2d(CHANNELS[1], CHANNELS[2], { kernel: 3, stride: 2, padding: 1 });
+  readonly stage3 = new Conv2d(CHANNELS[2], CHANNELS[3], { kernel: 3, stride: 2, padding: 1 });
+
+  constructor(options: BackboneOptions = {}) {
+    super();
+    this.inputShape = pictureShape(ID, options, [3, 8, 8]);
+    this.stem = new Conv2d(this.inputShape[0], CHANNELS[0], { kernel: 3, padding: 1 });
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.stages(x);
+  }
+
+  override stages(x: Tensor, onStage?: OnStage): Tensor {
+    const convolutions = [this.stem, this.stage1, this.stage2, this.stage3];
+    const steps = convolutions.map((conv, stage): Step => ({ forward: (map) => conv.forward(map).relu_(), stage }));
+    return runSteps(x, [...steps, { forward: globalAverage }], onStage);
+  }
+}
+
+export const toyCnn = defineBackbone({
+  id: ID,
+  title: "toy CNN",
+  paper: "none: three stages and a stem, for tests and teaching",
+  build: (options) => new ToyCnn(options),
+});

@@ -1,0 +1,78 @@
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import { main } from "./main.js";
+
+let printed: { stdout: string; stderr: string };
+
+beforeEach(() => {
+  printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    vi.spyOn(process[name], "write").mockImplementation((text) => {
+      printed[name] += text;
+      return true;
+    });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+async function pictures(): Promise<{ root: string; out: string }> {
+  const root = temporaryFolder();
+  await writePictures(root, { "day/cat": 3, "day/dog": 2, "night/cat": 2, "night/dog": 1 });
+  return { root, out: join(temporaryFolder(), "cache") };
+}
+
+test("data cache tells the size first, then what it did, and the second time that all is there", async () => {
+  const { root, out } = await pictures();
+  writeFileSync(join(root, "day/cat/empty.png"), "");
+  expect(await main(["data", "cache", root, "--out", out])).toBe(0);
+  expect(printed.stdout).toMatch(
+    /^9 pictures; about 1\.2 kB, of [\d.]+ [MG]B free\ncache: .*cache\ncached: 8 pictures, 1\.2 kB, 9 pictures decoded in/,
+  );
+  expect(printed.stdout).toMatch(
+    /cannot be decoded, 1:\n {2}picture .*day\/cat\/empty\.png: could not be decoded: empty: it has no bytes\n$/,
+  );
+  printed.stdout = "";
+  expect(await main(["data", "cache", root, "--out", out])).toBe(0);
+  expect(printed.stdout).toMatch(/^9 pictures, all of them cached already\n/);
+  expect(printed.stderr).toBe("");
+});
+
+test("data cache --json is the report, and nothing else goes to stdout", async () => {
+  const { root, out } = await pictures();
+  expect(await main(["data", "cache", root, "--out", out, "--full", "--json"])).toBe(0);
+  expect(JSON.parse(printed.stdout)).toMatchObject({
+    folder: out,
+    pictures: 8,
+    added: 8,
+    bad: [],
+    shortSide: null,
+    bytes: 8 * 8 * 6 * 3,
+  });
+});
+
+test("unless told, the cache is in the user's cache folder, another one for another size", async () => {
+  const { root } = await pictures();
+  const home = temporaryFolder();
+  vi.stubEnv("XDG_CACHE_HOME", home);
+  expect(await main(["data", "cache", root])).toBe(0);
+  expect(await main(["data", "cache", root, "--short-side", "4"])).toBe(0);
+  const names = readdirSync(join(home, "nudge", "pictures"));
+  expect(names).toHaveLength(2);
+  for (const name of names) expect(name).toMatch(/^nudge-pictures-\w+-[0-9a-f]{16}$/);
+});
+
+test("a dataset without files, a folder that is not there, and one that cannot be written to are refused in words", async () => {
+  const { root, out } = await pictures();
+  expect(await main(["data", "cache", "shapes"])).toBe(2);
+  expect(printed.stderr).toContain("dataset shapes has no picture files to decode: nothing to cache");
+  expect(await main(["data", "cache", join(root, "none")])).toBe(2);
+  writeFileSync(out, "a file");
+  expect(await main(["data", "cache", root, "--out", out])).toBe(1);
+  expect(printed.stderr).toMatch(/picture cache .*could not be /);
+  rmSync(out);
+});
