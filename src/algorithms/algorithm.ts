@@ -27,7 +27,7 @@ import type { Tensor } from "../engine/tensor.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import type { Layer, Module } from "../nn/index.js";
 import type { AdamSettings, Optimizer, Parameters } from "../optim/index.js";
-import type { HparamOverrides } from "../shared-hparams.js";
+import type { DatasetSize, HparamOverrides } from "../shared-hparams.js";
 import type { Draws } from "./draws.js";
 
 /** The samples of one training domain in a batch. */
@@ -129,6 +129,8 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly minDomains?: number;
   /** Searched hyperparameters first; a setting that selects a variant is one with a single-valued range. */
   readonly hparams: H;
+  /** Those of `hparams` whose default and range depend on the dataset's size; `hparams` has the large ones'. */
+  readonly hparamsBySize?: Readonly<Record<DatasetSize, HparamSpecs>>;
   /** Shared hyperparameters it replaces. */
   readonly overrides?: HparamOverrides;
   /** What its backbone must have: intermediate maps for MixStyle and MIRO, one more input channel for ARM. */
@@ -141,4 +143,9 @@ export function defineAlgorithm<const H extends HparamSpecs>(
   definition: AlgorithmDefinition<H>,
 ): AlgorithmDefinition<H> {
   return definition;
+}
+
+/** An algorithm's own hyperparameters on datasets of a size. */
+export function hparamsOn(size: DatasetSize, { hparams, hparamsBySize }: AlgorithmDefinition): HparamSpecs {
+  return { ...hparams, ...hparamsBySize?.[size] };
 }

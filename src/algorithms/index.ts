@@ -3,11 +3,53 @@
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import type { AlgorithmDefinition } from "./algorithm.js";
+import { andMask } from "./and-mask.js";
+import { arm } from "./arm.js";
+import { cdann } from "./cdann.js";
+import { coral } from "./coral.js";
+import { dann } from "./dann.js";
 import { erm } from "./erm.js";
+import { fish } from "./fish.js";
+import { fishr } from "./fishr.js";
+import { groupDro } from "./group-dro.js";
+import { irm } from "./irm.js";
+import { mdsdi } from "./mdsdi.js";
+import { miro } from "./miro.js";
+import { mixStyle } from "./mix-style.js";
+import { mixup } from "./mixup.js";
+import { mldg } from "./mldg.js";
+import { mmd } from "./mmd.js";
+import { mtl } from "./mtl.js";
+import { rsc } from "./rsc.js";
+import { sagNet } from "./sag-net.js";
+import { sam } from "./sam.js";
+import { selfReg } from "./self-reg.js";
+import { vrex } from "./vrex.js";
 
 /** Algorithms by id. */
 export const algorithms: Readonly<Record<string, AlgorithmDefinition>> = {
   erm,
+  mmd,
+  "mix-style": mixStyle,
+  "group-dro": groupDro,
+  irm,
+  arm,
+  vrex,
+  cdann,
+  "and-mask": andMask,
+  dann,
+  rsc,
+  mtl,
+  mixup,
+  mldg,
+  fish,
+  fishr,
+  "sag-net": sagNet,
+  "self-reg": selfReg,
+  coral,
+  sam,
+  mdsdi,
+  miro,
 };
 
 /** An algorithm by id or title, in any case; an unknown one is an error that names the nearest. */

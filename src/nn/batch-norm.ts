@@ -95,10 +95,20 @@ export class BatchNorm2d extends BatchNorm {}
 
 /** A convolution and the batch norm after it, in one convolution where the statistics are fixed. */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
-  if (norm.usesBatch || !norm.foldable) return norm.forward(conv.forward(x));
+  if (norm.usesBatch || !norm.foldable || !foldPays(conv, x)) return norm.forward(conv.forward(x));
   const { scale, shift } = norm.affine();
   const weight = conv.weight.mul(scale.view(-1, 1, 1, 1));
   return conv.convolve(x, weight, conv.bias ? shift.add(conv.bias.mul(scale)) : shift);
+}
+
+/**
+ * Whether the fold, which passes over the weight, is less work than the norm, which passes over the map. On the CPU a small
+ * batch has more weights than map in the last stages of a ResNet; on a GPU both are short, and a norm is more launches.
+ */
+function foldPays(conv: Conv2d, x: Tensor): boolean {
+  if (x.device !== "cpu" || x.shape.length !== 4) return true;
+  const [rows, , height, width] = x.shape;
+  return (rows * conv.outputs * height * width) / conv.stride ** 2 > conv.weight.numel;
 }
 
 /** What becomes of the batch norms of a network that starts from trained weights. */

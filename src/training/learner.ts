@@ -41,6 +41,14 @@ export interface LearnerOptions {
   drawsAt?: (step: number) => Draws;
 }
 
+/** All that an exact resume needs of a learner: its tensors, not copies, and numbers that JSON holds. */
+export interface LearnerState {
+  /** `model/backbone.conv1.weight`, `optimizer/main/0.3.exp_avg`. */
+  readonly tensors: Map<string, Tensor>;
+  /** Of each optimizer, by its name. */
+  readonly numbers: Record<string, Record<string, number>>;
+}
+
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
 const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
 
@@ -59,7 +67,10 @@ export class Learner implements Disposable {
   readonly root: Module;
   /** By the name they are saved under; one named `main` where the loop minimises the loss. */
   readonly optimizers: Record<string, Optimizer<AdamSettings>>;
+  /** The feature extractor that the algorithm was built on. */
+  readonly backbone: Backbone;
   private readonly built: BuiltAlgorithm;
+  private classifier: Layer | undefined;
   private readonly hparams: Readonly<Record<string, HparamValue>> & typeof SHARED;
   private readonly random: Random;
 
@@ -73,21 +84,21 @@ export class Learner implements Disposable {
     this.random = new Random(options.seed ?? 0);
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
     const backbone = options.makeBackbone();
+    this.backbone = backbone;
     if (algorithm.backbone?.stages && !backbone.stages) {
       throw new UsageError(
         `${algorithm.title} needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2`,
       );
     }
-    const fresh: Layer[] = [];
-    const newClassifier = (inputs: number, outputs: number): Layer => {
-      const layer = makeClassifier(inputs, outputs);
-      fresh.push(layer);
-      return layer;
-    };
     const backbones = new Set<Module>([backbone]);
+    let classifier: Layer | undefined;
     this.built = algorithm.build({
       backbone,
-      classifier: newClassifier(backbone.width, classes),
+      // Made when it is asked for: algorithms that classify something else than the features leave it alone.
+      get classifier() {
+        classifier ??= makeClassifier(backbone.width, classes);
+        return classifier;
+      },
       classes,
       domains,
       hparams: this.hparams,
@@ -96,7 +107,7 @@ export class Learner implements Disposable {
         backbones.add(copy);
         return copy;
       },
-      makeClassifier: newClassifier,
+      makeClassifier,
       adam: (parameters, settings) => new Adam(parameters, { ...this.adamSettings(), ...settings }),
     });
     this.root = new Root(this.built.modules);
@@ -104,6 +115,7 @@ export class Learner implements Disposable {
     for (const [name, module] of Object.entries(this.built.modules)) {
       if (!backbones.has(module)) module.initialize(this.random.for("initial values", name));
     }
+    this.classifier = classifier;
     this.root.to({ device }).train();
     this.optimizers = this.built.step ? { main: this.mainOptimizer() } : { ...this.built.optimizers };
   }
@@ -111,7 +123,7 @@ export class Learner implements Disposable {
   /** One update on a minibatch a training domain; returns the scalars the algorithm logs. */
   update(domains: readonly Minibatch[], step: number): Record<string, number> {
     return scope(() => {
-      const batch = toBatch(domains);
+      const batch = toBatch(domains, this.options.domains);
       const random = this.random.for("step", step);
       const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
       const penalty: StepContext["penalty"] = (features, logits) => this.penalty(features, logits, step);
@@ -157,11 +169,63 @@ export class Learner implements Disposable {
 
   /** Logits of a batch, without a graph and in evaluation mode. */
   predict(x: Tensor): Tensor {
-    this.root.eval();
+    return this.compute(x, (input) => this.built.predict(input), { training: false });
+  }
+
+  /** The same in training mode, for layers that measure their inputs as they go. */
+  predictInTraining(x: Tensor, random: Random): Tensor {
+    return withRandom(random, () => this.compute(x, (input) => this.built.predict(input), { training: true }));
+  }
+
+  /** The features of a batch, without a graph and in evaluation mode; null where the backbone takes more than the samples. */
+  features(x: Tensor): Tensor | null {
+    if (this.options.algorithm.backbone?.extraChannels) return null;
+    return this.compute(x, (input) => this.backbone.forward(input), { training: false });
+  }
+
+  private compute(x: Tensor, forward: (x: Tensor) => Tensor, { training }: { training: boolean }): Tensor {
+    this.root.train(training);
     try {
-      return noGrad(() => scope(() => withPrecision(this.options.precision ?? "float32", () => this.built.predict(x))));
+      return noGrad(() => scope(() => withPrecision(this.options.precision ?? "float32", () => forward(x))));
     } finally {
       this.root.train();
+    }
+  }
+
+  /** The Frobenius norm of the classifier's weights, biases left out; null where the algorithm has no such classifier. */
+  headNorm(): number | null {
+    const weights = this.classifier?.parameters().filter(({ shape }) => shape.length > 1);
+    return weights ? scope(() => Math.hypot(...weights.map((weight) => weight.detach().norm().item()))) : null;
+  }
+
+  /** The algorithm's modules by the names they are saved under. */
+  get modules(): Readonly<Record<string, Module>> {
+    return this.built.modules;
+  }
+
+  /** Parameters by name: the tensors themselves. What averaging followers watch. */
+  parameters(): Map<string, Tensor> {
+    return new Map(this.root.namedParameters());
+  }
+
+  /** What must be saved to go on later, bit for bit. */
+  state(): LearnerState {
+    const tensors = new Map<string, Tensor>();
+    const numbers: LearnerState["numbers"] = {};
+    for (const [name, tensor] of this.stateDict()) tensors.set(`model/${name}`, tensor);
+    for (const [id, optimizer] of Object.entries(this.optimizers)) {
+      const state = optimizer.state();
+      numbers[id] = state.numbers;
+      for (const [name, tensor] of state.tensors) tensors.set(`optimizer/${id}/${name}`, tensor);
+    }
+    return { tensors, numbers };
+  }
+
+  /** Copies a saved state in. */
+  loadState({ tensors, numbers }: LearnerState): void {
+    this.loadStateDict(under("model/", tensors));
+    for (const [id, optimizer] of Object.entries(this.optimizers)) {
+      optimizer.loadState({ tensors: under(`optimizer/${id}/`, tensors), numbers: numbers[id] ?? {} });
     }
   }
 
@@ -184,9 +248,15 @@ export class Learner implements Disposable {
   }
 }
 
-function toBatch(domains: readonly Minibatch[]): Batch {
-  if (domains.length === 0)
-    throw new UsageError("an update needs a minibatch of at least one training domain, got none");
+/** The tensors whose names begin with a prefix, without it. */
+export function under(prefix: string, tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
+  const own = [...tensors].filter(([name]) => name.startsWith(prefix));
+  return new Map(own.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
+}
+
+function toBatch(domains: readonly Minibatch[], expected: number): Batch {
+  if (domains.length !== expected)
+    throw new UsageError(`an update needs a minibatch of each training domain, ${expected}; got ${domains.length}`);
   const [{ x, y }] = domains;
   if (domains.length === 1) return { domains, x, y };
   return { domains, x: cat(domains.map((each) => each.x)), y: cat(domains.map((each) => each.y)) };

@@ -1,0 +1,141 @@
+/**
+ * What DANN and CDANN share: features that a discriminator cannot tell the domain of. Discriminator and generator
+ * (backbone and classifier) take turns, S = `dStepsPerGStep` discriminator steps to one of the generator, each with an Adam
+ * of its own; there is no gradient reversal layer and no schedule of λ, as in DomainBed.
+ *
+ *     discriminator:  A = CE(h(u), d) + grad_penalty·G        generator:  CE(w(z), y) − λ·A
+ *
+ * with z the features, d the domain, and u = z (DANN) or z and a vector of the class added up (CDANN). Penalties are taken of z
+ * in the generator's loss, the one that moves the backbone.
+ *
+ * The first update is the generator's when S = 1: DomainBed counts an update before it asks whose turn it is.
+ *
+ * G, the squared gradient of the discriminator's loss, has two forms in public code (`gradPenaltyOf`):
+ * - `cross-entropy`: of the summed cross-entropy, per sample; DomainBed since August 2022. Default.
+ * - `softmax-columns`: of Σᵢⱼ softmax(h(uᵢ))[dⱼ], which older revisions have by an indexing slip. With batches of equal size
+ *   every column is counted alike and the sum is a constant, so its gradient is zero and the weight does nothing.
+ * The published numbers were thus made without a penalty whatever weight was drawn, and at the default weight 0 both forms
+ * are the same; a weight that is searched should do what its name says, so the first is the default.
+ *
+ * Saved against the reference: in a discriminator's step no gradient is taken through the backbone (its code computes and
+ * then discards it), and G is not computed at weight 0.
+ */
+
+import { Mlp } from "../backbones/index.js";
+import { grad, noGrad, type Tensor } from "../engine/tensor.js";
+import { choice, hparam, powerOfTen, powerOfTwoInteger } from "../hparams.js";
+import { crossEntropy, Embedding, type Module } from "../nn/index.js";
+import { learningRate, weightDecay } from "../shared-hparams.js";
+import type { Batch, BuildContext, HparamsOf, StepContext, UpdateAlgorithm } from "./algorithm.js";
+import { domainLabels } from "./domain-labels.js";
+import { addPenalty } from "./penalised-loss.js";
+import { variantOf } from "./variant.js";
+
+/** Both algorithms' hyperparameters. `lr` and `weightDecay` are not read: there are two of each. */
+export const adversarialHparams = {
+  lambda: hparam(1, powerOfTen(-2, 2), { reference: "lambda" }),
+  weightDecayD: hparam(0, powerOfTen(-6, -2), { reference: "weight_decay_d" }),
+  dStepsPerGStep: hparam(1, powerOfTwoInteger(0, 3), { reference: "d_steps_per_g_step" }),
+  gradPenalty: hparam(0, powerOfTen(-2, 1), { reference: "grad_penalty" }),
+  beta1: hparam(0.5, choice([0, 0.5]), { reference: "beta1" }),
+  mlpWidth: hparam(256, powerOfTwoInteger(6, 10), { reference: "mlp_width" }),
+  mlpDepth: hparam(3, choice([3, 4, 5]), { reference: "mlp_depth" }),
+  mlpDropout: hparam(0, choice([0, 0.1, 0.5]), { reference: "mlp_dropout" }),
+  ...rates("large"),
+  gradPenaltyOf: hparam("cross-entropy", choice(["cross-entropy"])),
+};
+
+/** Those that depend on the dataset's size. */
+export const adversarialHparamsBySize = { small: rates("small"), large: rates("large") };
+
+function rates(size: "small" | "large") {
+  return {
+    lrG: learningRate(size, "lr_g"),
+    lrD: learningRate(size, "lr_d"),
+    weightDecayG: weightDecay(size, "weight_decay_g"),
+  };
+}
+
+/** Builds DANN, or with `conditional` CDANN. */
+export function buildAdversarial(
+  { backbone, classifier, classes, domains, hparams, adam }: BuildContext<HparamsOf<typeof adversarialHparams>>,
+  { conditional }: { conditional: boolean },
+): UpdateAlgorithm {
+  const { lambda, dStepsPerGStep, gradPenalty, beta1 } = hparams;
+  const penaltyOf = variantOf("gradPenaltyOf", hparams.gradPenaltyOf, ["cross-entropy", "softmax-columns"]);
+  const discriminator = new Mlp({
+    inputShape: [backbone.width],
+    width: hparams.mlpWidth,
+    depth: hparams.mlpDepth,
+    dropout: hparams.mlpDropout,
+    outputs: domains,
+  });
+  // DomainBed's DANN has this table too, and never reads it.
+  const classEmbeddings = conditional ? new Embedding(classes, backbone.width) : null;
+  const adversary: Record<string, Module> = { discriminator, ...(classEmbeddings && { classEmbeddings }) };
+  const betas = [beta1, 0.9] as const;
+  const optimizers = {
+    discriminator: adam(
+      Object.values(adversary).flatMap((module) => module.parameters()),
+      { lr: hparams.lrD, weightDecay: hparams.weightDecayD, betas },
+    ),
+    generator: adam([...backbone.parameters(), ...classifier.parameters()], {
+      lr: hparams.lrG,
+      weightDecay: hparams.weightDecayG,
+      betas,
+    }),
+  };
+
+  /** A: how well the discriminator tells the domains from these features, the weighted G included. */
+  function adversarialLoss(z: Tensor, batch: Batch): Tensor {
+    const d = domainLabels(batch);
+    const u = classEmbeddings ? z.add(classEmbeddings.forward(batch.y.toDType("int64"))) : z; // [n, width]
+    const logits = discriminator.forward(u); // [n, domains]
+    const losses = crossEntropy(logits, d, { reduction: "none" }); // [n]
+    const loss = conditional ? losses.mul(classWeights(batch.y, classes, losses)).sum() : losses.mean();
+    if (gradPenalty === 0) return loss;
+    const told = penaltyOf === "cross-entropy" ? losses.sum() : logits.softmax(1).indexSelect(1, d).sum();
+    const [gradient] = grad(told, [u], { createGraph: true });
+    return loss.add(gradient.square().sum(1).mean().mul(gradPenalty));
+  }
+
+  function discriminatorStep(batch: Batch): Record<string, Tensor> {
+    const z = noGrad(() => backbone.forward(batch.x)).requiresGrad_(gradPenalty !== 0);
+    const loss = adversarialLoss(z, batch);
+    optimizers.discriminator.zeroGrad();
+    loss.backward();
+    optimizers.discriminator.step();
+    return { disc_loss: loss };
+  }
+
+  function generatorStep(batch: Batch, ctx: StepContext): Record<string, Tensor> {
+    const z = backbone.forward(batch.x); // [n, width]
+    const logits = classifier.forward(z); // [n, classes]
+    const fooled = crossEntropy(logits, batch.y).sub(adversarialLoss(z, batch), { alpha: lambda });
+    const loss = addPenalty(fooled, ctx, z, logits);
+    optimizers.generator.zeroGrad();
+    loss.backward(); // the discriminator's gradients are forgotten before its next step
+    optimizers.generator.step();
+    return { gen_loss: loss };
+  }
+
+  return {
+    modules: { backbone, classifier, ...adversary },
+    optimizers,
+    update(batch, ctx) {
+      const turn = (ctx.step + 1) % (1 + dStepsPerGStep);
+      return turn < dStepsPerGStep ? discriminatorStep(batch) : generatorStep(batch, ctx);
+    },
+    predict: (x) => classifier.forward(backbone.forward(x)),
+  };
+}
+
+/**
+ * 1/(n_y·M) for each sample, n_y the samples of its class in the batch: every class counts alike. M, by which the reference
+ * divides, is not the number of classes but one more than the highest in the batch.
+ */
+function classWeights(y: Tensor, classes: number, like: Tensor): Tensor {
+  const labels = y.toDType("int64");
+  const counts = labels.oneHot(classes).sum(0).toDType(like.dtype); // [classes]
+  return counts.indexSelect(0, labels).mul(labels.max().add(1)).reciprocal(); // [n]
+}

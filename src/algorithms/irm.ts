@@ -1,0 +1,68 @@
+/**
+ * IRM (IRMv1): a classifier that is optimal in every domain at once. The penalty of a domain is the squared gradient of its
+ * loss with respect to a factor s = 1 on the logits, estimated without bias as the product of the gradients on two
+ * halves of its samples, the even and the odd ones; the product can be negative.
+ *
+ * The gradient has a closed form, ∂/∂s CE(s·l, y) at s = 1 = mean_i (Σ_k p_ik·l_ik − l_iy), so nothing is
+ * differentiated twice: the reference implementations' double backward costs more and gives the same.
+ *
+ * As in those, the penalty's weight is 1 (not 0) for the first `annealSteps` updates, at the update where it becomes
+ * `penaltyWeight` Adam starts anew, and the loss is not divided by the weight.
+ */
+
+import { stack } from "../engine/ops.generated.js";
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { hparam, powerOfTen, powerOfTenInteger } from "../hparams.js";
+import { forSum } from "../nn/index.js";
+import { defineAlgorithm } from "./algorithm.js";
+import { lossByDomain, rowsByDomain } from "./domain-parts.js";
+
+export const irm = defineAlgorithm({
+  id: "irm",
+  title: "IRM",
+  paper: "Arjovsky, Bottou, Gulrajani & Lopez-Paz, Invariant Risk Minimization, 2019, https://arxiv.org/abs/1907.02893",
+  needsDomains: true,
+  hparams: {
+    penaltyWeight: hparam(100, powerOfTen(-1, 5), { reference: "irm_lambda" }),
+    annealSteps: hparam(500, powerOfTenInteger(0, 4), { reference: "irm_penalty_anneal_iters" }),
+  },
+
+  build: ({ backbone, classifier, hparams: { penaltyWeight, annealSteps } }) => ({
+    modules: { backbone, classifier },
+    step(batch, { step }) {
+      const features = backbone.forward(batch.x);
+      const logits = classifier.forward(features);
+      const nll = lossByDomain(logits, batch).mean();
+      const penalties = rowsByDomain(logits, batch).map((own, e) => irmPenalty(own, batch.domains[e].y));
+      const penalty = stack(penalties).mean();
+      const weight = step >= annealSteps ? penaltyWeight : 1;
+      return {
+        loss: nll.add(penalty, { alpha: weight }),
+        features,
+        logits,
+        logs: { nll, penalty },
+        resetOptimizer: step === annealSteps,
+      };
+    },
+    predict: (x) => classifier.forward(backbone.forward(x)),
+  }),
+});
+
+/** The penalty of one domain, from the logits [n, classes] and labels [n] of its samples. */
+export function irmPenalty(logits: Tensor, y: Tensor): Tensor {
+  if (logits.rows < 2) {
+    throw new UsageError(
+      `IRM splits each domain's samples in two halves: expected at least 2 samples a domain, got ${logits.rows}. Raise the batch size`,
+    );
+  }
+  const half = (start: number) => scaleGradient(logits.slice(0, start, null, 2), y.slice(0, start, null, 2));
+  return half(0).mul(half(1));
+}
+
+/** ∂/∂s CE(s·logits, y) at s = 1. */
+function scaleGradient(logits: Tensor, y: Tensor): Tensor {
+  const l = forSum(logits);
+  const expected = l.softmax(1).mul(l).sum(1);
+  return expected.sub(l.gather(1, y.toDType("int64").unsqueeze(1)).squeeze(1)).mean();
+}

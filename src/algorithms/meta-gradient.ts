@@ -1,0 +1,72 @@
+/**
+ * The first-order meta-gradient of MLDG and mDSDI. For each pair (i, j) of samples:
+ *
+ *     θ̃ = θ after one step of a fresh Adam on ℓ_i;     gradient of θ += (∇ℓ_i(θ) + β·∇ℓ_j(θ̃)) / E
+ *
+ * There are no second derivatives: ∇ℓ_j is taken with respect to θ̃ and used as if it were θ's. E is the number of domains,
+ * whatever the number of pairs.
+ */
+
+import { _foreachAdd_ } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { grad, noGrad, type Tensor } from "../engine/tensor.js";
+import type { Module } from "../nn/index.js";
+import type { BuildContext, Minibatch } from "./algorithm.js";
+import { restoreValues, saveValues } from "./saved-values.js";
+
+/** Samples to take the inner step on, and samples to try it on. */
+export type MetaPair = readonly [train: Minibatch, test: Minibatch];
+
+export interface MetaGradientOptions {
+  /** What is stepped; buffers of theirs that move on the way are put back, as those of a copy would be lost. */
+  readonly modules: readonly Module[];
+  readonly pairs: readonly MetaPair[];
+  /** E. */
+  readonly domains: number;
+  readonly beta: number;
+  readonly adam: BuildContext["adam"];
+  loss(samples: Minibatch): Tensor;
+}
+
+/** Puts the gradient into `.grad` of every parameter, zero where there is none, and returns Σ(ℓ_i + β·ℓ_j)/E. */
+export function metaGradient({ modules, pairs, domains, beta, adam, loss }: MetaGradientOptions): Tensor {
+  const parameters = modules.flatMap((module) => module.parameters());
+  const before = saveValues(modules);
+  const sums = parameters.map((parameter) => parameter.detach().zerosLike());
+
+  /** Adds a share of the loss's gradient, and leaves all of it in `.grad`. */
+  const addGradient = (samples: Minibatch, share: number): Tensor => {
+    const value = loss(samples);
+    const gradients = grad(value, parameters, { allowUnused: true });
+    const used = parameters.flatMap((_, i) => (gradients[i] ? [{ sum: sums[i], gradient: gradients[i] }] : []));
+    noGrad(() =>
+      _foreachAdd_(
+        used.map(({ sum }) => sum),
+        used.map(({ gradient }) => gradient),
+        { alpha: share },
+      ),
+    );
+    for (const [i, parameter] of parameters.entries()) parameter.grad = gradients[i];
+    return value.detach().mul(share);
+  };
+
+  const losses = pairs.map(([train, test]) =>
+    scope(() => {
+      const first = addGradient(train, 1 / domains);
+      using inner = adam(parameters);
+      inner.step();
+      const second = addGradient(test, beta / domains);
+      restoreValues(before);
+      return first.add(second);
+    }),
+  );
+  for (const [i, parameter] of parameters.entries()) parameter.grad = sums[i];
+  return losses.reduce((sum, each) => sum.add(each));
+}
+
+/** The first samples of both, as many as the shorter has. */
+export function ofOneLength([a, b]: MetaPair): MetaPair {
+  const rows = Math.min(a.x.rows, b.x.rows);
+  const cut = ({ x, y }: Minibatch): Minibatch => ({ x: x.narrow(0, 0, rows), y: y.narrow(0, 0, rows) });
+  return [cut(a), cut(b)];
+}

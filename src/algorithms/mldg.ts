@@ -1,0 +1,70 @@
+/**
+ * MLDG: an update on some domains should also help on others. A step on one domain is tried on another, and the weights
+ * follow both gradients (algorithm 1 of the paper, to first order; meta-gradient.ts).
+ *
+ * Public variants of who is tried on whom (`pairing`):
+ * - `cyclic`: in a random order, each domain is tried on the next: E pairs. DomainBed until April 2022 and SWAD. Default: the
+ *   published numbers came from it, every domain is learned from at each update, and two domains are enough.
+ * - `meta-test`: `nMetaTest` random domains are only tried on, and the others are paired with them in turn, as in the paper;
+ *   DomainBed since. With as many meta-test domains as there are domains there is no pair, and DomainBed then learns
+ *   nothing without a word; here that is an error.
+ */
+
+import { UsageError } from "../errors.js";
+import { choice, hparam, powerOfTen } from "../hparams.js";
+import { defineAlgorithm, type Minibatch } from "./algorithm.js";
+import { cyclicPairs } from "./cyclic-pairs.js";
+import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
+import { penalisedCrossEntropy } from "./penalised-loss.js";
+import { variantOf } from "./variant.js";
+
+export const mldg = defineAlgorithm({
+  id: "mldg",
+  title: "MLDG",
+  paper:
+    "Li et al., Learning to Generalize: Meta-Learning for Domain Generalization, AAAI 2018, https://arxiv.org/abs/1710.03463",
+  needsDomains: true,
+  minDomains: 2,
+  hparams: {
+    beta: hparam(1, powerOfTen(-1, 1), { reference: "mldg_beta" }),
+    nMetaTest: hparam(2, choice([1, 2]), { reference: "n_meta_test" }),
+    pairing: hparam("cyclic", choice(["cyclic"])),
+  },
+
+  build({ backbone, classifier, domains: count, hparams: { beta, nMetaTest, pairing }, adam }) {
+    const cyclic = variantOf("pairing of MLDG", pairing, ["cyclic", "meta-test"]) === "cyclic";
+    if (!cyclic && !(Number.isInteger(nMetaTest) && nMetaTest >= 1 && nMetaTest < count)) {
+      throw new UsageError(
+        `MLDG with pairing=meta-test needs from 1 to ${count - 1} meta-test domains when it trains on ${count}, got ` +
+          `nMetaTest=${nMetaTest}. Set nMetaTest, or pairing=cyclic`,
+      );
+    }
+    const modules = { backbone, classifier };
+    const main = adam([...backbone.parameters(), ...classifier.parameters()]);
+    return {
+      modules,
+      optimizers: { main },
+      update({ domains }, ctx) {
+        const order = ctx.draw.permutation("pairs", domains.length);
+        const pairs = cyclic ? cyclicPairs(domains, order) : metaTestPairs(domains, order, nMetaTest);
+        const loss = metaGradient({
+          modules: [backbone, classifier],
+          pairs: pairs.map(ofOneLength),
+          domains: domains.length,
+          beta,
+          adam,
+          loss: (samples) => penalisedCrossEntropy(modules, samples, ctx),
+        });
+        main.step();
+        return { loss };
+      },
+      predict: (x) => classifier.forward(backbone.forward(x)),
+    };
+  },
+});
+
+/** The last `tests` in the order are tried on, in turn, by those before. */
+function metaTestPairs(domains: readonly Minibatch[], order: readonly number[], tests: number): MetaPair[] {
+  const cut = order.length - tests;
+  return order.slice(0, cut).map((train, i) => [domains[train], domains[order[cut + (i % tests)]]]);
+}

@@ -1,0 +1,23 @@
+/** Losses with the regularizers' terms, for algorithms that own their backward passes. */
+
+import type { Backbone } from "../backbones/index.js";
+import type { Tensor } from "../engine/tensor.js";
+import { crossEntropy, type Layer } from "../nn/index.js";
+import type { Minibatch, StepContext } from "./algorithm.js";
+
+/** The loss with the regularizers' terms on its rows' features, where there are any now. */
+export function addPenalty(loss: Tensor, ctx: StepContext, features: Tensor, logits: Tensor): Tensor {
+  const term = ctx.penalty(features, logits);
+  return term ? loss.add(term) : loss;
+}
+
+/** The mean cross-entropy of samples, with the regularizers' terms. */
+export function penalisedCrossEntropy(
+  { backbone, classifier }: { readonly backbone: Backbone; readonly classifier: Layer },
+  { x, y }: Minibatch,
+  ctx: StepContext,
+): Tensor {
+  const features = backbone.forward(x); // [n, width]
+  const logits = classifier.forward(features); // [n, classes]
+  return addPenalty(crossEntropy(logits, y), ctx, features, logits);
+}

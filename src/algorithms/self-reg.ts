@@ -1,0 +1,89 @@
+/**
+ * SelfReg: samples of a class are drawn towards each other, in logits and in features, without negative pairs.
+ *
+ * Each sample i gets two partners a, b of its class at random; with λ ~ Beta(½, ½), one an update, and a projector q,
+ *
+ *     l₂ = l[a], l₃ = λ·l[a] + (1 − λ)·l[b],  p₂ and p₃ likewise of p = q(z),
+ *     L = CE + min(CE, 1)·( λ·(MSE(l, l₂) + 0.3·MSE(z, p₂)) + (1 − λ)·(MSE(l, l₃) + 0.3·MSE(z, p₃)) ),
+ *
+ * where no gradient goes through the factor min(CE, 1). Features that are not projected are compared with partners that are.
+ *
+ * Public variants: in DomainBed and in the authors' DomainBed code the optimizer is made before the projector, so the
+ * projector is never trained (its batch norm's running statistics do move). The published DomainBed numbers came from
+ * that, so it is the default; `trainProjector=true` trains it, as the paper describes. The authors' stand-alone method adds weight
+ * averaging and a curriculum over domains, which are not part of that number and not here.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { choice, hparam } from "../hparams.js";
+import { BatchNorm1d, crossEntropy, Linear, mse, ReLU, Sequential } from "../nn/index.js";
+import { defineAlgorithm } from "./algorithm.js";
+import type { Draws } from "./draws.js";
+
+const FEATURE_WEIGHT = 0.3;
+
+export const selfReg = defineAlgorithm({
+  id: "self-reg",
+  title: "SelfReg",
+  paper:
+    "Kim, Yoo, Park, Kim & Lee, SelfReg: Self-supervised Contrastive Regularization for Domain Generalization, ICCV 2021, https://arxiv.org/abs/2104.09841",
+  needsDomains: false,
+  hparams: { trainProjector: hparam(false, choice([false])) },
+
+  build({ backbone, classifier, hparams: { trainProjector } }) {
+    const projector = makeProjector(backbone.width);
+    const trained = trainProjector ? [backbone, classifier, projector] : [backbone, classifier];
+    if (!trainProjector) for (const parameter of projector.parameters()) parameter.requiresGrad_(false);
+    return {
+      modules: { backbone, classifier, projector },
+      parameters: trained.flatMap((module) => module.parameters()),
+      step({ x, y }, { draw }) {
+        const features = backbone.forward(x);
+        const projected = projector.forward(features);
+        const logits = classifier.forward(features);
+        const [a, b] = partners(y.toNumbers(), draw);
+        const lambda = draw.beta("lambda", 0.5, 0.5);
+        const distances = (own: Tensor, of: Tensor): Tensor => {
+          const first = of.take(a);
+          const blend = first.mul(lambda).add(of.take(b), { alpha: 1 - lambda });
+          return mse(own, first)
+            .mul(lambda)
+            .add(mse(own, blend), { alpha: 1 - lambda });
+        };
+        const error = crossEntropy(logits, y);
+        const apart = distances(logits, logits).add(distances(features, projected), { alpha: FEATURE_WEIGHT });
+        return { loss: error.add(error.detach().clamp(null, 1).mul(apart)), features, logits };
+      },
+      predict: (x) => classifier.forward(backbone.forward(x)),
+    };
+  },
+});
+
+function makeProjector(width: number): Sequential {
+  const hidden = width === 2048 ? width : 2 * width; // the reference's widths
+  return new Sequential(
+    new Linear(width, hidden),
+    new BatchNorm1d(hidden),
+    new ReLU(),
+    new Linear(hidden, hidden),
+    new BatchNorm1d(hidden),
+    new ReLU(),
+    new Linear(hidden, width),
+    new BatchNorm1d(width),
+  );
+}
+
+/** For each sample two samples of its class, from two random orders of the class; classes in ascending order. */
+export function partners(labels: readonly number[], draw: Draws): [number[], number[]] {
+  const classes = [...new Set(labels)].sort((a, b) => a - b);
+  const [first, second] = [labels.slice(), labels.slice()];
+  for (const label of classes) {
+    const members = [...labels.keys()].filter((i) => labels[i] === label);
+    const orders = [
+      draw.permutation("first partner", members.length),
+      draw.permutation("second partner", members.length),
+    ];
+    for (const [k, i] of members.entries()) [first[i], second[i]] = orders.map((order) => members[order[k]]);
+  }
+  return [first, second];
+}
