@@ -1,0 +1,201 @@
+/**
+ * SWAD: stochastic weight averaging, densely (Cha et al., NeurIPS 2021, https://arxiv.org/abs/2102.08604). Every update
+ * since the last evaluation goes into a segment, a running mean of all parameters; the rules of loss-valley.ts say
+ * which segments are averaged, each with the same weight, and when to stop.
+ *
+ * Kept in memory: the running segment, the average, and as many segments as the rules may still ask for, max(Ns, Ne).
+ */
+
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import {
+  type AverageSummary,
+  defineFollower,
+  type Follower,
+  type FollowerState,
+  type NamedTensors,
+  numberFrom,
+} from "./follower.js";
+import { LossValley, type Segment, type ValleySettings } from "./loss-valley.js";
+import { RunningMean } from "./running-mean.js";
+
+const MANY = { least: 1, whole: true } as const;
+
+/** As published; VLCS has its own tolerance. */
+export const swad = defineFollower(
+  {
+    id: "swad",
+    title: "SWAD",
+    paper:
+      "Cha et al., SWAD: Domain Generalization by Seeking Flat Minima, NeurIPS 2021, https://arxiv.org/abs/2102.08604",
+    settings: {
+      converge: numberFrom(3, MANY, "evaluations without a new minimum until the loss counts as converged (Ns)"),
+      patience: numberFrom(6, MANY, "evaluations above the threshold until the valley counts as left (Ne)"),
+      tolerance: numberFrom(0.3, { least: 0 }, "how far above the loss at convergence the threshold lies (r)"),
+    },
+    forDataset: { vlcs: { tolerance: 0.2 } },
+    evaluated: "at the end",
+  },
+  (settings) => new Swad(settings),
+);
+
+/** A closed segment with its mean of parameters. */
+interface KeptSegment extends Segment {
+  readonly average: RunningMean;
+}
+
+class Swad implements Follower {
+  readonly id = "swad";
+  private readonly valley: LossValley<KeptSegment>;
+  private segment = new RunningMean();
+  private startStep = 0;
+  private average = new RunningMean();
+  /** The first and the last step of what was added to the average. */
+  private range: { from: number; to: number } | undefined;
+
+  constructor(readonly settings: ValleySettings & Readonly<Record<string, number>>) {
+    this.valley = new LossValley(settings);
+  }
+
+  afterUpdate(step: number, parameters: NamedTensors): void {
+    if (this.valley.state.dead) return;
+    if (this.segment.count === 0) this.startStep = step;
+    this.segment.add(parameters);
+  }
+
+  atEvaluation(step: number, validationLoss: number): "continue" | "stop" {
+    if (this.valley.state.dead) return "stop";
+    if (this.segment.count === 0)
+      throw new UsageError(`swad: there was no update since the evaluation before the one at step ${step}`);
+    const before = this.valley.state.recent;
+    const closed = { startStep: this.startStep, endStep: step, loss: validationLoss, average: this.segment };
+    const { start, add } = this.valley.push(closed);
+    this.segment = new RunningMean();
+    if (start) this.average.seed(start.average.mean);
+    for (const each of add) this.take(each);
+    const { recent, dead } = this.valley.state;
+    for (const each of [...before, closed]) if (!recent.includes(each)) each.average.dispose();
+    return dead ? "stop" : "continue";
+  }
+
+  private take(segment: KeptSegment): void {
+    this.range = widened(this.range, segment);
+    this.average.add(segment.average.mean);
+  }
+
+  weights(): Map<string, Tensor> {
+    const { start, add } = this.valley.finish();
+    if (this.valley.state.convergeStep === undefined) {
+      if (!start) throw new UsageError("swad: there is no average before the first evaluation");
+      return start.average.copy();
+    }
+    return noGrad(() =>
+      scope(() => {
+        const weights = this.average.copy();
+        add.forEach(({ average }, i) => {
+          const part = 1 / (this.average.count + i + 1);
+          for (const [name, tensor] of average.mean) {
+            if (part === 1) weights.get(name)!.copy_(tensor);
+            else weights.get(name)!.lerp_(tensor, part);
+          }
+        });
+        return weights;
+      }),
+    );
+  }
+
+  summary(): AverageSummary {
+    const { start, add } = this.valley.finish();
+    if (this.valley.state.convergeStep === undefined) {
+      return start ? { count: 1, from: start.startStep, to: start.endStep } : { count: 0, from: 0, to: 0 };
+    }
+    const range = add.reduce(widened, this.range) ?? { from: 0, to: 0 };
+    return { count: this.average.count + add.length, ...range };
+  }
+
+  state(): FollowerState {
+    const tensors = new Map<string, Tensor>();
+    const numbers: Record<string, number> = {};
+    const save = (key: string, { mean, count }: RunningMean): void => {
+      numbers[`${key}.count`] = count;
+      for (const [name, tensor] of mean) tensors.set(`${key}.${name}`, tensor);
+    };
+    const { recent, convergeStep, threshold, dead } = this.valley.state;
+    numbers.recent = recent.length;
+    numbers.dead = Number(dead);
+    if (convergeStep !== undefined) Object.assign(numbers, { convergeStep, threshold });
+    if (this.range) Object.assign(numbers, this.range);
+    numbers["segment.start"] = this.startStep;
+    save("segment", this.segment);
+    save("average", this.average);
+    recent.forEach(({ startStep, endStep, loss, average }, i) => {
+      const key = `recent-${i}`;
+      Object.assign(numbers, { [`${key}.start`]: startStep, [`${key}.end`]: endStep, [`${key}.loss`]: loss });
+      save(key, average);
+    });
+    return { tensors, numbers };
+  }
+
+  loadState({ tensors, numbers }: Readonly<FollowerState>): void {
+    const made: RunningMean[] = [];
+    let copied = 0;
+    const number = (key: string): number => {
+      if (!Number.isFinite(numbers[key])) throw misfit(`"${key}" is missing`);
+      return numbers[key];
+    };
+    const mean = (key: string): RunningMean => {
+      const own = [...tensors].filter(([name]) => name.startsWith(`${key}.`));
+      const count = number(`${key}.count`);
+      if (count > 0 && own.length === 0) throw misfit(`the tensors of "${key}" are missing`);
+      copied += own.length;
+      made.push(new RunningMean());
+      made.at(-1)!.restore(new Map(own.map(([name, tensor]) => [name.slice(key.length + 1), tensor])), count);
+      return made.at(-1)!;
+    };
+    try {
+      const recent = Array.from({ length: number("recent") }, (_, i): KeptSegment => {
+        const key = `recent-${i}`;
+        const [startStep, endStep, loss] = [number(`${key}.start`), number(`${key}.end`), number(`${key}.loss`)];
+        return { startStep, endStep, loss, average: mean(key) };
+      });
+      const found =
+        "convergeStep" in numbers ? { convergeStep: number("convergeStep"), threshold: number("threshold") } : {};
+      const valley = { recent, ...found, dead: number("dead") === 1 };
+      const range = "from" in numbers ? { from: number("from"), to: number("to") } : undefined;
+      const startStep = number("segment.start");
+      const [segment, average] = [mean("segment"), mean("average")];
+      if (copied < tensors.size) throw misfit(`${tensors.size - copied} tensors are unexpected`);
+      this.dispose();
+      this.valley.state = valley;
+      Object.assign(this, { range, startStep, segment, average });
+    } catch (error) {
+      for (const each of made) each.dispose();
+      throw error;
+    }
+  }
+
+  dispose(): void {
+    this.segment.dispose();
+    this.average.dispose();
+    const { recent } = this.valley.state;
+    for (const { average } of recent) average.dispose();
+    this.valley.state = { recent: [], dead: false };
+    this.range = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+const misfit = (what: string): UsageError =>
+  new UsageError(`loading the state of swad: ${what}. Is it the state of this run?`);
+
+/** The official code takes the first added segment's start and the last added one's end. */
+function widened(
+  range: { from: number; to: number } | undefined,
+  { startStep, endStep }: Segment,
+): { from: number; to: number } {
+  return { from: range?.from ?? startStep, to: endStep };
+}

@@ -1,0 +1,171 @@
+/**
+ * DomainBed's result files, `results.jsonl`: one object a checkpoint with the arguments, the hyperparameters and the
+ * accuracies as `env0_in_acc` (facebookresearch/DomainBed b93c22a; files since 2020 read the same). Read into the form
+ * selection takes, and written from a run of ours, so that its collector reads both.
+ */
+
+import { type PythonJson, pythonJson } from "../reference/python-json.js";
+import { PythonFloat } from "../reference/python-number.js";
+import { localNames, referenceAlgorithms, referenceDataset } from "./domainbed-names.js";
+import type { DomainAccuracy, EvaluatedRun, Evaluation } from "./evaluated-run.js";
+import { isObject, notesOn, readJsonLines } from "./json-lines.js";
+import { ACCURACY, CURRENT, show } from "./record.js";
+import type { StoredRun } from "./run.js";
+
+export const RESULTS_FILE = "results.jsonl";
+
+export interface ReadResultsFile {
+  readonly runs: EvaluatedRun[];
+  readonly notes: string[];
+}
+
+/**
+ * What selection reads of a line. Which run a line belongs to is in the line: a file appended to by another run has
+ * two.
+ */
+interface Line {
+  readonly run: Omit<EvaluatedRun, "evaluations">;
+  readonly evaluation: Evaluation;
+}
+
+/** Reads a DomainBed result file. Lines it cannot use are left out and told. */
+export function readDomainBed(path: string): ReadResultsFile {
+  return readResultLines(path, (line) => toLine(path, line));
+}
+
+/**
+ * Reads a file of result lines with `toLine`, which gives a line's run and evaluation, or in words what is wrong with
+ * it.
+ */
+export function readResultLines(
+  path: string,
+  toLine: (line: Readonly<Record<string, unknown>>) => Line | string,
+): ReadResultsFile {
+  const file = readJsonLines(path, { python: true });
+  const notes = notesOn(path, file);
+  const runs = new Map<string, EvaluatedRun & { evaluations: Evaluation[] }>();
+  for (const { number, value } of file.lines) {
+    const line = isObject(value) ? toLine(value) : "it is not an object";
+    if (typeof line === "string") {
+      notes.push(`${path}: line ${number} was left out: ${line}`);
+      continue;
+    }
+    const key = JSON.stringify(line.run);
+    const run = runs.get(key) ?? { ...line.run, evaluations: [] };
+    run.evaluations.push(line.evaluation);
+    runs.set(key, run);
+  }
+  return { runs: [...runs.values()], notes };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function toLine(path: string, line: Readonly<Record<string, unknown>>): Line | string {
+  const { args } = line;
+  if (!isObject(args)) return `args is ${show(args)}, not an object`;
+  return toResultLine({ path, line, args, testPlaces: args.test_envs, suffix: "_acc", format: "domainbed" });
+}
+
+/** A line of DomainBed's or SWAD's, which differ in the ends of the keys and in where the held-out domains are. */
+export function toResultLine({
+  path,
+  line,
+  args,
+  testPlaces,
+  suffix,
+  format,
+}: {
+  path: string;
+  line: Readonly<Record<string, unknown>>;
+  args: Readonly<Record<string, unknown>>;
+  testPlaces: unknown;
+  suffix: "_acc" | "";
+  format: EvaluatedRun["format"];
+}): Line | string {
+  const { dataset, algorithm, trial_seed: trialSeed, hparams_seed: hparamsSeed = 0 } = args;
+  const { step } = line;
+  if (typeof dataset !== "string") return `the dataset is ${show(dataset)}`;
+  if (typeof algorithm !== "string") return `the algorithm is ${show(algorithm)}`;
+  if (!isCount(trialSeed)) return `the trial seed is ${show(trialSeed)}`;
+  if (!isCount(hparamsSeed)) return `the hparams seed is ${show(hparamsSeed)}`;
+  if (!isCount(step)) return `the step is ${show(step)}`;
+  if (!Array.isArray(testPlaces) || testPlaces.length === 0 || !testPlaces.every(isCount))
+    return `the test environments are ${show(testPlaces)}`;
+  // Environments are counted while there are keys, as DomainBed's selection does.
+  let count = 0;
+  while (`env${count}_out${suffix}` in line) count++;
+  const outside = testPlaces.find((place) => place >= count);
+  if (outside !== undefined) return `there is no env${outside}_out${suffix} of the test environment`;
+  const names = localNames(dataset, count);
+  const accuracy = new Map<string, DomainAccuracy>();
+  for (const [i, domain] of names.domains.entries()) {
+    const [inside, out] = [line[`env${i}_in${suffix}`], line[`env${i}_out${suffix}`]];
+    if (typeof out !== "number") return `env${i}_out${suffix} is ${show(out)}`;
+    if (typeof inside !== "number" && testPlaces.includes(i)) return `env${i}_in${suffix} is ${show(inside)}`;
+    accuracy.set(domain, typeof inside === "number" ? { in: inside, out } : { out });
+  }
+  const method = { algorithm, regularizers: [], model: CURRENT, variant: "" };
+  const testDomains = testPlaces.map((place: number) => names.domains[place]);
+  return {
+    run: { source: path, format, ...names, testDomains, method, trialSeed, hparamsSeed },
+    evaluation: { step, accuracy },
+  };
+}
+
+export interface WriteOptions {
+  /** The name of the row; DomainBed's own name of the algorithm with the regularizers' ids unless told. */
+  algorithm?: string;
+  /** Which model's accuracies; the trained one's unless told. */
+  model?: string;
+  /** What DomainBed calls the hyperparameters; ours unless told. */
+  hparams?: Readonly<Record<string, PythonJson>>;
+  dataDir?: string;
+  outputDir?: string;
+}
+
+/** A run as the text of a DomainBed `results.jsonl`. Only what records hold: no times, no memory. */
+export function toDomainBed({ settings, records }: StoredRun, options: WriteOptions = {}): string {
+  const { model = CURRENT } = options;
+  const place = (domain: string): number => settings.domains.indexOf(domain);
+  const lines = new Map<number, Record<string, PythonJson>>();
+  for (const record of records) {
+    if (record.model !== model) continue;
+    const line = lines.get(record.step) ?? {};
+    lines.set(record.step, line);
+    const { domain, split, metric, value } = record;
+    if (!Number.isFinite(value)) continue; // an absent key: no JSON reader but Python's takes NaN
+    if (domain === null) line[metric] = new PythonFloat(value);
+    else if (metric === ACCURACY && split !== null && split !== "uda")
+      line[`env${place(domain)}_${split}_acc`] = new PythonFloat(value);
+    // DomainBed numbers the uda splits among themselves.
+    else if (metric === ACCURACY && split === "uda")
+      line[`env${settings.testDomains.indexOf(domain)}_uda_acc`] = new PythonFloat(value);
+  }
+  const args: PythonJson = {
+    algorithm: options.algorithm ?? referenceName(settings.algorithm, settings.regularizers),
+    checkpoint_freq: settings.evaluateEvery ?? null,
+    data_dir: options.dataDir ?? "",
+    dataset: referenceDataset(settings.dataset)?.name ?? settings.dataset,
+    holdout_fraction: new PythonFloat(settings.holdout ?? 0.2),
+    hparams: null,
+    hparams_seed: settings.hparamsSeed,
+    output_dir: options.outputDir ?? "",
+    save_model_every_checkpoint: false,
+    seed: settings.seed,
+    skip_model_save: false,
+    steps: settings.steps ?? null,
+    task: "domain_generalization",
+    test_envs: settings.testDomains.map(place),
+    trial_seed: settings.trialSeed,
+    uda_holdout_fraction: 0,
+  };
+  const hparams = options.hparams ?? settings.hparams;
+  return Array.from(lines, ([step, line]) => `${pythonJson({ ...line, step, hparams, args })}\n`).join("");
+}
+
+/** `group-dro` is GroupDRO there; a regularizer makes it another row. */
+function referenceName(algorithm: string, regularizers: readonly { id: string }[]): string {
+  const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const name = referenceAlgorithms.find((each) => plain(each) === plain(algorithm)) ?? algorithm;
+  return [name, ...regularizers.map(({ id }) => id)].join("+");
+}

@@ -1,0 +1,90 @@
+/**
+ * A run as selection sees it, whoever wrote it: which domains were held out, its seeds, and the accuracies of one model
+ * at each evaluation. Runs of this project, of DomainBed and of SWAD's descendants all come to this one form.
+ */
+
+import { ACCURACY, type RunRecord } from "./record.js";
+
+/** Accuracies on the parts of one domain, as fractions; a part that was not evaluated is missing. */
+export interface DomainAccuracy {
+  readonly in?: number;
+  readonly out?: number;
+}
+
+/** The accuracies of one model at one step. */
+export interface Evaluation {
+  readonly step: number;
+  readonly accuracy: ReadonlyMap<string, DomainAccuracy>;
+}
+
+/** What was trained, as far as tables tell it apart: a row. */
+export interface Method {
+  /** Its id, or the name another testbed gives it. */
+  readonly algorithm: string;
+  /** Ids, in the order they were given. */
+  readonly regularizers: readonly string[];
+  /** `current`, or the averaging follower whose weights were evaluated. */
+  readonly model: string;
+  /** What else was set by hand; empty where all is as the protocol has it. Runs of two variants do not compete. */
+  readonly variant: string;
+}
+
+export interface EvaluatedRun {
+  /** The folder or file it was read from, for messages. */
+  readonly source: string;
+  readonly format: "nudge" | "domainbed" | "swad";
+  readonly dataset: string;
+  /** All domains, in the dataset's order. */
+  readonly domains: readonly string[];
+  /** The held-out ones: one, or two for leave-one-domain-out cross-validation. */
+  readonly testDomains: readonly string[];
+  readonly method: Method;
+  readonly trialSeed: number;
+  readonly hparamsSeed: number;
+  /** In the order of the file. */
+  readonly evaluations: readonly Evaluation[];
+}
+
+/** One text for one method: `erm+nuclear-norm`, `swad(erm)`, `erm [scaling=sum]`. */
+export function methodKey({ algorithm, regularizers, model, variant }: Method): string {
+  const trained = [algorithm, ...regularizers].join("+");
+  const evaluated = model === "current" ? trained : `${model}(${trained})`;
+  return variant === "" ? evaluated : `${evaluated} [${variant}]`;
+}
+
+/**
+ * The accuracies among records, by model and step, in the order of the file. A row that comes twice counts the last
+ * time.
+ */
+export function evaluationsOf(records: readonly RunRecord[]): Map<string, Evaluation[]> {
+  const byModel = new Map<string, Map<number, Map<string, DomainAccuracy>>>();
+  for (const { step, model, domain, split, metric, value } of records) {
+    if (metric !== ACCURACY || domain === null || (split !== "in" && split !== "out")) continue;
+    const steps = getOrAdd(byModel, model, () => new Map<number, Map<string, DomainAccuracy>>());
+    const domains = getOrAdd(steps, step, () => new Map<string, DomainAccuracy>());
+    domains.set(domain, { ...domains.get(domain), [split]: value });
+  }
+  const toList = (steps: Map<number, Map<string, DomainAccuracy>>): Evaluation[] =>
+    Array.from(steps, ([step, accuracy]) => ({ step, accuracy }));
+  return new Map(Array.from(byModel, ([model, steps]) => [model, toList(steps)]));
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
+/** The accuracies an evaluation lacks for selection: `out` of every domain, and `in` of those held out. */
+export function missingAccuracies(
+  { accuracy }: Evaluation,
+  { domains, testDomains }: Pick<EvaluatedRun, "domains" | "testDomains">,
+): string[] {
+  return [
+    ...domains.filter((domain) => accuracy.get(domain)?.out === undefined).map((domain) => `${domain} out`),
+    ...testDomains.filter((domain) => accuracy.get(domain)?.in === undefined).map((domain) => `${domain} in`),
+  ];
+}

@@ -1,0 +1,164 @@
+/**
+ * The run folder as its readers need it: `settings.json`, `records.jsonl` and `done`. Settings are read from disk by
+ * tables and dashboards that know nothing of the program that wrote them, so they are checked; keys not named here are
+ * kept.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DataError } from "../errors.js";
+import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
+import { isObject } from "./json-lines.js";
+import { type RunRecord, show } from "./record.js";
+import { readRecords } from "./store.js";
+
+export type SettingScalar = string | number | boolean | null;
+
+/** A plug-in as a run had it, its hyperparameters and settings resolved. */
+export interface PluginSettings {
+  readonly id: string;
+  readonly settings: Readonly<Record<string, SettingScalar>>;
+}
+
+/** What `settings.json` must hold for selection; there is more in it. */
+export interface RunSettings {
+  readonly dataset: string;
+  /** All domains, in the dataset's order. */
+  readonly domains: readonly string[];
+  readonly testDomains: readonly string[];
+  readonly algorithm: string;
+  readonly regularizers: readonly PluginSettings[];
+  /** The averaging followers that watched the run. */
+  readonly averaging: readonly PluginSettings[];
+  /** Which draw of hyperparameters; 0 is the defaults. */
+  readonly hparamsSeed: number;
+  /** Which split. */
+  readonly trialSeed: number;
+  /** All other randomness. */
+  readonly seed: number;
+  /** Every hyperparameter, resolved. */
+  readonly hparams: Readonly<Record<string, SettingScalar>>;
+  /**
+   * What was set by hand and changes numbers, by its name on the command line. Runs that differ here are other rows.
+   */
+  readonly given?: Readonly<Record<string, SettingScalar>>;
+  readonly steps?: number;
+  /** Steps between evaluations. */
+  readonly evaluateEvery?: number;
+  /** The fraction of each domain that is `out`. */
+  readonly holdout?: number;
+}
+
+export const SETTINGS_FILE = "settings.json";
+export const RECORDS_FILE = "records.jsonl";
+/** Written last: a folder without it is a run that is going on or was broken off. */
+export const DONE_FILE = "done";
+
+export interface StoredRun {
+  readonly folder: string;
+  readonly settings: RunSettings;
+  readonly records: readonly RunRecord[];
+  readonly done: boolean;
+  /** What was wrong but could be read past, in words. */
+  readonly notes: readonly string[];
+}
+
+/** Whether a folder is one of ours. */
+export const isRunFolder = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));
+
+/** Reads a run folder. A run that has not evaluated yet has no records, which is told. */
+export function readRun(folder: string): StoredRun {
+  const settings = readSettings(join(folder, SETTINGS_FILE));
+  const path = join(folder, RECORDS_FILE);
+  const { records, notes } = existsSync(path)
+    ? readRecords(path)
+    : { records: [], notes: [`${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`] };
+  return { folder, settings, records, done: existsSync(join(folder, DONE_FILE)), notes };
+}
+
+/** Reads and checks a run's settings. */
+export function readSettings(path: string): RunSettings {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new DataError(`${path}: the settings of a run could not be read: ${(cause as Error).message}`, { cause });
+  }
+  const wrong = checkSettings(parsed);
+  if (wrong !== undefined) throw new DataError(`${path}: not the settings of a run: ${wrong}`);
+  return parsed as RunSettings;
+}
+
+const isName = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isSeed = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isNumberIfAny = (value: unknown): boolean => value === undefined || Number.isFinite(value);
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every(isName) && new Set(value).size === value.length;
+const isScalars = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every((item) => item === null || typeof item !== "object");
+const isPlugins = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => isObject(item) && isName(item.id) && isScalars(item.settings));
+
+const checks: Readonly<Record<keyof RunSettings, readonly [test: (value: unknown) => boolean, expected: string]>> = {
+  dataset: [isName, "a name"],
+  domains: [isNames, "a list of different names"],
+  testDomains: [isNames, "a list of different names"],
+  algorithm: [isName, "a name"],
+  regularizers: [isPlugins, "a list of { id, settings }"],
+  averaging: [isPlugins, "a list of { id, settings }"],
+  hparamsSeed: [isSeed, "a whole number from 0"],
+  trialSeed: [isSeed, "a whole number from 0"],
+  seed: [isSeed, "a whole number from 0"],
+  hparams: [isScalars, "values by name"],
+  given: [(value) => value === undefined || isScalars(value), "values by name"],
+  steps: [isNumberIfAny, "a number"],
+  evaluateEvery: [isNumberIfAny, "a number"],
+  holdout: [isNumberIfAny, "a number"],
+};
+
+function checkSettings(parsed: unknown): string | undefined {
+  if (!isObject(parsed)) return `expected an object, got ${show(parsed)}`;
+  for (const [key, [test, expected]] of Object.entries(checks)) {
+    if (!test(parsed[key])) return `expected "${key}" to be ${expected}, got ${show(parsed[key])}`;
+  }
+  const { domains, testDomains } = parsed as unknown as RunSettings;
+  const foreign = testDomains.find((domain) => !domains.includes(domain));
+  return foreign === undefined ? undefined : `the test domain "${foreign}" is not among ${domains.join(", ")}`;
+}
+
+/** The row of a run's model. */
+export function methodOf({ algorithm, regularizers, given = {} }: RunSettings, model: string): Method {
+  const variant = Object.entries(given)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
+  return { algorithm, regularizers: regularizers.map(({ id }) => id), model, variant };
+}
+
+/** A run as selection takes it, once for each of its models; evaluations that are not whole are left out and told. */
+export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs: EvaluatedRun[]; notes: string[] } {
+  const notes: string[] = [];
+  const runs = Array.from(evaluationsOf(records), ([model, all]): EvaluatedRun => {
+    const evaluations = all.filter((evaluation) => {
+      const missing = missingAccuracies(evaluation, settings);
+      if (missing.length === 0) return true;
+      const shown = missing.slice(0, 3).join(", ") + (missing.length > 3 ? ", …" : "");
+      notes.push(`${folder}: step ${evaluation.step} of ${model} was left out: no accuracy of ${shown}`);
+      return false;
+    });
+    const { dataset, domains, testDomains, trialSeed, hparamsSeed } = settings;
+    const method = methodOf(settings, model);
+    return {
+      source: folder,
+      format: "nudge",
+      dataset,
+      domains,
+      testDomains,
+      method,
+      trialSeed,
+      hparamsSeed,
+      evaluations,
+    };
+  });
+  return { runs: runs.filter(({ evaluations }) => evaluations.length > 0), notes };
+}

@@ -1,0 +1,23 @@
+/**
+ * Training-domain validation, the paper's rule: the evaluation with the highest mean accuracy on the `out` parts of the
+ * training domains, the earliest of equals. Runs with two test domains have no say.
+ */
+
+import { mean } from "./mean.js";
+import { bestChoice, type Choice, type SelectionMethod, singleTestRuns } from "./selection.js";
+
+export const trainingDomain: SelectionMethod = {
+  id: "training-domain",
+  title: "training-domain validation set",
+  about: "the step and hyperparameters with the highest mean accuracy on held-back pictures of the training domains",
+  select: (runs, testDomain) =>
+    bestChoice(
+      singleTestRuns(runs).flatMap((run) =>
+        run.evaluations.map(({ step, accuracy }): Choice => {
+          const training = run.domains.filter((domain) => domain !== testDomain);
+          const validation = mean(training.map((domain) => accuracy.get(domain)!.out!));
+          return { validation, test: accuracy.get(testDomain)!.in!, step, run };
+        }),
+      ),
+    ),
+};
