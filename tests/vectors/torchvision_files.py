@@ -3,10 +3,13 @@
 For tests/parity/torchvision-files.test.ts, which runs it: python3 tests/vectors/torchvision_files.py FOLDER
 """
 
+import os
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""  # DataParallel would move the network to a GPU
 
 import torch
 import torchvision
