@@ -47,6 +47,10 @@ const args = process.argv.slice(2);
 const rest = args.filter((argument) => argument !== "--all");
 if (
   step("types", ["tsc", "-p", "tsconfig.json", "--noEmit"], "Mend the types above") &&
-  step("lint and format", ["biome", "ci", "."], "Try: npm run format")
+  step(
+    "lint and format",
+    ["biome", "ci", ".", ...(process.stdout.isTTY ? [] : ["--colors=off"])],
+    "Try: npm run format",
+  )
 )
   test(rest, args.includes("--all"));

@@ -3,7 +3,9 @@
  * optimizers, training, analysis; then the paper's toy task and theory, and drawing.
  */
 
-export { type Nested, type TypedArray } from "./engine/arrays.js";
+// Engine
+
+export type { Nested, TypedArray } from "./engine/arrays.js";
 export { CudaGraph } from "./engine/cuda-graph.js";
 export * from "./engine/device.js";
 export { DTYPES, type DType } from "./engine/dtype.js";
@@ -16,7 +18,11 @@ export { grad, noGrad, Tensor, tensor } from "./engine/tensor.js";
 export { readWeights, writeWeights } from "./engine/weights.js";
 export { DataError, EngineError, UsageError } from "./errors.js";
 
+// Layers
+
 export * from "./nn/index.js";
+
+// Data
 
 export { augmentOnHost } from "./data/augment.js";
 export { buildCache } from "./data/cache.js";
@@ -29,18 +35,34 @@ export { openDataset } from "./data/open-dataset.js";
 export { openPictures } from "./data/picture-store.js";
 export { splitDataset, splitHash } from "./data/split.js";
 
-export * from "./backbones/index.js";
+// Backbones, algorithms, regularizers, optimizers, training
 
 export { type AlgorithmDefinition, defineAlgorithm } from "./algorithms/algorithm.js";
 export { algorithmNamed, algorithms } from "./algorithms/index.js";
-export * from "./regularizers/index.js";
+export * from "./backbones/index.js";
+export {
+  choice,
+  type Hparam,
+  hparam,
+  powerOfTen,
+  powerOfTenInteger,
+  powerOfTwoInteger,
+  uniform,
+  uniformInteger,
+  variant,
+} from "./hparams.js";
 export * from "./optim/index.js";
+export * from "./regularizers/index.js";
 export { Learner, type LearnerOptions } from "./training/learner.js";
+
+// Analysis
 
 export * from "./analysis/feature-rank.js";
 export * from "./analysis/rank.js";
 
-export * as synthetic from "./synthetic/index.js";
-export * as theory from "./theory/index.js";
+// The paper's toy task and theory, and drawing
+
 export { lineChart, panels, scatterChart } from "./report/plot.js";
 export { writeFigure } from "./report/write-figure.js";
+export * as synthetic from "./synthetic/index.js";
+export * as theory from "./theory/index.js";
