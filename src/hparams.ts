@@ -29,6 +29,8 @@ export interface Hparam<T extends HparamValue = HparamValue> {
   readonly range: SearchRange<T>;
   /** The reference's name for it, such as `theta`; its own name where the reference has none. */
   readonly reference?: string;
+  /** What it may be, where it selects a variant of a method rather than being searched; the default first. */
+  readonly variants?: readonly T[];
 }
 
 /** Declares a hyperparameter: `weight: hparam(0.01, powerOfTen(-2.5, -1.5), { reference: "theta" })`. */
@@ -38,6 +40,15 @@ export function hparam<T extends HparamValue>(
   { reference }: { reference?: string } = {},
 ): Hparam<Widened<T>> {
   return { default: value as Widened<T>, range, ...(reference === undefined ? {} : { reference }) };
+}
+
+/** Declares a setting that selects a variant of a method, its default first: a search leaves it there. */
+export function variant<T extends string | boolean>(
+  variants: readonly [T, ...T[]],
+  options: { reference?: string } = {},
+): Hparam<Widened<T>> {
+  const [first] = variants;
+  return { ...hparam<T>(first, choice<T>([first]), options), variants: variants.map((each) => each as Widened<T>) };
 }
 
 /** `hparam(0.01, …)` is a number, not the literal 0.01. */

@@ -127,7 +127,7 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly needsDomains: boolean;
   /** The fewest training domains it can work with; 1 unless given. */
   readonly minDomains?: number;
-  /** Searched hyperparameters first; a setting that selects a variant is one with a single-valued range. */
+  /** Searched hyperparameters first; a `variant` selects one of the forms a method has, and is not searched. */
   readonly hparams: H;
   /** Those of `hparams` whose default and range depend on the dataset's size; `hparams` has the large ones'. */
   readonly hparamsBySize?: Readonly<Record<DatasetSize, HparamSpecs>>;

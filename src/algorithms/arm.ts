@@ -14,11 +14,13 @@
 import { cat } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { choice, hparam } from "../hparams.js";
+import { choice, hparam, variant } from "../hparams.js";
 import { BatchNorm2d, Conv2d, crossEntropy, type Layer, ReLU, Sequential } from "../nn/index.js";
 import { armOverrides } from "../shared-hparams.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { variantOf } from "./variant.js";
+
+const CONTEXT_NETS = ["untrained", "trained"] as const;
 
 export const arm = defineAlgorithm({
   id: "arm",
@@ -27,7 +29,7 @@ export const arm = defineAlgorithm({
     "Zhang et al., Adaptive Risk Minimization: Learning to Adapt to Domain Shift, NeurIPS 2021, https://arxiv.org/abs/2007.02931",
   needsDomains: true,
   hparams: {
-    contextNet: hparam("untrained", choice(["untrained"])),
+    contextNet: variant(CONTEXT_NETS),
     /** Channels inside the context network. */
     contextWidth: hparam(64, choice([64])),
   },
@@ -35,7 +37,7 @@ export const arm = defineAlgorithm({
   backbone: { extraChannels: 1 },
 
   build({ backbone, classifier, hparams: { contextNet, contextWidth, batchSize } }) {
-    const trained = variantOf("contextNet of ARM", contextNet, ["untrained", "trained"]) === "trained";
+    const trained = variantOf("contextNet of ARM", contextNet, CONTEXT_NETS) === "trained";
     const [channels, ...sizes] = backbone.inputShape;
     if (sizes.length !== 2 || channels < 2) {
       const got = `[${backbone.inputShape.join(", ")}]`;

@@ -23,13 +23,15 @@
 
 import { Mlp } from "../backbones/index.js";
 import { grad, noGrad, type Tensor } from "../engine/tensor.js";
-import { choice, hparam, powerOfTen, powerOfTwoInteger } from "../hparams.js";
+import { choice, hparam, powerOfTen, powerOfTwoInteger, variant } from "../hparams.js";
 import { crossEntropy, Embedding, type Module } from "../nn/index.js";
 import { learningRate, weightDecay } from "../shared-hparams.js";
 import type { Batch, BuildContext, HparamsOf, StepContext, UpdateAlgorithm } from "./algorithm.js";
 import { domainLabels } from "./domain-labels.js";
 import { addPenalty } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
+
+const PENALTIES = ["cross-entropy", "softmax-columns"] as const;
 
 /** Both algorithms' hyperparameters. `lr` and `weightDecay` are not read: there are two of each. */
 export const adversarialHparams = {
@@ -42,7 +44,7 @@ export const adversarialHparams = {
   mlpDepth: hparam(3, choice([3, 4, 5]), { reference: "mlp_depth" }),
   mlpDropout: hparam(0, choice([0, 0.1, 0.5]), { reference: "mlp_dropout" }),
   ...rates("large"),
-  gradPenaltyOf: hparam("cross-entropy", choice(["cross-entropy"])),
+  gradPenaltyOf: variant(PENALTIES),
 };
 
 /** Those that depend on the dataset's size. */
@@ -62,7 +64,7 @@ export function buildAdversarial(
   { conditional }: { conditional: boolean },
 ): UpdateAlgorithm {
   const { lambda, dStepsPerGStep, gradPenalty, beta1 } = hparams;
-  const penaltyOf = variantOf("gradPenaltyOf", hparams.gradPenaltyOf, ["cross-entropy", "softmax-columns"]);
+  const penaltyOf = variantOf("gradPenaltyOf", hparams.gradPenaltyOf, PENALTIES);
   const discriminator = new Mlp({
     inputShape: [backbone.width],
     width: hparams.mlpWidth,

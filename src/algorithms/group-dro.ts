@@ -12,7 +12,7 @@
 
 import { ones } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { choice, hparam, powerOfTen } from "../hparams.js";
+import { hparam, powerOfTen, variant } from "../hparams.js";
 import { Buffer, Module } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
@@ -26,7 +26,7 @@ export const groupDro = defineAlgorithm({
   hparams: {
     /** How fast the weights follow the losses. */
     eta: hparam(1e-2, powerOfTen(-3, -1), { reference: "groupdro_eta" }),
-    divideByDomains: hparam(false, choice([false])),
+    divideByDomains: variant([false, true]),
   },
 
   build({ backbone, classifier, domains, hparams: { eta, divideByDomains } }) {

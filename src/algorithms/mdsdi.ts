@@ -19,7 +19,7 @@
 import { Mlp } from "../backbones/index.js";
 import { cat } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { choice, hparam } from "../hparams.js";
+import { variant } from "../hparams.js";
 import { crossEntropy, Linear } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs } from "./cyclic-pairs.js";
@@ -27,6 +27,9 @@ import { domainLabels as trueLabels } from "./domain-labels.js";
 import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
 import { addPenalty } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
+
+const LABELS = ["actual", "constant"] as const;
+const PAIRINGS = ["cyclic", "leave-one-out"] as const;
 
 export const mdsdi = defineAlgorithm({
   id: "mdsdi",
@@ -36,13 +39,13 @@ export const mdsdi = defineAlgorithm({
   needsDomains: true,
   minDomains: 2,
   hparams: {
-    domainLabels: hparam("actual", choice(["actual"])),
-    pairing: hparam("cyclic", choice(["cyclic"])),
+    domainLabels: variant(LABELS),
+    pairing: variant(PAIRINGS),
   },
 
   build({ backbone: invariant, copyBackbone, makeClassifier, classes, domains: count, hparams, adam }) {
-    const labels = variantOf("domainLabels of mDSDI", hparams.domainLabels, ["actual", "constant"]);
-    const pairing = variantOf("pairing of mDSDI", hparams.pairing, ["cyclic", "leave-one-out"]);
+    const labels = variantOf("domainLabels of mDSDI", hparams.domainLabels, LABELS);
+    const pairing = variantOf("pairing of mDSDI", hparams.pairing, PAIRINGS);
     const { width } = invariant;
     const specific = copyBackbone();
     const classifier = makeClassifier(2 * width, classes);

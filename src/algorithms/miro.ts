@@ -14,13 +14,15 @@
 import { empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { choice, hparam } from "../hparams.js";
+import { choice, hparam, variant } from "../hparams.js";
 import { crossEntropy, forSum, Module, Parameter } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { variantOf } from "./variant.js";
 
 const EPS = 1e-5;
 const START_VARIANCE = 0.1;
+
+const STAGES = ["stem_block", "block"] as const;
 
 export const miro = defineAlgorithm({
   id: "miro",
@@ -31,12 +33,12 @@ export const miro = defineAlgorithm({
   hparams: {
     lambda: hparam(0.1, choice([1, 0.1, 0.01, 0.001]), { reference: "ld" }),
     lrMultiplier: hparam(10, choice([10]), { reference: "lr_mult" }),
-    stages: hparam("stem_block", choice(["stem_block"]), { reference: "feat_layers" }),
+    stages: variant(STAGES, { reference: "feat_layers" }),
   },
   backbone: { stages: true },
 
   build({ backbone, copyBackbone, classifier, hparams: { lambda, lrMultiplier, stages, lr } }) {
-    const first = variantOf("stages of MIRO", stages, ["stem_block", "block"]) === "block" ? 1 : 0;
+    const first = variantOf("stages of MIRO", stages, STAGES) === "block" ? 1 : 0;
     const frozen = copyBackbone();
     for (const parameter of frozen.parameters()) parameter.requiresGrad_(false);
     const variances = new StageVariances(backbone.stageChannels!.slice(first));

@@ -19,7 +19,7 @@
 import { cat, stack } from "../engine/ops.generated.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { choice, hparam } from "../hparams.js";
+import { variant } from "../hparams.js";
 import { crossEntropy, forSum } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import type { Draws } from "./draws.js";
@@ -29,6 +29,7 @@ const PROBABILITY = 0.5;
 const ALPHA = 0.1;
 const EPS = 1e-6;
 const STAGES = [1, 2, 3];
+const MIXINGS = ["random", "cross-domain"] as const;
 
 /** The order in which samples lend their style to others. */
 type OrderOf = (samples: number, draw: Draws) => readonly number[];
@@ -38,11 +39,11 @@ export const mixStyle = defineAlgorithm({
   title: "MixStyle",
   paper: "Zhou et al., Domain Generalization with MixStyle, ICLR 2021, https://arxiv.org/abs/2104.02008",
   needsDomains: false,
-  hparams: { mixing: hparam("random", choice(["random"])) },
+  hparams: { mixing: variant(MIXINGS) },
   backbone: { stages: true },
 
   build({ backbone, classifier, domains: count, hparams }) {
-    const mixing = variantOf("mixing of MixStyle", hparams.mixing, ["random", "cross-domain"]);
+    const mixing = variantOf("mixing of MixStyle", hparams.mixing, MIXINGS);
     if (mixing === "cross-domain" && count < 2) {
       throw new UsageError(`MixStyle with mixing=cross-domain needs at least 2 training domains, got ${count}`);
     }

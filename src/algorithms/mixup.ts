@@ -13,7 +13,7 @@
  */
 
 import type { Tensor } from "../engine/tensor.js";
-import { choice, hparam, powerOfTen } from "../hparams.js";
+import { hparam, powerOfTen, variant } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs } from "./cyclic-pairs.js";
@@ -29,7 +29,7 @@ export const mixup = defineAlgorithm({
   hparams: {
     /** Of Beta(α, α): the smaller, the closer λ is to 0 or 1. */
     alpha: hparam(0.2, powerOfTen(-1, 1), { reference: "mixup_alpha" }),
-    betweenDomains: hparam(true, choice([true])),
+    betweenDomains: variant([true, false]),
   },
 
   build: ({ backbone, classifier, hparams: { alpha, betweenDomains } }) => ({

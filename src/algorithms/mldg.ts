@@ -11,12 +11,14 @@
  */
 
 import { UsageError } from "../errors.js";
-import { choice, hparam, powerOfTen } from "../hparams.js";
+import { choice, hparam, powerOfTen, variant } from "../hparams.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs } from "./cyclic-pairs.js";
 import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
+
+const PAIRINGS = ["cyclic", "meta-test"] as const;
 
 export const mldg = defineAlgorithm({
   id: "mldg",
@@ -28,11 +30,11 @@ export const mldg = defineAlgorithm({
   hparams: {
     beta: hparam(1, powerOfTen(-1, 1), { reference: "mldg_beta" }),
     nMetaTest: hparam(2, choice([1, 2]), { reference: "n_meta_test" }),
-    pairing: hparam("cyclic", choice(["cyclic"])),
+    pairing: variant(PAIRINGS),
   },
 
   build({ backbone, classifier, domains: count, hparams: { beta, nMetaTest, pairing }, adam }) {
-    const cyclic = variantOf("pairing of MLDG", pairing, ["cyclic", "meta-test"]) === "cyclic";
+    const cyclic = variantOf("pairing of MLDG", pairing, PAIRINGS) === "cyclic";
     if (!cyclic && !(Number.isInteger(nMetaTest) && nMetaTest >= 1 && nMetaTest < count)) {
       throw new UsageError(
         `MLDG with pairing=meta-test needs from 1 to ${count - 1} meta-test domains when it trains on ${count}, got ` +

@@ -18,7 +18,7 @@
 import { cat, stack, zeros } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { choice, hparam } from "../hparams.js";
+import { choice, hparam, variant } from "../hparams.js";
 import { Buffer, Module } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
@@ -31,7 +31,7 @@ export const mtl = defineAlgorithm({
   needsDomains: true,
   hparams: {
     ema: hparam(0.99, choice([0.5, 0.9, 0.99, 1]), { reference: "mtl_ema" }),
-    noise: hparam(true, choice([true])),
+    noise: variant([true, false]),
   },
 
   build({ backbone, classes, domains, makeClassifier, hparams: { ema, noise } }) {

@@ -15,7 +15,7 @@
  */
 
 import type { Tensor } from "../engine/tensor.js";
-import { choice, hparam } from "../hparams.js";
+import { variant } from "../hparams.js";
 import { BatchNorm1d, crossEntropy, Linear, mse, ReLU, Sequential } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import type { Draws } from "./draws.js";
@@ -28,7 +28,7 @@ export const selfReg = defineAlgorithm({
   paper:
     "Kim, Yoo, Park, Kim & Lee, SelfReg: Self-supervised Contrastive Regularization for Domain Generalization, ICCV 2021, https://arxiv.org/abs/2104.09841",
   needsDomains: false,
-  hparams: { trainProjector: hparam(false, choice([false])) },
+  hparams: { trainProjector: variant([false, true]) },
 
   build({ backbone, classifier, hparams: { trainProjector } }) {
     const projector = makeProjector(backbone.width);

@@ -24,9 +24,21 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "engine, devices, threads, versions; what is missing and how to mend it",
     load: async () => (await import("./doctor.js")).doctorCommand(),
   },
+  list: {
+    summary: "algorithms, datasets, backbones, regularizers, averaging and selections, with their settings",
+    load: async () => (await import("./list.js")).listCommand(),
+  },
   data: {
     summary: "what a folder of pictures holds; whether a benchmark's copy is whole",
     load: async () => (await import("./data.js")).dataCommand(),
+  },
+  train: {
+    summary: "train one model with some domains held out; goes on where it was stopped",
+    load: async () => (await import("./train.js")).trainCommand(),
+  },
+  report: {
+    summary: "tables from folders of runs, by a selection rule, beside the paper's numbers",
+    load: async () => (await import("./report.js")).reportCommand(),
   },
   synthetic: {
     summary: "the toy task of the paper's Section 3.1, over many seeds",

@@ -98,9 +98,14 @@ function ownerOf(folder: string): Owner | undefined {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+  try {
+    // A killed process whose parent has not asked for it yet still answers to a signal: state Z, after the name in brackets.
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return true; // no /proc to ask
   }
 }
 

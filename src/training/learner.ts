@@ -9,6 +9,7 @@
  */
 
 import type { AlgorithmDefinition, Batch, BuiltAlgorithm, Minibatch, StepContext } from "../algorithms/algorithm.js";
+import { checkDomains } from "../algorithms/check-domains.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
 import { unknownName } from "../closest-name.js";
@@ -76,10 +77,7 @@ export class Learner implements Disposable {
 
   constructor(private readonly options: LearnerOptions) {
     const { algorithm, classes, domains, device = "cpu" } = options;
-    const fewest = algorithm.minDomains ?? 1;
-    if (domains < fewest) {
-      throw new UsageError(`${algorithm.title} needs at least ${fewest} training domains, got ${domains}`);
-    }
+    checkDomains(algorithm, { domains });
     this.hparams = resolveHparams(options);
     this.random = new Random(options.seed ?? 0);
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
@@ -128,7 +126,9 @@ export class Learner implements Disposable {
       const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
       const penalty: StepContext["penalty"] = (features, logits) => this.penalty(features, logits, step);
       const ctx: StepContext = { step, draw, penalty };
-      return withRandom(random.for("layers"), () => toNumbers(this.apply(batch, ctx)));
+      const logs = withRandom(random.for("layers"), () => toNumbers(this.apply(batch, ctx)));
+      for (const [name, value] of Object.entries(logs)) checkFinite(name, value, step);
+      return logs;
     });
   }
 
@@ -139,7 +139,8 @@ export class Learner implements Disposable {
     const outcome = compute(() => built.step(batch, ctx));
     const term = outcome.features && ctx.penalty(outcome.features, outcome.logits);
     const loss = term ? outcome.loss.add(term) : outcome.loss;
-    checkFinite(loss, ctx.step);
+    // Before the weights change, but not on a GPU: there reading a number makes the host wait, so it is checked once logged.
+    if (loss.device === "cpu") checkFinite("loss", loss.item(), ctx.step);
     if (outcome.resetOptimizer) {
       this.optimizers.main.dispose();
       this.optimizers.main = this.mainOptimizer();
@@ -270,16 +271,11 @@ function resolveHparams({ algorithm, hparams = {} }: LearnerOptions): Learner["h
   return { ...SHARED, ...defaults, ...hparams };
 }
 
-/** On a GPU reading a number makes the host wait, so there the numbers are checked when they are logged. */
-function checkFinite(loss: Tensor, step: number): void {
-  if (loss.device !== "cpu") return;
-  const value = loss.item();
-  if (!Number.isFinite(value)) {
-    throw new EngineError(
-      `the loss at step ${step} is ${value}. Lower the learning rate, or look for bad inputs`,
-      "loss",
-    );
-  }
+/** What the log calls `loss` is the loss; other scalars go by their names. */
+function checkFinite(name: string, value: number, step: number): void {
+  if (Number.isFinite(value)) return;
+  const what = name === "loss" ? "the loss" : name;
+  throw new EngineError(`${what} at step ${step} is ${value}. Lower the learning rate, or look for bad inputs`, "loss");
 }
 
 function toNumbers(logs: Readonly<Record<string, Tensor | number>>): Record<string, number> {

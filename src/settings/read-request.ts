@@ -1,0 +1,46 @@
+/**
+ * What a person asked for: defaults < a YAML file < `key=value` and options on the command line. A key inside another is
+ * written with a dot: `swad.tolerance=0.2` is the YAML `swad: { tolerance: 0.2 }`.
+ *
+ * A run's `settings.json` is such a file too: the settings that make the same run again are in it under `request`.
+ */
+
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { DataError, UsageError } from "../errors.js";
+import type { Request } from "./keys.js";
+
+/** Reads `key=value` words. */
+export function readPairs(pairs: readonly string[]): Request {
+  const request: Record<string, unknown> = {};
+  for (const pair of pairs) {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new UsageError(`"${pair}": expected a setting as key=value, such as lr=1e-4`);
+    request[pair.slice(0, at)] = pair.slice(at + 1);
+  }
+  return request;
+}
+
+/** Reads a YAML (or JSON) file of settings. */
+export function readConfig(path: string): Request {
+  let parsed: unknown;
+  try {
+    parsed = parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new DataError(`${path}: the settings could not be read: ${(cause as Error).message}`, { cause });
+  }
+  if (parsed === null) return {};
+  if (!isObject(parsed)) throw new DataError(`${path}: expected settings by name, as in "steps: 300"`);
+  return flatten("hash" in parsed && isObject(parsed.request) ? parsed.request : parsed);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function flatten(values: Readonly<Record<string, unknown>>, prefix = ""): Request {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      isObject(value) ? Object.entries(flatten(value, `${prefix}${name}.`)) : [[`${prefix}${name}`, value]],
+    ),
+  );
+}

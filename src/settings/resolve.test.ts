@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Request } from "./keys.js";
+import { readConfig, readPairs } from "./read-request.js";
+import { resolve } from "./resolve.js";
+import { runName } from "./settings.js";
+
+const shapes = { data: "shapes", testDomains: "filled" };
+const settingsOf = async (request: Request) => (await resolve({ ...shapes, ...request })).settings;
+
+test("a run has the reference's defaults for its dataset", async () => {
+  const settings = await settingsOf({});
+  expect(settings).toMatchObject({
+    algorithm: "erm",
+    steps: 5001,
+    evaluateEvery: 100,
+    backbone: "small-cnn",
+    given: {},
+  });
+  expect(settings.hparams).toMatchObject({ lr: 1e-3, batchSize: 64, weightDecay: 0, dropout: 0 });
+});
+
+test("a draw of hyperparameters is the reference's", async () => {
+  const { hparams, regularizers, given } = await settingsOf({ algorithm: "ERM-NU", hparamsSeed: 1 });
+  expect(hparams.lr).toBe(1.1906162909279594e-4);
+  expect(hparams.batchSize).toBe(372);
+  expect(regularizers[0].settings.weight).toBe(0.006794480466102864);
+  expect(given).toEqual({});
+});
+
+test("a method may be named as in papers or by its parts, and is then the same run", async () => {
+  const named = await settingsOf({ algorithm: "SWAD-NU" });
+  const built = await settingsOf({ algorithm: "erm", regularizers: ["NU"], averaging: "swad" });
+  expect(named).toMatchObject({
+    algorithm: "erm",
+    averaging: [{ id: "swad" }],
+    regularizers: [{ id: "nuclear-norm" }],
+  });
+  expect(built.hash).toBe(named.hash);
+  expect(runName(named)).toBe(`${named.hash}-shapes-filled-swad+erm+nuclear-norm-trial0`);
+});
+
+test("a value of a plug-in is given by its name, alone or with its owner's", async () => {
+  const bare = await settingsOf(readPairs(["algorithm=ERM-NU", "weight=0.03", "warmup=0"]));
+  const owned = await settingsOf(readPairs(["algorithm=ERM-NU", "nuclear-norm.weight=0.03", "nuclear-norm.warmup=0"]));
+  expect(bare.regularizers[0].settings).toMatchObject({ weight: 0.03, warmup: 0 });
+  expect(owned).toEqual(bare);
+  expect(bare.given).toEqual({ "nuclear-norm.weight": 0.03, "nuclear-norm.warmup": 0 });
+});
+
+test("a value that two plug-ins have must be given with its owner's name", async () => {
+  const both = { regularizers: "nuclear-norm,frobenius-norm" };
+  await expect(settingsOf({ ...both, weight: 1 })).rejects.toThrow("nuclear-norm.weight or frobenius-norm.weight?");
+});
+
+test("the name of a run changes with what changes numbers and with nothing else", async () => {
+  const { hash } = await settingsOf({});
+  for (const same of [
+    { threads: 3 },
+    { checkpointEvery: 5 },
+    { lr: "0.001" },
+    { steps: 5001 },
+    { testDomains: ["filled"] },
+  ])
+    expect((await settingsOf(same)).hash).toBe(hash);
+  const others = [
+    { seed: 1 },
+    { trialSeed: 1 },
+    { lr: 2e-3 },
+    { steps: 5 },
+    { "data.cue": 0.5 },
+    { precision: "bf16" },
+  ];
+  const hashes = await Promise.all(others.map(async (other) => (await settingsOf(other)).hash));
+  expect(new Set([hash, ...hashes]).size).toBe(others.length + 1);
+});
+
+test("the settings of a run make the same run again, in a YAML file or as they were written", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const first = await settingsOf(
+    readPairs(["algorithm=swad-mixup-nu", "alpha=0.4", "swad.tolerance=0.2", "hparamsSeed=2"]),
+  );
+  writeFileSync(join(folder, "settings.json"), JSON.stringify(first));
+  expect((await resolve(readConfig(join(folder, "settings.json")))).settings).toEqual(first);
+  const yaml = ["data: shapes", "testDomains: [filled]", "steps: 7", "swad: { tolerance: 0.2 }", "averaging: swad"];
+  writeFileSync(join(folder, "run.yaml"), yaml.join("\n"));
+  const request = { ...readConfig(join(folder, "run.yaml")), ...readPairs(["steps=9"]) };
+  const { settings } = await resolve(request);
+  expect(settings).toMatchObject({ steps: 9, averaging: [{ id: "swad", settings: { tolerance: 0.2 } }] });
+});
+
+test.each([
+  [{ algorithm: "emr" }, 'unknown algorithm "emr": did you mean "erm"?'],
+  [{ testDomains: "fild" }, 'unknown domain "fild": did you mean "filled"?'],
+  [{ testDomains: "" }, "no test domain: say which of filled, outlined, textured, inverted"],
+  [{ testDomains: "filled,outlined,textured,inverted" }, "none of dataset shapes is left to train on"],
+  [{ learningRate: 1 }, 'unknown setting "learningRate"'],
+  [{ evaluateEvry: 1 }, 'did you mean "evaluateEvery"?'],
+  [{ lr: "fast" }, 'lr: expected a number, got "fast"'],
+  [{ lr: -1 }, "lr: expected a number from 0, got -1"],
+  [{ steps: 0 }, "steps: expected a whole number from 1, got 0"],
+  [{ seed: "1.5" }, 'seed: expected a whole number from 0, got "1.5"'],
+  [{ batchSize: 0 }, "batchSize: expected a whole number from 1, got 0"],
+  [{ precision: "fp8" }, 'unknown precision "fp8"'],
+  [{ pretrained: "yes" }, 'pretrained: expected true or false, got "yes"'],
+  [{ backbone: "resnet5" }, 'did you mean "resnet50"?'],
+  [{ regularizers: "nuclear" }, 'unknown regularizer "nuclear"'],
+  [{ algorithm: "ERM-NU", scaling: "some" }, "scaling"],
+  [{ "data.sise": 3 }, 'dataset shapes: unknown option "sise": did you mean "size"?'],
+  [{ averaging: "swda" }, 'unknown averaging "swda": did you mean "swad"?'],
+  [{ data: "shpes" }, 'did you mean "shapes"?'],
+])("%j is refused in words", async (request, words) => {
+  await expect(settingsOf(request)).rejects.toThrow(words);
+});
+
+test("a word that is no setting is refused", () => {
+  expect(() => readPairs(["steps"])).toThrow('"steps": expected a setting as key=value');
+});

@@ -1,0 +1,86 @@
+/**
+ * A checkpoint: all that a run needs to go on, in one file that is written beside and renamed, so that there is always a
+ * whole one. Tensors are under `model/`, `optimizer/` and `follower/`; numbers are JSON in the file's metadata.
+ */
+
+import type { Follower } from "../averaging/index.js";
+import { openWeights } from "../engine/open-weights.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+import { readWeights, writeWeights } from "../engine/weights.js";
+import { DataError } from "../errors.js";
+import { type Learner, under } from "./learner.js";
+
+/** What is remembered of a run besides tensors. */
+export interface Progress {
+  /** Updates made: the step that comes next. */
+  next: number;
+  /** Whether a follower has said that going on changes nothing. */
+  stopped: boolean;
+  /** Scalars logged since the last evaluation: their sums, and of how many updates. */
+  logs: { sums: Record<string, number>; count: number };
+  /** The best evaluation so far by training-domain validation. */
+  best: { step: number; accuracy: number } | null;
+}
+
+interface Stored extends Progress {
+  readonly format: 1;
+  readonly hash: string;
+  readonly optimizers: Record<string, Record<string, number>>;
+  readonly followers: Record<string, Record<string, number>>;
+}
+
+export interface Checkpointed {
+  readonly learner: Learner;
+  readonly followers: readonly Follower[];
+}
+
+/** The metadata key all files of ours have. */
+export const METADATA_KEY = "nudge";
+
+/** Writes a checkpoint; `hash` names the run it is of. */
+export function writeCheckpoint(
+  path: string,
+  hash: string,
+  progress: Progress,
+  { learner, followers }: Checkpointed,
+): void {
+  const { tensors, numbers } = learner.state();
+  const stored: Stored = { format: 1, hash, ...progress, optimizers: numbers, followers: {} };
+  for (const follower of followers) {
+    const state = follower.state();
+    stored.followers[follower.id] = state.numbers;
+    for (const [name, tensor] of state.tensors) tensors.set(`follower/${follower.id}/${name}`, tensor);
+  }
+  writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(stored) });
+}
+
+/** Puts a checkpoint back and returns how far the run was. */
+export function readCheckpoint(path: string, hash: string, { learner, followers }: Checkpointed): Progress {
+  const stored = readStored(path, hash);
+  scope(() => {
+    const tensors: Map<string, Tensor> = readWeights(path);
+    learner.loadState({ tensors, numbers: stored.optimizers });
+    for (const follower of followers) {
+      const own = under(`follower/${follower.id}/`, tensors);
+      follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
+    }
+  });
+  const { next, stopped, logs, best } = stored;
+  return { next, stopped, logs, best };
+}
+
+function readStored(path: string, hash: string): Stored {
+  using file = openWeights(path);
+  let stored: Stored;
+  try {
+    stored = JSON.parse(file.metadata[METADATA_KEY] ?? "") as Stored;
+  } catch (cause) {
+    throw new DataError(`${path}: not a checkpoint: its metadata has no "${METADATA_KEY}" in JSON`, { cause });
+  }
+  if (stored.format !== 1 || !Number.isSafeInteger(stored.next))
+    throw new DataError(`${path}: a checkpoint of format 1 was expected, got ${stored.format}`);
+  if (stored.hash !== hash)
+    throw new DataError(`${path}: a checkpoint of the run ${hash} was expected, got ${stored.hash}`);
+  return stored;
+}

@@ -1,0 +1,51 @@
+/** Where a run ran: versions, device, commit. Nothing of it determines records on the CPU but the settings' thread count. */
+
+import { execFileSync } from "node:child_process";
+import { availableParallelism, hostname } from "node:os";
+import { fileURLToPath } from "node:url";
+import { loadNative } from "../engine/load.js";
+
+export interface Environment {
+  readonly nudge: string;
+  readonly commit: string | null;
+  readonly node: string;
+  readonly libtorch: string;
+  readonly platform: string;
+  readonly host: string;
+  readonly cores: number;
+  readonly device: string;
+  readonly deviceName: string | null;
+  readonly threads: number;
+  readonly started: string;
+}
+
+/** `nudge` is the version of the program that asks. */
+export function environment(device: string, nudge: string): Environment {
+  const native = loadNative();
+  const gpu = device.startsWith("cuda") ? native.cudaDevices()[Number(device.split(":")[1] ?? 0)] : undefined;
+  return {
+    nudge,
+    commit: commit(),
+    node: process.version,
+    libtorch: native.info().version,
+    platform: `${process.platform} ${process.arch}`,
+    host: hostname(),
+    cores: availableParallelism(),
+    device,
+    deviceName: gpu?.name ?? null,
+    threads: native.threads(),
+    started: new Date().toISOString(),
+  };
+}
+
+/** The commit of this program, where it is a clone; null where it was installed. */
+function commit(): string | null {
+  const cwd = fileURLToPath(new URL("../..", import.meta.url));
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  try {
+    return git("ls-files", "package.json") === "" ? null : git("describe", "--always", "--dirty", "--abbrev=12");
+  } catch {
+    return null;
+  }
+}

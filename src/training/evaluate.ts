@@ -1,0 +1,70 @@
+/**
+ * Evaluation: the rows of one model at one step. Accuracy is correct over all, unweighted; loss the mean cross-entropy over
+ * the samples. Pictures of training domains may be augmented, as the loader was told; their draws are keyed by the step.
+ */
+
+import type { Loader } from "../data/loader.js";
+import type { Split, SplitName } from "../data/split.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+import { crossEntropy } from "../nn/index.js";
+import { ACCURACY, type RunRecord } from "../records/record.js";
+
+const PARTS: readonly SplitName[] = ["in", "out", "uda"];
+
+export interface EvaluateOptions {
+  loader: Loader;
+  predict: (x: Tensor) => Tensor;
+  split: Split;
+  /** Which parts to evaluate; all unless told. */
+  isWanted?: (domain: string, part: SplitName) => boolean;
+  step: number;
+  /** What the rows are of: `current`, or a follower's id. */
+  model: string;
+  /** Called between batches, so that signals and timers have their turn. */
+  pause?: () => Promise<void>;
+}
+
+/** The accuracy and loss on every part of every domain, in the dataset's order; empty parts have no rows. */
+export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
+  const { split, step, model, isWanted = () => true } = options;
+  const rows: RunRecord[] = [];
+  for (const [domain, parts] of split) {
+    for (const part of PARTS) {
+      if (parts[part].length === 0 || !isWanted(domain, part)) continue;
+      const { accuracy, loss } = await measure(options, domain, part);
+      rows.push({ step, model, domain, split: part, metric: ACCURACY, value: accuracy });
+      rows.push({ step, model, domain, split: part, metric: "loss", value: loss });
+    }
+  }
+  return rows;
+}
+
+async function measure(
+  { loader, predict, step, pause }: EvaluateOptions,
+  domain: string,
+  part: SplitName,
+): Promise<{ accuracy: number; loss: number }> {
+  let [count, correct, loss] = [0, 0, 0];
+  for await (const batch of loader.evaluate(domain, part, { step })) {
+    using _ = batch;
+    const { x, y } = batch;
+    const [right, sum] = scope(() => {
+      const logits = predict(x);
+      return [logits.argmax(1).eq(y).sum().item(), crossEntropy(logits, y, { reduction: "sum" }).item()];
+    });
+    count += x.rows;
+    correct += right;
+    loss += sum;
+    await pause?.();
+  }
+  return { accuracy: correct / count, loss: loss / count };
+}
+
+/** The mean of a metric of `current` over the `out` parts of some domains: what selection and SWAD go by. */
+export function validationMean(rows: readonly RunRecord[], metric: string, domains: readonly string[]): number {
+  const values = rows
+    .filter((row) => row.metric === metric && row.split === "out" && domains.includes(row.domain ?? ""))
+    .map(({ value }) => value);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,64 @@
+/** What a person sees of a run: one status line on a terminal, plain lines elsewhere, nothing where it is asked for. */
+
+export interface Status {
+  readonly step: number;
+  readonly steps: number;
+  readonly loss: number;
+  /** Pictures a second. */
+  readonly rate: number;
+  /** The share of the time spent waiting for pictures. */
+  readonly waiting: number;
+  /** Bytes in use on the device, at most so far. */
+  readonly memory: number;
+  /** Seconds to go, as far as one can tell. */
+  readonly left: number;
+}
+
+export interface Reporter {
+  /** How far it is; called after every update. */
+  status(status: Status): void;
+  /** Something to be read: an evaluation, a note. */
+  line(text: string): void;
+}
+
+/** Milliseconds between two changes of the status line, and between two lines where there is no terminal. */
+const TERMINAL_MS = 200;
+const PLAIN_MS = 30_000;
+
+export const quietReporter: Reporter = { status: () => {}, line: () => {} };
+
+/** Reports to a stream, which is a terminal or not. */
+export function streamReporter(stream: { isTTY?: boolean; write(text: string): unknown }): Reporter {
+  const terminal = stream.isTTY === true;
+  let shown = performance.now();
+  return {
+    status(status) {
+      const now = performance.now();
+      if (now - shown < (terminal ? TERMINAL_MS : PLAIN_MS)) return;
+      shown = now;
+      stream.write(terminal ? `\r${statusText(status)}\x1b[K` : `${statusText(status)}\n`);
+    },
+    line: (text) => stream.write(`${terminal ? "\r\x1b[K" : ""}${text}\n`),
+  };
+}
+
+/** `step 120/300, loss 0.4213, 1830 pictures/s, waiting 3 %, 312 MB, 0:14 left` */
+export function statusText({ step, steps, loss, rate, waiting, memory, left }: Status): string {
+  return [
+    `step ${step}/${steps}`,
+    `loss ${loss.toFixed(4)}`,
+    `${rate < 10 ? rate.toFixed(1) : rate.toFixed(0)} pictures/s`,
+    `waiting ${(100 * waiting).toFixed(0)} %`,
+    memory < 1e9 ? `${(memory / 1e6).toFixed(0)} MB` : `${(memory / 1e9).toFixed(1)} GB`,
+    `${duration(left)} left`,
+  ].join(", ");
+}
+
+/** `0:14`, `2:03:40` */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "?";
+  const whole = Math.max(0, Math.round(seconds));
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * The folder of a run: where its files are, who may write them, and how it begins and goes on. One process at a time owns
+ * it; what a killed one left is taken over at once on the same machine, and after half a minute of silence from another.
+ */
+
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FolderLock } from "../data/folder-lock.js";
+import { replaceFile } from "../engine/replace-file.js";
+import { DataError, UsageError } from "../errors.js";
+import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
+import type { TrainSettings } from "../settings/settings.js";
+import type { Environment } from "./environment.js";
+
+/** Another machine's lock is watched for so long: longer than a lock may stand still. */
+const WATCH_MS = 45_000;
+
+/** How long a killed process may take to give back its memory. */
+const DYING_MS = 2_000;
+
+export class RunFolder implements Disposable {
+  private constructor(
+    readonly path: string,
+    private readonly lock: FolderLock,
+  ) {}
+
+  /** Opens a folder, which is made if need be, for this process alone. */
+  static async own(path: string): Promise<RunFolder> {
+    try {
+      mkdirSync(path, { recursive: true });
+    } catch (cause) {
+      throw new DataError(`run folder ${path}: it could not be made: ${(cause as Error).message}`, { cause });
+    }
+    return new RunFolder(path, await takeLock(join(path, "lock"), path));
+  }
+
+  readonly file = (...names: string[]): string => join(this.path, ...names);
+
+  get settings(): string {
+    return this.file(SETTINGS_FILE);
+  }
+  get records(): string {
+    return this.file(RECORDS_FILE);
+  }
+  get lastCheckpoint(): string {
+    return this.file("checkpoint", "last.safetensors");
+  }
+  get bestCheckpoint(): string {
+    return this.file("checkpoint", "best.safetensors");
+  }
+  get isDone(): boolean {
+    return existsSync(this.file(DONE_FILE));
+  }
+
+  /** Called before anything is renamed into place: an owner that was taken for dead must not write any more. */
+  checkOwner(): void {
+    if (!this.lock.held)
+      throw new DataError(`run folder ${this.path}: another process has taken it over, so this one stops here`);
+  }
+
+  writeJson(name: string, value: unknown): void {
+    this.checkOwner();
+    replaceFile(this.file(name), (write) => write(Buffer.from(`${JSON.stringify(value, null, 2)}\n`, "utf8")));
+  }
+
+  /** Writes where the run is running, and keeps where it ran before. */
+  writeEnvironment(now: Environment): void {
+    const path = this.file("environment.json");
+    let before: { resumed?: Environment[] } | undefined;
+    try {
+      before = JSON.parse(readFileSync(path, "utf8"));
+    } catch {
+      before = undefined; // not there yet, or of no use
+    }
+    this.writeJson("environment.json", before ? { ...before, resumed: [...(before.resumed ?? []), now] } : now);
+  }
+
+  log(line: string): void {
+    appendFileSync(this.file("log.txt"), `${new Date().toISOString()} ${line}\n`);
+  }
+
+  timing(row: Readonly<Record<string, number>>): void {
+    appendFileSync(this.file("timing.jsonl"), `${JSON.stringify(row)}\n`);
+  }
+
+  /** Removes what an undisturbed run would not have: the dump of a failure, and files that a killed process was writing. */
+  sweep(): void {
+    rmSync(this.file("failure"), { recursive: true, force: true });
+    for (const folder of [this.path, this.file("checkpoint"), this.file("figures")]) {
+      if (!existsSync(folder)) continue;
+      const left = readdirSync(folder).filter((name) => name.startsWith(".") && name.endsWith(".tmp"));
+      for (const name of left) rmSync(join(folder, name), { force: true });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.lock[Symbol.dispose]();
+  }
+}
+
+/** The settings a run folder was begun with. */
+export function readTrainSettings(folder: string): TrainSettings {
+  if (!existsSync(join(folder, SETTINGS_FILE)))
+    throw new UsageError(
+      `${folder}: no run is there to resume (no ${SETTINGS_FILE}). Give a folder that nudge train made`,
+    );
+  const settings = readSettings(join(folder, SETTINGS_FILE)) as TrainSettings;
+  if (settings.format !== 1 || typeof settings.request !== "object")
+    throw new DataError(`${join(folder, SETTINGS_FILE)}: settings of format 1 were expected, got ${settings.format}`);
+  return settings;
+}
+
+/** A process that was killed just now may take a moment to be gone; one that is at work is there after that too. */
+async function takeLock(lock: string, run: string): Promise<FolderLock> {
+  for (const until = performance.now() + DYING_MS; ; await sleep(100)) {
+    try {
+      return await tryLock(lock, run);
+    } catch (error) {
+      if (!(error instanceof UsageError) || performance.now() > until) throw error;
+    }
+  }
+}
+
+async function tryLock(lock: string, run: string): Promise<FolderLock> {
+  const refused = (who: string): UsageError =>
+    new UsageError(`run folder ${run}: ${who} is at work on it. Wait until it has ended, or stop it first`);
+  let elsewhere = "another process";
+  const taking = FolderLock.take(lock, {
+    onWait: (owner) => {
+      if (owner?.host === hostname()) throw refused(`process ${owner.pid}`);
+      if (owner) elsewhere = `process ${owner.pid} on ${owner.host}`;
+    },
+  });
+  const watch = new AbortController();
+  const waited = sleep(WATCH_MS, undefined, { signal: watch.signal }).then(() => {
+    taking.then((late) => late[Symbol.dispose]()).catch(() => {});
+    throw refused(elsewhere);
+  });
+  waited.catch(() => {}); // also where it is called off
+  try {
+    return await Promise.race([taking, waited]);
+  } finally {
+    watch.abort();
+  }
+}

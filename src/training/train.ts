@@ -1,0 +1,340 @@
+/**
+ * One run, from its settings to its records and weights: the loop in plain sight.
+ *
+ * An update, the followers' look at it, and at every evaluation: rows to `records.jsonl`, then the checkpoint. In this order a
+ * process may be killed at any moment: what goes on from the checkpoint cuts the records back to it and writes the same
+ * again. Nothing in the records depends on when that happened: batches and draws are keyed by step.
+ */
+
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
+import { restoreValues, saveValues } from "../algorithms/saved-values.js";
+import type { Follower } from "../averaging/index.js";
+import { type Batch, Loader } from "../data/loader.js";
+import { openPictures } from "../data/picture-store.js";
+import type { SplitName } from "../data/split.js";
+import { devices, memory, setThreads } from "../engine/device.js";
+import { replaceFile } from "../engine/replace-file.js";
+import { Scope, scope } from "../engine/scope.js";
+import { EngineError, UsageError } from "../errors.js";
+import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
+import { DONE_FILE } from "../records/run.js";
+import { cutRecords, RecordStore, readRecords } from "../records/store.js";
+import { writeFigure } from "../report/write-figure.js";
+import type { Plan } from "../settings/resolve.js";
+import { type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { environment } from "./environment.js";
+import { evaluate, validationMean } from "./evaluate.js";
+import { EventFile } from "./event-file.js";
+import { stepFailed } from "./failure.js";
+import { FeatureProbe } from "./feature-measures.js";
+import { runFigures } from "./figures.js";
+import type { Learner } from "./learner.js";
+import { makeLearner } from "./make-learner.js";
+import { measureBatchNorm } from "./measure-batch-norm.js";
+import { modulesForPrediction, writeModel } from "./model-file.js";
+import { quietReporter, type Reporter } from "./reporter.js";
+import type { RunFolder } from "./run-folder.js";
+
+export interface TrainOptions {
+  readonly plan: Plan;
+  readonly folder: RunFolder;
+  readonly reporter?: Reporter;
+  /** Asked after every update: whether to stop there, with a checkpoint. */
+  readonly shouldStop?: () => boolean;
+  /** The program's version, for the record. */
+  readonly version?: string;
+}
+
+export interface TrainOutcome {
+  /** False where it was stopped: it can be resumed. */
+  readonly done: boolean;
+  /** Updates made. */
+  readonly steps: number;
+  readonly best: Progress["best"];
+}
+
+/** Between evaluations, so much work at most is lost to a kill. */
+const CHECKPOINT_MS = 10 * 60_000;
+
+/** Trains a run from its start or from its checkpoint. The folder must be owned, and hold the plan's settings. */
+export async function train(options: TrainOptions): Promise<TrainOutcome> {
+  const { plan, folder, version = "unknown" } = options;
+  const { settings, dataset } = plan;
+  checkDevice(settings.device);
+  setThreads(settings.threads);
+  folder.sweep();
+  folder.writeEnvironment(environment(settings.device, version));
+  mkdirSync(folder.file("checkpoint"), { recursive: true });
+  const cache = settings.cache === "false" ? false : (settings.cache ?? true);
+  using pictures = dataset.kind === "pictures" ? await openPictures(dataset, { cache, device: settings.device }) : null;
+  const loader = new Loader({
+    dataset,
+    pictures: pictures ?? undefined,
+    split: plan.split,
+    seed: settings.seed,
+    trainDomains: trainDomainsOf(plan),
+    batchSize: settings.hparams.batchSize as number,
+    classBalanced: settings.hparams.classBalanced as boolean,
+    augmentation: settings.hparams.dataAugmentation ? undefined : null,
+    augmentValidation: settings.augmentValidation,
+    device: settings.device,
+    steps: settings.steps,
+  });
+  using learner = makeLearner(plan);
+  const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
+  try {
+    if (trainDomainsOf(plan).every((name) => plan.split.get(name)?.out.length === 0))
+      throw new UsageError(
+        `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them`,
+      );
+    using probe = await FeatureProbe.read(loader, trainDomainsOf(plan), settings.testDomains);
+    return await new Run(options, loader, learner, followers, probe).toTheEnd();
+  } finally {
+    for (const follower of followers) follower.dispose();
+  }
+}
+
+const trainDomainsOf = ({ settings: { domains, testDomains } }: Plan): string[] =>
+  domains.filter((name) => !testDomains.includes(name));
+
+function checkDevice(device: string): void {
+  const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
+  if (!known.includes(device))
+    throw new UsageError(`device ${device}: there is none; this machine has ${known.join(", ")} (see nudge doctor)`);
+}
+
+class Run {
+  private readonly store: RecordStore;
+  private readonly events: EventFile;
+  private readonly reporter: Reporter;
+  private progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, best: null };
+  private readonly clock = { start: performance.now(), waited: 0, updates: 0, pictures: 0, saved: performance.now() };
+
+  constructor(
+    private readonly options: TrainOptions,
+    private readonly loader: Loader,
+    readonly learner: Learner,
+    readonly followers: readonly Follower[],
+    private readonly probe: FeatureProbe,
+  ) {
+    this.store = new RecordStore(options.folder.records);
+    this.events = new EventFile(options.folder.file("events"));
+    this.reporter = options.reporter ?? quietReporter;
+  }
+
+  async toTheEnd(): Promise<TrainOutcome> {
+    const { plan, folder, shouldStop = () => false } = this.options;
+    const { steps, evaluateEvery, evaluateFirst, checkpointEvery } = plan.settings;
+    this.pickUp();
+    for (const note of [...plan.dataset.notes, ...this.loader.notes]) this.say(`note: ${note}`);
+    while (this.progress.next < steps && !this.progress.stopped) {
+      const step = this.progress.next;
+      await this.failingWith(step, () => this.update(step));
+      this.progress.next = step + 1;
+      const last = step === steps - 1;
+      const evaluates = last || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
+      if (evaluates) await this.failingWith(step, () => this.evaluate(step, last));
+      const due = checkpointEvery > 0 && this.progress.next % checkpointEvery === 0;
+      const stop = shouldStop();
+      if (evaluates || due || stop || performance.now() - this.clock.saved > CHECKPOINT_MS) this.save();
+      if (stop && !last && !this.progress.stopped) {
+        this.say(`stopped after step ${step}; go on with: nudge train --resume ${folder.path}`);
+        return { done: false, steps: this.progress.next, best: this.progress.best };
+      }
+      await turn(); // signals and timers have their turn
+    }
+    await this.finish();
+    return { done: true, steps: this.progress.next, best: this.progress.best };
+  }
+
+  /** Goes on from the checkpoint, or begins; records are cut back to it. */
+  private pickUp(): void {
+    const { plan, folder } = this.options;
+    if (existsSync(folder.lastCheckpoint))
+      this.progress = readCheckpoint(folder.lastCheckpoint, plan.settings.hash, this);
+    folder.checkOwner();
+    const cut = cutRecords(folder.records, this.progress.next - 1);
+    if (cut.torn) this.say("note: the last record was half written, as after a kill; it was dropped");
+    if (cut.kept > 0) this.events.add(readRecords(folder.records).records);
+    if (this.progress.next > 0) this.say(`resumed after step ${this.progress.next - 1}`);
+  }
+
+  private async update(step: number): Promise<void> {
+    const { settings } = this.options.plan;
+    const asked = performance.now();
+    using batch = await this.loader.batch(step);
+    this.clock.waited += performance.now() - asked;
+    const logs = this.updateOn(batch, step);
+    const { sums } = this.progress.logs;
+    for (const [name, value] of Object.entries(logs)) sums[name] = (sums[name] ?? 0) + value;
+    this.progress.logs.count++;
+    const parameters = this.followers.length > 0 ? this.learner.parameters() : new Map();
+    for (const follower of this.followers) follower.afterUpdate(step, parameters);
+    this.clock.updates++;
+    this.clock.pictures += batch.x.rows;
+    const seconds = (performance.now() - this.clock.start) / 1000;
+    this.reporter.status({
+      step: step + 1,
+      steps: settings.steps,
+      loss: logs.loss ?? Number.NaN,
+      rate: this.clock.pictures / seconds,
+      waiting: this.clock.waited / 1000 / seconds,
+      memory: memory(settings.device).peak,
+      left: ((settings.steps - step - 1) * seconds) / this.clock.updates,
+    });
+  }
+
+  private updateOn(batch: Batch, step: number): Record<string, number> {
+    const logs = scope(() => {
+      const domains = batch.domains.map(({ start, count }) => ({
+        x: batch.x.narrow(0, start, count),
+        y: batch.y.narrow(0, start, count),
+      }));
+      return this.learner.update(domains, step);
+    });
+    const bad = Object.entries(logs).find(([, value]) => !Number.isFinite(value));
+    if (bad) throw new EngineError(`${bad[0]} is ${bad[1]}`, "loss");
+    return logs;
+  }
+
+  /** A computation that fails or gives no finite numbers ends the run, with the step's batch and weights to look into. */
+  private async failingWith(step: number, action: () => Promise<void>): Promise<void> {
+    const { folder } = this.options;
+    try {
+      await action();
+    } catch (cause) {
+      if (!(cause instanceof EngineError)) throw cause;
+      using batch = await this.loader.batch(step); // the same one again
+      const error = stepFailed(folder, { step, batch, learner: this.learner, cause });
+      folder.log(error.message);
+      throw error;
+    }
+  }
+
+  private async evaluate(step: number, last: boolean): Promise<void> {
+    const { plan, folder } = this.options;
+    const begun = performance.now();
+    const current = await this.rowsOf(CURRENT, step);
+    const bad = current.find(({ value }) => !Number.isFinite(value));
+    if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
+    const { sums, count } = this.progress.logs;
+    const logged = Object.entries(sums).map(
+      ([metric, sum]): RunRecord => ({ step, model: CURRENT, domain: null, split: null, metric, value: sum / count }),
+    );
+    this.progress.logs = { sums: {}, count: 0 };
+    const rows = [...logged, ...current, ...this.probe.measure(this.learner, step)];
+    const training = trainDomainsOf(plan);
+    const validationLoss = validationMean(current, "loss", training);
+    for (const follower of this.followers)
+      if (follower.atEvaluation(step, validationLoss) === "stop") this.progress.stopped = true;
+    const ends = last || this.progress.stopped;
+    for (const [i, follower] of this.followers.entries())
+      if (ends || plan.averaging[i].evaluated === "always")
+        rows.push(...(await this.asAverage(follower, () => this.rowsOf(follower.id, step))));
+    folder.checkOwner();
+    this.store.append(rows);
+    this.events.add(rows);
+    const accuracy = validationMean(current, ACCURACY, training);
+    if (this.progress.best === null || accuracy > this.progress.best.accuracy) {
+      this.progress.best = { step, accuracy };
+      this.writeModel(folder.bestCheckpoint, CURRENT, step);
+    }
+    this.tell(step, rows, begun);
+  }
+
+  private rowsOf(model: string, step: number): Promise<RunRecord[]> {
+    const { split, settings } = this.options.plan;
+    const { evaluateTraining, testDomains } = settings;
+    const isWanted = (domain: string, part: SplitName): boolean =>
+      evaluateTraining || part !== "in" || testDomains.includes(domain);
+    const predict = this.learner.predict.bind(this.learner);
+    return evaluate({ loader: this.loader, predict, split, isWanted, step, model, pause: () => turn() });
+  }
+
+  /** Does something with a follower's average in the place of the trained weights. */
+  private async asAverage<T>(follower: Follower, action: () => T | Promise<T>): Promise<T> {
+    const { seed, steps, hparams, batchNormBatches: batches } = this.options.plan.settings;
+    using kept = new Scope();
+    const saved = kept.run(() => saveValues([this.learner.root]));
+    try {
+      scope(() => this.learner.root.loadStateDict(follower.weights(), { ignoreMissing: () => true }));
+      // As in SWAD's code: with a frozen backbone, what else has batch norm keeps the trained model's statistics.
+      if (!hparams.freezeBatchNorm) await measureBatchNorm(this.learner, this.loader, { step: steps, seed, batches });
+      return await action();
+    } finally {
+      restoreValues(saved);
+    }
+  }
+
+  private tell(step: number, rows: readonly RunRecord[], begun: number): void {
+    const { plan, folder } = this.options;
+    const { device, testDomains } = plan.settings;
+    const now = performance.now();
+    const { start, waited, updates, pictures } = this.clock;
+    folder.timing({
+      step,
+      seconds: (now - start) / 1000,
+      evaluation: (now - begun) / 1000,
+      waited: waited / 1000,
+      updates,
+      pictures,
+      memory: memory(device).peak,
+    });
+    const percent = (value: number): string => (100 * value).toFixed(1);
+    for (const model of new Set(rows.map((row) => row.model))) {
+      const own = rows.filter((row) => row.model === model);
+      const tested = testDomains.map((domain) => {
+        const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === "in");
+        return `${domain} ${percent(row?.value ?? Number.NaN)}`;
+      });
+      const training = percent(validationMean(own, ACCURACY, trainDomainsOf(plan)));
+      const loss = own.find((row) => row.domain === null && row.metric === "loss");
+      const name = model === CURRENT ? "" : `${model}: `;
+      this.say(
+        `step ${step}: ${name}${loss ? `loss ${loss.value.toFixed(4)}, ` : ""}validation ${training} %, held out ${tested.join(", ")} %`,
+      );
+    }
+  }
+
+  private save(): void {
+    const { plan, folder } = this.options;
+    folder.checkOwner();
+    writeCheckpoint(folder.lastCheckpoint, plan.settings.hash, this.progress, this);
+    this.clock.saved = performance.now();
+  }
+
+  private writeModel(path: string, model: string, step: number): void {
+    const { plan, folder } = this.options;
+    const { learner } = this;
+    folder.checkOwner();
+    const modules = modulesForPrediction(learner, this.probe.sample());
+    writeModel(path, { plan, learner, modules, model, step });
+  }
+
+  /** The model for use: the average where one was kept, else the best by training-domain validation. */
+  private async finish(): Promise<void> {
+    const { folder, plan } = this.options;
+    const [first] = this.followers;
+    if (!first) {
+      const best = readFileSync(folder.bestCheckpoint);
+      replaceFile(folder.file("model.safetensors"), (write) => write(best));
+    }
+    for (const follower of this.followers) {
+      const name = follower === first ? "model.safetensors" : `model-${follower.id}.safetensors`;
+      await this.asAverage(follower, () => this.writeModel(folder.file(name), follower.id, this.progress.next - 1));
+      const { count, from, to } = follower.summary();
+      this.say(`${follower.id}: the average of ${count}, from step ${from} to ${to}`);
+    }
+    for (const [name, problem] of this.loader.skipped) folder.log(`left out ${name}: ${problem}`);
+    for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
+      await writeFigure(svg, folder.file("figures", name));
+    const { best } = this.progress;
+    folder.writeJson(DONE_FILE, { step: this.progress.next - 1, best, hash: plan.settings.hash });
+  }
+
+  private say(text: string): void {
+    this.options.folder.log(text);
+    this.reporter.line(text);
+  }
+}

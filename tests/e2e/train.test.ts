@@ -1,0 +1,260 @@
+/** `nudge train` from the command line to the files of a run, on generated pictures and networks of seconds. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { algorithms } from "../../src/algorithms/index.js";
+import { main } from "../../src/cli/main.js";
+import { Loader } from "../../src/data/loader.js";
+import { liveTensors } from "../../src/engine/device.js";
+import { openSafetensors } from "../../src/engine/safetensors.js";
+import { scope } from "../../src/engine/scope.js";
+import { readWeights } from "../../src/engine/weights.js";
+import type { RunRecord } from "../../src/records/record.js";
+import { evaluatedRuns, readRun } from "../../src/records/run.js";
+import type { Request } from "../../src/settings/keys.js";
+import { resolve } from "../../src/settings/resolve.js";
+import { evaluate } from "../../src/training/evaluate.js";
+import { makeLearner } from "../../src/training/make-learner.js";
+import { RunFolder } from "../../src/training/run-folder.js";
+import { train } from "../../src/training/train.js";
+import { makePictureFolder } from "../support/made-pictures.js";
+import { startNudge } from "../support/start-nudge.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-train-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const TINY = {
+  data: "shapes",
+  "data.perCell": 5,
+  "data.size": 16,
+  testDomains: "inverted",
+  batchSize: 4,
+  threads: 1,
+  batchNormBatches: 2,
+  steps: 11,
+  evaluateEvery: 5,
+};
+
+async function trainIn(name: string, request: Request, stopAfter?: number): Promise<string> {
+  const plan = await resolve({ ...TINY, ...request });
+  const path = join(folder, name);
+  using run = await RunFolder.own(path);
+  if (!existsSync(join(path, "settings.json"))) run.writeJson("settings.json", plan.settings);
+  let updates = 0;
+  await train({ plan, folder: run, shouldStop: () => ++updates === stopAfter });
+  return path;
+}
+
+const bytes = (run: string, file: string): string => readFileSync(join(run, file)).toString("latin1");
+const recordsOf = (run: string): readonly RunRecord[] => readRun(run).records;
+
+let swadRun: string;
+beforeAll(async () => {
+  swadRun = await trainIn("swad", { algorithm: "SWAD-NU", warmup: 3 });
+});
+
+test("the run folder has what it promises, and no more", () => {
+  const found = readdirSync(swadRun).sort();
+  const files = ["environment.json", "log.txt", "model.safetensors", "records.jsonl", "settings.json", "timing.jsonl"];
+  expect(found).toEqual(["checkpoint", "done", "events", "figures", ...files].sort());
+  const figures = ["accuracy", "loss", "spectrum"].flatMap((name) => [`${name}.png`, `${name}.svg`]);
+  expect(readdirSync(join(swadRun, "figures"))).toEqual(figures);
+  expect(readdirSync(join(swadRun, "events"))).toHaveLength(1);
+});
+
+test("records have accuracy and loss of every part of every domain, logs and measures of features, at each evaluation", () => {
+  const records = recordsOf(swadRun);
+  expect([...new Set(records.map(({ step }) => step))]).toEqual([0, 5, 10]);
+  const rows = (step: number, model: string): string[] =>
+    records
+      .filter((row) => row.step === step && row.model === model)
+      .map(({ domain, split, metric }) => `${domain} ${split} ${metric}`);
+  const parts = ["filled", "outlined", "textured", "inverted"].flatMap((domain) =>
+    ["in", "out"].flatMap((split) => [`${domain} ${split} accuracy`, `${domain} ${split} loss`]),
+  );
+  const ranks = [
+    "nuclearNorm",
+    "frobeniusNorm",
+    "normRatio",
+    "stableRank",
+    "centredStableRank",
+    "effectiveRank",
+    "centredEffectiveRank",
+  ];
+  const measures = ["null", "inverted"].flatMap((domain) => ranks.map((metric) => `${domain} out ${metric}`));
+  for (const step of [0, 5, 10])
+    expect(rows(step, "current")).toEqual(["null null loss", ...parts, ...measures, "null null headNorm"]);
+  expect(rows(5, "swad")).toEqual([]);
+  expect(rows(10, "swad")).toEqual(parts);
+  expect(records.every(({ value }) => Number.isFinite(value))).toBe(true);
+});
+
+test("selection can read the run, once for the trained model and once for the average", () => {
+  const { runs, notes } = evaluatedRuns(readRun(swadRun));
+  expect(notes).toEqual([]);
+  expect(runs.map(({ method }) => method.model)).toEqual(["current", "swad"]);
+});
+
+test("evaluations may be left out: the first, and of what was trained on", async () => {
+  const run = await trainIn("fewer", { evaluateFirst: false, evaluateTraining: false });
+  const accuracies = recordsOf(run).filter(({ metric }) => metric === "accuracy");
+  expect([...new Set(accuracies.map(({ step }) => step))]).toEqual([5, 10]);
+  const parts = ["filled out", "outlined out", "textured out", "inverted in", "inverted out"];
+  expect(accuracies.slice(0, 5).map(({ domain, split }) => `${domain} ${split}`)).toEqual(parts);
+  const { runs, notes } = evaluatedRuns(readRun(run));
+  expect({ notes, evaluations: runs[0].evaluations.length }).toEqual({ notes: [], evaluations: 2 });
+});
+
+test("a follower leaves the trajectory alone: without it the rows of the trained model are the same", async () => {
+  const plain = await trainIn("plain", { algorithm: "ERM-NU", warmup: 3 });
+  expect(recordsOf(plain)).toEqual(recordsOf(swadRun).filter(({ model }) => model === "current"));
+});
+
+test("without a penalty the rows are others", async () => {
+  const erm = await trainIn("erm", { algorithm: "erm" });
+  const [first, last] = [0, 10].map((step) =>
+    [erm, swadRun].map((run) => recordsOf(run).find((row) => row.step === step && row.metric === "headNorm")!.value),
+  );
+  expect(first[0]).toBe(first[1]); // before the warm-up ends they are the same
+  expect(last[0]).not.toBe(last[1]);
+});
+
+test("the model file holds the averaged weights and predicts as recorded", async () => {
+  const path = join(swadRun, "model.safetensors");
+  using file = openSafetensors(path);
+  expect(Object.keys(file.metadata)).toEqual(["nudge"]);
+  const about = JSON.parse(file.metadata.nudge);
+  expect(about).toMatchObject({
+    model: "swad",
+    step: 10,
+    backbone: "small-cnn",
+    width: 128,
+    modules: ["backbone", "classifier"],
+  });
+  const plan = await resolve({ ...TINY, algorithm: "SWAD-NU", warmup: 3 });
+  using learner = makeLearner(plan);
+  scope(() => learner.loadStateDict(readWeights(path)));
+  const { dataset, split, settings } = plan;
+  const trainDomains = settings.domains.filter((name) => name !== "inverted");
+  const loader = new Loader({ dataset, split, seed: 0, trainDomains, batchSize: 4 });
+  const predict = learner.predict.bind(learner);
+  const rows = await evaluate({ loader, predict, split, step: 10, model: "swad" });
+  expect(rows).toEqual(recordsOf(swadRun).filter(({ model }) => model === "swad"));
+});
+
+test("modules that only training needs are not in the model file", async () => {
+  const run = await trainIn("dann", { algorithm: "dann", steps: 1 });
+  using file = openSafetensors(join(run, "model.safetensors"));
+  expect(new Set([...file.tensors.keys()].map((name) => name.split(".")[0]))).toEqual(
+    new Set(["backbone", "classifier"]),
+  );
+});
+
+test.each(Object.keys(algorithms))(
+  "%s, stopped and resumed between evaluations, ends in the same bytes",
+  async (algorithm) => {
+    const needsStages = algorithms[algorithm].backbone?.stages;
+    const request = { algorithm, averaging: "moving-average", start: 2, ...(needsStages && { backbone: "toy-cnn" }) };
+    const tiny = { ...request, steps: 7, evaluateEvery: 4, "data.perCell": 2 };
+    const [calm, rough] = [`${algorithm}-calm`, `${algorithm}-rough`];
+    await trainIn(calm, tiny);
+    await trainIn(rough, tiny, 3);
+    expect(existsSync(join(folder, rough, "done"))).toBe(false);
+    await trainIn(rough, tiny);
+    for (const file of [
+      "records.jsonl",
+      "model.safetensors",
+      "checkpoint/best.safetensors",
+      "checkpoint/last.safetensors",
+    ])
+      expect(bytes(join(folder, rough), file) === bytes(join(folder, calm), file), file).toBe(true);
+  },
+);
+
+test("pictures in folders are trained on, and the run goes on with them when they have been moved", async () => {
+  const [first, second] = ["pictures", "moved"].map((name) => join(folder, name));
+  await makePictureFolder(first, { perCell: 6, domains: ["filled", "sketch", "inverted"] });
+  const request = { data: first, "data.perCell": null, "data.size": null, cache: "false", steps: 3, evaluateEvery: 2 };
+  const tiny = { ...request, backbone: "small-cnn", batchSize: 2 };
+  const calm = await trainIn("folder-calm", tiny);
+  await trainIn("folder-rough", tiny, 1);
+  renameSync(first, second);
+  const rough = join(folder, "folder-rough");
+  expect(await main(["train", "--resume", rough, "--data", second, "--quiet"])).toBe(0);
+  for (const file of ["records.jsonl", "model.safetensors"])
+    expect(bytes(rough, file) === bytes(calm, file), file).toBe(true);
+});
+
+test("a run leaves no tensors behind", async () => {
+  const before = liveTensors();
+  await trainIn("leaks", { algorithm: "SWAD-NU", seed: 5 });
+  expect(liveTensors()).toBe(before);
+});
+
+test.each([
+  ["at an evaluation", { lr: 1e30 }],
+  ["in training", { algorithm: "ERM-NU", weight: 1e39, warmup: 2 }],
+])("a loss that is not finite %s ends the run with the step, the batch and a dump", async (_, request) => {
+  const failed = trainIn("diverged", { ...request, evaluateEvery: 100 });
+  await expect(failed).rejects.toThrow(
+    /^training stopped at step \d+: .*(NaN|Infinity|nan|inf).* The batch was filled\/\d+, /s,
+  );
+  const dump = join(folder, "diverged", "failure");
+  expect(readdirSync(dump).sort()).toEqual(["batch.safetensors", "failure.json", "weights.safetensors"]);
+  expect(JSON.parse(readFileSync(join(dump, "failure.json"), "utf8")).samples).toHaveLength(12);
+  const values = recordsOf(join(folder, "diverged")).map(({ value }) => value);
+  expect(values.every(Number.isFinite)).toBe(true);
+  expect(existsSync(join(folder, "diverged", "done"))).toBe(false);
+  rmSync(join(folder, "diverged"), { recursive: true });
+});
+
+test("a second process at a run folder is refused", async () => {
+  using _first = await RunFolder.own(join(folder, "owned"));
+  await expect(RunFolder.own(join(folder, "owned"))).rejects.toThrow(`process ${process.pid} is at work on it`);
+});
+
+test("a device that is not there is refused", async () => {
+  await expect(trainIn("device", { device: "cuda:9" })).rejects.toThrow("device cuda:9: there is none");
+});
+
+const COMMAND = "train --data shapes --test-domain filled --batch-size 4 --threads 1 data.perCell=5 data.size=16".split(
+  " ",
+);
+
+test("SIGTERM finishes the step, writes a checkpoint and says how to go on", async () => {
+  const out = join(folder, "signalled");
+  const run = startNudge([...COMMAND, "--steps", "100000", "--eval-every", "50000", "--out", out]);
+  expect(await run.said("step 0:")).toBe(true);
+  run.process.kill("SIGTERM");
+  const { code, stderr } = await run.ended;
+  expect(code).toBe(1);
+  const path = join(out, readdirSync(out)[0]);
+  expect(stderr).toContain(`go on with: nudge train --resume ${path}`);
+  expect(existsSync(join(path, "checkpoint", "last.safetensors"))).toBe(true);
+  expect(existsSync(join(path, "lock"))).toBe(false);
+});
+
+test("the command ends with 2 and changes nothing where it is called wrongly", async () => {
+  const out = join(folder, "wrong");
+  expect(await main([...COMMAND, "--out", out, "lrr=1"])).toBe(2);
+  expect(await main([...COMMAND, "--out", out, "--steps", "none"])).toBe(2);
+  expect(await main(["train", "--resume", join(folder, "nowhere")])).toBe(2);
+  expect(await main(["train", "--resume", swadRun, "lr=1"])).toBe(2);
+  expect(existsSync(out)).toBe(false);
+});
+
+test("a run that was begun is not begun again, and one that is done is left alone", async () => {
+  const out = join(folder, "again");
+  const command = [...COMMAND, "--steps", "2", "--out", out, "--quiet", "--json"];
+  expect(await main(command)).toBe(0);
+  const path = join(out, readdirSync(out)[0]);
+  const before = bytes(path, "records.jsonl");
+  expect(await main(command)).toBe(0);
+  rmSync(join(path, "done"));
+  expect(await main(command)).toBe(2);
+  expect(await main(["train", "--resume", path, "--quiet"])).toBe(0);
+  expect(bytes(path, "records.jsonl")).toBe(before);
+  process.exitCode = 0;
+});

@@ -1,0 +1,50 @@
+/** Starts the command line in a process of its own, from the sources, so that a test can kill it. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const runner = fileURLToPath(new URL("run-typescript.mjs", import.meta.url));
+const program = fileURLToPath(new URL("nudge.ts", import.meta.url));
+
+export interface Started {
+  readonly process: ChildProcess;
+  /** Resolves once stderr has had this text; false where the process ended without. */
+  said(text: string): Promise<boolean>;
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>;
+}
+
+export function startNudge(args: readonly string[]): Started {
+  const child = spawn(process.execPath, [runner, program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  let over = false;
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const look of waiting) look();
+  };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+    wake();
+  });
+  const ended = new Promise<Awaited<Started["ended"]>>((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code, signal) => {
+      over = true;
+      wake();
+      done({ code, signal, stdout, stderr });
+    });
+  });
+  const said = (text: string): Promise<boolean> =>
+    new Promise((done) => {
+      const look = (): void => {
+        if (!over && !stderr.includes(text)) return;
+        waiting.delete(look);
+        done(stderr.includes(text));
+      };
+      waiting.add(look);
+      look();
+    });
+  return { process: child, said, ended };
+}
