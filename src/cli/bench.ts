@@ -23,17 +23,31 @@ export function benchCommand(): Command {
       print(json ? JSON.stringify(result) : opsText(result));
     });
   common(bench.command("step"))
-    .description("one training step: forward, cross-entropy, backward, Adam, on 224×224 pictures already in memory")
-    .option("--backbone <id>", "resnet18, resnet34, resnet50 or mobilenet_v2", "resnet50")
-    .option("--batch <n>", "pictures a step", "8")
-    .option("--repeats <n>", "rounds; the fastest counts", "6")
+    .description(
+      "one training step: forward, cross-entropy, backward, Adam, on pictures already in memory; with --algorithm, one update of an algorithm beside one of ERM",
+    )
+    .option("--algorithm <id>", "time an algorithm's update, or with all everyone's, relative to ERM's")
+    .option("--backbone <id>", "what is trained (default: resnet50; with --algorithm mobilenet_v2)")
+    .option("--batch <n>", "pictures a step (default: 8); with --algorithm of each of three domains (default: 2)")
+    .option("--repeats <n>", "rounds; the fastest counts (default: 6; with --algorithm 3)")
     .option("--compile", "on a GPU, time torch.compile too")
-    .action(async (raw: Common & { backbone: string; batch: string; repeats: string; compile?: true }) => {
+    .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
+      if (algorithm !== undefined) {
+        if (raw.peer !== undefined || raw.compile)
+          throw new UsageError("bench step --algorithm is beside ERM, not PyTorch: leave out --peer and --compile");
+        const { benchAlgorithms } = await import("../bench/algorithms.js");
+        const { algorithmsText } = await import("./bench-algorithms.js");
+        const { backbone = "mobilenet_v2", batch = "2", repeats = "3" } = raw;
+        const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
+        const result = benchAlgorithms({ algorithm, backbone, device, ...counts });
+        print(json ? JSON.stringify(result) : algorithmsText(result));
+        return;
+      }
       const { benchStep } = await import("../bench/step.js");
-      const { backbone, device, compile } = raw;
-      const [batch, repeats] = [count("batch", raw.batch), count("repeats", raw.repeats)];
-      const result = await benchStep({ backbone, batch, repeats, device, compile, peer: peerName(raw.peer) });
-      print(raw.json ? JSON.stringify(result) : stepText(result));
+      const { backbone = "resnet50", batch = "8", repeats = "6", compile } = raw;
+      const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
+      const result = await benchStep({ backbone, ...counts, device, compile, peer: peerName(raw.peer) });
+      print(json ? JSON.stringify(result) : stepText(result));
     });
   common(bench.command("nuclear-norm"))
     .description("the penalty's value and gradient by each route beside torch.svd, at the sizes of real batches")
@@ -70,6 +84,14 @@ export function benchCommand(): Command {
       print(raw.json ? JSON.stringify(result) : loaderText(result));
     });
   return bench;
+}
+
+interface StepFlags {
+  algorithm?: string;
+  backbone?: string;
+  batch?: string;
+  repeats?: string;
+  compile?: true;
 }
 
 interface LoaderFlags {

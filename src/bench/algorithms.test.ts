@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { algorithms } from "../algorithms/index.js";
+import { algorithmsText } from "../cli/bench-algorithms.js";
+import { liveTensors } from "../engine/device.js";
+import { benchAlgorithms } from "./algorithms.js";
+
+const quick = { backbone: "toy-cnn", batch: 4, device: "cpu", repeats: 1 };
+
+test("all algorithms are timed beside ERM, with no more passes than the public code's, and nothing is left behind", () => {
+  const before = liveTensors();
+  const { rows } = benchAlgorithms({ ...quick, algorithm: "all" });
+  expect(liveTensors()).toBe(before);
+  expect(rows.map(({ id }) => id)).toEqual(Object.keys(algorithms));
+  for (const { title, ms, ermMs, peak, ermPeak, passes, reference } of rows) {
+    expect(Math.min(ms, ermMs, peak, ermPeak), title).toBeGreaterThan(0);
+    expect(passes.forward, title).toBeLessThanOrEqual(reference.forward);
+    expect(passes.backward, title).toBeLessThanOrEqual(reference.backward);
+  }
+  const passes = Object.fromEntries(rows.map(({ id, passes: { forward, backward } }) => [id, [forward, backward]]));
+  expect(passes).toMatchObject({
+    erm: [1, 1],
+    "and-mask": [1, 1],
+    mixup: [1, 1],
+    dann: [1, 0.5], // one turn in two is the discriminator's
+    mldg: [2, 2],
+    "sag-net": [3, 2],
+    sam: [2, 2],
+    mdsdi: [6, 4],
+    miro: [2, 1],
+  });
+});
+
+test("the text has a line an algorithm and says what is saved", () => {
+  const text = algorithmsText(benchAlgorithms({ ...quick, algorithm: "SagNet" }));
+  expect(text).toMatch(/^ {2}SagNet +[\d.]+ +[\d.]+× +[\d.]+ +[\d.]+× +3 \+ 2 +3 \+ 3$/m);
+  expect(text).toContain("SagNet: no backward pass through the backbone for the style head");
+});
+
+test("an unknown algorithm is refused with the nearest name", () => {
+  expect(() => benchAlgorithms({ ...quick, algorithm: "sagnett" })).toThrow('unknown algorithm "sagnett"');
+});

@@ -1,0 +1,178 @@
+/**
+ * `nudge list <kind>`: what there is to name on a command line, read from the same tables that training reads: titles,
+ * papers, hyperparameters with their search ranges and the reference testbed's names, settings and variants. Never loads
+ * the engine.
+ */
+
+import { Command } from "commander";
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+import type { Hparam } from "../hparams.js";
+import type { Setting } from "../regularizers/setting.js";
+
+/** One hyperparameter, setting or option of an entry. */
+interface Knob {
+  readonly name: string;
+  readonly default: string | number | boolean;
+  /** What a random search draws from; absent where it is not searched. */
+  readonly range?: string;
+  /** The reference testbed's name for it. */
+  readonly reference?: string;
+  /** What it may be, where that is a short list or has words. */
+  readonly accepts?: string;
+  readonly meaning?: string;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly title: string;
+  /** One line on what it is or asks for. */
+  readonly about?: string;
+  readonly paper?: string;
+  readonly knobs?: readonly Knob[];
+  /** Anything else, by name; for --json. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+interface Kind {
+  entries(): Promise<readonly Entry[]>;
+  /** A line below the list. */
+  readonly note?: string;
+}
+
+/** What can be listed. */
+const kinds: Readonly<Record<string, Kind>> = {
+  algorithms: {
+    entries: listAlgorithms,
+    note:
+      "Any of them goes with a regularizer (ERM-NU, Mixup-NU) and under an average of its weights (SWAD, SWAD-NU,\n" +
+      "SWAD-CORAL, SWAD-MIRO). Every one also has the shared hyperparameters: lr, weightDecay, batchSize, dropout, …",
+  },
+  datasets: { entries: listDatasets },
+  backbones: { entries: listBackbones },
+  regularizers: { entries: listRegularizers },
+  averaging: { entries: listAveraging },
+  selections: { entries: listSelections },
+};
+
+/** The command; `write` takes what it prints. */
+export function listCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
+  const names = Object.keys(kinds);
+  return new Command("list")
+    .description(
+      "Lists what there is: titles, papers, hyperparameters with default, search range and the reference's name.",
+    )
+    .argument("<kind>", names.join(", "))
+    .option("--json", "print everything as JSON", false)
+    .action(async (name: string, { json }: { json: boolean }) => {
+      if (!Object.hasOwn(kinds, name)) throw new UsageError(unknownName("list", name, names));
+      const { entries, note } = kinds[name];
+      const listed = await entries();
+      write(json ? `${JSON.stringify(listed.map(flat), null, 2)}\n` : `${listText(listed, note)}\n`);
+    });
+}
+
+async function listAlgorithms(): Promise<Entry[]> {
+  const { algorithms } = await import("../algorithms/index.js");
+  return Object.values(algorithms).map(
+    ({ id, title, paper, needsDomains, minDomains = 1, hparams, hparamsBySize, backbone }) => {
+      const needs = [
+        needsDomains ? "needs domain labels" : "needs no domain labels",
+        ...(minDomains > 1 ? [`at least ${minDomains} training domains`] : []),
+        ...(backbone?.stages ? ["a backbone with intermediate maps"] : []),
+        ...(backbone?.extraChannels ? ["pictures"] : []),
+      ];
+      const small = hparamsBySize && knobsOf({ ...hparams, ...hparamsBySize.small });
+      return {
+        ...{ id, title, paper, about: needs.join(", "), knobs: knobsOf({ ...hparams, ...hparamsBySize?.large }) },
+        facts: { needsDomains, minDomains, ...(small && { hparamsOnSmallPictures: small }) },
+      };
+    },
+  );
+}
+
+async function listDatasets(): Promise<Entry[]> {
+  const { datasets } = await import("../data/datasets/index.js");
+  return Object.values(datasets).map(
+    ({ id, title, paper, summary, licence, source, layout, needsRoot, options, published, protocol }) => ({
+      ...{ id, title, paper },
+      about: `${summary}${published ? `; domains ${published.domains.map(({ name }) => name).join(", ")}` : ""}`,
+      knobs: Object.entries(options).map(([name, each]) => ({ name, default: each.default, meaning: each.about })),
+      facts: { licence, source, layout, needsRoot, protocol, ...(published && { published }) },
+    }),
+  );
+}
+
+async function listBackbones(): Promise<Entry[]> {
+  const { backbones } = await import("../backbones/index.js");
+  const all: readonly { id: string; title: string; paper: string; weights?: string }[] = Object.values(backbones);
+  return all.map(({ id, title, paper, weights }) => ({
+    ...{ id, title, paper, about: weights ? `starting weights: ${weights}` : "trained from scratch" },
+    facts: { weights: weights ?? null },
+  }));
+}
+
+async function listRegularizers(): Promise<Entry[]> {
+  const { regularizers } = await import("../regularizers/index.js");
+  return Object.values(regularizers).map(({ id, title, paper, hparams, settings }) => {
+    const knobs = [...knobsOf(hparams), ...settingsOf(settings)];
+    return { id, title, paper, knobs };
+  });
+}
+
+async function listAveraging(): Promise<Entry[]> {
+  const { followers } = await import("../averaging/index.js");
+  return Object.values(followers).map(({ id, title, paper, settings, forDataset }) => ({
+    ...{ id, title, paper, knobs: settingsOf(settings) },
+    facts: forDataset && { forDataset },
+  }));
+}
+
+async function listSelections(): Promise<Entry[]> {
+  const { selections } = await import("../selection/index.js");
+  return Object.values(selections).map(({ id, title, about }) => ({ id, title, about }));
+}
+
+function knobsOf(hparams: Readonly<Record<string, Hparam>>): Knob[] {
+  return Object.entries(hparams).map(([name, { default: value, range, reference, variants }]) => ({
+    ...{ name, default: value, ...(reference !== undefined && { reference }) },
+    ...(variants ? { accepts: variants.join(" | ") } : { range: range.text }),
+  }));
+}
+
+const settingsOf = (settings: Readonly<Record<string, Setting>>): Knob[] =>
+  Object.entries(settings).map(([name, each]) => {
+    const { default: value, accepts, meaning } = each;
+    return { name, default: value, accepts, meaning };
+  });
+
+/** An entry with its facts beside its other fields. */
+const flat = ({ facts, knobs, ...entry }: Entry): object => ({ ...entry, ...facts, ...(knobs && { hparams: knobs }) });
+
+function listText(entries: readonly Entry[], note?: string): string {
+  const width = Math.max(...entries.map(({ id }) => id.length));
+  const blocks = entries.map(({ id, title, about, paper, knobs = [] }) =>
+    [
+      `${id.padEnd(width)}  ${[title, about].filter(Boolean).join(": ")}`,
+      ...(paper === undefined ? [] : [`    ${paper}`]),
+      ...knobLines(knobs),
+    ].join("\n"),
+  );
+  return [...blocks, ...(note === undefined ? [] : [note])].join("\n\n");
+}
+
+/** A line for each: name, default, what it is drawn from or may be, and what the reference calls it or it means. */
+function knobLines(knobs: readonly Knob[]): string[] {
+  const rows = knobs.map((knob) => [
+    knob.name,
+    shortNumber(knob.default),
+    knob.range ?? knob.accepts ?? "",
+    knob.meaning ?? knob.reference ?? "",
+  ]);
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column].length)));
+  return rows.map((row) => `    ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ")}`.trimEnd());
+}
+
+/** 1/3 as 0.333333, and text as it is. */
+const shortNumber = (value: string | number | boolean): string =>
+  typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);

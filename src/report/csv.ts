@@ -1,0 +1,37 @@
+/** A report as CSV (RFC 4180), one line a cell, for spreadsheets and scripts. Accuracies are fractions. */
+
+import type { Report } from "./report.js";
+
+const HEAD = ["table", "selection", "method", "row", "column", "mean", "standard_error", "trials", "of_trials", "note"];
+
+/** Every cell of every table; an empty mean has its reason in the note. */
+export function toCsv({ tables, outcome }: Report): string {
+  const lines = tables.flatMap(({ id, columns, rows, notes }) =>
+    rows.flatMap(({ kind, method, cells }) =>
+      cells.map(({ mean, error, trials, note }, i) =>
+        [
+          id,
+          outcome.selection.id,
+          method,
+          kind,
+          columns[i],
+          mean ?? "",
+          error ?? "",
+          trials?.[0] ?? "",
+          trials?.[1] ?? "",
+          note === null ? "" : notes[note - 1],
+        ]
+          .map(String)
+          .map(field)
+          .join(","),
+      ),
+    ),
+  );
+  return [HEAD.join(","), ...lines, ""].join("\r\n");
+}
+
+/** A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it. */
+function field(text: string): string {
+  const safe = /^[=@\t\r]|^[+-](?![\d.])/.test(text) ? ` ${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

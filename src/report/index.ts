@@ -1,0 +1,12 @@
+/** Reports: from runs on disk to tables, paired differences and verdicts, in the formats there are. */
+
+export type { JudgedClaim, Verdict } from "./claims.js";
+export { toCsv } from "./csv.js";
+export { toHtml } from "./html.js";
+export { toJson } from "./json.js";
+export { toLatex } from "./latex.js";
+export { toMarkdown } from "./markdown.js";
+export type { PairedComparison, PairedDifference } from "./paired.js";
+export { makeReport, type Report, type ReportOptions } from "./report.js";
+export type { Table, TableCell, TableRow } from "./table.js";
+export { type ReportFormat, reportFormats, reportText, writeDomainBedRuns, writeReport } from "./write-report.js";

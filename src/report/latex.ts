@@ -1,0 +1,97 @@
+/** A report as LaTeX: booktabs tables as the paper's, the best in bold, the second underlined. Needs `\usepackage{booktabs}`. */
+
+import { differenceTexts } from "./markdown.js";
+import { intervalWords } from "./paired.js";
+import type { Report } from "./report.js";
+import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+
+/** The tables and paired differences of a report, each a `table` environment. */
+export function toLatex({ tables, comparisons }: Report): string {
+  const pairs = comparisons.map(({ first, second, rows }) => {
+    const body = rows.map((row) => [row.title, ...differenceTexts(row)].map(escapeLatex).join(" & "));
+    const head = ["Held out", `${first} − ${second}`, "95% interval", "Pairs"].map(escapeLatex).join(" & ");
+    return environment({
+      caption: `${first} against ${second}. ${intervalWords}`,
+      label: `${first}-${second}`,
+      columns: "lccc",
+      head,
+      body,
+    });
+  });
+  return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...pairs].join("\n\n").concat("\n");
+}
+
+function tableText({ id, title, words, columns, rows, notes }: Table): string {
+  const body = rows.map((row) => [rowTitle(row), ...row.cells.map((cell) => cellText(cell, row.kind))].join(" & "));
+  const head = ["Algorithm", ...columns].map((heading) => `\\textbf{${escapeLatex(heading)}}`).join(" & ");
+  const under = notes.map((note, i) => `$^{${i + 1}}$ ${escapeLatex(note)}`);
+  return environment({
+    caption: `${title}. ${words.join(" ")}`,
+    label: id,
+    columns: `l${"c".repeat(columns.length)}`,
+    head,
+    body,
+    under,
+  });
+}
+
+interface Parts {
+  caption: string;
+  label: string;
+  columns: string;
+  head: string;
+  body: readonly string[];
+  under?: readonly string[];
+}
+
+function environment({ caption, label, columns, head, body, under = [] }: Parts): string {
+  return [
+    "\\begin{table}[t]",
+    "\\centering",
+    `\\caption{${escapeLatex(caption)}}`,
+    `\\label{tab:${label.replace(/[^A-Za-z0-9-]+/g, "-")}}`,
+    `\\begin{tabular}{${columns}}`,
+    "\\toprule",
+    `${head} \\\\`,
+    "\\midrule",
+    ...body.map((line) => `${line} \\\\`),
+    "\\bottomrule",
+    "\\end{tabular}",
+    ...under.map((note) => `\\par{\\footnotesize ${note}}`),
+    "\\end{table}",
+  ].join("\n");
+}
+
+const rowTitle = ({ kind, title }: TableRow): string =>
+  kind === "own" ? escapeLatex(title) : `\\quad\\textit{${escapeLatex(title)}}`;
+
+function cellText(cell: TableCell, kind: TableRow["kind"]): string {
+  const numbers = cellNumbers(cell, kind);
+  const note = cell.note === null ? "" : `$^{${cell.note}}$`;
+  if (!numbers) return `--${note}`;
+  const mean = numbers.mean.replace(/^([+-])/, "$$$1$$");
+  const text = numbers.error === "" ? mean : `${mean} $\\pm$ ${numbers.error}`;
+  const marked = cell.mark === "best" ? `\\textbf{${text}}` : cell.mark === "second" ? `\\underline{${text}}` : text;
+  return `${marked}${isPartial(cell) ? ` (${cell.trials!.join("/")})` : ""}${note}`;
+}
+
+const SPECIAL: Readonly<Record<string, string>> = {
+  "\\": "\\textbackslash{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "−": "$-$",
+  "±": "$\\pm$",
+  "√": "$\\surd$",
+  "×": "$\\times$",
+  "…": "\\dots{}",
+  "–": "\\textendash{}",
+};
+
+/** Text as LaTeX prints it; characters that are commands there lose their power. */
+export function escapeLatex(text: string): string {
+  return text
+    .replace(/[\r\n]+/g, " ")
+    .replace(/[\\~^−±√×…–]|[&%$#_{}]/g, (found) => SPECIAL[found] ?? `\\${found}`)
+    .replaceAll("--", "-{}-") // two hyphens would become a dash, and options have two
+    .replace(/`([^`]*)`/g, "\\texttt{$1}");
+}

@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { makeRun } from "../../tests/support/evaluated-runs.js";
+import {
+  type MadeRun,
+  nuclearNormOn,
+  pacsDomains,
+  vlcsDomains,
+  writeMadeRun,
+} from "../../tests/support/report-runs.js";
+import { inFolder } from "../../tests/support/run-folders.js";
+import { type Results, readResults } from "../records/index.js";
+import { leaveOneDomainOut, trainingDomain } from "../selection/index.js";
+import { makeTables, type TableOptions } from "./make-tables.js";
+import { Outcome } from "./outcome.js";
+import type { Table } from "./table.js";
+
+const tablesOf = (runs: readonly MadeRun[], options: TableOptions = {}): Table[] =>
+  inFolder((folder) => {
+    for (const run of runs) writeMadeRun(folder, run);
+    return makeTables(new Outcome(readResults([folder]), trainingDomain), options);
+  });
+
+const everyPacsDomain = (more: Omit<MadeRun, "heldOut">): MadeRun[] =>
+  pacsDomains.map((heldOut) => ({ heldOut, ...more }));
+
+const byHand = (runs: Results["runs"]): Results => ({ runs, stored: [], notes: [] });
+
+test("a cell is the mean and standard error over trials of what selection chose", () => {
+  const [table] = tablesOf([0.1, 0.2, 0.3].flatMap((accuracy, trial) => everyPacsDomain({ trial, accuracy })));
+  expect(table.columns).toEqual(["A", "C", "P", "S", "Average"]);
+  const [first, , , , average] = table.rows[0].cells;
+  // 100 · std/√3 of (0.1, 0.2, 0.3) is 4.714, the reference's own example
+  expect(first.mean).toBeCloseTo(0.2, 12);
+  expect(first.error).toBeCloseTo(0.04714045207910317, 12);
+  expect(first.trials).toEqual([3, 3]);
+  expect(average).toMatchObject({ error: null, note: null });
+  expect(average.mean).toBeCloseTo(0.2, 12);
+});
+
+test("an empty cell says why and which command fills it, and leaves no average", () => {
+  const runs = everyPacsDomain({ trial: 2, accuracy: 0.5, regularizers: nuclearNormOn }).slice(0, 3);
+  const [{ rows, notes }] = tablesOf(runs);
+  expect(rows[0].title).toBe("ERM-NU");
+  const [, , , sketch, average] = rows[0].cells;
+  expect([sketch.mean, average.mean]).toEqual([null, null]);
+  expect(notes[sketch.note! - 1]).toBe(
+    "ERM-NU, sketch held out: there is no run; fill it with: nudge train --data pacs --test-domain sketch " +
+      "--algorithm erm --regularizer nuclear-norm --trial-seed 2",
+  );
+  expect(notes[average.note! - 1]).toContain("a cell of the row is empty");
+});
+
+test("a cell with fewer trials than others tells how many and which are missing", () => {
+  const [{ rows, notes }] = tablesOf([
+    ...[0, 1, 2].flatMap((trial) => everyPacsDomain({ trial, accuracy: 0.5 })),
+    ...everyPacsDomain({ trial: 1, accuracy: 0.9, regularizers: nuclearNormOn }),
+  ]);
+  const [cell] = rows[1].cells;
+  expect(cell).toMatchObject({ trials: [1, 3], mark: null, mean: 0.9 });
+  expect(notes[cell.note! - 1]).toContain("no run in trial 0, 2 (1 of 3 trials)");
+  expect(notes[cell.note! - 1]).toMatch(/--trial-seed 0; likewise --trial-seed 2$/);
+});
+
+test("where cross-validation lacks a run with two domains held out, the note names both", () => {
+  const run = makeRun(["a"], [{ a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] }]);
+  const pair = makeRun(["a", "b"], [{ a: [0.2, 0.1], b: [0.5, 0.3], c: [0, 0.4] }]);
+  const [{ rows, notes }] = makeTables(new Outcome(byHand([run, pair]), leaveOneDomainOut));
+  expect(rows[0].cells[0].mean).toBeNull();
+  expect(notes[rows[0].cells[0].note! - 1]).toContain("also needs runs with a and c held out together; fill it with: ");
+  expect(notes[rows[0].cells[0].note! - 1]).toContain("--data letters --test-domain a,c");
+});
+
+test("rows stand in the paper's order whatever the folders are called", () => {
+  const at = { a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] } as const;
+  const method = (algorithm: string, regularizers: string[] = [], model = "current") =>
+    makeRun(["a"], [at], { method: { algorithm, regularizers, model, variant: "" } });
+  const runs = [
+    method("mixup", ["nuclear-norm"]),
+    method("erm", ["nuclear-norm"], "swad"),
+    method("coral", [], "swad"),
+    method("erm", ["nuclear-norm"]),
+    method("Unheard"),
+    method("mixup"),
+    method("erm", [], "swad"),
+    method("erm"),
+  ];
+  const [{ rows }] = makeTables(new Outcome(byHand(runs), trainingDomain));
+  expect(rows.map(({ title }) => title)).toEqual(
+    "ERM,ERM-NU,Mixup,Mixup-NU,Unheard,SWAD,SWAD-NU,SWAD-CORAL".split(","),
+  );
+});
+
+test("with two datasets there is a table of averages, over trials of the domains' means", () => {
+  const vlcs = { dataset: "vlcs", domains: vlcsDomains };
+  const tables = tablesOf([
+    ...[0, 1].flatMap((trial) => everyPacsDomain({ trial, accuracy: 0.5 + trial / 10 })),
+    ...vlcsDomains.map((heldOut) => ({ ...vlcs, heldOut, trial: 0, accuracy: 0.75 })),
+  ]);
+  expect(tables.map(({ id }) => id)).toEqual(["vlcs", "pacs", "averages"]);
+  const { columns, rows } = tables[2];
+  expect(columns).toEqual(["VLCS", "PACS", "Average"]);
+  expect(rows[0].cells.map(({ mean }) => mean)).toEqual([0.75, 0.55, 0.65]);
+  expect(rows[0].cells[1].error).toBeCloseTo(0.05 / Math.sqrt(2), 12);
+});
+
+test("averages of SWAD's methods have a table of their own", () => {
+  const averaging = [{ id: "swad", settings: {} }];
+  const ids = tablesOf(
+    [[], nuclearNormOn].flatMap((regularizers) => [
+      ...everyPacsDomain({ trial: 0, accuracy: 0.5, averaging, regularizers }),
+      { dataset: "vlcs", domains: vlcsDomains, heldOut: "SUN09", trial: 0, accuracy: 0.5, averaging, regularizers },
+    ]),
+  ).map(({ id, rows }) => [id, rows.map(({ title }) => title).join(" ")]);
+  expect(ids.slice(2)).toEqual([
+    ["averages", "ERM ERM-NU SWAD SWAD-NU"],
+    ["swad", "SWAD SWAD-NU"],
+  ]);
+});
+
+test("published numbers stand under ours with the difference and the source", () => {
+  const [{ rows, notes }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.9 }), { published: true });
+  expect(rows.map(({ kind }) => kind)).toEqual(["own", "published", "difference"]);
+  const [, published, difference] = rows.map(({ cells }) => cells);
+  expect(published[0]).toMatchObject({ mean: 0.847, error: 0.004 }); // ERM on PACS A: 84.7 ± 0.4
+  expect(difference[0].mean).toBeCloseTo(0.053, 12);
+  expect(notes[published[0].note! - 1]).toBe("published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs");
+});
+
+test("two datasets of one name with different domains are never put in one table", () => {
+  const other = makeRun(["x"], [{ x: [0.2, 0.1], y: [0, 0.3] }], { domains: ["x", "y"] });
+  const outcome = new Outcome(
+    byHand([makeRun(["a"], [{ a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] }]), other]),
+    trainingDomain,
+  );
+  expect(makeTables(outcome).map(({ title }) => title)).toEqual([
+    "letters (a, b, c)",
+    "letters (x, y)",
+    "Averages over datasets",
+  ]);
+  expect(outcome.notes.join()).toContain("2 datasets go by the name letters");
+});
+
+test("the words above a table give rule, protocol and penalty as the runs had them", () => {
+  const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn }));
+  expect(words[0]).toMatch(/^Selection: training-domain validation set, that is, /);
+  expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 0.2 of each domain held back");
+  expect(words).toContain("Penalty nuclear-norm: weight=0.01 scaling=per-sample warmup=101.");
+});
+
+test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {
+  const given = { steps: 9, "data.root": "my pictures" };
+  const [{ rows, words, notes }] = tablesOf([
+    { heldOut: "photo", trial: 0, accuracy: 0.5, settings: { given } },
+    { heldOut: "photo", trial: 1, accuracy: 0.5, settings: { given: { ...given, lr: 0.1 } } },
+  ]);
+  expect(rows.map(({ title }) => title)).toEqual(["ERM", "ERM [lr=0.1]"]);
+  expect(words.join()).toContain("Set by hand in all of them: data.root=my pictures steps=9.");
+  expect(notes.join("\n")).toContain("--trial-seed 0 steps=9 'data.root=my pictures' lr=0.1");
+});

@@ -1,0 +1,179 @@
+/**
+ * The tables of a report: one a dataset in the paper's columns, the averages over datasets (the paper's Table 1), and the
+ * averages of SWAD with other methods (its Tables 3 and 4).
+ */
+
+import { methodKey } from "../records/index.js";
+import { averageOf, type Cell, datasetCell, domainCell } from "../selection/index.js";
+import { datasetTitle, domainLabels, paperName } from "./names.js";
+import type { Outcome, ReportedMethod } from "./outcome.js";
+import { protocolWords } from "./protocol.js";
+import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "./published.js";
+import { Notes, type Table, type TableCell, type TableRow, withMarks } from "./table.js";
+
+export interface TableOptions {
+  /** Put the paper's numbers under ours, and the difference. */
+  readonly published?: boolean;
+}
+
+/** All tables there are runs for. */
+export function makeTables(outcome: Outcome, options: TableOptions = {}): Table[] {
+  const tables = outcome.datasets.map((dataset) => domainTable(outcome, dataset, options));
+  if (outcome.datasets.length < 2) return tables;
+  tables.push(averagesTable(outcome, outcome.methods, { id: "averages", title: "Averages over datasets", ...options }));
+  const averaged = outcome.methods.filter(({ method }) => method.model === "swad");
+  if (averaged.length > 1)
+    tables.push(averagesTable(outcome, averaged, { id: "swad", title: "SWAD with other methods", ...options }));
+  return tables;
+}
+
+function domainTable(outcome: Outcome, dataset: string, { published }: TableOptions): Table {
+  const domains = outcome.domainsOf(dataset);
+  const labels = domainLabels(dataset, domains);
+  const notes = new Notes();
+  const methods = outcome.methods.filter(({ key }) =>
+    outcome.runs.some((run) => run.dataset === dataset && methodKey(run.method) === key),
+  );
+  const rows = methods.flatMap((method): TableRow[] => {
+    const cells = domains.map((domain) => domainCell(outcome.results, { dataset, method: method.key, domain }));
+    const shown = cells.map((cell, i) => ownCell(cell, domainGap(outcome, method, dataset, domains[i]), notes));
+    const own = [...shown, averageCell(averageOf(cells), shown, notes)];
+    return withPublished(
+      { kind: "own", title: method.title, method: method.key, cells: own },
+      published ? [...labels, AVERAGE].map((label) => publishedDomain(dataset, paperName(method.method), label)) : [],
+      notes,
+    );
+  });
+  return {
+    id: dataset,
+    title: datasetTitle(dataset),
+    words: protocolWords(outcome, [dataset]),
+    columns: [...labels, AVERAGE],
+    rows: withMarks(rows),
+    notes: notes.texts,
+  };
+}
+
+function averagesTable(
+  outcome: Outcome,
+  methods: readonly ReportedMethod[],
+  { id, title, published }: TableOptions & { id: string; title: string },
+): Table {
+  const { datasets } = outcome;
+  const notes = new Notes();
+  const rows = methods.flatMap((method): TableRow[] => {
+    const cells = datasets.map((dataset) => datasetCell(outcome.results, { dataset, method: method.key }));
+    const shown = cells.map((cell, i) => ownCell(cell, datasetGap(outcome, method, datasets[i]), notes));
+    const own = [...shown, averageCell(averageOf(cells), shown, notes)];
+    const printed = published ? datasets.map((dataset) => publishedDataset(paperName(method.method), dataset)) : [];
+    // The paper's average is over its five datasets; beside a mean over others it would mislead.
+    const average =
+      published && datasets.length === 5 && !printed.includes(null) ? publishedDataset(paperName(method.method)) : null;
+    const row: TableRow = { kind: "own", title: method.title, method: method.key, cells: own };
+    return withPublished(row, published ? [...printed, average] : [], notes);
+  });
+  return {
+    id,
+    title,
+    words: [
+      ...protocolWords(outcome, datasets),
+      "A dataset's accuracy is the mean over its domains in each trial, then over trials.",
+    ],
+    columns: [...datasets.map(datasetTitle), AVERAGE],
+    rows: withMarks(rows),
+    notes: notes.texts,
+  };
+}
+
+/** What a cell lacks: how many trials it has of how many, and in words what is missing and what fills it. */
+interface Gap {
+  readonly trials: readonly [number, number];
+  readonly text: string | null;
+}
+
+function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, domain: string): Gap {
+  const trials = outcome.trialsOf(dataset);
+  const have = new Set(outcome.resultsOf(method.key, dataset, domain).map(({ trialSeed }) => trialSeed));
+  const missing = trials.filter((seed) => !have.has(seed));
+  if (missing.length === 0) return { trials: [trials.length, trials.length], text: null };
+  const testDomains = firstMissing(outcome, method, { dataset, domain, trialSeed: missing[0] });
+  const where = `${method.title}, ${domain} held out`;
+  const what =
+    testDomains.length > 1
+      ? `${outcome.selection.title} also needs runs with ${testDomains.join(" and ")} held out together`
+      : "there is no run";
+  const which = have.size === 0 ? "" : ` in trial ${missing.join(", ")} (${have.size} of ${trials.length} trials)`;
+  const command = outcome.command(method, dataset, { testDomains, trialSeed: missing[0] });
+  const rest = missing.length > 1 && command ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
+  const fill = command ? `fill it with: ${command}${rest}` : "its runs come from another testbed's files";
+  return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
+}
+
+/** The domains to hold out in the first run that is missing: the domain alone, or with another for cross-validation. */
+function firstMissing(
+  outcome: Outcome,
+  { key }: ReportedMethod,
+  { dataset, domain, trialSeed }: { dataset: string; domain: string; trialSeed: number },
+): string[] {
+  const held = outcome.runs.filter(
+    (run) => run.dataset === dataset && run.trialSeed === trialSeed && methodKey(run.method) === key,
+  );
+  const has = (...domains: string[]): boolean =>
+    held.some(
+      ({ testDomains }) => testDomains.length === domains.length && domains.every((d) => testDomains.includes(d)),
+    );
+  if (!has(domain) || outcome.selection.id !== "leave-one-domain-out") return [domain];
+  const other = outcome.domainsOf(dataset).find((each) => each !== domain && !has(domain, each));
+  return other === undefined ? [domain] : [domain, other];
+}
+
+function datasetGap(outcome: Outcome, method: ReportedMethod, dataset: string): Gap {
+  const trials = outcome.trialsOf(dataset);
+  const domains = outcome.domainsOf(dataset);
+  const results = outcome.resultsOf(method.key, dataset);
+  const have = new Set(results.map(({ trialSeed }) => trialSeed)).size;
+  const whole = trials.length * domains.length;
+  if (results.length === whole) return { trials: [have, trials.length], text: null };
+  if (results.length > 0) {
+    const text = `${method.title} on ${datasetTitle(dataset)}: ${results.length} of ${whole} runs (domains × trials), so not comparable with whole cells; its own table names what is missing`;
+    return { trials: [have, trials.length], text };
+  }
+  const command = outcome.command(method, dataset, { testDomains: domains.slice(0, 1), trialSeed: trials[0] ?? 0 });
+  const fill = command ? `begin with: ${command}` : "its runs come from another testbed's files";
+  return { trials: [0, trials.length], text: `${method.title} on ${datasetTitle(dataset)}: there is no run; ${fill}` };
+}
+
+function ownCell(cell: Cell | null, { trials, text }: Gap, notes: Notes): TableCell {
+  const note = text === null ? null : notes.add(text);
+  return { mean: cell?.mean ?? null, error: cell?.error ?? null, trials, mark: null, note };
+}
+
+function averageCell(mean: number | null, cells: readonly TableCell[], notes: Notes): TableCell {
+  const partial = cells.some(({ note }) => note !== null);
+  const text = mean === null ? "no average: a cell of the row is empty" : "an average with partial cells in it";
+  return { mean, error: null, trials: null, mark: null, note: partial ? notes.add(text) : null };
+}
+
+/** A row of ours, and under it the paper's with the difference, where there is anything published. */
+function withPublished(row: TableRow, numbers: readonly (PublishedNumber | null)[], notes: Notes): TableRow[] {
+  if (numbers.every((number) => number === null)) return [row];
+  const bare = { trials: null, mark: null, note: null };
+  const sources = [...new Set(numbers.flatMap((number) => number?.source ?? []))];
+  const from = notes.add(`published: ${sources.join("; ")}`);
+  const first = numbers.findIndex((number) => number !== null);
+  const printed = numbers.map((number, i): TableCell => {
+    const note = i === first ? from : null;
+    if (number === null) return { ...bare, mean: null, error: null };
+    return { ...bare, mean: number.mean / 100, error: number.error === null ? null : number.error / 100, note };
+  });
+  const differences = numbers.map((number, i): TableCell => {
+    const { mean } = row.cells[i];
+    return { ...bare, mean: mean === null || number === null ? null : mean - number.mean / 100, error: null };
+  });
+  const { method } = row;
+  return [
+    row,
+    { kind: "published", title: "published", method, cells: printed },
+    { kind: "difference", title: "ours − published", method, cells: differences },
+  ];
+}

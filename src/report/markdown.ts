@@ -1,0 +1,90 @@
+/** A report as Markdown, laid out so that it also reads well in a terminal. */
+
+import { oneDecimal } from "../selection/cells.js";
+import { verdictText } from "./claims.js";
+import { intervalWords, type PairedDifference } from "./paired.js";
+import type { Report } from "./report.js";
+import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+
+/** The whole report. */
+export function toMarkdown({ tables, comparisons, claims, outcome }: Report): string {
+  const parts = tables.map(tableSection);
+  for (const { first, second, rows, notes } of comparisons) {
+    const head = ["held out", `${first} − ${second}`, "95% interval", "pairs"];
+    const body = rows.map((row) => [plain(row.title), ...differenceTexts(row)]);
+    parts.push(
+      [
+        `## ${plain(first)} against ${plain(second)}, pair by pair`,
+        intervalWords,
+        grid(head, body),
+        ...bullets(notes),
+      ].join("\n\n"),
+    );
+  }
+  if (claims.length > 0) {
+    const body = claims.map(({ claim, published, ours }) =>
+      [claim, verdictText(published), verdictText(ours)].map(plain),
+    );
+    parts.push(
+      ["## The paper's claims", grid(["claim", "on the published numbers", "on these runs"], body, "left")].join(
+        "\n\n",
+      ),
+    );
+  }
+  if (outcome.notes.length > 0)
+    parts.push(["## What was left out, or must be known", ...bullets(outcome.notes)].join("\n\n"));
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** The difference, its interval and the number of pairs, as text. */
+export function differenceTexts({ mean, interval, pairs }: PairedDifference): [string, string, string] {
+  const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
+  const range = interval ? `${signed(interval[0])} … ${signed(interval[1])}` : "– (needs two trials)";
+  return [signed(mean), range, String(pairs)];
+}
+
+function tableSection({ title, words, columns, rows, notes }: Table): string {
+  const body = rows.map((row) => [rowTitle(row), ...row.cells.map((cell) => cellText(cell, row.kind))]);
+  return [
+    `## ${plain(title)}`,
+    [...words, "Bold: best; italic: second; (n/m): n of m trials."].map(plain).join("\n"),
+    grid(["Algorithm", ...columns.map(plain)], body),
+    ...(notes.length > 0 ? [notes.map((note, i) => `[${i + 1}] ${plain(note)}`).join("  \n")] : []),
+  ].join("\n\n");
+}
+
+const rowTitle = ({ kind, title }: TableRow): string => (kind === "own" ? plain(title) : `↳ ${title}`);
+
+/** `**85.5 ± 0.2**`, `84.0 ± 0.0 (1/3) [2]`, `– [1]`. */
+function cellText(cell: TableCell, kind: TableRow["kind"]): string {
+  const numbers = cellNumbers(cell, kind);
+  const note = cell.note === null ? "" : ` [${cell.note}]`;
+  if (!numbers) return `–${note}`;
+  const text = numbers.error === "" ? numbers.mean : `${numbers.mean} ± ${numbers.error}`;
+  const marked = cell.mark === "best" ? `**${text}**` : cell.mark === "second" ? `_${text}_` : text;
+  return `${marked}${isPartial(cell) ? ` (${cell.trials!.join("/")})` : ""}${note}`;
+}
+
+const bullets = (notes: readonly string[]): string[] =>
+  notes.length === 0 ? [] : [notes.map((note) => `- ${plain(note)}`).join("\n")];
+
+/** One line of text, with the characters escaped that would start a cell, emphasis or a tag; underscores inside names do not. */
+function plain(text: string): string {
+  return text.replace(/[\r\n]+/g, " ").replace(/[|*<>]/g, (found) => `\\${found}`);
+}
+
+/** Columns padded to the same width: the first to the left, the others as told. */
+function grid(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  align: "left" | "right" = "right",
+): string {
+  const widths = head.map((_, i) => Math.max(3, ...[head, ...rows].map((row) => [...row[i]].length)));
+  const pad = (text: string, i: number): string => {
+    const space = " ".repeat(widths[i] - [...text].length);
+    return i > 0 && align === "right" ? space + text : text + space;
+  };
+  const toLine = (row: readonly string[]): string => `| ${row.map(pad).join(" | ")} |`;
+  const rule = widths.map((width, i) => (i > 0 && align === "right" ? `${"-".repeat(width - 1)}:` : "-".repeat(width)));
+  return [toLine(head), `| ${rule.join(" | ")} |`, ...rows.map(toLine)].join("\n");
+}

@@ -1,0 +1,81 @@
+/** A report's files: each format under its name, and DomainBed's own: its tables, and our runs as its `results.jsonl`. */
+
+import { mkdirSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { replaceFile } from "../engine/replace-file.js";
+import { DataError, UsageError } from "../errors.js";
+import { CURRENT, methodKey, toDomainBed } from "../records/index.js";
+import { domainBedTables } from "../selection/index.js";
+import { toCsv } from "./csv.js";
+import { toHtml } from "./html.js";
+import { toJson } from "./json.js";
+import { toLatex } from "./latex.js";
+import { toMarkdown } from "./markdown.js";
+import type { Report } from "./report.js";
+
+interface Format {
+  readonly file: string;
+  text(report: Report): string;
+}
+
+const formats = {
+  md: { file: "report.md", text: toMarkdown },
+  latex: { file: "report.tex", text: toLatex },
+  csv: { file: "report.csv", text: toCsv },
+  json: { file: "report.json", text: toJson },
+  html: { file: "report.html", text: toHtml },
+  domainbed: { file: "results.txt", text: ({ outcome }: Report) => domainBedTables(outcome.runs) },
+} satisfies Record<string, Format>;
+
+export type ReportFormat = keyof typeof formats;
+
+/** The formats' names. */
+export const reportFormats = Object.keys(formats) as ReportFormat[];
+
+/** A report in one format. */
+export const reportText = (report: Report, format: ReportFormat): string => formats[format].text(report);
+
+/** Writes a report in some formats into a folder; returns the files' names. */
+export function writeReport(report: Report, folder: string, wanted: readonly ReportFormat[]): string[] {
+  return wanted.map((format) => {
+    const path = join(folder, formats[format].file);
+    writeText(path, reportText(report, format));
+    return path;
+  });
+}
+
+/**
+ * Writes every run of ours as DomainBed's collector reads it, a folder a run and model with `results.jsonl`; returns the
+ * files' names. Not into a folder that was read: the next report would count every run twice.
+ */
+export function writeDomainBedRuns({ outcome }: Report, folder: string, read: readonly string[]): string[] {
+  const inside = read.find((each) => !relative(resolve(each), resolve(folder)).startsWith(".."));
+  if (inside !== undefined)
+    throw new UsageError(
+      `writing runs as DomainBed's into ${folder}: it lies in ${inside}, where the next report would read them as runs of their own. Give another --out`,
+    );
+  return outcome.runs.flatMap((run) => {
+    const stored = outcome.storedOf(run);
+    if (!stored) return [];
+    const { model } = run.method;
+    const name = basename(stored.folder) + (model === CURRENT ? "" : `-${model}`);
+    const path = join(folder, "domainbed", name, "results.jsonl");
+    const plain = model === CURRENT && run.method.variant === "";
+    writeText(path, toDomainBed(stored, { model, ...(plain ? {} : { algorithm: methodKey(run.method) }) }));
+    return [path];
+  });
+}
+
+function writeText(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+  } catch (cause) {
+    throw new DataError(
+      `writing the report: its folder ${dirname(path)} could not be made: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
+  }
+  replaceFile(path, (write) => write(Buffer.from(text)));
+}

@@ -1,0 +1,154 @@
+/** `nudge report` as a reader calls it: a golden report, every format, and folders that are not what they should be. */
+
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { main } from "../../src/cli/main.js";
+import { readResults } from "../../src/records/index.js";
+import { temporaryFolder } from "../support/picture-folder.js";
+import { nuclearNormOn, vlcsDomains, writeMadeRun, writePacsSweep } from "../support/report-runs.js";
+import { accuraciesAt, writeRun } from "../support/run-folders.js";
+
+let printed: { stdout: string; stderr: string };
+
+beforeEach(() => {
+  printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    vi.spyOn(process[name], "write").mockImplementation((text) => {
+      printed[name] += text;
+      return true;
+    });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+/** PACS whole; on VLCS ERM with SWAD whole, and ERM-NU with a run and a domain missing. */
+function twoDatasets(): string {
+  const folder = join(temporaryFolder(), "runs");
+  writePacsSweep(folder);
+  const averaging = [{ id: "swad", settings: {} }];
+  for (const trial of [0, 1])
+    for (const [d, heldOut] of vlcsDomains.entries()) {
+      const made = { dataset: "vlcs", domains: vlcsDomains, heldOut, trial };
+      writeMadeRun(folder, { ...made, accuracy: 0.7 + d / 50, averaging });
+      if (d === 2 || (d === 1 && trial === 1)) continue;
+      writeMadeRun(folder, { ...made, accuracy: 0.71 - d / 50 + trial / 100, regularizers: nuclearNormOn });
+    }
+  return folder;
+}
+
+test("the report of two datasets is the golden one", async () => {
+  expect(await main(["report", twoDatasets(), "--published", "--claims"])).toBe(0);
+  expect(printed.stderr).toBe("");
+  expect(printed.stdout).toBe(readFileSync(new URL("report-golden.md", import.meta.url), "utf8"));
+});
+
+test("--out writes every format; --format one", async () => {
+  const runs = twoDatasets();
+  const out = temporaryFolder();
+  expect(await main(["report", runs, "--out", join(out, "all")])).toBe(0);
+  const names = ["report.csv", "report.html", "report.json", "report.md", "report.tex", "results.txt"];
+  expect(readdirSync(join(out, "all")).sort()).toEqual(names);
+  expect(printed.stdout).toContain(`wrote ${join(out, "all", "report.html")}\n`);
+  expect(await main(["report", runs, "--out", join(out, "one"), "--format", "csv"])).toBe(0);
+  expect(readdirSync(join(out, "one"))).toEqual(["report.csv"]);
+});
+
+test("runs written as DomainBed's are read back into the same cells", async () => {
+  const runs = twoDatasets();
+  const out = temporaryFolder();
+  expect(await main(["report", runs, "--out", out, "--format", "domainbed"])).toBe(0);
+  const means = async (folder: string): Promise<(number | null)[][][]> => {
+    printed.stdout = "";
+    expect(await main(["report", folder, "--format", "json"])).toBe(0);
+    const { tables } = JSON.parse(printed.stdout) as {
+      tables: { rows: { cells: { mean: number | null }[] }[] }[];
+    };
+    const byRow = ({ rows }: (typeof tables)[number]): (number | null)[][] =>
+      rows.map(({ cells }) => cells.map(({ mean }) => mean)).sort();
+    return tables.map(byRow);
+  };
+  expect(await means(join(out, "domainbed"))).toEqual(await means(runs));
+  expect(readFileSync(join(out, "results.txt"), "utf8")).toMatch(/^Total records: \d+\n/);
+});
+
+test("runs are not written as DomainBed's into the folder they were read from", async () => {
+  const runs = twoDatasets();
+  expect(await main(["report", runs, "--out", join(runs, "report"), "--format", "domainbed"])).toBe(2);
+  expect(printed.stderr).toContain("would read them as runs of their own. Give another --out");
+  expect(existsSync(join(runs, "report", "domainbed"))).toBe(false);
+});
+
+test("a report beside the runs it reads does not become one of them", async () => {
+  const runs = twoDatasets();
+  const before = readResults([runs]).runs.length;
+  expect(await main(["report", runs, "--out", join(runs, "report")])).toBe(0);
+  expect(readResults([runs]).runs).toHaveLength(before);
+});
+
+test.each([
+  [["--selection", "training"], 'unknown selection method "training"'],
+  [["--format", "markdown"], 'unknown format "markdown"'],
+  [["--compare", "ERM"], "--compare: expected two methods with a comma between them, such as ERM-NU,ERM"],
+  [["--compare", "ERM,Mixup"], 'unknown method among these runs "Mixup"'],
+])("wrong options are told: %j", async (options, words) => {
+  expect(await main(["report", twoDatasets(), ...options])).toBe(2);
+  expect(printed.stderr).toContain(words);
+  expect(printed.stdout).toBe("");
+});
+
+test("torn, missing and foreign files cost no other run, and the report says what was left out", async () => {
+  const folder = join(temporaryFolder(), "runs");
+  writePacsSweep(folder);
+  appendFileSync(join(folder, "pacs-photo-trial0", "records.jsonl"), '{"step":300,"model":"curr');
+  rmSync(join(folder, "pacs-sketch-trial1", "records.jsonl"));
+  writeFileSync(join(folder, "pacs-cartoon-trial2", "settings.json"), "{ torn");
+  writeFileSync(join(folder, "notes.txt"), "mine");
+  mkdirSync(join(folder, "pictures"));
+  writeRun(join(folder, "unfinished"), {
+    settings: { testDomains: ["photo"], trialSeed: 7 },
+    records: accuraciesAt(0, 0.5),
+    done: false,
+  });
+  expect(await main(["report", folder])).toBe(0);
+  const [, left] = printed.stdout.split("## What was left out, or must be known");
+  for (const words of [
+    /pacs-photo-trial0.*records\.jsonl/,
+    /pacs-sketch-trial1: no records\.jsonl yet/,
+    /pacs-cartoon-trial2.*settings\.json: the settings of a run could not be read/,
+    /passed over notes\.txt, which is no run/,
+    /unfinished: not finished, counted as far as it came. Go on with: nudge train --resume /,
+  ])
+    expect(left).toMatch(words);
+  expect(printed.stdout).toContain("ERM, sketch held out: there is no run in trial 1, 7 (2 of 4 trials)");
+  expect(printed.stdout).toContain("ERM, cartoon held out: there is no run in trial 2, 7 (2 of 4 trials)");
+});
+
+test("two runs of the same setting count once, and the report says which was left out", async () => {
+  const folder = join(temporaryFolder(), "runs");
+  writePacsSweep(folder);
+  writeMadeRun(join(folder, "again"), { heldOut: "photo", trial: 0, accuracy: 0.1 });
+  expect(await main(["report", folder])).toBe(0);
+  expect(printed.stdout).toMatch(
+    /again.*left out: .*pacs-photo-trial0 is a run of the same setting|pacs-photo-trial0: left out: .*again/,
+  );
+});
+
+test("a folder without runs, and one that is not there, are errors that say so", async () => {
+  const empty = temporaryFolder();
+  expect(await main(["report", empty])).toBe(1);
+  expect(printed.stderr).toContain("nothing to report on:\n");
+  expect(printed.stderr).toContain("no runs in it");
+  expect(await main(["report", join(empty, "absent")])).toBe(1);
+  expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, or one run's");
+});
+
+test("a folder that cannot be written is an error that names it", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "file"), "");
+  expect(await main(["report", twoDatasets(), "--out", join(folder, "file", "below")])).toBe(1);
+  expect(printed.stderr).toContain("could not be made");
+});
