@@ -14,7 +14,8 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
     "Protocol: each domain held out in turn and never trained on; accuracy in percent on its `in` part, the mean over trials ± " +
       "the standard error (population standard deviation over √trials, as DomainBed).",
   ];
-  if (stored.length > 0) words.push(`${stored.length} runs: ${settingsInWords(stored)}.`);
+  if (stored.length > 0)
+    words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
   if (outcome.common.length > 0) words.push(`Set by hand in all of them: ${outcome.common.join(" ")}.`);
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
   if (foreign > 0)

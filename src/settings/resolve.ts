@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
+import { checkDomains } from "../algorithms/check-domains.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type FollowerDefinition, followerNamed, followers } from "../averaging/index.js";
 import { findWeights } from "../backbones/find-weights.js";
@@ -52,6 +53,7 @@ export async function resolve(request: Request): Promise<Plan> {
     );
   if (testDomains.length >= dataset.domains.length)
     throw new UsageError(`test domains ${testDomains.join(", ")}: none of dataset ${dataset.id} is left to train on`);
+  checkDomains(method.algorithm, { domains: dataset.domains.length - testDomains.length, dataset });
   const seeds = { trialSeed: given.trialSeed ?? 0, hparamsSeed: given.hparamsSeed ?? 0 };
   const holdout = given.holdout ?? 0.2;
   const split = splitDataset(dataset.domains, { trialSeed: seeds.trialSeed, testDomains, holdout });
