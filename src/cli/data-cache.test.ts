@@ -1,24 +1,11 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import { catchPrinted } from "../../tests/support/printed.js";
 import { main } from "./main.js";
 
-let printed: { stdout: string; stderr: string };
-
-beforeEach(() => {
-  printed = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    vi.spyOn(process[name], "write").mockImplementation((text) => {
-      printed[name] += text;
-      return true;
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
+const printed = catchPrinted();
 
 async function pictures(): Promise<{ root: string; out: string }> {
   const root = temporaryFolder();

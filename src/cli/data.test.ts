@@ -1,24 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import { catchPrinted } from "../../tests/support/printed.js";
 import { main } from "./main.js";
 
-let printed: { stdout: string; stderr: string };
-
-beforeEach(() => {
-  printed = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    vi.spyOn(process[name], "write").mockImplementation((text) => {
-      printed[name] += text;
-      return true;
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
-});
+const printed = catchPrinted();
 
 async function animals(): Promise<string> {
   const root = temporaryFolder();

@@ -1,22 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { catchPrinted } from "../../tests/support/printed.js";
 import { main } from "./main.js";
 import { version } from "./version.js";
 
-let printed: { stdout: string; stderr: string };
-
-beforeEach(() => {
-  printed = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    vi.spyOn(process[name], "write").mockImplementation((text) => {
-      printed[name] += text;
-      return true;
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
-});
+const printed = catchPrinted();
 
 test("--help lists every verb and loads none", async () => {
   expect(await main(["--help"])).toBe(0);

@@ -9,7 +9,8 @@ export interface PoolOptions {
   padding?: number;
 }
 
-export class MaxPool2d extends Layer {
+/** A window that moves over the map. */
+abstract class Pool2d extends Layer {
   readonly stride: number;
   readonly padding: number;
 
@@ -21,26 +22,16 @@ export class MaxPool2d extends Layer {
     this.stride = stride;
     this.padding = padding;
   }
+}
 
+export class MaxPool2d extends Pool2d {
   forward(x: Tensor): Tensor {
     return x.maxPool2d(this.kernel, this.stride, this.padding);
   }
 }
 
 /** The zeros of the padding count, as in PyTorch by default. */
-export class AvgPool2d extends Layer {
-  readonly stride: number;
-  readonly padding: number;
-
-  constructor(
-    readonly kernel: number,
-    { stride = kernel, padding = 0 }: PoolOptions = {},
-  ) {
-    super();
-    this.stride = stride;
-    this.padding = padding;
-  }
-
+export class AvgPool2d extends Pool2d {
   forward(x: Tensor): Tensor {
     return x.avgPool2d(this.kernel, this.stride, this.padding);
   }

@@ -2,28 +2,15 @@
 
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
 import { readResults } from "../../src/records/index.js";
 import { temporaryFolder } from "../support/picture-folder.js";
+import { catchPrinted } from "../support/printed.js";
 import { nuclearNormOn, vlcsDomains, writeMadeRun, writePacsSweep } from "../support/report-runs.js";
 import { accuraciesAt, writeRun } from "../support/run-folders.js";
 
-let printed: { stdout: string; stderr: string };
-
-beforeEach(() => {
-  printed = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    vi.spyOn(process[name], "write").mockImplementation((text) => {
-      printed[name] += text;
-      return true;
-    });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
-});
+const printed = catchPrinted();
 
 /** PACS whole; on VLCS ERM with SWAD whole, and ERM-NU with a run and a domain missing. */
 function twoDatasets(): string {
