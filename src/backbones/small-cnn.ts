@@ -10,13 +10,22 @@ import { UsageError } from "../errors.js";
 import { Conv2d } from "../nn/conv.js";
 import { Linear } from "../nn/linear.js";
 import { forSum } from "../nn/precision.js";
-import { Backbone, type BackboneOptions, defineBackbone, pictureShape } from "./backbone.js";
+import {
+  Backbone,
+  type BackboneOptions,
+  defineBackbone,
+  type OnStage,
+  pictureShape,
+  runSteps,
+  type Step,
+} from "./backbone.js";
 
 const ID = "small-cnn";
 
 export class SmallCnn extends Backbone {
   readonly width = 128;
   readonly inputShape: readonly number[];
+  override readonly stageChannels = [16, 32, 64];
   readonly conv1: Conv2d;
   readonly conv2 = new Conv2d(16, 32, { kernel: 3, padding: 1 });
   readonly conv3 = new Conv2d(32, 64, { kernel: 3, padding: 1 });
@@ -34,11 +43,15 @@ export class SmallCnn extends Backbone {
   }
 
   forward(x: Tensor): Tensor {
-    const maps = [this.conv1, this.conv2, this.conv3].reduce(
-      (map, conv) => conv.forward(map).relu_().maxPool2d([2, 2]),
-      x,
+    return this.stages(x);
+  }
+
+  override stages(x: Tensor, onStage?: OnStage): Tensor {
+    const steps = [this.conv1, this.conv2, this.conv3].map(
+      (conv, stage): Step => ({ forward: (map) => conv.forward(map).relu_().maxPool2d([2, 2]), stage }),
     );
-    return forSum(this.fc.forward(maps.flatten(1)).relu_());
+    const features = (maps: Tensor): Tensor => forSum(this.fc.forward(maps.flatten(1)).relu_());
+    return runSteps(x, [...steps, { forward: features }], onStage);
   }
 }
 
