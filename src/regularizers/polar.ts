@@ -98,11 +98,12 @@ export function residualTooLarge(residual: number): boolean {
 }
 
 /**
- * On the CPU the Gram matrix, as exact as float32 features can tell; float64 features are there to be exact and get the SVD.
- * On a GPU products are cheap and eigensolvers are not.
+ * The Gram matrix, as exact as float32 features can tell; float64 features are there to be exact and get the SVD. On a GPU
+ * too: launched one by one, the many small products of Newton–Schulz take longer than the eigensolver (H200, 32 to 192 rows:
+ * 2.3 ms against 1.0 to 2.4). Inside a captured graph nothing may be read back, which leaves Newton–Schulz.
  */
 function automaticRoute(features: Tensor, deferred: boolean): PolarRoute {
-  if (deferred || features.device !== "cpu") return "newton-schulz";
+  if (deferred) return "newton-schulz";
   return features.dtype === "float64" ? "svd" : "gram";
 }
 
