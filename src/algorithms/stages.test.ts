@@ -108,7 +108,7 @@ test("what has no stages, no room for a style or no channel to spare is refused 
   expect(() => learnerOf(mixStyle, { backbone: "mlp", inputShape: [4] })).toThrow(
     "MixStyle needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2",
   );
-  expect(() => learnerOf(miro, { backbone: "small-cnn" })).toThrow("MIRO needs a backbone with intermediate maps");
+  expect(() => learnerOf(miro, { backbone: "mnist-cnn" })).toThrow("MIRO needs a backbone with intermediate maps");
   expect(() => learnerOf(arm, { backbone: "mlp", inputShape: [4] })).toThrow("ARM works on pictures");
   expect(() => learnerOf(mixStyle, { domains: 1, hparams: { mixing: "cross-domain" } })).toThrow(
     "MixStyle with mixing=cross-domain needs at least 2 training domains, got 1",
