@@ -4,6 +4,7 @@
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { loadNative } from "../src/engine/load.js";
 import type { Native, Schema, SchemaArgument } from "../src/engine/native.js";
 
@@ -169,5 +170,6 @@ ${functions.join("\n\n")}
 }
 
 if (process.argv[1]?.endsWith("generate.js")) {
+  process.env.NUDGE_ADDON ??= resolve("build/nudge.node"); // compiled, this file and load.ts lie elsewhere
   writeFileSync("src/engine/ops.generated.ts", generate(loadNative(), readFileSync("native/ops.txt", "utf8")));
 }

@@ -1,13 +1,16 @@
 // CUDA: devices, synchronisation, memory, and a step captured once as a graph and replayed.
 #include "convert.h"
 #include "functions.h"
+#include "fused-kernels.h"
 
 #ifdef NUDGE_CUDA
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/Exception.h>
 #include <cuda_runtime.h>
+#include <torch/version.h>
 
 #include <map>
 #include <memory>
@@ -27,6 +30,22 @@ std::map<int64_t, Capture> captures;
 int64_t nextCapture = 0;
 int64_t capturing = -1;
 std::unique_ptr<c10::cuda::CUDAStreamGuard> captureStream;
+
+// A capture that was given up may be empty, which libtorch 2 would warn about.
+#if TORCH_VERSION_MAJOR >= 2
+struct NoWarnings : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+struct QuietWhile {
+  explicit QuietWhile(bool quiet) : guard(quiet ? &none : c10::WarningUtils::get_warning_handler()) {}
+  NoWarnings none;
+  c10::WarningUtils::WarningHandlerGuard guard;
+};
+#else
+struct QuietWhile {
+  explicit QuietWhile(bool) {}
+};
+#endif
 
 c10::DeviceIndex deviceIndex(Call& call, size_t i) {
   c10::Device device = toDevice(call.env, call.at(i), "device");
@@ -81,6 +100,9 @@ napi_value emptyCache(Call& call) {
   return nothing(call.env);
 }
 
+// fusedKernels(device) → why it has none, or "".
+napi_value fusedKernels(Call& call) { return fromString(call.env, kernels::problem(deviceIndex(call, 0))); }
+
 // captureBegin(device) → graph number. What follows is recorded, not run, until captureEnd.
 napi_value captureBegin(Call& call) {
   if (capturing >= 0) throw Failure("capture: one is under way already");
@@ -102,6 +124,7 @@ napi_value captureEnd(Call& call) {
   bool keep = toBool(call.env, call.at(0), "keep");
   int64_t id = capturing;
   capturing = -1;
+  QuietWhile givenUp(!keep);
   try {
     captures[id].graph->capture_end();
   } catch (...) {
@@ -148,6 +171,7 @@ napi_value synchronize(Call& call) { return nothing(call.env); }
 napi_value cudaMemory(Call&) { noCuda(); }
 napi_value resetCudaPeak(Call&) { noCuda(); }
 napi_value emptyCache(Call& call) { return nothing(call.env); }
+napi_value fusedKernels(Call&) { noCuda(); }
 napi_value captureBegin(Call&) { noCuda(); }
 napi_value captureEnd(Call&) { noCuda(); }
 napi_value replay(Call&) { noCuda(); }
@@ -162,6 +186,7 @@ void defineCuda(napi_env env, napi_value exports, State* state) {
   defineFunction(env, exports, state, "synchronize", entry<synchronize>);
   defineFunction(env, exports, state, "cudaMemory", entry<cudaMemory>);
   defineFunction(env, exports, state, "resetCudaPeak", entry<resetCudaPeak>);
+  defineFunction(env, exports, state, "fusedKernels", entry<fusedKernels>);
   defineFunction(env, exports, state, "emptyCache", entry<emptyCache>);
   defineFunction(env, exports, state, "captureBegin", entry<captureBegin>);
   defineFunction(env, exports, state, "captureEnd", entry<captureEnd>);

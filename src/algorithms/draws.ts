@@ -14,6 +14,10 @@ export interface Draws {
   beta(name: string, a: number, b: number): number;
   /** One number, uniform in [0, 1). */
   uniform(name: string): number;
+  /** `permutation` as a tensor on the device of another: what a captured step can take. int64 [n] */
+  order(name: string, n: number, like: Tensor): Tensor;
+  /** `beta` as a scalar on the device and of the dtype of another tensor. */
+  betaLike(name: string, a: number, b: number, like: Tensor): Tensor;
   /** Standard normal numbers, on a device and of a dtype like another tensor's. */
   normalLike(name: string, like: Tensor): Tensor;
   /** Uniform numbers in [0, 1), of a shape, on a device and of a dtype like another tensor's. */
@@ -27,6 +31,10 @@ export function keyedDraws(random: Random): Draws {
     permutation: (name, n) => Array.from(hostFor(name).permutation(n)),
     beta: (name, a, b) => hostFor(name).beta(a, b),
     uniform: (name) => hostFor(name).uniform(),
+    order: (name, n, { device }) =>
+      random.next(name).numbers_(empty([n], { dtype: "int64", device }), (host) => host.permutation(n)),
+    betaLike: (name, a, b, { dtype, device }) =>
+      random.next(name).numbers_(empty([], { dtype, device }), (host) => [host.beta(a, b)]),
     normalLike: (name, like) => random.next(name).normal_(like.detach().emptyLike()),
     uniformLike: (name, shape, like) =>
       random.next(name).uniform_(empty(shape, { dtype: like.dtype, device: like.device })),

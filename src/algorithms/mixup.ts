@@ -12,12 +12,14 @@
  * A penalty is taken of each pair's mixed features and divided by E, as the pair's cross-entropy is.
  */
 
+import { arange } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen, variant } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
-import { defineAlgorithm, type Minibatch } from "./algorithm.js";
+import { type Batch, defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs } from "./cyclic-pairs.js";
 import { featuresOfParts } from "./domain-parts.js";
+import type { Draws } from "./draws.js";
 import { addPenalty } from "./penalised-loss.js";
 
 export const mixup = defineAlgorithm({
@@ -34,17 +36,18 @@ export const mixup = defineAlgorithm({
 
   build: ({ backbone, classifier, hparams: { alpha, betweenDomains } }) => ({
     modules: { backbone, classifier },
-    step({ domains, x, y }, ctx) {
+    step(batch, ctx) {
+      const { domains, x, y } = batch;
       const { draw } = ctx;
       if (!betweenDomains) {
-        const order = draw.permutation("order", x.rows);
-        const mixed = mix({ x, y }, { x: x.take(order), y: y.take(order) }, draw.beta("lambda", alpha, alpha));
+        const order = draw.order("order", x.rows, x);
+        const mixed = mix({ x, y }, { x: x.take(order), y: y.take(order) }, draw.betaLike("lambda", alpha, alpha, x));
         const features = backbone.forward(mixed.x);
         const logits = classifier.forward(features);
         return { loss: mixed.loss(logits), features, logits };
       }
-      const pairs = cyclicPairs(domains, draw.permutation("pairs", domains.length));
-      const mixed = pairs.map(([first, second]) => mix(first, second, draw.beta("lambda", alpha, alpha)));
+      const pairs = randomPairs(batch, draw);
+      const mixed = pairs.map(([first, second]) => mix(first, second, draw.betaLike("lambda", alpha, alpha, x)));
       const { parts } = featuresOfParts(
         backbone,
         mixed.map((each) => each.x),
@@ -59,20 +62,32 @@ export const mixup = defineAlgorithm({
   }),
 });
 
+/** Pairs of domains in a random order that, where domains have as many rows each, is a tensor: such a step can be captured. */
+function randomPairs({ domains, x, y }: Batch, draw: Draws): [Minibatch, Minibatch][] {
+  const count = domains[0].x.rows;
+  if (domains.some((domain) => domain.x.rows !== count))
+    return cyclicPairs(domains, draw.permutation("pairs", domains.length));
+  const places = arange(0, count, 1, { dtype: "int64", device: x.device });
+  const starts = draw.order("pairs", domains.length, x).mul(count);
+  const inOrder = domains.map((_, i) => {
+    const rows = places.add(starts.narrow(0, i, 1));
+    return { x: x.take(rows), y: y.take(rows) };
+  });
+  return inOrder.map((first, i) => [first, inOrder[(i + 1) % inOrder.length]]);
+}
+
 interface Mixed {
   readonly x: Tensor;
   loss(logits: Tensor): Tensor;
 }
 
 /** λ·first + (1 − λ)·second, of as many samples as the shorter has. */
-function mix(first: Minibatch, second: Minibatch, lambda: number): Mixed {
+function mix(first: Minibatch, second: Minibatch, lambda: Tensor): Mixed {
   const rows = Math.min(first.x.rows, second.x.rows);
   const [a, b] = [first, second].map(({ x, y }) => ({ x: x.narrow(0, 0, rows), y: y.narrow(0, 0, rows) }));
+  const rest = lambda.neg().add(1);
   return {
-    x: a.x.mul(lambda).add(b.x, { alpha: 1 - lambda }),
-    loss: (logits) =>
-      crossEntropy(logits, a.y)
-        .mul(lambda)
-        .add(crossEntropy(logits, b.y), { alpha: 1 - lambda }),
+    x: a.x.mul(lambda).add(b.x.mul(rest)),
+    loss: (logits) => crossEntropy(logits, a.y).mul(lambda).add(crossEntropy(logits, b.y).mul(rest)),
   };
 }

@@ -4,7 +4,6 @@
  */
 
 import type { Tensor } from "../engine/tensor.js";
-import { relu6_ } from "../nn/activation.js";
 import { BatchNorm2d, convNorm, useBatchNorm } from "../nn/batch-norm.js";
 import { Conv2d } from "../nn/conv.js";
 import { ConvNorm } from "../nn/conv-norm.js";
@@ -24,10 +23,10 @@ import {
 const init = "he-fan-out";
 const ID = "mobilenet_v2";
 
-/** A convolution, its norm and ReLU6; in place, as neither of the two needs its own output for its gradient. */
+/** A convolution, its norm and ReLU6. */
 class ConvNormReLU6 extends ConvNorm {
   override forward(x: Tensor): Tensor {
-    return relu6_(super.forward(x));
+    return super.forward(x, { act: "relu6" });
   }
 }
 
@@ -56,8 +55,7 @@ class InvertedResidual extends Layer {
 
   forward(x: Tensor): Tensor {
     const wide = this.#wide.reduce((value, layer) => layer.forward(value), x);
-    const narrow = convNorm(this.#project, this.#norm, wide);
-    return this.#around ? narrow.add_(x) : narrow;
+    return convNorm(this.#project, this.#norm, wide, { around: this.#around ? x : undefined });
   }
 }
 

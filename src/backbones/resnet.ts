@@ -49,9 +49,9 @@ class BasicBlock extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    const inner = convNorm(this.conv1, this.bn1, x).relu_();
+    const inner = convNorm(this.conv1, this.bn1, x, { act: "relu" });
     const around = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv2, this.bn2, inner).add_(around).relu_();
+    return convNorm(this.conv2, this.bn2, inner, { around, act: "relu" });
   }
 }
 
@@ -78,10 +78,10 @@ class Bottleneck extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    const narrow = convNorm(this.conv1, this.bn1, x).relu_();
-    const inner = convNorm(this.conv2, this.bn2, narrow).relu_();
+    const narrow = convNorm(this.conv1, this.bn1, x, { act: "relu" });
+    const inner = convNorm(this.conv2, this.bn2, narrow, { act: "relu" });
     const around = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv3, this.bn3, inner).add_(around).relu_();
+    return convNorm(this.conv3, this.bn3, inner, { around, act: "relu" });
   }
 }
 
@@ -138,7 +138,7 @@ export class ResNet extends Backbone {
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
-    const stem = (input: Tensor) => convNorm(this.conv1, this.bn1, input).relu_().maxPool2d(3, 2, 1);
+    const stem = (input: Tensor) => convNorm(this.conv1, this.bn1, input, { act: "relu" }).maxPool2d(3, 2, 1);
     const blocks = [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }, i): Step[] =>
       layers.map((block, j) => ({
         forward: (map) => block.forward(map),

@@ -65,3 +65,16 @@ export type Flag = "tf32" | "cudnn-benchmark" | "cudnn-deterministic" | "determi
 export function setFlag(flag: Flag, on: boolean): void {
   loadNative().setFlag(flag, on);
 }
+
+const fused = new Map<string, string>();
+
+/** Why a device has no fused kernels (native/src/fused.cc); an empty text where it has them. Only GPUs have. */
+export function fusedKernelsProblem(device: string): string {
+  if (device === "cpu") return "the CPU has none";
+  let problem = fused.get(device);
+  if (problem === undefined) {
+    problem = loadNative().fusedKernels(device);
+    fused.set(device, problem);
+  }
+  return problem;
+}

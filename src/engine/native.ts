@@ -114,6 +114,8 @@ export interface Native {
   synchronize(device: string): void;
   cudaMemory(device: string): MemoryUse;
   resetCudaPeak(device: string): void;
+  /** Why a GPU has no kernels of our own, or "". */
+  fusedKernels(device: string): string;
   emptyCache(): void;
   captureBegin(device: string): number;
   captureEnd(keep: boolean): void;

@@ -161,6 +161,8 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::_foreach_sqrt", "", "self"],
   ["aten::_foreach_norm", "Scalar", "self ord"],
   ["aten::_fused_adam_", "", "self grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps lr beta1 beta2 weight_decay eps amsgrad maximize grad_scale found_inf"],
+  ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
+  ["nudge::bias_clamp", "", "y bias residual low high"],
 ];
 
 const ids: (number | undefined)[] = new Array(OPERATORS.length);
@@ -1107,4 +1109,16 @@ export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): T
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
   const op = ids[151] ?? resolve(151);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
+}
+
+/** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
+export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
+  const op = ids[152] ?? resolve(152);
+  return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
+}
+
+/** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
+export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
+  const op = ids[153] ?? resolve(153);
+  return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }

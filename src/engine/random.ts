@@ -9,10 +9,14 @@ import { createHash } from "node:crypto";
 import { EngineError, UsageError } from "../errors.js";
 import { loadNative, native } from "./load.js";
 import { keyedRandom, type Philox } from "./philox.js";
-import { refuseAsync } from "./scope.js";
-import type { Tensor } from "./tensor.js";
+import { refuseAsync, scope } from "./scope.js";
+import { type Tensor, tensor } from "./tensor.js";
 
-type Purpose = string | number;
+/** What a draw is for, from the widest to the finest. */
+export type Purpose = string | number;
+
+/** Writes a draw into a tensor. */
+export type Draw = (random: Random, target: Tensor) => void;
 
 /** A random generator of the engine, on one device. */
 export class Generator implements Disposable {
@@ -74,23 +78,53 @@ export class Random {
 
   /** Fills a tensor with uniform numbers from [from, to). */
   uniform_(target: Tensor, from = 0, to = 1): Tensor {
-    return this.fill(target, (generator) => target.uniform_(from, to, { generator }));
+    return this.fill(
+      target,
+      byGenerator((generator, into) => into.uniform_(from, to, { generator })),
+    );
   }
 
   /** Fills a tensor with normal numbers. */
   normal_(target: Tensor, mean = 0, std = 1): Tensor {
-    return this.fill(target, (generator) => target.normal_(mean, std, { generator }));
+    return this.fill(
+      target,
+      byGenerator((generator, into) => into.normal_(mean, std, { generator })),
+    );
   }
 
   /** Fills a tensor with ones, each with the given probability, and zeros. */
   bernoulli_(target: Tensor, probability: number): Tensor {
-    return this.fill(target, (generator) => target.bernoulli_(probability, { generator }));
+    return this.fill(
+      target,
+      byGenerator((generator, into) => into.bernoulli_(probability, { generator })),
+    );
   }
 
-  private fill(target: Tensor, draw: (generator: Generator) => Tensor): Tensor {
-    using generator = this.generator(target.device);
-    return draw(generator);
+  /** Fills a tensor with numbers that are drawn on the host, such as an order. */
+  numbers_(target: Tensor, draw: (host: Philox) => ArrayLike<number>): Tensor {
+    return this.fill(target, (random, into) => write(into, draw(random.host())));
   }
+
+  /** @internal Where every draw into a tensor goes through; see recorded-random.ts. */
+  fill(target: Tensor, draw: Draw): Tensor {
+    draw(this, target);
+    return target;
+  }
+}
+
+function byGenerator(draw: (generator: Generator, target: Tensor) => void): Draw {
+  return (random, target) => {
+    using generator = random.generator(target.device);
+    draw(generator, target);
+  };
+}
+
+/** Numbers into a tensor, which on a GPU is not waited for. */
+function write(target: Tensor, numbers: ArrayLike<number>): void {
+  scope(() => {
+    const values = tensor(Float64Array.from(numbers), { shape: target.shape });
+    target.copy_(values.to({ dtype: target.dtype }), true);
+  });
 }
 
 let ambient: Random | undefined;

@@ -8,13 +8,15 @@
  */
 
 import { unknownName } from "../closest-name.js";
-import { batchNorm, empty, ones, zeros } from "../engine/ops.generated.js";
+import { fusedKernelsProblem } from "../engine/device.js";
+import { batchNorm, biasClamp, empty, foldNorm, ones, zeros } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
+import { relu6_ } from "./activation.js";
 import type { Conv2d } from "./conv.js";
 import { Buffer, Layer, type Module, Parameter } from "./module.js";
-import { forSum } from "./precision.js";
+import { forProduct, forSum } from "./precision.js";
 
 /** Batch norm over the channels of [n, c] or [n, c, h, w]. */
 export class BatchNorm extends Layer {
@@ -93,12 +95,44 @@ export class BatchNorm extends Layer {
 export class BatchNorm1d extends BatchNorm {}
 export class BatchNorm2d extends BatchNorm {}
 
-/** A convolution and the batch norm after it, in one convolution where the statistics are fixed. */
-export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
-  if (norm.usesBatch || !norm.foldable || !foldPays(conv, x)) return norm.forward(conv.forward(x));
+/** What follows a convolution and its norm: the way around them is added, then an activation taken. */
+export interface After {
+  readonly around?: Tensor;
+  readonly act?: "relu" | "relu6";
+}
+
+/** The range an activation clamps to. */
+const RANGES = {
+  none: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+  relu: [0, Number.POSITIVE_INFINITY],
+  relu6: [0, 6],
+} as const;
+
+/** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
+export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, act }: After = {}): Tensor {
+  const folds = !norm.usesBatch && norm.foldable && foldPays(conv, x);
+  if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "") return fused(conv, norm, x, { around, act });
+  // In place: neither a convolution nor a norm needs its own output for its gradient.
+  const y = folds ? folded(conv, norm, x) : norm.forward(conv.forward(x));
+  const sum = around ? y.add_(around) : y;
+  if (act === undefined) return sum;
+  return act === "relu" ? sum.relu_() : relu6_(sum);
+}
+
+function folded(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
   const { scale, shift } = norm.affine();
   const weight = conv.weight.mul(scale.view(-1, 1, 1, 1));
   return conv.convolve(x, weight, conv.bias ? shift.add(conv.bias.mul(scale)) : shift);
+}
+
+/** The same in three operators; on a GPU the first and the last are kernels of our own (native/src/fused.cc). */
+function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, act }: After): Tensor {
+  const { weight, bias, running_mean, running_var, eps } = norm;
+  const input = forProduct(x);
+  const half = input.dtype === "bfloat16";
+  const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
+  const [low, high] = RANGES[act ?? "none"];
+  return biasClamp(conv.convolve(input, kernel, null), shift, around ?? null, low, high);
 }
 
 /**

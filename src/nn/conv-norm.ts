@@ -1,7 +1,7 @@
 /** A convolution and its batch norm as one layer, under torchvision's names for the pair: 0 and 1. */
 
 import type { Tensor } from "../engine/tensor.js";
-import { BatchNorm2d, convNorm } from "./batch-norm.js";
+import { type After, BatchNorm2d, convNorm } from "./batch-norm.js";
 import { Conv2d, type ConvOptions } from "./conv.js";
 import { Sequential } from "./module.js";
 
@@ -18,7 +18,7 @@ export class ConvNorm extends Sequential {
     this.norm = norm;
   }
 
-  override forward(x: Tensor): Tensor {
-    return convNorm(this.conv, this.norm, x);
+  override forward(x: Tensor, after: After = {}): Tensor {
+    return convNorm(this.conv, this.norm, x, after);
   }
 }

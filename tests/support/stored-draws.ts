@@ -26,6 +26,8 @@ export function storedDraws(stored: ReadonlyMap<string, Tensor>, prefix: string)
     permutation: (name, n) => next(name, [n]).toNumbers(),
     beta: (name) => next(name, []).item(),
     uniform: (name) => next(name, []).item(),
+    order: (name, n, { device }) => next(name, [n]).to({ dtype: "int64", device }),
+    betaLike: (name, _a, _b, { dtype, device }) => next(name, []).to({ dtype, device }),
     normalLike: (name, like) => next(name, like.shape).to({ dtype: like.dtype, device: like.device }),
     uniformLike: (name, shape, like) => next(name, shape).to({ dtype: like.dtype, device: like.device }),
     unused: () =>

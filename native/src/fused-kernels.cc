@@ -1,0 +1,421 @@
+// CUDA kernels compiled when they are first used, by NVRTC, which every libtorch with CUDA comes with: so no CUDA compiler is
+// needed. NVRTC and the driver are opened by name, as libtorch does it. The kernels are small and bound by memory: each passes
+// over a map once, eight bfloat16 at a time.
+#include "fused-kernels.h"
+
+#ifdef NUDGE_CUDA
+#if __has_include(<nvrtc.h>) && __has_include(<cuda.h>)
+#define NUDGE_KERNELS
+#endif
+#endif
+
+#ifdef NUDGE_KERNELS
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+#endif
+
+namespace nudge::kernels {
+
+using at::Tensor;
+
+#ifdef NUDGE_KERNELS
+
+namespace {
+
+constexpr int THREADS = 256;
+
+const char* const SOURCE = R"cuda(
+typedef unsigned short u16;
+
+__device__ float low_half(unsigned pair) { return __uint_as_float(pair << 16); }
+__device__ float high_half(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
+
+// To the nearest bfloat16, ties to even; NaN stays NaN.
+__device__ unsigned rounded(float value) {
+  unsigned bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
+  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+__device__ unsigned pack(float a, float b) { return rounded(a) | (rounded(b) << 16); }
+
+__device__ void unpack(uint4 from, float* to) {
+  to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
+  to[4] = low_half(from.z); to[5] = high_half(from.z); to[6] = low_half(from.w); to[7] = high_half(from.w);
+}
+__device__ uint4 packed(const float* from) {
+  return make_uint4(pack(from[0], from[1]), pack(from[2], from[3]), pack(from[4], from[5]), pack(from[6], from[7]));
+}
+// Not fminf and fmaxf, which would turn NaN into a bound.
+__device__ float clamped(float value, float low, float high) { return value < low ? low : (value > high ? high : value); }
+
+extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const uint4* residual, uint4* out,
+                                      unsigned vectors, unsigned groups, float low, float high) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += gridDim.x * blockDim.x) {
+    float value[8], other[8];
+    unpack(y[i], value);
+    const float* add = bias + 8 * (i % groups);
+    if (residual) {
+      unpack(residual[i], other);
+      for (int k = 0; k < 8; k++) value[k] += other[k];
+    }
+    for (int k = 0; k < 8; k++) value[k] = clamped(value[k] + add[k], low, high);
+    out[i] = packed(value);
+  }
+}
+
+// A block takes `span` of the groups of eight channels, side by side, and some rows; a thread one group and every `height`-th
+// row. Sums over the rows go to `partial` [blocks, channels]; the next kernel adds those up, always in the same order.
+extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint4* out, uint4* result, float* partial,
+                                               unsigned rows, unsigned groups, unsigned span, unsigned rows_a_block,
+                                               float low, float high) {
+  __shared__ float sums[256 * 8];
+  const unsigned height = blockDim.x / span;
+  const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
+  const unsigned group = blockIdx.y * span + own;
+  float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  if (first < height && group < groups) {
+    const unsigned end = min(rows, (blockIdx.x + 1) * rows_a_block);
+    for (unsigned row = blockIdx.x * rows_a_block + first; row < end; row += height) {
+      const unsigned i = row * groups + group;
+      float value[8], seen[8];
+      unpack(gradient[i], value);
+      if (out) {
+        unpack(out[i], seen);
+        for (int k = 0; k < 8; k++)
+          if (!(seen[k] > low && seen[k] < high)) value[k] = 0;
+        result[i] = packed(value);
+      }
+      for (int k = 0; k < 8; k++) sum[k] += value[k];
+    }
+  }
+  for (int k = 0; k < 8; k++) sums[k * 256 + threadIdx.x] = sum[k];
+  __syncthreads();
+  for (unsigned j = threadIdx.x; j < span * 8; j += blockDim.x) {
+    const unsigned k = j % 8, which = j / 8;
+    if (blockIdx.y * span + which >= groups) continue;
+    float total = 0;
+    for (unsigned r = 0; r < height; r++) total += sums[k * 256 + r * span + which];
+    partial[blockIdx.x * groups * 8 + (blockIdx.y * span + which) * 8 + k] = total;
+  }
+}
+
+extern "C" __global__ void add_partials(const float* partial, float* result, unsigned blocks, unsigned channels) {
+  __shared__ float sums[8][33];
+  const unsigned channel = blockIdx.x * 32 + threadIdx.x;
+  float sum = 0;
+  if (channel < channels)
+    for (unsigned b = threadIdx.y; b < blocks; b += 8) sum += partial[b * channels + channel];
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y == 0 && channel < channels) {
+    for (int r = 1; r < 8; r++) sum += sums[r][threadIdx.x];
+    result[channel] = sum;
+  }
+}
+
+// A block an output channel.
+extern "C" __global__ void fold(const float* weight, const float* gamma, const float* beta, const float* mean,
+                                const float* variance, float eps, void* folded, float* shift, unsigned inner, int half) {
+  const unsigned channel = blockIdx.x;
+  const float scale = gamma[channel] / sqrtf(variance[channel] + eps);
+  if (threadIdx.x == 0) shift[channel] = beta[channel] - mean[channel] * scale;
+  for (unsigned i = threadIdx.x; i < inner; i += blockDim.x) {
+    const unsigned at = channel * inner + i;
+    const float value = weight[at] * scale;
+    if (half) ((u16*)folded)[at] = rounded(value);
+    else ((float*)folded)[at] = value;
+  }
+}
+
+extern "C" __global__ void fold_backward(const void* of_folded, const float* of_shift, const float* weight,
+                                         const float* gamma, const float* mean, const float* variance, float eps,
+                                         float* of_weight, float* of_gamma, unsigned inner, int half) {
+  __shared__ float sums[256];
+  const unsigned channel = blockIdx.x;
+  const float one = 1 / sqrtf(variance[channel] + eps);
+  const float scale = gamma[channel] * one;
+  float sum = 0;
+  for (unsigned i = threadIdx.x; i < inner; i += blockDim.x) {
+    const unsigned at = channel * inner + i;
+    const float value = half ? __uint_as_float(((unsigned)((const u16*)of_folded)[at]) << 16) : ((const float*)of_folded)[at];
+    of_weight[at] = value * scale;
+    sum += value * weight[at];
+  }
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  for (unsigned step = blockDim.x / 2; step > 0; step /= 2) {
+    if (threadIdx.x < step) sums[threadIdx.x] += sums[threadIdx.x + step];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) of_gamma[channel] = (sums[0] - of_shift[channel] * mean[channel]) * one;
+}
+)cuda";
+
+const char* const NAMES[] = {"bias_clamp", "bias_clamp_backward", "add_partials", "fold", "fold_backward"};
+
+// The functions of a library that is opened here and never closed.
+class Library {
+ public:
+  Library(const std::string& what, const std::vector<std::string>& paths) : what(what) {
+    for (const std::string& path : paths)
+      if ((library = dlopen(path.c_str(), RTLD_LAZY))) return;
+    TORCH_CHECK(false, what, " was not found: ", dlerror());
+  }
+  template <typename Function>
+  void find(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    TORCH_CHECK(function, what, " has no ", name);
+  }
+
+ private:
+  std::string what;
+  void* library = nullptr;
+};
+
+// Where NVRTC may be: where the loader looks, beside libtorch, and where the packages of a Python torch have it.
+std::vector<std::string> nvrtcPaths() {
+  std::string major = std::to_string(CUDART_VERSION / 1000);
+  std::string name = "libnvrtc.so." + (CUDART_VERSION < 12000 ? "11.2" : major);
+  std::vector<std::string> paths = {name};
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&c10::cuda::device_count), &info) && info.dli_fname) {
+    std::string file = info.dli_fname;
+    std::string folder = file.substr(0, file.rfind('/'));
+    for (const std::string& place : {std::string("/"), "/../../nvidia/cu" + major + "/lib/", std::string("/../../nvidia/cuda_nvrtc/lib/")})
+      paths.push_back(folder + place + name);
+  }
+  paths.push_back("/usr/local/cuda/lib64/" + name);
+  return paths;
+}
+
+struct Driver {
+  decltype(cuModuleLoadData)* loadData;
+  decltype(cuModuleGetFunction)* getFunction;
+  decltype(cuLaunchKernel)* launch;
+  Driver() {
+    Library library("the CUDA driver", {"libcuda.so.1"});
+    library.find(loadData, "cuModuleLoadData");
+    library.find(getFunction, "cuModuleGetFunction");
+    library.find(launch, "cuLaunchKernel");
+  }
+};
+
+const Driver& driver() {
+  static const Driver found;
+  return found;
+}
+
+// The kernels' code for a device, as PTX of its capability, which the driver finishes.
+std::vector<char> compiled(c10::DeviceIndex device) {
+  Library library("NVRTC", nvrtcPaths());
+  decltype(nvrtcCreateProgram)* create;
+  decltype(nvrtcCompileProgram)* compile;
+  decltype(nvrtcDestroyProgram)* destroy;
+  decltype(nvrtcGetProgramLogSize)* logSize;
+  decltype(nvrtcGetProgramLog)* getLog;
+  decltype(nvrtcGetPTXSize)* codeSize;
+  decltype(nvrtcGetPTX)* getCode;
+  decltype(nvrtcGetErrorString)* errorText;
+  library.find(create, "nvrtcCreateProgram");
+  library.find(compile, "nvrtcCompileProgram");
+  library.find(destroy, "nvrtcDestroyProgram");
+  library.find(logSize, "nvrtcGetProgramLogSize");
+  library.find(getLog, "nvrtcGetProgramLog");
+  library.find(codeSize, "nvrtcGetPTXSize");
+  library.find(getCode, "nvrtcGetPTX");
+  library.find(errorText, "nvrtcGetErrorString");
+  auto done = [&](nvrtcResult result, const char* what) {
+    TORCH_CHECK(result == NVRTC_SUCCESS, "compiling the fused kernels: ", what, ": ", errorText(result));
+  };
+  const auto* properties = at::cuda::getDeviceProperties(device);
+  std::string arch = "--gpu-architecture=compute_" + std::to_string(properties->major) + std::to_string(properties->minor);
+  std::array<const char*, 1> options = {arch.c_str()};
+  nvrtcProgram program;
+  done(create(&program, SOURCE, "fused-kernels.cu", 0, nullptr, nullptr), "making a program");
+  if (compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
+    size_t length = 0;
+    logSize(program, &length);
+    std::string log(length, '\0');
+    getLog(program, log.data());
+    destroy(&program);
+    TORCH_CHECK(false, "compiling the fused kernels: ", log);
+  }
+  size_t length = 0;
+  done(codeSize(program, &length), "asking for the size of the code");
+  std::vector<char> code(length);
+  done(getCode(program, code.data()), "reading the code");
+  destroy(&program);
+  return code;
+}
+
+std::map<std::string, CUfunction> load(c10::DeviceIndex device) {
+  std::vector<char> code = compiled(device);
+  c10::cuda::CUDAGuard guard(device);
+  cudaFree(nullptr);  // makes sure that the device's context is there, and the current one
+  CUmodule module;
+  CUresult loaded = driver().loadData(&module, code.data());
+  TORCH_CHECK(loaded == CUDA_SUCCESS, "loading the fused kernels failed with CUDA error ", static_cast<int>(loaded));
+  std::map<std::string, CUfunction> functions;
+  for (const char* name : NAMES)
+    TORCH_CHECK(driver().getFunction(&functions[name], module, name) == CUDA_SUCCESS, "no kernel ", name);
+  return functions;
+}
+
+// The kernels of a device, or why there are none.
+struct Loaded {
+  std::map<std::string, CUfunction> functions;
+  std::string problem;
+};
+
+const Loaded& kernelsOf(c10::DeviceIndex device) {
+  static std::mutex mutex;
+  static std::map<c10::DeviceIndex, Loaded> known;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  Loaded loaded;
+  try {
+    loaded.functions = load(device);
+  } catch (const c10::Error& error) {
+    loaded.problem = error.what_without_backtrace();
+  }
+  return known.emplace(device, std::move(loaded)).first->second;
+}
+
+struct Shape {
+  unsigned x = 1, y = 1;
+  unsigned threadsX = THREADS, threadsY = 1;
+};
+
+template <typename... Arguments>
+void launch(const char* name, const Tensor& where, Shape shape, Arguments... arguments) {
+  c10::cuda::CUDAGuard guard(where.device());
+  std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};
+  CUresult result = driver().launch(
+      kernelsOf(where.device().index()).functions.at(name), shape.x, shape.y, 1, shape.threadsX, shape.threadsY, 1, 0,
+      at::cuda::getCurrentCUDAStream(where.device().index()).stream(), pointers.data(), nullptr);
+  TORCH_CHECK(result == CUDA_SUCCESS, "starting the kernel ", name, " failed with CUDA error ", static_cast<int>(result));
+}
+
+Tensor asFloat(const Tensor& tensor) { return tensor.to(at::kFloat).contiguous(); }
+
+bool isMap(const Tensor& tensor) {
+  return tensor.is_cuda() && problem(tensor.device().index()).empty() && tensor.scalar_type() == at::kBFloat16 && tensor.dim() == 4 && tensor.size(1) % 8 == 0 &&
+         tensor.numel() > 0 && tensor.numel() / 8 < (int64_t{1} << 31) && tensor.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 16 == 0;
+}
+
+unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
+  return std::max(1u, std::min(most, (items + perBlock - 1) / perBlock));
+}
+
+// Enough to fill the largest GPUs a few times over.
+constexpr unsigned MOST_BLOCKS = 1024;
+
+}  // namespace
+
+std::string problem(c10::DeviceIndex device) { return kernelsOf(device).problem; }
+
+bool canFold(const Tensor& weight) {
+  return weight.is_cuda() && problem(weight.device().index()).empty() && weight.scalar_type() == at::kFloat && weight.dim() == 4 && weight.numel() > 0 &&
+         weight.is_non_overlapping_and_dense() && weight.stride(0) == weight.numel() / weight.size(0);
+}
+
+std::tuple<Tensor, Tensor> fold(const Tensor& weight, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+                                const Tensor& variance, double eps, bool half) {
+  Tensor folded = at::empty_like(weight, weight.options().dtype(half ? at::kBFloat16 : at::kFloat));
+  Tensor shift = at::empty_like(gamma);
+  Tensor g = asFloat(gamma), b = asFloat(beta), m = asFloat(mean), v = asFloat(variance);
+  launch("fold", weight, {static_cast<unsigned>(weight.size(0))}, weight.data_ptr<float>(), g.data_ptr<float>(),
+         b.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), static_cast<float>(eps), folded.data_ptr(),
+         shift.data_ptr<float>(), static_cast<unsigned>(weight.stride(0)), static_cast<int>(half));
+  return {folded, shift};
+}
+
+std::tuple<Tensor, Tensor> foldBackward(const Tensor& ofFolded, const Tensor& ofShift, const Tensor& weight, const Tensor& gamma,
+                                        const Tensor& mean, const Tensor& variance, double eps) {
+  bool half = ofFolded.scalar_type() == at::kBFloat16;
+  // In the weight's own layout, whichever the convolution's gradient came in.
+  Tensor given = ofFolded;
+  if (given.strides() != weight.strides() || (!half && given.scalar_type() != at::kFloat)) {
+    given = at::empty_like(weight, weight.options().dtype(half ? at::kBFloat16 : at::kFloat));
+    given.copy_(ofFolded);
+  }
+  Tensor ofWeight = at::empty_like(weight), ofGamma = at::empty_like(gamma);
+  Tensor s = asFloat(ofShift), g = asFloat(gamma), m = asFloat(mean), v = asFloat(variance);
+  launch("fold_backward", weight, {static_cast<unsigned>(weight.size(0))}, given.data_ptr(), s.data_ptr<float>(),
+         weight.data_ptr<float>(), g.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), static_cast<float>(eps),
+         ofWeight.data_ptr<float>(), ofGamma.data_ptr<float>(), static_cast<unsigned>(weight.stride(0)), static_cast<int>(half));
+  return {ofWeight, ofGamma};
+}
+
+bool canClamp(const Tensor& y, const c10::optional<Tensor>& residual) {
+  return isMap(y) && (!residual.has_value() || (isMap(*residual) && residual->sizes() == y.sizes()));
+}
+
+bool canUnclamp(const Tensor& gradient, const Tensor& out) {
+  return isMap(gradient) && (!out.defined() || isMap(out));
+}
+
+Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high) {
+  Tensor out = at::empty_like(y), add = asFloat(bias);
+  auto vectors = static_cast<unsigned>(y.numel() / 8);
+  launch("bias_clamp", y, {blocksFor(vectors, THREADS, 16 * MOST_BLOCKS)}, y.data_ptr(), add.data_ptr<float>(),
+         residual.has_value() ? residual->data_ptr() : static_cast<void*>(nullptr), out.data_ptr(), vectors,
+         static_cast<unsigned>(y.size(1) / 8), static_cast<float>(low), static_cast<float>(high));
+  return out;
+}
+
+std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tensor& out, double low, double high) {
+  Tensor result = out.defined() ? at::empty_like(gradient) : gradient;
+  auto channels = static_cast<unsigned>(gradient.size(1));
+  unsigned groups = channels / 8;
+  unsigned span = std::min<unsigned>(groups, THREADS);
+  unsigned height = THREADS / span;
+  auto rows = static_cast<unsigned>(gradient.numel() / channels);
+  unsigned across = (groups + span - 1) / span;
+  unsigned blocks = blocksFor(rows, 4 * height, MOST_BLOCKS / across);
+  unsigned rowsPerBlock = (rows + blocks - 1) / blocks;
+  blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
+  Tensor partial = at::empty({blocks, channels}, gradient.options().dtype(at::kFloat));
+  Tensor ofBias = at::empty({channels}, partial.options());
+  launch("bias_clamp_backward", gradient, {blocks, across}, gradient.data_ptr(),
+         out.defined() ? out.data_ptr() : static_cast<void*>(nullptr), result.data_ptr(), partial.data_ptr<float>(), rows, groups,
+         span, rowsPerBlock, static_cast<float>(low), static_cast<float>(high));
+  launch("add_partials", gradient, {(channels + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), ofBias.data_ptr<float>(), blocks,
+         channels);
+  return {result, ofBias};
+}
+
+#else
+
+std::string problem(c10::DeviceIndex) { return "the addon was built without the headers of CUDA's run-time compiler, nvrtc.h"; }
+bool canFold(const Tensor&) { return false; }
+bool canClamp(const Tensor&, const c10::optional<Tensor>&) { return false; }
+bool canUnclamp(const Tensor&, const Tensor&) { return false; }
+
+// Not reached: nothing can be done by kernels that are not there.
+std::tuple<Tensor, Tensor> fold(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool) {
+  return {};
+}
+std::tuple<Tensor, Tensor> foldBackward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                                        const Tensor&, double) {
+  return {};
+}
+Tensor biasClamp(const Tensor&, const Tensor&, const c10::optional<Tensor>&, double, double) { return {}; }
+std::tuple<Tensor, Tensor> biasClampBackward(const Tensor&, const Tensor&, double, double) { return {}; }
+
+#endif
+
+}  // namespace nudge::kernels
