@@ -1,7 +1,7 @@
 // CUDA: devices, synchronisation, memory, and a step captured once as a graph and replayed.
 #include "convert.h"
+#include "cuda-kernels.h"
 #include "functions.h"
-#include "fused-kernels.h"
 
 #ifdef NUDGE_CUDA
 #include <ATen/cuda/CUDAGraph.h>

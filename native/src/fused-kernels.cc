@@ -1,28 +1,10 @@
-// CUDA kernels compiled when they are first used, by NVRTC, which every libtorch with CUDA comes with: so no CUDA compiler is
-// needed. NVRTC and the driver are opened by name, as libtorch does it. The kernels are small and bound by memory: each passes
-// over a map once, eight bfloat16 at a time.
+// The kernels around a convolution: small and bound by memory. Each passes over a map once, eight bfloat16 at a time.
 #include "fused-kernels.h"
 
-#ifdef NUDGE_CUDA
-#if __has_include(<nvrtc.h>) && __has_include(<cuda.h>)
-#define NUDGE_KERNELS
-#endif
-#endif
+#include "cuda-kernels.h"
 
 #ifdef NUDGE_KERNELS
-#include <ATen/cuda/CUDAContext.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <cuda.h>
-#include <cuda_runtime.h>
-#include <dlfcn.h>
-#include <nvrtc.h>
-
 #include <algorithm>
-#include <array>
-#include <map>
-#include <mutex>
-#include <string>
-#include <vector>
 #endif
 
 namespace nudge::kernels {
@@ -31,11 +13,7 @@ using at::Tensor;
 
 #ifdef NUDGE_KERNELS
 
-namespace {
-
-constexpr int THREADS = 256;
-
-const char* const SOURCE = R"cuda(
+const char* const FUSED_SOURCE = R"cuda(
 typedef unsigned short u16;
 
 __device__ float low_half(unsigned pair) { return __uint_as_float(pair << 16); }
@@ -162,151 +140,9 @@ extern "C" __global__ void fold_backward(const void* of_folded, const float* of_
 }
 )cuda";
 
-const char* const NAMES[] = {"bias_clamp", "bias_clamp_backward", "add_partials", "fold", "fold_backward"};
+namespace {
 
-// The functions of a library that is opened here and never closed.
-class Library {
- public:
-  Library(const std::string& what, const std::vector<std::string>& paths) : what(what) {
-    for (const std::string& path : paths)
-      if ((library = dlopen(path.c_str(), RTLD_LAZY))) return;
-    TORCH_CHECK(false, what, " was not found: ", dlerror());
-  }
-  template <typename Function>
-  void find(Function*& function, const char* name) const {
-    function = reinterpret_cast<Function*>(dlsym(library, name));
-    TORCH_CHECK(function, what, " has no ", name);
-  }
-
- private:
-  std::string what;
-  void* library = nullptr;
-};
-
-// Where NVRTC may be: where the loader looks, beside libtorch, and where the packages of a Python torch have it.
-std::vector<std::string> nvrtcPaths() {
-  std::string major = std::to_string(CUDART_VERSION / 1000);
-  std::string name = "libnvrtc.so." + (CUDART_VERSION < 12000 ? "11.2" : major);
-  std::vector<std::string> paths = {name};
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&c10::cuda::device_count), &info) && info.dli_fname) {
-    std::string file = info.dli_fname;
-    std::string folder = file.substr(0, file.rfind('/'));
-    for (const std::string& place : {std::string("/"), "/../../nvidia/cu" + major + "/lib/", std::string("/../../nvidia/cuda_nvrtc/lib/")})
-      paths.push_back(folder + place + name);
-  }
-  paths.push_back("/usr/local/cuda/lib64/" + name);
-  return paths;
-}
-
-struct Driver {
-  decltype(cuModuleLoadData)* loadData;
-  decltype(cuModuleGetFunction)* getFunction;
-  decltype(cuLaunchKernel)* launch;
-  Driver() {
-    Library library("the CUDA driver", {"libcuda.so.1"});
-    library.find(loadData, "cuModuleLoadData");
-    library.find(getFunction, "cuModuleGetFunction");
-    library.find(launch, "cuLaunchKernel");
-  }
-};
-
-const Driver& driver() {
-  static const Driver found;
-  return found;
-}
-
-// The kernels' code for a device, as PTX of its capability, which the driver finishes.
-std::vector<char> compiled(c10::DeviceIndex device) {
-  Library library("NVRTC", nvrtcPaths());
-  decltype(nvrtcCreateProgram)* create;
-  decltype(nvrtcCompileProgram)* compile;
-  decltype(nvrtcDestroyProgram)* destroy;
-  decltype(nvrtcGetProgramLogSize)* logSize;
-  decltype(nvrtcGetProgramLog)* getLog;
-  decltype(nvrtcGetPTXSize)* codeSize;
-  decltype(nvrtcGetPTX)* getCode;
-  decltype(nvrtcGetErrorString)* errorText;
-  library.find(create, "nvrtcCreateProgram");
-  library.find(compile, "nvrtcCompileProgram");
-  library.find(destroy, "nvrtcDestroyProgram");
-  library.find(logSize, "nvrtcGetProgramLogSize");
-  library.find(getLog, "nvrtcGetProgramLog");
-  library.find(codeSize, "nvrtcGetPTXSize");
-  library.find(getCode, "nvrtcGetPTX");
-  library.find(errorText, "nvrtcGetErrorString");
-  auto done = [&](nvrtcResult result, const char* what) {
-    TORCH_CHECK(result == NVRTC_SUCCESS, "compiling the fused kernels: ", what, ": ", errorText(result));
-  };
-  const auto* properties = at::cuda::getDeviceProperties(device);
-  std::string arch = "--gpu-architecture=compute_" + std::to_string(properties->major) + std::to_string(properties->minor);
-  std::array<const char*, 1> options = {arch.c_str()};
-  nvrtcProgram program;
-  done(create(&program, SOURCE, "fused-kernels.cu", 0, nullptr, nullptr), "making a program");
-  if (compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
-    size_t length = 0;
-    logSize(program, &length);
-    std::string log(length, '\0');
-    getLog(program, log.data());
-    destroy(&program);
-    TORCH_CHECK(false, "compiling the fused kernels: ", log);
-  }
-  size_t length = 0;
-  done(codeSize(program, &length), "asking for the size of the code");
-  std::vector<char> code(length);
-  done(getCode(program, code.data()), "reading the code");
-  destroy(&program);
-  return code;
-}
-
-std::map<std::string, CUfunction> load(c10::DeviceIndex device) {
-  std::vector<char> code = compiled(device);
-  c10::cuda::CUDAGuard guard(device);
-  cudaFree(nullptr);  // makes sure that the device's context is there, and the current one
-  CUmodule module;
-  CUresult loaded = driver().loadData(&module, code.data());
-  TORCH_CHECK(loaded == CUDA_SUCCESS, "loading the fused kernels failed with CUDA error ", static_cast<int>(loaded));
-  std::map<std::string, CUfunction> functions;
-  for (const char* name : NAMES)
-    TORCH_CHECK(driver().getFunction(&functions[name], module, name) == CUDA_SUCCESS, "no kernel ", name);
-  return functions;
-}
-
-// The kernels of a device, or why there are none.
-struct Loaded {
-  std::map<std::string, CUfunction> functions;
-  std::string problem;
-};
-
-const Loaded& kernelsOf(c10::DeviceIndex device) {
-  static std::mutex mutex;
-  static std::map<c10::DeviceIndex, Loaded> known;
-  std::lock_guard<std::mutex> lock(mutex);
-  auto found = known.find(device);
-  if (found != known.end()) return found->second;
-  Loaded loaded;
-  try {
-    loaded.functions = load(device);
-  } catch (const c10::Error& error) {
-    loaded.problem = error.what_without_backtrace();
-  }
-  return known.emplace(device, std::move(loaded)).first->second;
-}
-
-struct Shape {
-  unsigned x = 1, y = 1;
-  unsigned threadsX = THREADS, threadsY = 1;
-};
-
-template <typename... Arguments>
-void launch(const char* name, const Tensor& where, Shape shape, Arguments... arguments) {
-  c10::cuda::CUDAGuard guard(where.device());
-  std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};
-  CUresult result = driver().launch(
-      kernelsOf(where.device().index()).functions.at(name), shape.x, shape.y, 1, shape.threadsX, shape.threadsY, 1, 0,
-      at::cuda::getCurrentCUDAStream(where.device().index()).stream(), pointers.data(), nullptr);
-  TORCH_CHECK(result == CUDA_SUCCESS, "starting the kernel ", name, " failed with CUDA error ", static_cast<int>(result));
-}
+constexpr unsigned THREADS = 256;
 
 Tensor asFloat(const Tensor& tensor) { return tensor.to(at::kFloat).contiguous(); }
 
@@ -324,8 +160,6 @@ unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
 constexpr unsigned MOST_BLOCKS = 1024;
 
 }  // namespace
-
-std::string problem(c10::DeviceIndex device) { return kernelsOf(device).problem; }
 
 bool canFold(const Tensor& weight) {
   return weight.is_cuda() && problem(weight.device().index()).empty() && weight.scalar_type() == at::kFloat && weight.dim() == 4 && weight.numel() > 0 &&
@@ -400,7 +234,6 @@ std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tenso
 
 #else
 
-std::string problem(c10::DeviceIndex) { return "the addon was built without the headers of CUDA's run-time compiler, nvrtc.h"; }
 bool canFold(const Tensor&) { return false; }
 bool canClamp(const Tensor&, const c10::optional<Tensor>&) { return false; }
 bool canUnclamp(const Tensor&, const Tensor&) { return false; }

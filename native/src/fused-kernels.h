@@ -3,13 +3,9 @@
 
 #include <ATen/ATen.h>
 
-#include <string>
 #include <tuple>
 
 namespace nudge::kernels {
-
-// Why a GPU has no such kernels; empty where it has. Compiles them the first time.
-std::string problem(c10::DeviceIndex device);
 
 // A float32 weight on a GPU, dense, with its output channels outermost.
 bool canFold(const at::Tensor& weight);

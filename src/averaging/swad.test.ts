@@ -57,6 +57,18 @@ test("the average is the mean of the segments the valley's rules name, each a me
   expect(follower.summary()).toEqual({ count: 7, from: 4 * EVERY + 1, to: 10 * EVERY });
 });
 
+test("told to continue, it lets training go on when the valley is left, and the average stays as it was", () => {
+  using stops = swad();
+  using continues = swad({ whenLeft: "continue" });
+  follow(stops, lossesOfVector);
+  expect(follow(continues, lossesOfVector)).toBe((lossesOfVector.length - 1) * EVERY + 1);
+  scope(() => {
+    const [one, other] = [stops.weights(), continues.weights()].map((each) => each.get("head.weight")!.bytes());
+    expect(other).toEqual(one);
+  });
+  expect(continues.summary()).toEqual(stops.summary());
+});
+
 test("an alive valley at the end takes in what is still in the queue, and asking twice gives the same bytes", () => {
   using follower = swad();
   follow(follower, lossesOfVector.slice(0, 10));
@@ -178,5 +190,5 @@ test("settings are checked, with the nearest name for a mistyped one", () => {
   expect(() => swad({ tolerence: 0.2 })).toThrow('did you mean "tolerance"?');
   expect(() => swad({ converge: "2.5" })).toThrow("swad.converge: expected a whole number from 1, got");
   using follower = swad({ converge: "4" });
-  expect(follower.settings).toEqual({ converge: 4, patience: 6, tolerance: 0.3 });
+  expect(follower.settings).toEqual({ converge: 4, patience: 6, tolerance: 0.3, whenLeft: "stop" });
 });

@@ -9,6 +9,7 @@
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
+import { oneOf } from "../regularizers/setting.js";
 import {
   type AverageSummary,
   defineFollower,
@@ -33,6 +34,11 @@ export const swad = defineFollower(
       converge: numberFrom(3, MANY, "evaluations without a new minimum until the loss counts as converged (Ns)"),
       patience: numberFrom(6, MANY, "evaluations above the threshold until the valley counts as left (Ne)"),
       tolerance: numberFrom(0.3, { least: 0 }, "how far above the loss at convergence the threshold lies (r)"),
+      whenLeft: oneOf(
+        ["stop", "continue"],
+        "stop",
+        "whether the run ends when the valley is left, as in SWAD's code, or goes on for the trained model's own rows",
+      ),
     },
     forDataset: { vlcs: { tolerance: 0.2 } },
     evaluated: "at the end",
@@ -45,6 +51,10 @@ interface KeptSegment extends Segment {
   readonly average: RunningMean;
 }
 
+type SwadSettings = ValleySettings & { readonly whenLeft: "stop" | "continue" } & Readonly<
+    Record<string, number | string>
+  >;
+
 class Swad implements Follower {
   readonly id = "swad";
   private readonly valley: LossValley<KeptSegment>;
@@ -54,7 +64,7 @@ class Swad implements Follower {
   /** The first and the last step of what was added to the average. */
   private range: { from: number; to: number } | undefined;
 
-  constructor(readonly settings: ValleySettings & Readonly<Record<string, number>>) {
+  constructor(readonly settings: SwadSettings) {
     this.valley = new LossValley(settings);
   }
 
@@ -65,7 +75,7 @@ class Swad implements Follower {
   }
 
   atEvaluation(step: number, validationLoss: number): "continue" | "stop" {
-    if (this.valley.state.dead) return "stop";
+    if (this.valley.state.dead) return this.settings.whenLeft;
     if (this.segment.count === 0)
       throw new UsageError(`swad: there was no update since the evaluation before the one at step ${step}`);
     const before = this.valley.state.recent;
@@ -76,7 +86,7 @@ class Swad implements Follower {
     for (const each of add) this.take(each);
     const { recent, dead } = this.valley.state;
     for (const each of [...before, closed]) if (!recent.includes(each)) each.average.dispose();
-    return dead ? "stop" : "continue";
+    return dead ? this.settings.whenLeft : "continue";
   }
 
   private take(segment: KeptSegment): void {

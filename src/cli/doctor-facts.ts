@@ -69,7 +69,13 @@ export interface Engine {
   /** Whether the addon was built with CUDA's headers: graphs, streams and memory figures need them. */
   readonly builtForCuda: boolean;
   readonly threads: number;
-  readonly gpus: readonly { readonly name: string; readonly memory: number; readonly capability: string }[];
+  readonly gpus: readonly {
+    readonly name: string;
+    readonly memory: number;
+    readonly capability: string;
+    /** Why it has no kernels of our own; empty where it has. */
+    readonly kernelsProblem?: string;
+  }[];
 }
 
 export interface Facts {
@@ -102,7 +108,7 @@ function engineOf(native: Native): Engine {
     blas: blasInUse(settings, maps),
     builtForCuda,
     threads: native.threads(),
-    gpus: native.cudaDevices(),
+    gpus: native.cudaDevices().map((gpu, i) => ({ ...gpu, kernelsProblem: native.fusedKernels(`cuda:${i}`) })),
   };
 }
 

@@ -2,6 +2,8 @@
 
 import { basename } from "node:path";
 import { Command } from "commander";
+import { UsageError } from "../errors.js";
+import type { Check } from "../training/self-test.js";
 import { type Facts, gatherFacts, root } from "./doctor-facts.js";
 import { findProblems, type Problem } from "./doctor-problems.js";
 import { version } from "./version.js";
@@ -33,7 +35,7 @@ export function factRows({ nudge, node, platform, addon, engine, setup, cores, m
       ["cpu", cpu.join(", ")],
       ...gpus.map((gpu, i): [string, string] => [
         `cuda:${i}`,
-        `${gpu.name}, ${gibibytes(gpu.memory)}, compute capability ${gpu.capability}`,
+        `${gpu.name}, ${gibibytes(gpu.memory)}, compute capability ${gpu.capability}, ${gpu.kernelsProblem ? `no fused kernels: ${gpu.kernelsProblem}` : "fused kernels"}`,
       ]),
     );
   } else if (setup)
@@ -61,13 +63,48 @@ export function doctorCommand(): Command {
     .description(
       "Tells what the engine is and runs on, what is wrong with it, and how to mend that. Exits with 1 where it cannot run.",
     )
+    .option("--full", "also train: every algorithm against the CPU, replayed updates against plain ones, memory")
+    .option("--device <device>", "what --full trains on: cpu, cuda or cuda:1; the first GPU unless told")
     .option("--json", "print the facts and problems as JSON")
-    .action(({ json }: { json?: true }) => {
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge doctor                          what this machine has
+  nudge doctor --device cuda --full     whether training on its GPU can be trusted; about two minutes`,
+    )
+    .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
+      if (device !== undefined && !full)
+        throw new UsageError("--device says what --full trains on: give --full too, or leave it out");
       const facts = gatherFacts(version());
       const problems = findProblems(facts);
-      process.stdout.write(
-        json ? `${JSON.stringify({ ...facts, problems }, null, 2)}\n` : `${reportText(facts, problems)}\n`,
-      );
-      if (problems.some(({ severity }) => severity === "error")) process.exitCode = 1;
+      if (!json) process.stdout.write(`${reportText(facts, problems)}\n`);
+      const wrong = problems.some(({ severity }) => severity === "error");
+      const checks = full && !wrong ? await runSelfTest(device, { print: !json }) : undefined;
+      if (json) process.stdout.write(`${JSON.stringify({ ...facts, problems, checks }, null, 2)}\n`);
+      if (wrong || checks?.some(({ ok }) => !ok)) process.exitCode = 1;
     });
+}
+
+/** Runs the self-test on a device, and prints each check as it is done. */
+async function runSelfTest(asked: string | undefined, { print }: { print: boolean }): Promise<Check[]> {
+  const [{ selfTest }, { defaultDevice, devices }] = await Promise.all([
+    import("../training/self-test.js"),
+    import("../engine/device.js"),
+  ]);
+  const device = asked === undefined || asked === "cuda" ? defaultDevice() : asked;
+  if (!devices().includes(device) || (asked === "cuda" && device === "cpu"))
+    throw new UsageError(`--device ${asked}: there is none; this machine has ${devices().join(", ")}`);
+  const tell = (text: string): void => {
+    if (print) process.stdout.write(`${text}\n`);
+  };
+  tell(`\ntraining on ${device}:`);
+  const checks: Check[] = [];
+  for (const check of selfTest(device)) {
+    checks.push(check);
+    tell(`${check.ok ? "ok   " : "WRONG"}  ${check.name}: ${check.detail}`);
+  }
+  const failed = checks.filter(({ ok }) => !ok).length;
+  tell(failed === 0 ? `all ${checks.length} checks passed` : `${failed} of ${checks.length} checks failed`);
+  return checks;
 }

@@ -1,11 +1,13 @@
 /**
- * The augmentation of augment.ts with tensor operators, for pictures whose bytes are on a GPU. (It runs on the CPU too, where
- * the addon's kernel is faster.) The arithmetic is the kernel's, and so PIL's, to the byte.
+ * The augmentation of augment.ts for pictures whose bytes are on a GPU: by kernels of our own (native/src/augment-kernels.cc),
+ * or, where a GPU has none, with tensor operators, which take about ten times as long. (Those run on the CPU too, where the
+ * addon's own kernel is faster.) The arithmetic of all is PIL's, to the byte.
  *
  * A resize is two products with matrices of weights, one for each sample: its crop, of whatever size, is padded to the largest
  * crop of the batch, and weights are zero on the padding. A flip is a matrix with its rows the other way round.
  */
-import { arange, cat } from "../engine/ops.generated.js";
+import { fusedKernelsProblem } from "../engine/device.js";
+import { arange, augmentPictures, cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -26,11 +28,14 @@ export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options
     );
   const samples = Array.from(offsets, (offset, i) => {
     const draw = draws.subarray(i * drawLength, (i + 1) * drawLength);
-    return { offset, stride: sizes[2 * i] * 3, draw };
+    const [width, height] = sizes.subarray(2 * i, 2 * i + 2);
+    checkInside(i, draw, { offset, width, height, bytes: source.numel });
+    return { offset, stride: width * 3, draw };
   });
+  const augmentSome = fusedKernelsProblem(source.device) === "" ? augmentByKernels : augmentPart;
   return scope(() =>
     noGrad(() => {
-      const parts = inParts(samples).map((part) => scope(() => augmentPart(source, part, options)));
+      const parts = inParts(samples).map((part) => scope(() => augmentSome(source, part, options)));
       return parts.length === 1 ? parts[0] : cat(parts);
     }),
   );
@@ -41,6 +46,36 @@ interface Sample {
   readonly offset: number;
   readonly stride: number;
   readonly draw: Float32Array;
+}
+
+/** A device cannot say what is wrong with an address: so nothing outside the bytes is asked for. NaN is nowhere inside. */
+function checkInside(
+  i: number,
+  draw: Float32Array,
+  { offset, width, height, bytes }: { offset: number; width: number; height: number; bytes: number },
+): void {
+  const [left, top, w, h] = Array.from(draw.subarray(0, 4), Math.floor);
+  const crop = left >= 0 && top >= 0 && w >= 1 && h >= 1 && left + w <= width && top + h <= height;
+  if (crop && offset >= 0 && offset + width * height * 3 <= bytes) return;
+  throw new UsageError(
+    `augmentation: sample ${i}: its crop or its pixels lie outside the picture (${width}×${height}): ${[left, top, w, h].join(", ")} at ${offset}`,
+  );
+}
+
+/** Where each sample's crop begins, the pixels of a row of its picture, and its draw from the width on; see `struct Sample`. */
+function augmentByKernels(source: Tensor, samples: readonly Sample[], options: AugmentOptions): Tensor {
+  const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
+  const { device } = source;
+  const known = new Float64Array(samples.length * drawLength);
+  for (const [i, { offset, stride, draw }] of samples.entries()) {
+    const own = known.subarray(i * drawLength, (i + 1) * drawLength);
+    own.set(draw);
+    const [left, top, width, height] = Array.from(draw.subarray(0, 4), Math.floor);
+    own.set([offset + top * stride + left * 3, stride / 3, width, height]);
+  }
+  const about = upload(known, { shape: [samples.length, drawLength], device });
+  const [shift, scale] = [mean, std].map((values) => upload(values, { device }));
+  return augmentPictures(source, about, size, largest(samples, drawField.height), shift, scale, channelsLast);
 }
 
 const largest = (samples: readonly Sample[], field: number): number =>

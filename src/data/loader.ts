@@ -133,7 +133,7 @@ export class Loader {
   async *evaluate(
     domainName: string,
     part: SplitName,
-    { step = 0, batchSize = 64 }: { step?: number; batchSize?: number } = {},
+    { step = 0, batchSize = this.evaluationBatch }: { step?: number; batchSize?: number } = {},
   ): AsyncGenerator<Batch, void, undefined> {
     const domain = this.indexOf(domainName);
     const places = Array.from(partOf(this.options.split, domainName, part));
@@ -156,6 +156,11 @@ export class Loader {
       };
       yield this.make(samples, found, draw);
     }
+  }
+
+  /** As the reference has it; a GPU is not busy with so few. */
+  private get evaluationBatch(): number {
+    return (this.options.device ?? "cpu") === "cpu" ? 64 : 256;
   }
 
   private prepare(step: number): Promise<Prepared> {

@@ -2,6 +2,7 @@
  * Samples to tensors: what a loader needs to know of a dataset, pictures or arrays. Pictures are found (in memory, in a file,
  * by decoding), then cropped, jittered and normalised together; arrays are stacked.
  */
+import { deviceNamed } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -45,7 +46,7 @@ export function pictureSource(
   { device, channelsLast }: SourceOptions,
 ): SampleSource<FoundPicture> {
   const size = squareSize(dataset);
-  if (store.device !== device)
+  if (deviceNamed(store.device) !== deviceNamed(device))
     throw new UsageError(
       `loader: the pictures were opened for ${store.device}, and the batches are to be on ${device}`,
     );

@@ -19,6 +19,11 @@ export function defaultDevice(): string {
   return devices()[1] ?? "cpu";
 }
 
+/** A device by the name its tensors give: `cuda` is the first GPU, `cuda:0`. */
+export function deviceNamed(device: string): string {
+  return device === "cuda" ? "cuda:0" : device;
+}
+
 /** Waits until the device has done all it was given; on the CPU nothing is outstanding. */
 export function synchronize(device: string): void {
   if (device === "cpu") return;

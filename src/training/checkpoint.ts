@@ -9,6 +9,7 @@ import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
+import { METADATA_KEY } from "../model/about.js";
 import { type Learner, under } from "./learner.js";
 
 /** What is remembered of a run besides tensors. */
@@ -35,9 +36,6 @@ export interface Checkpointed {
   readonly followers: readonly Follower[];
 }
 
-/** The metadata key all files of ours have. */
-export const METADATA_KEY = "nudge";
-
 /** Writes a checkpoint; `hash` names the run it is of. */
 export function writeCheckpoint(
   path: string,
@@ -61,8 +59,11 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
   scope(() => {
     const tensors: Map<string, Tensor> = readWeights(path);
     learner.loadState({ tensors, numbers: stored.optimizers });
+    const [parameter] = learner.parameters().values();
     for (const follower of followers) {
-      const own = under(`follower/${follower.id}/`, tensors);
+      // A follower keeps what it is given, and averages it with parameters where those are.
+      const kept = under(`follower/${follower.id}/`, tensors);
+      const own = new Map([...kept].map(([name, tensor]) => [name, tensor.to({ device: parameter.device })]));
       follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
     }
   });

@@ -5,7 +5,7 @@
 
 import type { Loader } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
-import { scope } from "../engine/scope.js";
+import { Scope, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { crossEntropy } from "../nn/index.js";
 import { ACCURACY, type RunRecord } from "../records/record.js";
@@ -45,18 +45,26 @@ async function measure(
   domain: string,
   part: SplitName,
 ): Promise<{ accuracy: number; loss: number }> {
-  let [count, correct, loss] = [0, 0, 0];
+  let count = 0;
+  using kept = new Scope(); // read at the end: on a GPU every reading makes the host wait
+  const sums: [correct: Tensor, loss: Tensor][] = [];
   for await (const batch of loader.evaluate(domain, part, { step })) {
     using _ = batch;
     const { x, y } = batch;
-    const [right, sum] = scope(() => {
-      const logits = predict(x);
-      return [logits.argmax(1).eq(y).sum().item(), crossEntropy(logits, y, { reduction: "sum" }).item()];
+    kept.run(() => {
+      const outcome = scope((): [Tensor, Tensor] => {
+        const logits = predict(x);
+        return [logits.argmax(1).eq(y).sum(), crossEntropy(logits, y, { reduction: "sum" })];
+      });
+      sums.push(outcome);
     });
     count += x.rows;
-    correct += right;
-    loss += sum;
     await pause?.();
+  }
+  let [correct, loss] = [0, 0];
+  for (const [right, sum] of sums) {
+    correct += right.item();
+    loss += sum.item();
   }
   return { accuracy: correct / count, loss: loss / count };
 }

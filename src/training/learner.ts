@@ -8,20 +8,29 @@
  *     learner.stateDict();
  */
 
-import type { AlgorithmDefinition, Batch, BuiltAlgorithm, Minibatch, StepContext } from "../algorithms/algorithm.js";
+import type {
+  AlgorithmDefinition,
+  Batch,
+  BuiltAlgorithm,
+  LossAlgorithm,
+  Minibatch,
+  StepContext,
+} from "../algorithms/algorithm.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
 import { unknownName } from "../closest-name.js";
-import { cat } from "../engine/ops.generated.js";
+import { cat, zeros } from "../engine/ops.generated.js";
 import { Random, withRandom } from "../engine/random.js";
-import { scope } from "../engine/scope.js";
+import { NotCapturable } from "../engine/recorded-random.js";
+import { allOrNothing, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
 import { type Layer, Linear, Module, type Precision, withPrecision } from "../nn/index.js";
 import { Adam, type AdamSettings, type Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
+import type { StepResult } from "../regularizers/regularizer.js";
 
 export interface LearnerOptions {
   algorithm: AlgorithmDefinition;
@@ -36,6 +45,8 @@ export interface LearnerOptions {
   seed?: number;
   precision?: Precision;
   device?: string;
+  /** Whether weights of convolutions have their channels last in memory, as GPUs like them in bfloat16. */
+  channelsLast?: boolean;
   /** Another classifier than one linear layer. */
   makeClassifier?: (inputs: number, outputs: number) => Layer;
   /** Draws of an update, for tests; keyed by seed and step unless given. */
@@ -48,6 +59,18 @@ export interface LearnerState {
   readonly tensors: Map<string, Tensor>;
   /** Of each optimizer, by its name. */
   readonly numbers: Record<string, Record<string, number>>;
+}
+
+/** Scalars for the log: numbers, or tensors that have not been read yet. */
+export type Scalars = Readonly<Record<string, Tensor | number>>;
+
+/** How an update is made. */
+export interface Launch extends Pick<StepResult, "watch" | "notice"> {
+  readonly step: number;
+  /** What it draws from; keyed by the step unless given. */
+  readonly random?: Random;
+  /** Whether it is being captured: then it may not depend on the step in a way that a replay would not see. */
+  readonly captured?: boolean;
 }
 
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
@@ -76,13 +99,22 @@ export class Learner implements Disposable {
   private readonly random: Random;
 
   constructor(private readonly options: LearnerOptions) {
-    const { algorithm, classes, domains, device = "cpu" } = options;
-    checkDomains(algorithm, { domains });
+    checkDomains(options.algorithm, options);
     this.hparams = resolveHparams(options);
     this.random = new Random(options.seed ?? 0);
+    const { backbone, built, classifier, root, optimizers } = allOrNothing(() => this.build(options));
+    this.backbone = backbone;
+    this.built = built;
+    this.classifier = classifier;
+    this.root = root;
+    this.optimizers = optimizers;
+  }
+
+  /** Makes the modules with their starting values, and the optimizers. */
+  private build(options: LearnerOptions) {
+    const { algorithm, classes, domains, device = "cpu", channelsLast = false } = options;
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
     const backbone = options.makeBackbone();
-    this.backbone = backbone;
     if (algorithm.backbone?.stages && !backbone.stages) {
       throw new UsageError(
         `${algorithm.title} needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2`,
@@ -90,7 +122,7 @@ export class Learner implements Disposable {
     }
     const backbones = new Set<Module>([backbone]);
     let classifier: Layer | undefined;
-    this.built = algorithm.build({
+    const built = algorithm.build({
       backbone,
       // Made when it is asked for: algorithms that classify something else than the features leave it alone.
       get classifier() {
@@ -108,42 +140,64 @@ export class Learner implements Disposable {
       makeClassifier,
       adam: (parameters, settings) => new Adam(parameters, { ...this.adamSettings(), ...settings }),
     });
-    this.root = new Root(this.built.modules);
+    const root = new Root(built.modules);
     // Backbones come with their values; all else is drawn here, keyed by its name.
-    for (const [name, module] of Object.entries(this.built.modules)) {
+    for (const [name, module] of Object.entries(built.modules)) {
       if (!backbones.has(module)) module.initialize(this.random.for("initial values", name));
     }
-    this.classifier = classifier;
-    this.root.to({ device }).train();
-    this.optimizers = this.built.step ? { main: this.mainOptimizer() } : { ...this.built.optimizers };
+    root.to({ device, memoryFormat: channelsLast ? "channels_last" : undefined }).train();
+    const optimizers: Learner["optimizers"] = built.step
+      ? { main: this.mainOptimizer(built, root) }
+      : { ...built.optimizers };
+    return { backbone, built, classifier, root, optimizers };
   }
 
   /** One update on a minibatch a training domain; returns the scalars the algorithm logs. */
   update(domains: readonly Minibatch[], step: number): Record<string, number> {
     return scope(() => {
-      const batch = toBatch(domains, this.options.domains);
-      const random = this.random.for("step", step);
-      const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
-      const penalty: StepContext["penalty"] = (features, logits) => this.penalty(features, logits, step);
-      const ctx: StepContext = { step, draw, penalty };
-      const logs = withRandom(random.for("layers"), () => toNumbers(this.apply(batch, ctx)));
+      const logs = toNumbers(this.launch(toBatch(domains, this.options.domains), { step }));
       for (const [name, value] of Object.entries(logs)) checkFinite(name, value, step);
       return logs;
     });
   }
 
-  private apply(batch: Batch, ctx: StepContext): Readonly<Record<string, Tensor | number>> {
+  /** One update whose scalars stay where they are: on a GPU, nothing waits for them. Call it in a scope. */
+  launch(batch: Batch, { step, random = this.randomAt(step), watch, notice, captured = false }: Launch): Scalars {
+    const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
+    const penalty: StepContext["penalty"] = (features, logits) =>
+      this.penalty({ features, logits, step, watch, notice });
+    const checked: StepContext["checked"] = (loss) => {
+      if (loss.device === "cpu") checkFinite("loss", loss.item(), step);
+      return loss;
+    };
+    const ctx: StepContext = { step, draw, penalty, checked };
+    if (captured) Object.defineProperty(ctx, "step", { get: refuseStep });
+    return withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
+  }
+
+  /** What the update of a step draws from. */
+  randomAt(step: number): Random {
+    return this.random.for("step", step);
+  }
+
+  /** Which of the regularizers add something at a step: while this does not change, a captured update can be replayed. */
+  phaseAt(step: number): string {
+    const active = (this.options.regularizers ?? []).filter((regularizer) => regularizer.isActive(step));
+    return active.map(({ id }) => id).join(" ");
+  }
+
+  private apply(batch: Batch, ctx: StepContext, captured: boolean): Scalars {
     const compute = <T>(body: () => T): T => withPrecision(this.options.precision ?? "float32", body);
     if (!this.built.step) return compute(() => this.built.update!(batch, ctx));
     const { built } = this;
     const outcome = compute(() => built.step(batch, ctx));
     const term = outcome.features && ctx.penalty(outcome.features, outcome.logits);
     const loss = term ? outcome.loss.add(term) : outcome.loss;
-    // Before the weights change, but not on a GPU: there reading a number makes the host wait, so it is checked once logged.
-    if (loss.device === "cpu") checkFinite("loss", loss.item(), ctx.step);
+    ctx.checked(loss); // before the weights change
     if (outcome.resetOptimizer) {
+      if (captured) throw new NotCapturable("it starts its optimizer anew");
       this.optimizers.main.dispose();
-      this.optimizers.main = this.mainOptimizer();
+      this.optimizers.main = this.mainOptimizer(built, this.root);
     }
     this.optimizers.main.zeroGrad();
     loss.backward();
@@ -152,9 +206,9 @@ export class Learner implements Disposable {
     return { loss, ...outcome.logs };
   }
 
-  private penalty(features: Tensor, logits: Tensor | undefined, step: number): Tensor | null {
+  private penalty(result: StepResult): Tensor | null {
     return (this.options.regularizers ?? []).reduce<Tensor | null>((sum, regularizer) => {
-      const term = regularizer.term({ features, logits, step });
+      const term = regularizer.term(result);
       return sum && term ? sum.add(term) : (term ?? sum);
     }, null);
   }
@@ -163,9 +217,8 @@ export class Learner implements Disposable {
     return { lr: this.hparams.lr, weightDecay: this.hparams.weightDecay };
   }
 
-  private mainOptimizer(): Optimizer<AdamSettings> {
-    const own = this.built.step && this.built.parameters;
-    return new Adam(own ?? this.root.parameters(), this.adamSettings());
+  private mainOptimizer({ parameters }: LossAlgorithm, root: Module): Optimizer<AdamSettings> {
+    return new Adam(parameters ?? root.parameters(), this.adamSettings());
   }
 
   /** Logits of a batch, without a graph and in evaluation mode. */
@@ -186,8 +239,15 @@ export class Learner implements Disposable {
 
   private compute(x: Tensor, forward: (x: Tensor) => Tensor, { training }: { training: boolean }): Tensor {
     this.root.train(training);
+    const pads = !training && x.device !== "cpu" && !this.options.algorithm.backbone?.extraChannels;
     try {
-      return noGrad(() => scope(() => withPrecision(this.options.precision ?? "float32", () => forward(x))));
+      return noGrad(() =>
+        scope(() => {
+          const input = pads ? padded(x) : x;
+          const made = withPrecision(this.options.precision ?? "float32", () => forward(input));
+          return input === x ? made : made.narrow(0, 0, x.rows);
+        }),
+      );
     } finally {
       this.root.train();
     }
@@ -249,12 +309,31 @@ export class Learner implements Disposable {
   }
 }
 
+/** Rows that batches are padded to on a GPU: as many as a training batch of three domains has, and as evaluations take. */
+const PADDED_ROWS = [96, 256];
+
+/**
+ * The batch with more rows, of zeros, up to one of a few numbers. cuDNN plans every convolution anew for every number of rows
+ * it has not seen, which for a whole network takes seconds: more than evaluating an odd last batch is worth.
+ */
+function padded(x: Tensor): Tensor {
+  const rows = PADDED_ROWS.find((count) => count >= x.rows) ?? x.rows;
+  if (rows === x.rows) return x;
+  const more = zeros([rows - x.rows, ...x.shape.slice(1)], { dtype: x.dtype, device: x.device });
+  return cat([x, more]);
+}
+
+function refuseStep(): never {
+  throw new NotCapturable("it goes by the step's number");
+}
+
 /** The tensors whose names begin with a prefix, without it. */
 export function under(prefix: string, tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
   const own = [...tensors].filter(([name]) => name.startsWith(prefix));
   return new Map(own.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
 }
 
+/** The minibatches as one batch. */
 function toBatch(domains: readonly Minibatch[], expected: number): Batch {
   if (domains.length !== expected)
     throw new UsageError(`an update needs a minibatch of each training domain, ${expected}; got ${domains.length}`);

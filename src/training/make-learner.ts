@@ -3,51 +3,66 @@
 import { type Backbone, backboneNamed, loadPretrained } from "../backbones/index.js";
 import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
-import { type Layer, Linear, ReLU, Sequential } from "../nn/index.js";
+import type { StoredBackboneOptions } from "../model/about.js";
+import { makeClassifier } from "../model/classifier.js";
+import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
+import type { TrainSettings } from "../settings/settings.js";
 import { Learner } from "./learner.js";
 
 /** Hyperparameters that the loop reads, and no algorithm does. */
 const OF_THE_LOOP = ["dropout", "dataAugmentation", "classBalanced", "nonlinearClassifier", "freezeBatchNorm"];
 
-export function makeLearner({ settings, algorithm, regularizers }: Plan): Learner {
+/** `makeBackbone` where what is trained is not the whole backbone, as in a probe. */
+export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBackbone?: () => Backbone): Learner {
   const { hparams, seed, device, precision, domains, testDomains, classes } = settings;
   const own = Object.entries(hparams).filter(([name]) => !OF_THE_LOOP.includes(name));
   return new Learner({
     algorithm,
-    makeBackbone: () => startingBackbone({ settings, algorithm }),
-    makeClassifier: hparams.nonlinearClassifier ? nonlinear : undefined,
+    makeBackbone: makeBackbone ?? (() => startingBackbone({ settings, algorithm })),
+    makeClassifier: (inputs, outputs) =>
+      makeClassifier(hparams.nonlinearClassifier ? "nonlinear" : "linear", inputs, outputs),
     classes: classes.length,
     domains: domains.length - testDomains.length,
     hparams: Object.fromEntries(own) as Record<string, HparamValue>,
     regularizers,
     seed,
     device,
+    channelsLast: likesChannelsLast(settings),
     precision,
   });
 }
 
-/** The backbone with the values training starts from: the same ones at every call. */
-function startingBackbone({ settings, algorithm }: Pick<Plan, "settings" | "algorithm">): Backbone {
-  const { inputShape, hparams, weights, seed } = settings;
+/** GPUs convolve bfloat16 faster with the channels last in memory; float32, and the CPU, mostly do not. */
+export function likesChannelsLast({ device, precision, inputShape }: TrainSettings): boolean {
+  return device !== "cpu" && precision === "bf16" && inputShape.length === 3;
+}
+
+/** How the run's network is built, with the further channels that its algorithm asks for. */
+export function backboneOptionsOf({
+  settings,
+  algorithm,
+}: Pick<Plan, "settings" | "algorithm">): StoredBackboneOptions {
+  const { inputShape, hparams, probe } = settings;
   const extra = algorithm.backbone?.extraChannels ?? 0;
-  const backbone = backboneNamed(settings.backbone).build({
+  return {
     inputShape: extra > 0 ? [inputShape[0] + extra, ...inputShape.slice(1)] : inputShape,
     dropout: hparams.dropout as number,
     batchNorm: hparams.freezeBatchNorm ? "frozen" : "trained",
-  });
-  if (weights !== null) return loadPretrained(backbone, weights);
-  return backbone.initialize(new Random(seed, ["initial values", "backbone"]));
+    ...(probe && { probe }),
+  };
 }
 
-/** The reference's classifier of three layers. */
-function nonlinear(inputs: number, outputs: number): Layer {
-  const [half, quarter] = [Math.floor(inputs / 2), Math.floor(inputs / 4)];
-  return new Sequential(
-    new Linear(inputs, half),
-    new ReLU(),
-    new Linear(half, quarter),
-    new ReLU(),
-    new Linear(quarter, outputs),
-  );
+/** The backbone with the values training starts from: the same ones at every call. */
+function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
+  const body = bodyOf(plan);
+  return plan.settings.probe ? new ProbedBackbone(body) : body;
+}
+
+/** The network itself, without what a probe puts on top. */
+export function bodyOf(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
+  const { backbone: id, weights, seed } = plan.settings;
+  const backbone = backboneNamed(id).build(backboneOptionsOf(plan));
+  if (weights !== null) return loadPretrained(backbone, weights);
+  return backbone.initialize(new Random(seed, ["initial values", "backbone"]));
 }

@@ -11,7 +11,6 @@ import { setImmediate as turn } from "node:timers/promises";
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import type { Follower } from "../averaging/index.js";
 import { type Batch, Loader } from "../data/loader.js";
-import { openPictures } from "../data/picture-store.js";
 import type { SplitName } from "../data/split.js";
 import { devices, memory, setThreads } from "../engine/device.js";
 import { replaceFile } from "../engine/replace-file.js";
@@ -23,6 +22,7 @@ import { cutRecords, RecordStore, readRecords } from "../records/store.js";
 import { writeFigure } from "../report/write-figure.js";
 import type { Plan } from "../settings/resolve.js";
 import { type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { DeviceUpdates, type Reading } from "./device-updates.js";
 import { environment } from "./environment.js";
 import { evaluate, validationMean } from "./evaluate.js";
 import { EventFile } from "./event-file.js";
@@ -30,11 +30,14 @@ import { stepFailed } from "./failure.js";
 import { FeatureProbe } from "./feature-measures.js";
 import { runFigures } from "./figures.js";
 import type { Learner } from "./learner.js";
-import { makeLearner } from "./make-learner.js";
+import { likesChannelsLast, makeLearner } from "./make-learner.js";
 import { measureBatchNorm } from "./measure-batch-norm.js";
-import { modulesForPrediction, writeModel } from "./model-file.js";
+import { addDistance, plainLoader } from "./model-distance.js";
+import { writeModel } from "./model-file.js";
+import { addBody } from "./probe-model.js";
 import { quietReporter, type Reporter } from "./reporter.js";
 import type { RunFolder } from "./run-folder.js";
+import { openSamples, type Samples } from "./samples.js";
 
 export interface TrainOptions {
   readonly plan: Plan;
@@ -44,6 +47,16 @@ export interface TrainOptions {
   readonly shouldStop?: () => boolean;
   /** The program's version, for the record. */
   readonly version?: string;
+  /** Called when the model is written and before the run counts as done, such as to assess it. */
+  readonly beforeDone?: (run: EndedRun) => Promise<void>;
+}
+
+/** A run whose model is written. The learner may be changed: it is not used any more. */
+export interface EndedRun {
+  readonly plan: Plan;
+  readonly folder: RunFolder;
+  readonly samples: Samples;
+  readonly learner: Learner;
 }
 
 export interface TrainOutcome {
@@ -57,6 +70,9 @@ export interface TrainOutcome {
 /** Between evaluations, so much work at most is lost to a kill. */
 const CHECKPOINT_MS = 10 * 60_000;
 
+/** On a GPU, reading numbers makes the host wait until all steps before are done: so seldom, and before evaluations. */
+const READ_MS = 1000;
+
 /** Trains a run from its start or from its checkpoint. The folder must be owned, and hold the plan's settings. */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const { plan, folder, version = "unknown" } = options;
@@ -66,12 +82,15 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   folder.sweep();
   folder.writeEnvironment(environment(settings.device, version));
   mkdirSync(folder.file("checkpoint"), { recursive: true });
-  const cache = settings.cache === "false" ? false : (settings.cache ?? true);
-  using pictures = dataset.kind === "pictures" ? await openPictures(dataset, { cache, device: settings.device }) : null;
-  const loader = new Loader({
-    dataset,
-    pictures: pictures ?? undefined,
-    split: plan.split,
+  const { reporter = quietReporter, shouldStop } = options;
+  const say = (text: string): void => tellOf(folder, reporter, text);
+  using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
+  if (samples === null) {
+    say(`stopped before the first step; go on with: nudge train --resume ${folder.path}`);
+    return { done: false, steps: 0, best: null };
+  }
+  const reading = {
+    ...samples,
     seed: settings.seed,
     trainDomains: trainDomainsOf(plan),
     batchSize: settings.hparams.batchSize as number,
@@ -79,9 +98,11 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
     augmentation: settings.hparams.dataAugmentation ? undefined : null,
     augmentValidation: settings.augmentValidation,
     device: settings.device,
+    channelsLast: likesChannelsLast(settings),
     steps: settings.steps,
-  });
-  using learner = makeLearner(plan);
+  };
+  const loader = new Loader(reading);
+  using learner = makeLearner(plan, samples.makeBackbone);
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
   try {
     if (trainDomainsOf(plan).every((name) => plan.split.get(name)?.out.length === 0))
@@ -89,7 +110,10 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
         `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them`,
       );
     using probe = await FeatureProbe.read(loader, trainDomainsOf(plan), settings.testDomains);
-    return await new Run(options, loader, learner, followers, probe).toTheEnd();
+    const ofSamples = { ...options, plan: { ...plan, split: samples.split } };
+    const plain = plainLoader(reading);
+    using run = new Run(ofSamples, samples, loader, plain, learner, followers, probe);
+    return await run.toTheEnd();
   } finally {
     for (const follower of followers) follower.dispose();
   }
@@ -98,22 +122,38 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 const trainDomainsOf = ({ settings: { domains, testDomains } }: Plan): string[] =>
   domains.filter((name) => !testDomains.includes(name));
 
+/** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
+const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
+
 function checkDevice(device: string): void {
   const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
   if (!known.includes(device))
     throw new UsageError(`device ${device}: there is none; this machine has ${known.join(", ")} (see nudge doctor)`);
 }
 
-class Run {
+class Run implements Disposable {
   private readonly store: RecordStore;
   private readonly events: EventFile;
   private readonly reporter: Reporter;
   private progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, best: null };
-  private readonly clock = { start: performance.now(), waited: 0, updates: 0, pictures: 0, saved: performance.now() };
+  private readonly clock = {
+    start: performance.now(),
+    waited: 0,
+    updates: 0,
+    pictures: 0,
+    saved: performance.now(),
+    read: 0,
+  };
+  private readonly onDevice: DeviceUpdates | null;
+  /** Between two checkpoints at evaluations: a GPU comes to the next one in seconds, and writing takes one. */
+  private readonly restMs: number;
+  private loss = Number.NaN;
 
   constructor(
     private readonly options: TrainOptions,
+    private readonly samples: Samples,
     private readonly loader: Loader,
+    private readonly plain: Loader,
     readonly learner: Learner,
     readonly followers: readonly Follower[],
     private readonly probe: FeatureProbe,
@@ -121,6 +161,14 @@ class Run {
     this.store = new RecordStore(options.folder.records);
     this.events = new EventFile(options.folder.file("events"));
     this.reporter = options.reporter ?? quietReporter;
+    const { device } = options.plan.settings;
+    const say = (text: string): void => this.say(text);
+    this.restMs = device === "cpu" ? 0 : 15_000;
+    this.onDevice = device === "cpu" ? null : new DeviceUpdates(learner, { device, capture: mayCapture(), say });
+  }
+
+  [Symbol.dispose](): void {
+    this.onDevice?.[Symbol.dispose]();
   }
 
   async toTheEnd(): Promise<TrainOutcome> {
@@ -137,7 +185,8 @@ class Run {
       if (evaluates) await this.failingWith(step, () => this.evaluate(step, last));
       const due = checkpointEvery > 0 && this.progress.next % checkpointEvery === 0;
       const stop = shouldStop();
-      if (evaluates || due || stop || performance.now() - this.clock.saved > CHECKPOINT_MS) this.save();
+      const since = performance.now() - this.clock.saved;
+      if ((evaluates && since > this.restMs) || due || stop || last || since > CHECKPOINT_MS) this.save();
       if (stop && !last && !this.progress.stopped) {
         this.say(`stopped after step ${step}; go on with: nudge train --resume ${folder.path}`);
         return { done: false, steps: this.progress.next, best: this.progress.best };
@@ -155,6 +204,7 @@ class Run {
       this.progress = readCheckpoint(folder.lastCheckpoint, plan.settings.hash, this);
     folder.checkOwner();
     const cut = cutRecords(folder.records, this.progress.next - 1);
+    folder.cutTiming(this.progress.next - 1);
     if (cut.torn) this.say("note: the last record was half written, as after a kill; it was dropped");
     if (cut.kept > 0) this.events.add(readRecords(folder.records).records);
     if (this.progress.next > 0) this.say(`resumed after step ${this.progress.next - 1}`);
@@ -165,37 +215,54 @@ class Run {
     const asked = performance.now();
     using batch = await this.loader.batch(step);
     this.clock.waited += performance.now() - asked;
-    const logs = this.updateOn(batch, step);
-    const { sums } = this.progress.logs;
-    for (const [name, value] of Object.entries(logs)) sums[name] = (sums[name] ?? 0) + value;
-    this.progress.logs.count++;
+    this.updateOn(batch, step);
     const parameters = this.followers.length > 0 ? this.learner.parameters() : new Map();
     for (const follower of this.followers) follower.afterUpdate(step, parameters);
     this.clock.updates++;
     this.clock.pictures += batch.x.rows;
     const seconds = (performance.now() - this.clock.start) / 1000;
-    this.reporter.status({
+    const progress = {
       step: step + 1,
       steps: settings.steps,
-      loss: logs.loss ?? Number.NaN,
+      left: ((settings.steps - step - 1) * seconds) / this.clock.updates,
+    };
+    this.options.folder.progress(progress);
+    this.reporter.status({
+      ...progress,
+      loss: this.loss,
       rate: this.clock.pictures / seconds,
       waiting: this.clock.waited / 1000 / seconds,
       memory: memory(settings.device).peak,
-      left: ((settings.steps - step - 1) * seconds) / this.clock.updates,
     });
   }
 
-  private updateOn(batch: Batch, step: number): Record<string, number> {
-    const logs = scope(() => {
+  private updateOn(batch: Batch, step: number): void {
+    scope(() => {
       const domains = batch.domains.map(({ start, count }) => ({
         x: batch.x.narrow(0, start, count),
         y: batch.y.narrow(0, start, count),
       }));
-      return this.learner.update(domains, step);
+      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
+      else this.account({ sums: this.learner.update(domains, step), count: 1 });
     });
-    const bad = Object.entries(logs).find(([, value]) => !Number.isFinite(value));
-    if (bad) throw new EngineError(`${bad[0]} is ${bad[1]}`, "loss");
-    return logs;
+    if (performance.now() - this.clock.read > READ_MS) this.collect();
+  }
+
+  /** Takes in the scalars that are still on the device. */
+  private collect(): void {
+    if (this.onDevice) this.account(this.onDevice.read());
+    this.clock.read = performance.now();
+  }
+
+  private account({ sums, count }: Reading): void {
+    if (count === 0) return;
+    const { logs } = this.progress;
+    for (const [name, sum] of Object.entries(sums)) {
+      if (!Number.isFinite(sum)) throw new EngineError(`${name} is ${sum}`, "loss");
+      logs.sums[name] = (logs.sums[name] ?? 0) + sum;
+    }
+    logs.count += count;
+    this.loss = (sums.loss ?? Number.NaN) / count;
   }
 
   /** A computation that fails or gives no finite numbers ends the run, with the step's batch and weights to look into. */
@@ -215,6 +282,7 @@ class Run {
   private async evaluate(step: number, last: boolean): Promise<void> {
     const { plan, folder } = this.options;
     const begun = performance.now();
+    this.collect();
     const current = await this.rowsOf(CURRENT, step);
     const bad = current.find(({ value }) => !Number.isFinite(value));
     if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
@@ -288,17 +356,17 @@ class Run {
         const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === "in");
         return `${domain} ${percent(row?.value ?? Number.NaN)}`;
       });
+      const held = tested.length === 0 ? "" : `, held out ${tested.join(", ")} %`;
       const training = percent(validationMean(own, ACCURACY, trainDomainsOf(plan)));
       const loss = own.find((row) => row.domain === null && row.metric === "loss");
       const name = model === CURRENT ? "" : `${model}: `;
-      this.say(
-        `step ${step}: ${name}${loss ? `loss ${loss.value.toFixed(4)}, ` : ""}validation ${training} %, held out ${tested.join(", ")} %`,
-      );
+      this.say(`step ${step}: ${name}${loss ? `loss ${loss.value.toFixed(4)}, ` : ""}validation ${training} %${held}`);
     }
   }
 
   private save(): void {
     const { plan, folder } = this.options;
+    this.collect();
     folder.checkOwner();
     writeCheckpoint(folder.lastCheckpoint, plan.settings.hash, this.progress, this);
     this.clock.saved = performance.now();
@@ -306,10 +374,8 @@ class Run {
 
   private writeModel(path: string, model: string, step: number): void {
     const { plan, folder } = this.options;
-    const { learner } = this;
     folder.checkOwner();
-    const modules = modulesForPrediction(learner, this.probe.sample());
-    writeModel(path, { plan, learner, modules, model, step });
+    writeModel(path, { plan, learner: this.learner, sample: this.probe.sample(), model, step });
   }
 
   /** The model for use: the average where one was kept, else the best by training-domain validation. */
@@ -326,15 +392,35 @@ class Run {
       const { count, from, to } = follower.summary();
       this.say(`${follower.id}: the average of ${count}, from step ${from} to ${to}`);
     }
-    for (const [name, problem] of this.loader.skipped) folder.log(`left out ${name}: ${problem}`);
+    for (const path of folder.models()) {
+      if (plan.settings.probe) addBody(path, plan);
+      await this.addDistance(path);
+    }
+    for (const [name, problem] of [...this.samples.lost, ...this.loader.skipped])
+      folder.log(`left out ${name}: ${problem}`);
     for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
       await writeFigure(svg, folder.file("figures", name));
     const { best } = this.progress;
+    await this.options.beforeDone?.({ plan, folder, samples: this.samples, learner: this.learner });
+    folder.checkOwner();
     folder.writeJson(DONE_FILE, { step: this.progress.next - 1, best, hash: plan.settings.hash });
   }
 
-  private say(text: string): void {
-    this.options.folder.log(text);
-    this.reporter.line(text);
+  /** Lets a model of the run say how far a picture lies from the training domains. */
+  private async addDistance(path: string): Promise<void> {
+    const { plan, folder } = this.options;
+    const { device } = plan.settings;
+    folder.checkOwner();
+    await addDistance(path, { loader: this.plain, trainDomains: trainDomainsOf(plan), device, pause: () => turn() });
   }
+
+  private say(text: string): void {
+    tellOf(this.options.folder, this.reporter, text);
+  }
+}
+
+/** Something to be read now, and in the log later. */
+function tellOf(folder: RunFolder, reporter: Reporter, text: string): void {
+  folder.log(text);
+  reporter.line(text);
 }

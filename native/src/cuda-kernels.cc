@@ -1,0 +1,187 @@
+// CUDA kernels of our own, compiled when they are first used by NVRTC, which every libtorch with CUDA comes with: so no CUDA
+// compiler is needed. NVRTC and the driver are opened by name, as libtorch does it.
+#include "cuda-kernels.h"
+
+#ifdef NUDGE_KERNELS
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <nvrtc.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <vector>
+#endif
+
+namespace nudge::kernels {
+
+#ifdef NUDGE_KERNELS
+
+namespace {
+
+// The functions of a library that is opened here and never closed.
+class Library {
+ public:
+  Library(const std::string& what, const std::vector<std::string>& paths) : what(what) {
+    for (const std::string& path : paths)
+      if ((library = dlopen(path.c_str(), RTLD_LAZY))) return;
+    TORCH_CHECK(false, what, " was not found: ", dlerror());
+  }
+  template <typename Function>
+  void find(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    TORCH_CHECK(function, what, " has no ", name);
+  }
+
+ private:
+  std::string what;
+  void* library = nullptr;
+};
+
+// Where NVRTC may be: where the loader looks, beside libtorch, and where the packages of a Python torch have it.
+std::vector<std::string> nvrtcPaths() {
+  std::string major = std::to_string(CUDART_VERSION / 1000);
+  std::string name = "libnvrtc.so." + (CUDART_VERSION < 12000 ? "11.2" : major);
+  std::vector<std::string> paths = {name};
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&c10::cuda::device_count), &info) && info.dli_fname) {
+    std::string file = info.dli_fname;
+    std::string folder = file.substr(0, file.rfind('/'));
+    for (const std::string& place : {std::string("/"), "/../../nvidia/cu" + major + "/lib/", std::string("/../../nvidia/cuda_nvrtc/lib/")})
+      paths.push_back(folder + place + name);
+  }
+  paths.push_back("/usr/local/cuda/lib64/" + name);
+  return paths;
+}
+
+struct Driver {
+  decltype(cuModuleLoadData)* loadData;
+  decltype(cuModuleGetFunction)* getFunction;
+  decltype(cuLaunchKernel)* launch;
+  Driver() {
+    Library library("the CUDA driver", {"libcuda.so.1"});
+    library.find(loadData, "cuModuleLoadData");
+    library.find(getFunction, "cuModuleGetFunction");
+    library.find(launch, "cuLaunchKernel");
+  }
+};
+
+const Driver& driver() {
+  static const Driver found;
+  return found;
+}
+
+// The kernels' code for a device, as PTX of its capability, which the driver finishes.
+std::vector<char> compiled(c10::DeviceIndex device) {
+  Library library("NVRTC", nvrtcPaths());
+  decltype(nvrtcCreateProgram)* create;
+  decltype(nvrtcCompileProgram)* compile;
+  decltype(nvrtcDestroyProgram)* destroy;
+  decltype(nvrtcGetProgramLogSize)* logSize;
+  decltype(nvrtcGetProgramLog)* getLog;
+  decltype(nvrtcGetPTXSize)* codeSize;
+  decltype(nvrtcGetPTX)* getCode;
+  decltype(nvrtcGetErrorString)* errorText;
+  library.find(create, "nvrtcCreateProgram");
+  library.find(compile, "nvrtcCompileProgram");
+  library.find(destroy, "nvrtcDestroyProgram");
+  library.find(logSize, "nvrtcGetProgramLogSize");
+  library.find(getLog, "nvrtcGetProgramLog");
+  library.find(codeSize, "nvrtcGetPTXSize");
+  library.find(getCode, "nvrtcGetPTX");
+  library.find(errorText, "nvrtcGetErrorString");
+  auto done = [&](nvrtcResult result, const char* what) {
+    TORCH_CHECK(result == NVRTC_SUCCESS, "compiling the kernels: ", what, ": ", errorText(result));
+  };
+  const auto* properties = at::cuda::getDeviceProperties(device);
+  std::string arch = "--gpu-architecture=compute_" + std::to_string(properties->major) + std::to_string(properties->minor);
+  // Products and sums are rounded apart, as on the CPU: augmentation gives the same bytes there.
+  std::array<const char*, 2> options = {arch.c_str(), "--fmad=false"};
+  nvrtcProgram program;
+  std::string source = std::string(FUSED_SOURCE) + AUGMENT_SOURCE;
+  done(create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr), "making a program");
+  if (compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
+    size_t length = 0;
+    logSize(program, &length);
+    std::string log(length, '\0');
+    getLog(program, log.data());
+    destroy(&program);
+    TORCH_CHECK(false, "compiling the kernels: ", log);
+  }
+  size_t length = 0;
+  done(codeSize(program, &length), "asking for the size of the code");
+  std::vector<char> code(length);
+  done(getCode(program, code.data()), "reading the code");
+  destroy(&program);
+  return code;
+}
+
+CUmodule load(c10::DeviceIndex device) {
+  std::vector<char> code = compiled(device);
+  c10::cuda::CUDAGuard guard(device);
+  cudaFree(nullptr);  // makes sure that the device's context is there, and the current one
+  CUmodule module;
+  CUresult loaded = driver().loadData(&module, code.data());
+  TORCH_CHECK(loaded == CUDA_SUCCESS, "loading the kernels failed with CUDA error ", static_cast<int>(loaded));
+  return module;
+}
+
+// The kernels of a device, or why there are none.
+struct Loaded {
+  CUmodule module = nullptr;
+  std::string problem;
+  std::map<std::string, CUfunction> functions;
+};
+
+std::mutex mutex;
+
+Loaded& kernelsOf(c10::DeviceIndex device) {
+  static std::map<c10::DeviceIndex, Loaded> known;
+  auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  Loaded loaded;
+  try {
+    loaded.module = load(device);
+  } catch (const c10::Error& error) {
+    loaded.problem = error.what_without_backtrace();
+  }
+  return known.emplace(device, std::move(loaded)).first->second;
+}
+
+CUfunction functionOf(c10::DeviceIndex device, const char* name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Loaded& loaded = kernelsOf(device);
+  TORCH_CHECK(loaded.problem.empty(), loaded.problem);
+  auto found = loaded.functions.find(name);
+  if (found != loaded.functions.end()) return found->second;
+  CUfunction function;
+  TORCH_CHECK(driver().getFunction(&function, loaded.module, name) == CUDA_SUCCESS, "there is no kernel ", name);
+  loaded.functions.emplace(name, function);
+  return function;
+}
+
+}  // namespace
+
+std::string problem(c10::DeviceIndex device) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return kernelsOf(device).problem;
+}
+
+void start(const char* name, const at::Tensor& where, Shape shape, void** arguments) {
+  c10::DeviceIndex device = where.device().index();
+  c10::cuda::CUDAGuard guard(device);
+  CUresult result = driver().launch(functionOf(device, name), shape.x, shape.y, 1, shape.threadsX, shape.threadsY, 1, 0,
+                                    at::cuda::getCurrentCUDAStream(device).stream(), arguments, nullptr);
+  TORCH_CHECK(result == CUDA_SUCCESS, "starting the kernel ", name, " failed with CUDA error ", static_cast<int>(result));
+}
+
+#else
+
+std::string problem(c10::DeviceIndex) { return "the addon was built without the headers of CUDA's run-time compiler, nvrtc.h"; }
+
+#endif
+
+}  // namespace nudge::kernels

@@ -1,0 +1,202 @@
+/**
+ * Updates on a GPU, where the host must not wait: it hands over the next step while the device is still at the last ones.
+ *
+ * - Scalars for the log are summed on the device and read once in a while (`read`).
+ * - After a few plain updates a whole one (forward, penalties, backward, optimizers) is captured as a CUDA graph, and from
+ *   then on replayed on whatever the batch's place in memory holds: one launch in the place of a thousand. Random draws are
+ *   made before each replay with the keys of its step (recorded-random.ts), so that the same numbers come out.
+ * - An update that cannot be replayed (it goes by the step's number, draws on the host, reads from the device) goes on
+ *   plainly, and the log says why. When a regularizer sets in, the update is captured again.
+ * - In a graph the polar factor comes from a fixed count of Newton–Schulz steps. Their residual is watched: where it was too
+ *   large, updates go on plainly with the eigensolver.
+ */
+
+import type { Batch } from "../algorithms/algorithm.js";
+import { CudaGraph } from "../engine/cuda-graph.js";
+import { zeros } from "../engine/ops.generated.js";
+import { DrawRecord, NotCapturable } from "../engine/recorded-random.js";
+import { keep, scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { EngineError } from "../errors.js";
+import { residualTooLarge } from "../regularizers/polar.js";
+import type { Learner, Scalars } from "./learner.js";
+
+/** Plain updates before one is captured: they make what lives on from step to step, such as Adam's moments. */
+const WARM_UP = 3;
+
+/** The scalars of the updates since the last reading. */
+export interface Reading {
+  readonly sums: Record<string, number>;
+  readonly count: number;
+}
+
+export interface DeviceUpdatesOptions {
+  readonly device: string;
+  /** Whether to capture updates at all; yes unless told. */
+  readonly capture?: boolean;
+  /** Takes words for the run's log. */
+  readonly say?: (text: string) => void;
+}
+
+/** An update as it was captured, and the places it reads its batch from. */
+interface Captured {
+  readonly graph: CudaGraph;
+  readonly draws: DrawRecord;
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
+export class DeviceUpdates implements Disposable {
+  private readonly sums = new Map<string, Tensor>();
+  private readonly hostSums: Record<string, number> = {};
+  private count = 0;
+  private first = 0;
+  private phase: string | undefined;
+  private plain = 0;
+  private captured: Captured | undefined;
+  private mayCapture: boolean;
+  private readonly residual: Tensor;
+
+  constructor(
+    private readonly learner: Learner,
+    private readonly options: DeviceUpdatesOptions,
+  ) {
+    this.mayCapture = options.capture ?? true;
+    this.residual = keep(zeros([], { dtype: "float64", device: options.device }));
+  }
+
+  /** Whether updates are replayed now. */
+  get isReplaying(): boolean {
+    return this.captured !== undefined;
+  }
+
+  /** Makes one update, and does not wait for it. */
+  update(batch: Batch, step: number): void {
+    if (this.count === 0) this.first = step;
+    this.count++;
+    const phase = `${this.learner.phaseAt(step)} ${batch.domains.map(({ x }) => x.rows)}`;
+    if (phase !== this.phase) {
+      this.drop();
+      [this.phase, this.plain] = [phase, 0];
+    }
+    if (this.mayCapture && !this.captured && this.plain >= WARM_UP) this.tryCapture(batch, step);
+    if (this.captured) this.replay(this.captured, batch, step);
+    else {
+      scope(() => this.add(this.learner.launch(batch, { step, notice: this.options.say }), "make"));
+      this.plain++;
+    }
+  }
+
+  /** The sums of the scalars since the last reading; waits for the device. Numbers that are not finite are an error. */
+  read(): Reading {
+    const { count, first } = this;
+    const residual = this.residual.item();
+    if (residualTooLarge(residual)) {
+      const { say } = this.options;
+      this.drop();
+      this.mayCapture = false;
+      this.residual.zero_();
+      say?.(
+        `nuclear norm: Newton–Schulz left a residual of ${residual.toExponential(1)} in updates ${first} to ${first + count - 1}; from here on the eigensolver is used, and updates are not replayed`,
+      );
+    }
+    const sums: Record<string, number> = { ...this.hostSums };
+    for (const [name, sum] of this.sums) {
+      sums[name] = (sums[name] ?? 0) + sum.item();
+      sum.zero_();
+    }
+    for (const name of Object.keys(this.hostSums)) delete this.hostSums[name];
+    this.count = 0;
+    for (const [name, sum] of Object.entries(sums))
+      if (!Number.isFinite(sum))
+        throw new EngineError(
+          `${name === "loss" ? "the loss" : name} became ${sum} in updates ${first} to ${first + count - 1}. Lower the learning rate, or look for bad inputs`,
+          "loss",
+        );
+    return { sums, count };
+  }
+
+  /** Adds scalars to the sums. While captured, there must be a sum for each already. */
+  private add(scalars: Scalars, where: "make" | "have"): void {
+    noGrad(() => {
+      for (const [name, value] of Object.entries(scalars)) {
+        if (typeof value === "number") {
+          if (where === "have") throw new NotCapturable(`it logs a number of the host's (${name})`);
+          this.hostSums[name] = (this.hostSums[name] ?? 0) + value;
+          continue;
+        }
+        let sum = this.sums.get(name);
+        if (!sum) {
+          if (where === "have") throw new NotCapturable(`it logs ${name} now and not before`);
+          sum = keep(zeros([], { dtype: "float64", device: this.options.device }));
+          this.sums.set(name, sum);
+        }
+        sum.add_(value.detach());
+      }
+    });
+  }
+
+  private tryCapture(batch: Batch, step: number): void {
+    const { device, say } = this.options;
+    const [x, y] = [batch.x, batch.y].map((each) => keep(each.emptyLike()));
+    const draws = new DrawRecord();
+    const place = placed(batch, x, y);
+    try {
+      const graph = CudaGraph.capture(device, () => {
+        scope(() => {
+          const scalars = this.learner.launch(place, {
+            step,
+            random: draws.recording(this.learner.randomAt(step)),
+            watch: (residual) => void this.residual.copy_(this.residual.maximum(residual)),
+            captured: true,
+          });
+          this.add(scalars, "have");
+        });
+      });
+      this.captured = { graph, draws, x, y };
+    } catch (error) {
+      draws[Symbol.dispose]();
+      for (const tensor of [x, y]) tensor.dispose();
+      this.mayCapture = false;
+      if (!(error instanceof NotCapturable || error instanceof EngineError)) throw error;
+      say?.(`note: updates are not replayed as a CUDA graph: ${error.message.split("\n")[0]}`);
+    } finally {
+      for (const { x: part, y: labels } of place.domains) for (const tensor of [part, labels]) tensor.dispose();
+    }
+  }
+
+  private replay({ graph, draws, x, y }: Captured, batch: Batch, step: number): void {
+    noGrad(() => {
+      x.copy_(batch.x);
+      y.copy_(batch.y);
+    });
+    draws.refill(this.learner.randomAt(step));
+    graph.replay();
+  }
+
+  private drop(): void {
+    if (!this.captured) return;
+    const { graph, draws, x, y } = this.captured;
+    graph.dispose(); // first: it waits until the device has done with the rest
+    draws[Symbol.dispose]();
+    for (const tensor of [x, y]) tensor.dispose();
+    this.captured = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.drop();
+    for (const sum of this.sums.values()) sum.dispose();
+    this.residual.dispose();
+  }
+}
+
+/** A batch of the same make at another place. */
+function placed({ domains }: Batch, x: Tensor, y: Tensor): Batch {
+  let start = 0;
+  const parts = domains.map((domain) => {
+    const { rows } = domain.x;
+    start += rows;
+    return { x: keep(x.narrow(0, start - rows, rows)), y: keep(y.narrow(0, start - rows, rows)) };
+  });
+  return { domains: parts, x, y };
+}
