@@ -44,7 +44,8 @@ function fromArray(values: Uint8Array, [channels, height, width]: readonly numbe
   return { width, height, channels: 3, pixels };
 }
 
-async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
+/** One sample, small. */
+export async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
   const { files, read } = dataset.domains[domain];
   const name = files ? files[i] : `sample ${i}`;
   try {

@@ -22,7 +22,7 @@ export function toCsv({ tables, outcome }: Report): string {
           note === null ? "" : notes[note - 1],
         ]
           .map(String)
-          .map(field)
+          .map(csvField)
           .join(","),
       ),
     ),
@@ -31,7 +31,7 @@ export function toCsv({ tables, outcome }: Report): string {
 }
 
 /** A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it. */
-function field(text: string): string {
+export function csvField(text: string): string {
   const safe = /^[=@\t\r]|^[+-](?![\d.])/.test(text) ? ` ${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -1,28 +1,46 @@
 /**
  * A model for use: safetensors with the tensors that prediction needs and no others, and one metadata key `nudge` that says
- * what they are. What training alone needed (discriminators, domain weights, a frozen copy) stays in the checkpoint.
+ * what they are (model/about.ts). What training alone needed (discriminators, domain weights, a frozen copy) stays in the
+ * checkpoint.
  */
 
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
-import { imageNetMean, imageNetStd } from "../data/augment.js";
+import { Backbone } from "../backbones/index.js";
+import { defaultShortSide } from "../data/decode.js";
 import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { writeWeights } from "../engine/weights.js";
+import { EngineError, UsageError } from "../errors.js";
+import {
+  type ClassifierKind,
+  METADATA_KEY,
+  MODEL_FORMAT,
+  type ModelAbout,
+  type PredictionPath,
+  type Preprocessing,
+  type StartingWeights,
+} from "../model/about.js";
+import { storedColours } from "../model/read-about.js";
+import { Layer, withPrecision } from "../nn/index.js";
+import type { SettingScalar } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
-import { METADATA_KEY } from "./checkpoint.js";
 import type { Learner } from "./learner.js";
+import { backboneOptionsOf } from "./make-learner.js";
 
 export interface ModelFileOptions {
   readonly plan: Plan;
   readonly learner: Learner;
-  /** Names of the modules to write; see `modulesForPrediction`. */
-  readonly modules: readonly string[];
+  /** Samples to try the network on. */
+  readonly sample: Tensor;
   /** `current`, or a follower's id. */
   readonly model: string;
   /** The last update that is in it. */
   readonly step: number;
 }
+
+/** Two samples are enough to see where numbers go, and a batch norm could not use fewer. */
+const TRIED = 2;
 
 /**
  * The modules that predictions depend on, found by trying: each is filled with NaN in turn, and those are needed whose NaN
@@ -47,28 +65,65 @@ export function modulesForPrediction(learner: Learner, x: Tensor): string[] {
 }
 
 /** Writes the learner's present weights as a model. */
-export function writeModel(path: string, { plan, learner, modules, model, step }: ModelFileOptions): void {
-  const { settings, dataset } = plan;
+export function writeModel(path: string, { plan, learner, sample, model, step }: ModelFileOptions): void {
+  const { settings } = plan;
+  const x = sample.narrow(0, 0, Math.min(TRIED, sample.rows));
+  const modules = modulesForPrediction(learner, x);
   const tensors = new Map([...learner.stateDict()].filter(([name]) => modules.includes(name.split(".")[0])));
-  const about = {
-    format: 1,
+  const about: ModelAbout = {
+    format: MODEL_FORMAT,
     model,
     step,
     backbone: settings.backbone,
+    backboneOptions: backboneOptionsOf(plan),
     width: learner.backbone.width,
     classes: settings.classes,
-    preprocessing: {
-      inputShape: settings.inputShape,
-      resize: dataset.kind === "pictures" ? "to exactly this size, bilinear with antialias" : null,
-      mean: dataset.augmentable ? Array.from(imageNetMean, sixDigits) : null,
-      std: dataset.augmentable ? Array.from(imageNetStd, sixDigits) : null,
-    },
+    dataset: settings.dataset,
+    domains: settings.domains.filter((name) => !settings.testDomains.includes(name)),
+    testDomains: settings.testDomains,
+    preprocessing: preprocessingOf(plan),
+    prediction: predictionPath(plan, learner, x),
     modules,
+    startingWeights: settings.weights === null ? null : aboutWeights(settings.weights, settings.weightsHash),
+    distance: null,
     settings: withoutMachine(settings),
-    startingWeights:
-      settings.weights === null ? null : { hash: settings.weightsHash, ...aboutWeights(settings.weights) },
   };
+  x.dispose();
   writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(about) });
+}
+
+function preprocessingOf({ settings: { inputShape }, dataset }: Plan): Preprocessing {
+  if (!dataset.augmentable) return { kind: "arrays", inputShape };
+  return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...storedColours };
+}
+
+/** The plain way where the logits are the same by it, so that a model need not know what algorithm it comes from. */
+function predictionPath({ settings, algorithm }: Plan, learner: Learner, x: Tensor): PredictionPath {
+  const classifier: ClassifierKind = settings.hparams.nonlinearClassifier ? "nonlinear" : "linear";
+  if (isPlain(learner, x, settings.precision)) return { kind: "plain", classifier };
+  const own = Object.keys(algorithm.hparams);
+  const read = Object.entries(settings.hparams).filter(([name]) => own.includes(name) || name === "batchSize");
+  const hparams: Record<string, SettingScalar> = Object.fromEntries(read);
+  const domains = settings.domains.length - settings.testDomains.length;
+  return { kind: "algorithm", classifier, id: algorithm.id, hparams, domains };
+}
+
+function isPlain(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): boolean {
+  const { backbone, classifier } = learner.modules;
+  if (!(backbone instanceof Backbone) || !(classifier instanceof Layer)) return false;
+  learner.root.eval();
+  try {
+    return scope(() => {
+      const logits = noGrad(() => withPrecision(precision, () => classifier.forward(backbone.forward(x))));
+      return logits.eq(learner.predict(x)).sum().item() === logits.numel;
+    });
+  } catch (error) {
+    // Inputs or features of other sizes than these two alone take: the algorithm does more.
+    if (error instanceof EngineError || error instanceof UsageError) return false;
+    throw error;
+  } finally {
+    learner.root.train();
+  }
 }
 
 /** A model is passed on: where it was trained is nobody's business, and the same run gives the same bytes anywhere. */
@@ -82,15 +137,13 @@ function withoutMachine({
   checkpointEvery,
   request,
   ...rest
-}: Plan["settings"]): object {
+}: Plan["settings"]): Record<string, unknown> {
   return rest;
 }
 
-const sixDigits = (value: number): number => Number(value.toPrecision(6));
-
 /** What the file of starting weights says of itself; its licence goes with the model, where it says one. */
-function aboutWeights(path: string): { licence: string | null; metadata: Readonly<Record<string, string>> } {
+function aboutWeights(path: string, hash: string | null): StartingWeights {
   using file = openWeights(path);
   const { [METADATA_KEY]: _, ...metadata } = file.metadata; // one of our models has its whole history there
-  return { licence: metadata.licence ?? metadata.license ?? null, metadata };
+  return { hash, licence: metadata.licence ?? metadata.license ?? null, metadata };
 }

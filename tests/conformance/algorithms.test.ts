@@ -234,23 +234,39 @@ test("algorithms that need domain labels refuse samples without them, by name; t
     const check = () => checkDomains(algorithm, { domains: 3, dataset });
     if (algorithm.needsDomains) expect(check).toThrow(`${algorithm.title} needs to know the domain of each sample`);
     else expect(check).not.toThrow();
+    const { domainFree: hparams } = algorithm;
+    if (hparams) expect(() => checkDomains(algorithm, { domains: 1, dataset, hparams })).not.toThrow();
     expect(() => checkDomains(algorithm, { domains: 3, dataset: { ...dataset, hasDomains: true } })).not.toThrow();
   }
 });
 
 test.each(all.map((algorithm) => [algorithm.title, algorithm] as const))(
-  "%s names the step at which its loss is not a number",
+  "%s names the step at which its loss is not a number, and leaves its weights alone",
   (_, algorithm) => {
     const data = works(algorithm, vectors) ? vectors : arrays;
     scope(() => {
       using learner = makeLearner(algorithm, data);
       const bad = tinyBatch(data, 7).map(({ x, y }) => ({ x: x.mul(Number.NaN), y }));
       const update = () => learner.update(bad, 7);
+      const values = () => [...learner.parameters().values()].flatMap((each) => each.detach().toNumbers());
+      const before = values();
       expect(update).toThrow(EngineError);
       expect(update).toThrow(/at step 7 is NaN\. Lower the learning rate, or look for bad inputs/);
+      expect(values()).toEqual(before);
     });
   },
 );
+
+test.each(["fish", "mldg", "and-mask"])("%s puts the weights back where only the last domain's loss is bad", (id) => {
+  scope(() => {
+    using learner = makeLearner(algorithms[id], vectors);
+    const batch = tinyBatch(vectors, 0).map(({ x, y }, i) => ({ x: i === DOMAINS - 1 ? x.mul(Number.NaN) : x, y }));
+    const values = () => [...learner.parameters().values()].flatMap((each) => each.detach().toNumbers());
+    const before = values();
+    expect(() => learner.update(batch, 0)).toThrow(EngineError);
+    expect(values()).toEqual(before);
+  });
+});
 
 test("MobileNetV2's stages end with the last block before each stride, and with the last block", () => {
   scope(() => {

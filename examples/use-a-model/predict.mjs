@@ -1,0 +1,24 @@
+/** Asks a trained model about pictures: `node examples/use-a-model/predict.mjs runs/…/model.safetensors photo.jpg …`. */
+
+import { loadModel } from "nudge-dg";
+
+/** Pictures that lie farther from training than this share of training's own are for a person to look at. */
+const STRANGE = 0.95;
+
+/** One line a picture. @param {string} path @param {readonly string[]} pictures */
+export async function describe(path, pictures) {
+  const model = await loadModel(path);
+  try {
+    const predictions = await model.predict(pictures, { top: 2 });
+    return predictions.map(({ label, probability, distance }, i) => {
+      const isStrange = distance !== null && distance.fartherThan > STRANGE;
+      const note = isStrange ? "; unlike the training pictures, look at it" : "";
+      return `${pictures[i]}: ${label} (${(100 * probability).toFixed(0)} %)${note}`;
+    });
+  } finally {
+    model.dispose(); // in TypeScript, or with a newer Node: using model = await loadModel(path)
+  }
+}
+
+const [model, ...pictures] = process.argv.slice(2);
+if (process.argv[1] === import.meta.filename) for (const line of await describe(model, pictures)) console.log(line);

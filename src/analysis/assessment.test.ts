@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { assessmentOf, heldOutTogether, readAssessment, summedConfusion } from "./assessment.js";
+import { calibration } from "./calibration.js";
+import { type Judged, judge } from "./judged.js";
+
+const classes = ["cat", "dog"];
+
+/** A picture the model gives `logit` more to dog than to cat. */
+const picture = (domain: string, i: number, label: number, logit: number): Judged =>
+  judge([0, logit], { name: `${domain}/${classes[label]}/${i}.png`, domain, label });
+
+const shop = [picture("shop", 0, 0, -2), picture("shop", 1, 0, 3), picture("shop", 2, 1, 1)];
+const street = [picture("street", 0, 1, -4), picture("street", 1, 1, 2)];
+const of = (pictures: Judged[], heldOut: string[]) =>
+  assessmentOf(pictures, { model: "current", step: 7, classes, heldOut });
+
+test("domains are told apart by whether they were held out", () => {
+  const { domains, mostWrong } = of([...shop, ...street], ["street"]);
+  expect(domains.map(({ name, part, count, right }) => ({ name, part, count, right }))).toEqual([
+    { name: "shop", part: "validation", count: 3, right: 2 },
+    { name: "street", part: "held out", count: 2, right: 1 },
+  ]);
+  expect(domains[0].confusion).toEqual([
+    [1, 1],
+    [0, 1],
+  ]);
+  expect(mostWrong.map(({ path, part, label, predicted }) => [path, part, label, predicted])).toEqual([
+    ["street/dog/0.png", "held out", "dog", "cat"],
+    ["shop/cat/1.png", "validation", "cat", "dog"],
+  ]);
+  expect(mostWrong[0].confidence).toBeCloseTo(1 / (1 + Math.exp(-4)), 12);
+});
+
+test("without a held-out domain there is nothing of one", () => {
+  const { calibration: measured, domains } = of(shop, []);
+  expect(Object.keys(measured)).toEqual(["validation"]);
+  expect(domains.every(({ part }) => part === "validation")).toBe(true);
+});
+
+test("the held-out parts of several runs make one assessment, calibrated as all their pictures together", () => {
+  const runs = [of([...shop, ...street], ["street"]), of([...street, ...shop], ["shop"])];
+  const together = heldOutTogether(runs);
+  expect(together.domains.map(({ name, part }) => `${name} ${part}`)).toEqual(["street held out", "shop held out"]);
+  const { bins, ...direct } = calibration([...street, ...shop]);
+  const { bins: ours, ...numbers } = together.calibration["held out"]!;
+  for (const name of ["ece", "worst", "overconfidence"] as const) expect(numbers[name]).toBeCloseTo(direct[name], 12);
+  expect(ours.map(({ count }) => count)).toEqual(bins.map(({ count }) => count));
+  expect(together.mostWrong.map(({ path }) => path)).toEqual(["street/dog/0.png", "shop/cat/1.png"]);
+  expect(summedConfusion(together.domains, 2)).toEqual([
+    [1, 1],
+    [1, 2],
+  ]);
+});
+
+test("it survives JSON, and what is no assessment is refused with its path", () => {
+  const path = join(temporaryFolder(), "assessment.json");
+  const assessment = of([...shop, ...street], ["street"]);
+  writeFileSync(path, JSON.stringify(assessment));
+  expect(readAssessment(path)).toEqual(assessment);
+  writeFileSync(path, '{"format":2}');
+  expect(() => readAssessment(path)).toThrow(`${path}: an assessment of format 1 was expected`);
+  writeFileSync(path, "{");
+  expect(() => readAssessment(path)).toThrow(`${path}: the assessment could not be read`);
+});

@@ -1,0 +1,160 @@
+/**
+ * What became of a run's model on pictures it was not trained on, as plain data: `assessment.json` in the run's folder, which
+ * the run's report and the dashboard read. A domain that was held out is assessed on all its pictures; one that was trained on,
+ * on those held back for validation. Pictures are as they are, without augmentation.
+ */
+
+import { readFileSync } from "node:fs";
+import { DataError } from "../errors.js";
+import { confusionMatrix, mostWrong, type Share, shareOf } from "./assess.js";
+import { type Calibration, calibration, type ReliabilityBin } from "./calibration.js";
+import { isRight, type Judged } from "./judged.js";
+
+/** Whether a domain's pictures were all kept from training, or only some of them. */
+export type AssessedPart = "held out" | "validation";
+
+/** How the model did on one domain. */
+export interface AssessedDomain extends Share {
+  readonly name: string;
+  readonly part: AssessedPart;
+  /** Counts: `confusion[label][predicted]`, as places among the classes. */
+  readonly confusion: readonly (readonly number[])[];
+}
+
+/** A picture the model was wrong about. */
+export interface WrongPicture {
+  readonly domain: string;
+  readonly part: AssessedPart;
+  /** Relative to the dataset's root. */
+  readonly path: string;
+  /** The class it is of, and the one the model says. */
+  readonly label: string;
+  readonly predicted: string;
+  /** The probability of the class it says, and of the class it is of. */
+  readonly confidence: number;
+  readonly truth: number;
+  readonly loss: number;
+}
+
+/** A reliability diagram as JSON holds it: an empty bin has no means. */
+export interface StoredCalibration extends Omit<Calibration, "bins"> {
+  readonly bins: readonly (Omit<ReliabilityBin, "confidence" | "accuracy"> & {
+    readonly confidence: number | null;
+    readonly accuracy: number | null;
+  })[];
+}
+
+/** All that `assessment.json` holds. */
+export interface Assessment {
+  readonly format: 1;
+  /** `current`, or the follower whose average the model is; and its last update. */
+  readonly model: string;
+  readonly step: number;
+  readonly classes: readonly string[];
+  readonly domains: readonly AssessedDomain[];
+  /** By part, where there are pictures of it. */
+  readonly calibration: { readonly [P in AssessedPart]?: StoredCalibration };
+  /** The surest mistakes first, held-out domains before the others. */
+  readonly mostWrong: readonly WrongPicture[];
+}
+
+export const ASSESSMENT_FILE = "assessment.json";
+
+/** Mistakes that are kept of each part. */
+const MOST_WRONG = 24;
+
+const PARTS: readonly AssessedPart[] = ["held out", "validation"];
+
+/** Puts an assessment together from judged pictures; a domain's pictures are all of one part. */
+export function assessmentOf(
+  pictures: readonly Judged[],
+  {
+    model,
+    step,
+    classes,
+    heldOut,
+  }: Pick<Assessment, "model" | "step" | "classes"> & { readonly heldOut: readonly string[] },
+): Assessment {
+  const partOf = (domain: string): AssessedPart => (heldOut.includes(domain) ? "held out" : "validation");
+  const names = [...new Set(pictures.map(({ domain }) => domain))];
+  const domains = names.map((name): AssessedDomain => {
+    const own = pictures.filter(({ domain }) => domain === name);
+    const right = own.filter(isRight).length;
+    return { name, part: partOf(name), ...shareOf(right, own.length), confusion: confusionMatrix(own, classes.length) };
+  });
+  const byPart = PARTS.map((part) => ({ part, own: pictures.filter(({ domain }) => partOf(domain) === part) }));
+  return {
+    format: 1,
+    ...{ model, step, classes, domains },
+    calibration: Object.fromEntries(
+      byPart.filter(({ own }) => own.length > 0).map(({ part, own }) => [part, stored(calibration(own))]),
+    ),
+    mostWrong: byPart.flatMap(({ part, own }) =>
+      mostWrong(own, MOST_WRONG).map(({ domain, name, label, predicted, confidence, truth, loss }) => ({
+        ...{ domain, part, path: name, label: classes[label], predicted: classes[predicted] },
+        ...{ confidence, truth, loss },
+      })),
+    ),
+  };
+}
+
+const stored = ({ bins, ...rest }: Calibration): StoredCalibration => ({
+  ...rest,
+  bins: bins.map((bin) => (bin.count > 0 ? bin : { ...bin, confidence: null, accuracy: null })),
+});
+
+/** The held-out parts of several assessments, of runs that each held out another domain, as one. */
+export function heldOutTogether(assessments: readonly Assessment[]): Assessment {
+  const [first] = assessments;
+  const domains = assessments.flatMap((each) => each.domains.filter(({ part }) => part === "held out"));
+  const held = assessments.flatMap((each) => each.calibration["held out"] ?? []);
+  const wrong = assessments.flatMap((each) => each.mostWrong.filter(({ part }) => part === "held out"));
+  return {
+    ...first,
+    domains,
+    calibration: held.length > 0 ? { "held out": together(held) } : {},
+    mostWrong: wrong.sort((a, b) => b.loss - a.loss).slice(0, MOST_WRONG),
+  };
+}
+
+/** One reliability diagram from several with the same bins. */
+function together(all: readonly StoredCalibration[]): StoredCalibration {
+  const bins = all[0].bins.map(({ from, to }, i) => {
+    const own = all.map((each) => each.bins[i]).filter(({ count }) => count > 0);
+    const count = own.reduce((sum, bin) => sum + bin.count, 0);
+    const mean = (key: "confidence" | "accuracy"): number | null =>
+      count === 0 ? null : own.reduce((sum, bin) => sum + bin.count * bin[key]!, 0) / count;
+    return { from, to, count, confidence: mean("confidence"), accuracy: mean("accuracy") };
+  });
+  const filled = bins.filter(({ count }) => count > 0);
+  const total = filled.reduce((sum, { count }) => sum + count, 0);
+  const gaps = filled.map((bin) => ({ count: bin.count, gap: bin.confidence! - bin.accuracy! }));
+  return {
+    bins,
+    ece: gaps.reduce((sum, { count, gap }) => sum + (count / total) * Math.abs(gap), 0),
+    worst: Math.max(0, ...gaps.map(({ gap }) => Math.abs(gap))),
+    overconfidence: gaps.reduce((sum, { count, gap }) => sum + (count / total) * gap, 0),
+  };
+}
+
+/** The sum of some confusion matrices. */
+export function summedConfusion(domains: readonly AssessedDomain[], classes: number): number[][] {
+  return Array.from({ length: classes }, (_, label) =>
+    Array.from({ length: classes }, (_, predicted) =>
+      domains.reduce((sum, { confusion }) => sum + confusion[label][predicted], 0),
+    ),
+  );
+}
+
+/** Reads an assessment; the file is the program's own, so only what would mislead is checked. */
+export function readAssessment(path: string): Assessment {
+  let parsed: Assessment;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8")) as Assessment;
+  } catch (cause) {
+    throw new DataError(`${path}: the assessment could not be read: ${(cause as Error).message}`, { cause });
+  }
+  if (parsed?.format !== 1 || !Array.isArray(parsed.domains) || !Array.isArray(parsed.mostWrong))
+    throw new DataError(`${path}: an assessment of format 1 was expected`);
+  return parsed;
+}

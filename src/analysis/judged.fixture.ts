@@ -1,0 +1,19 @@
+/** Judged pictures for tests, from what matters in a test. */
+
+import type { Judged } from "./judged.js";
+
+/** A picture judged with this confidence, the rest of the probability on the true class where it was wrong. */
+export function judgedAs(label: number, predicted: number, confidence = 0.9, about: Partial<Judged> = {}): Judged {
+  const truth = label === predicted ? confidence : 1 - confidence;
+  return {
+    name: "picture",
+    domain: "a",
+    label,
+    predicted,
+    confidence,
+    truth,
+    loss: -Math.log(truth),
+    brier: 0,
+    ...about,
+  };
+}

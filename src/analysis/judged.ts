@@ -1,0 +1,61 @@
+/**
+ * What a model said of one labelled picture, in the few numbers that all measures of `nudge eval` and of a run's report are
+ * made from: a judged picture takes the same room with 345 classes as with two, so that a large dataset fits in memory.
+ */
+
+import { UsageError } from "../errors.js";
+
+/** A labelled picture and what the model made of it. Classes are places in the list of classes. */
+export interface Judged {
+  /** The picture's file or name. */
+  readonly name: string;
+  readonly domain: string;
+  /** The class it is of. */
+  readonly label: number;
+  /** The class the model says; the first of equals. */
+  readonly predicted: number;
+  /** The probability of the class it says. */
+  readonly confidence: number;
+  /** The probability it gives to the class it is of. */
+  readonly truth: number;
+  /** The cross-entropy, −ln of `truth`, from the logits: exact where `truth` rounds to 0. */
+  readonly loss: number;
+  /** The squared distance between the probabilities and the truth, Σ(p − y)²: from 0 to 2 (Brier, 1950). */
+  readonly brier: number;
+}
+
+/** Probabilities from logits; the largest is taken off first, so that none overflows. */
+export function softmax(logits: ArrayLike<number>): Float64Array {
+  const values = Float64Array.from(logits);
+  const most = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  let sum = 0;
+  for (const [i, value] of values.entries()) {
+    values[i] = Math.exp(value - most);
+    sum += values[i];
+  }
+  return values.map((value) => value / sum);
+}
+
+/** Judges one picture by its logits. */
+export function judge(
+  logits: ArrayLike<number>,
+  { name, domain, label }: { name: string; domain: string; label: number },
+): Judged {
+  if (!Number.isInteger(label) || label < 0 || label >= logits.length)
+    throw new UsageError(`judging ${name}: expected a class from 0 to ${logits.length - 1}, got ${label}`);
+  const probabilities = softmax(logits);
+  if (!probabilities.every(Number.isFinite))
+    throw new UsageError(`judging ${name}: expected finite logits, got ${Array.from(logits).join(", ")}`);
+  const predicted = probabilities.indexOf(probabilities.reduce((a, b) => Math.max(a, b)));
+  const truth = probabilities[label];
+  // −ln p = ln Σ exp(l − l_max) − (l_y − l_max), and 1/confidence is that sum.
+  const loss = -Math.log(probabilities[predicted]) + (logits[predicted] - logits[label]);
+  const squares = probabilities.reduce((sum, p) => sum + p * p, 0);
+  return {
+    ...{ name, domain, label, predicted, confidence: probabilities[predicted], truth },
+    ...{ loss, brier: squares - 2 * truth + 1 },
+  };
+}
+
+/** Whether the model was right. */
+export const isRight = ({ label, predicted }: Judged): boolean => label === predicted;

@@ -1,0 +1,128 @@
+/** `nudge eval`: how good a model is on labelled pictures. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { mostWrong } from "../analysis/assess.js";
+import { evaluation, type PlacedPicture } from "../analysis/evaluation.js";
+import type { Dataset, Domain } from "../data/dataset.js";
+import { DataError } from "../errors.js";
+import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
+import { type ModelFlags, openModel, progressLine, type Write, withModelOptions } from "./model-options.js";
+import { wholeNumber } from "./parse-options.js";
+
+interface EvalFlags extends ModelFlags, DataFlags {
+  bins: number;
+  json?: true;
+  html?: string;
+  figures?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  nudge eval runs/9f2c… --data ./pictures
+  nudge eval runs/9f2c… --data pacs --root data --domain sketch
+  nudge eval model.safetensors --data new-clinic/ --html eval.html --limit 500
+
+Classes are matched to the model's by name; pictures of classes it does not know
+are left out and told. Pictures that cannot be read are left out, named at the
+end, and make the exit code 1.`;
+
+/** Pictures on the page that the model was most wrong about. */
+const SHOWN_MISTAKES = 24;
+
+/** The command; `write` takes what it prints. */
+export function evalCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  const command = new Command("eval")
+    .description(
+      "Measures a model on labelled pictures: accuracy by domain and class, the confusion matrix, calibration, accuracy against how much is abstained.",
+    )
+    .argument("<model>", "a model file, or the folder of a run");
+  return withModelOptions(withDataOptions(command))
+    .option("--bins <n>", "bins of the calibration error", wholeNumber("--bins", 1), 15)
+    .option("--html <file>", "write a page with tables, charts and the pictures it was most wrong about")
+    .option("--figures <dir>", "write the charts, as SVG and PNG")
+    .option("--json", "print everything as JSON")
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, pairs: string[], flags: EvalFlags) => evaluate(model, pairs, flags, write));
+}
+
+async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags, write: Write): Promise<void> {
+  using model = await openModel(path, flags);
+  const { dataset, shown } = await openModelData(model, flags, pairs);
+  const { judgeDataset } = await import("../model/judge-dataset.js");
+  const line = progressLine("evaluating", shown.count);
+  const { pictures, problems } = await judgeDataset(model, shown, {
+    batchSize: flags.batchSize,
+    onProgress: line.show,
+  });
+  line.clear();
+  const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
+  const wrong = mostWrong(pictures, SHOWN_MISTAKES);
+  if (flags.json) {
+    const unreadable = [...problems].map(([picture, problem]) => ({ picture, problem }));
+    write(
+      `${JSON.stringify({ model: path, dataset: dataset.id, ...evaluated, mostWrong: wrong, notes: shown.notes, unreadable }, null, 2)}\n`,
+    );
+  } else {
+    const { evaluationText } = await import("../report/evaluation-text.js");
+    write(evaluationText(evaluated, pictures));
+  }
+  if (!flags.json) for (const note of shown.notes) process.stderr.write(`note: ${note}\n`);
+  if (flags.html !== undefined) {
+    const [{ evaluationHtml }, { thumbnail }] = await Promise.all([
+      import("../report/evaluation-html.js"),
+      import("../data/inspect-thumbnails.js"),
+    ]);
+    const mistakes = await Promise.all(
+      wrong.map(async (each) => {
+        const place = placeOf(dataset, each);
+        return { ...each, thumbnail: place && (await thumbnail(dataset, place.domain, place.index)) };
+      }),
+    );
+    const page = evaluationHtml({
+      about: model.about,
+      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})`,
+      evaluated,
+      wrong: mistakes,
+      notes: [...shown.notes, ...problems.values()],
+    });
+    writeWhole(flags.html, page);
+    process.stderr.write(`wrote ${flags.html}\n`);
+  }
+  if (flags.figures !== undefined) await writeFigures(flags.figures, evaluated);
+  tellProblems(problems, shown.count);
+}
+
+function placeOf(
+  dataset: Dataset,
+  { name, domain: domainName }: PlacedPicture,
+): { domain: number; index: number } | undefined {
+  const domain = dataset.domains.findIndex((each) => each.name === domainName);
+  const { files } = dataset.domains[domain] as Domain;
+  const index = files ? files.indexOf(name) : Number(name.slice(domainName.length + 1));
+  return index >= 0 ? { domain, index } : undefined;
+}
+
+async function writeFigures(folder: string, evaluated: ReturnType<typeof evaluation>): Promise<void> {
+  const [{ abstentionChart, confusionChart, reliabilityChart }, { writeFigure }] = await Promise.all([
+    import("../report/assessment-charts.js"),
+    import("../report/write-figure.js"),
+  ]);
+  const charts = {
+    confusion: confusionChart(evaluated.confusion, evaluated.classes),
+    calibration: reliabilityChart(evaluated.calibration),
+    abstention: abstentionChart(evaluated.abstention),
+  };
+  for (const [name, svg] of Object.entries(charts))
+    if (svg !== null)
+      for (const file of await writeFigure(svg, join(folder, name))) process.stderr.write(`wrote ${file}\n`);
+}
+
+function writeWhole(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (cause) {
+    throw new DataError(`writing ${path}: ${(cause as Error).message}`, { cause });
+  }
+}

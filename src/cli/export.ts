@@ -1,0 +1,67 @@
+/** `nudge export`: a model for other programs, with a model card beside it. */
+
+import { basename, join } from "node:path";
+import { Command } from "commander";
+import { replaceFile } from "../engine/replace-file.js";
+import { UsageError } from "../errors.js";
+import { openModel, type Write } from "./model-options.js";
+import { oneOf } from "./parse-options.js";
+import { version } from "./version.js";
+
+const formats = ["onnx", "safetensors"] as const;
+const inputs = ["normalised", "pixels"] as const;
+
+interface ExportFlags {
+  format: (typeof formats)[number];
+  input: (typeof inputs)[number];
+  out?: string;
+  json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  nudge export runs/9f2c… --format onnx --out model.onnx
+  nudge export runs/9f2c… --format onnx --input pixels --out model.onnx
+  nudge export runs/9f2c… --format safetensors --out model-for-others.safetensors
+
+Batch norms are folded into the convolutions. An ONNX file takes any batch size
+and gives logits and features; labels, preprocessing and licence are in the
+file's metadata, and a model card lies beside it (model.onnx.md).`;
+
+/** The command; `write` takes what it prints. */
+export function exportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  return new Command("export")
+    .description("Writes a model for other programs, as ONNX or safetensors, and a model card in Markdown.")
+    .argument("<model>", "a model file, or the folder of a run")
+    .option("--format <format>", formats.join(", "), oneOf("format", formats), "onnx")
+    .option(
+      "--input <kind>",
+      "of an ONNX file: normalised (float32, prepared as the metadata says) or pixels (uint8, height × width × 3)",
+      oneOf("input", inputs),
+      "normalised",
+    )
+    .option("--out <file>", "the file to write (default: model.onnx or exported.safetensors here)")
+    .option("--json", "print what was written as JSON")
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, flags: ExportFlags) => exportModel(model, flags, write));
+}
+
+async function exportModel(path: string, { format, input, out, json }: ExportFlags, write: Write): Promise<void> {
+  if (format === "safetensors" && input === "pixels")
+    throw new UsageError("--input pixels: only an ONNX file has an input; leave it out with --format safetensors");
+  const file = out ?? join(".", format === "onnx" ? "model.onnx" : "exported.safetensors");
+  using model = await openModel(path, { device: "cpu" });
+  if (format === "onnx") {
+    const { exportOnnx } = await import("../export/export-onnx.js");
+    exportOnnx(model, file, { input, version: version() });
+  } else {
+    const { exportSafetensors } = await import("../export/export-safetensors.js");
+    exportSafetensors(model, file);
+  }
+  const { knownAccuracies, modelCard } = await import("../export/model-card.js");
+  const known = knownAccuracies(model.path, model.about);
+  const card = `${file}.md`;
+  const text = modelCard({ about: model.about, file: basename(file), format, input, known, version: version() });
+  replaceFile(card, (put) => put(Buffer.from(text)));
+  write(json ? `${JSON.stringify({ file, card, format, input })}\n` : `wrote ${file}\nwrote ${card}\n`);
+}

@@ -1,0 +1,104 @@
+/** What the verbs that use a model share: options, the model itself, a line that says how far it is, files that are whole. */
+
+import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import type { Command } from "commander";
+import { DataError } from "../errors.js";
+import type { Model } from "../model/index.js";
+import { wholeNumber } from "./parse-options.js";
+
+export type Write = (text: string) => void;
+
+/** Options of how a model is run. */
+export interface ModelFlags {
+  batchSize?: number;
+  device?: string;
+  threads?: number;
+}
+
+/** Adds them to a command. */
+export function withModelOptions(command: Command): Command {
+  return command
+    .option(
+      "--batch-size <n>",
+      "pictures that go through the network at once (default: 64)",
+      wholeNumber("--batch-size", 1),
+    )
+    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU where there is one)")
+    .option("--threads <n>", "CPU threads an operator may use (default: all cores)", wholeNumber("--threads", 1));
+}
+
+/** Loads a model onto the device that was asked for. */
+export async function openModel(path: string, { device, threads }: ModelFlags): Promise<Model> {
+  const { loadModel, modelFile } = await import("../model/load-model.js");
+  modelFile(path); // before the engine is loaded: a wrong name is told at once
+  const { defaultDevice, setThreads } = await import("../engine/device.js");
+  setThreads(threads ?? availableParallelism());
+  return loadModel(path, { device: device ?? defaultDevice() });
+}
+
+/** A line on a terminal's stderr that says how far it is, and goes away. */
+export function progressLine(what: string, total: number): { show(done: number): void; clear(): void } {
+  const { stderr } = process;
+  let shown = 0;
+  return {
+    show(done) {
+      const now = performance.now();
+      if (!stderr.isTTY || now - shown < 200) return;
+      shown = now;
+      stderr.write(`\r${what}: ${done} of ${total}\x1b[K`);
+    },
+    clear() {
+      if (stderr.isTTY) stderr.write("\r\x1b[K");
+    },
+  };
+}
+
+/** The first lines of many, and how many more there are. */
+export function shortened(lines: readonly string[], most = 20): string[] {
+  if (lines.length <= most) return [...lines];
+  return [...lines.slice(0, most), `and ${lines.length - most} more`];
+}
+
+/** A file that is written bit by bit, and is there when it is whole. */
+export class WholeFile implements Disposable {
+  private readonly fd: number;
+  private readonly beside: string;
+  private open = true;
+
+  constructor(private readonly path: string) {
+    this.beside = `${path}.${process.pid}.tmp`;
+    this.fd = this.attempt(() => openSync(this.beside, "wx"));
+  }
+
+  readonly write = (text: string): void => {
+    const bytes = Buffer.from(text);
+    this.attempt(() => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.fd, bytes, done);
+    });
+  };
+
+  /** Puts it in its place. */
+  done(): void {
+    this.open = false;
+    this.attempt(() => {
+      closeSync(this.fd);
+      renameSync(this.beside, this.path);
+    });
+  }
+
+  private attempt<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (cause) {
+      throw new DataError(`${this.path}: could not be written: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.open) return;
+    this.open = false;
+    closeSync(this.fd);
+    rmSync(this.beside, { force: true });
+  }
+}

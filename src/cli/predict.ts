@@ -1,0 +1,110 @@
+/** `nudge predict`: what a trained model says of pictures. */
+
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Command } from "commander";
+import { showName } from "../data/show-name.js";
+import { UsageError } from "../errors.js";
+import {
+  type ModelFlags,
+  openModel,
+  progressLine,
+  shortened,
+  WholeFile,
+  type Write,
+  withModelOptions,
+} from "./model-options.js";
+import { oneOf, wholeNumber } from "./parse-options.js";
+import { predictionFormats } from "./prediction-formats.js";
+
+interface PredictFlags extends ModelFlags {
+  top: number;
+  format: keyof typeof predictionFormats;
+  out?: string;
+  json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  nudge predict runs/9f2c…/model.safetensors photo.jpg
+  nudge predict runs/9f2c… holiday/ --top 3
+  nudge predict model.safetensors new-clinic/ --format csv --out predictions.csv
+
+A run's folder stands for its model. Folders are walked, in the order of their
+names. A picture that cannot be read gets a row that says so; the rest is done,
+the reasons are repeated at the end, and the exit code is then 1.
+distance is how far a picture's features lie from the domains the model was
+trained on: about 1 for pictures like those.
+farther is the share of held-back training pictures that lie nearer: towards 100
+% the model has not seen such pictures.`;
+
+/** The command; `write` takes what it prints. */
+export function predictCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  const names = Object.keys(predictionFormats) as PredictFlags["format"][];
+  return withModelOptions(
+    new Command("predict")
+      .description(
+        "Says of pictures what they are, how sure the model is, and how far they lie from what it was trained on.",
+      )
+      .argument("<model>", "a model file, or the folder of a run")
+      .argument("<pictures...>", "pictures, or folders of them")
+      .option("--top <k>", "the k most probable classes of each", wholeNumber("--top", 1), 1)
+      .option("--format <format>", names.join(", "), oneOf("format", names), "table")
+      .option("--json", "a JSON object a line, as --format jsonl")
+      .option("--out <file>", "write to this file"),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((model: string, pictures: string[], flags: PredictFlags) => predict(model, pictures, flags, write));
+}
+
+async function predict(path: string, given: readonly string[], flags: PredictFlags, write: Write): Promise<void> {
+  const { pictures, notes } = await findPictures(given);
+  using model = await openModel(path, flags);
+  using file = flags.out === undefined ? null : new WholeFile(flags.out);
+  const print = file?.write ?? write;
+  const format = predictionFormats[flags.json ? "jsonl" : flags.format];
+  const rows = format({ pictures, model, top: flags.top });
+  const progress = progressLine("predicting", pictures.length);
+  const problems: string[] = [];
+  print(rows.head);
+  for await (const { place, prediction, problem } of model.predictEach(pictures, flags)) {
+    print(prediction ? rows.row(pictures[place], prediction) : rows.problem(pictures[place], problem.message));
+    if (problem) problems.push(problem.message);
+    if (prediction?.truncated)
+      notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
+    progress.show(place + 1);
+  }
+  progress.clear();
+  print(rows.foot);
+  file?.done();
+  if (model.dependsOnBatch)
+    notes.push("this model looks at pictures together: what it says of one depends on the others of its batch");
+  for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
+  if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
+  if (problems.length > 0) {
+    const many = problems.length === 1 ? "1 picture" : `${problems.length} pictures`;
+    const lines = shortened(problems).map((each) => `  ${each}\n`);
+    process.stderr.write(`nudge: ${many} of ${pictures.length} could not be read:\n${lines.join("")}`);
+    process.exitCode = 1;
+  }
+}
+
+/** The pictures that are meant: files as they are, and all in folders. */
+async function findPictures(given: readonly string[]): Promise<{ pictures: string[]; notes: string[] }> {
+  const { picturesUnder, readFolderTree } = await import("../data/folder-tree.js");
+  const pictures: string[] = [];
+  const notes: string[] = [];
+  for (const path of given) {
+    const there = await stat(path).catch(() => undefined);
+    if (!there) throw new UsageError(`there is no picture or folder ${showName(path)}`);
+    if (!there.isDirectory()) {
+      pictures.push(path);
+      continue;
+    }
+    const tree = await readFolderTree(path);
+    pictures.push(...picturesUnder(tree.top).map((inside) => join(path, inside)));
+    notes.push(...tree.notes.map((note) => `${showName(path)}: ${note}`));
+  }
+  if (pictures.length === 0) throw new UsageError(`no picture was found in ${given.map(showName).join(", ")}`);
+  return { pictures, notes };
+}

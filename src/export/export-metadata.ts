@@ -1,0 +1,34 @@
+/** What an exported file says of itself, in texts that any program can read; our own key is there too, so that it is one of ours. */
+
+import { METADATA_KEY, type ModelAbout } from "../model/about.js";
+
+/** Metadata for ONNX and safetensors alike. */
+export function exportMetadata(about: ModelAbout): Record<string, string> {
+  return {
+    [METADATA_KEY]: JSON.stringify(about),
+    classes: JSON.stringify(about.classes),
+    preprocessing: preprocessingWords(about),
+    domains: JSON.stringify(about.domains),
+    licence: licenceWords(about),
+  };
+}
+
+/** What must be done to a picture, in words. */
+export function preprocessingWords({ preprocessing }: ModelAbout): string {
+  const { inputShape } = preprocessing;
+  if (preprocessing.kind === "arrays") return `numbers as they are, [batch, ${inputShape.join(", ")}]`;
+  const [, height, width] = inputShape;
+  return (
+    `RGB; a short side above ${preprocessing.shortSide} scaled down to it; resized to exactly ${width}×${height} (bilinear, ` +
+    `antialias), whatever its shape; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
+    `[${preprocessing.std.join(", ")}]; [batch, 3, ${height}, ${width}]`
+  );
+}
+
+/** The licence of the starting weights, as far as it is known. */
+export function licenceWords({ startingWeights }: ModelAbout): string {
+  if (!startingWeights) return "Trained from random values: no licence of starting weights applies";
+  return startingWeights.licence === null
+    ? "The file of starting weights names no licence"
+    : `Starting weights: ${startingWeights.licence}`;
+}

@@ -1,0 +1,5 @@
+/** Models for other programs. */
+
+export { exportOnnx, type OnnxOptions } from "./export-onnx.js";
+export { exportSafetensors } from "./export-safetensors.js";
+export { type KnownAccuracy, knownAccuracies, type ModelCard, modelCard } from "./model-card.js";

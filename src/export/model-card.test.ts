@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { writeMadeModel } from "../../tests/support/made-model.js";
+import { assessmentOf } from "../analysis/assessment.js";
+import { judgedAs } from "../analysis/judged.fixture.js";
+import type { ModelAbout } from "../model/about.js";
+import { knownAccuracies, modelCard } from "./model-card.js";
+
+function made(): { folder: string; path: string; about: ModelAbout } {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-card-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "model.safetensors");
+  const settings = { algorithm: "erm", regularizers: [{ id: "nuclear-norm", settings: {} }], hash: "0123456789abcdef" };
+  return { folder, path, about: writeMadeModel(path, { about: { settings } }) };
+}
+
+/** A run's files beside the model: two evaluations, of which the second made it. */
+function writeRun(folder: string, hash: string): void {
+  const settings = {
+    ...{ dataset: "made", domains: ["photo", "paint", "sketch"], testDomains: ["sketch"], algorithm: "erm", hash },
+    ...{ regularizers: [], averaging: [], hparamsSeed: 0, trialSeed: 0, seed: 0, hparams: {} },
+  };
+  writeFileSync(join(folder, "settings.json"), JSON.stringify(settings));
+  const row = (step: number, domain: string, split: string, value: number) =>
+    JSON.stringify({ step, model: "current", domain, split, metric: "accuracy", value });
+  const rows = [3, 9].flatMap((step) => [
+    row(step, "photo", "out", step / 10),
+    row(step, "sketch", "in", step / 20),
+    row(step, "sketch", "out", 0),
+  ]);
+  writeFileSync(join(folder, "records.jsonl"), `${rows.join("\n")}\n`);
+}
+
+const card = (about: ModelAbout, known: ReturnType<typeof knownAccuracies>): string =>
+  modelCard({ about, file: "m.onnx", format: "onnx", input: "normalised", known, version: "1" });
+
+test("a card has the accuracies of its own step, and says which domain was never seen", () => {
+  const { folder, path, about } = made();
+  writeRun(folder, "0123456789abcdef");
+  const text = card(about, knownAccuracies(path, about));
+  expect(text).toContain("| photo | validation, held back | 90.0 |");
+  expect(text).toContain("| sketch | never seen in training | 45.0 |");
+  expect(text).toContain("method: erm + nuclear-norm");
+});
+
+test("the records of another run beside the model are not taken for its own", () => {
+  const { folder, path, about } = made();
+  writeRun(folder, "fedcba9876543210");
+  expect(knownAccuracies(path, about)).toEqual([]);
+  expect(card(about, [])).toContain("Not known here");
+});
+
+test("an estimate for unseen domains, by runs without each, is in the card as that", () => {
+  const { folder, path, about } = made();
+  writeRun(folder, "0123456789abcdef");
+  const judged = [judgedAs(0, 0, 0.9, { domain: "paint" }), judgedAs(0, 1, 0.9, { domain: "paint" })];
+  const found = assessmentOf(judged, { model: "current", step: 9, classes: ["a", "b"], heldOut: ["paint"] });
+  writeFileSync(join(folder, "estimate.json"), JSON.stringify(found));
+  const text = card(about, knownAccuracies(path, about));
+  expect(text).toContain("| paint | never seen, by a model trained on the other domains | 50.0 |");
+});
+
+test("a card says that a model is a probe, an average, or of few words about its licence", () => {
+  const { about } = made();
+  const averaged = { ...about, model: "swad", backboneOptions: { ...about.backboneOptions, probe: true } };
+  const text = card(averaged, []);
+  expect(text).toContain("the average of weights by swad, up to step 9; a probe: the network is frozen");
+  expect(text).toContain("Trained from random values");
+  const licensed = { ...about, startingWeights: { hash: "00", licence: "BSD-3-Clause", metadata: {} } };
+  expect(card(licensed, [])).toContain("Starting weights: BSD-3-Clause");
+});

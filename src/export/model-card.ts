@@ -1,0 +1,145 @@
+/** A model card in Markdown (after Mitchell et al., "Model Cards for Model Reporting", 2019): what a model is, and what it is not. */
+
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readAssessment } from "../analysis/assessment.js";
+import { showName } from "../data/show-name.js";
+import { dependsOnBatch, type ModelAbout } from "../model/about.js";
+import { ACCURACY, type RunRecord } from "../records/record.js";
+import { isRunFolder, readRun } from "../records/run.js";
+import { licenceWords, preprocessingWords } from "./export-metadata.js";
+
+/** An accuracy from the run a model came from. */
+export interface KnownAccuracy {
+  readonly domain: string;
+  /** Of what: held-back pictures of a training domain, a domain never seen, or the latter by a model trained without it. */
+  readonly of: "validation" | "held out" | "estimate";
+  readonly accuracy: number;
+}
+
+const OF_WORDS: Readonly<Record<KnownAccuracy["of"], string>> = {
+  validation: "validation, held back",
+  "held out": "never seen in training",
+  estimate: "never seen, by a model trained on the other domains",
+};
+
+/** Where `nudge train` keeps what runs without a domain found on it. */
+const ESTIMATE_FILE = "estimate.json";
+
+export interface ModelCard {
+  readonly about: ModelAbout;
+  /** The exported file's name. */
+  readonly file: string;
+  readonly format: "onnx" | "safetensors";
+  readonly input: "normalised" | "pixels";
+  /** From the run's records; empty where they are not beside the model. */
+  readonly known: readonly KnownAccuracy[];
+  readonly version: string;
+}
+
+/** The accuracies of a model, where it lies in the folder of its run. */
+export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccuracy[] {
+  const folder = dirname(modelPath);
+  if (!isRunFolder(folder) || !existsSync(join(folder, "records.jsonl"))) return [];
+  const { settings, records } = readRun(folder);
+  if ((settings as { hash?: unknown }).hash !== about.settings.hash) return []; // another run's
+  const own = records.filter(
+    ({ model, step, metric }) => model === about.model && step === about.step && metric === ACCURACY,
+  );
+  const find = (domain: string, split: RunRecord["split"]): RunRecord | undefined =>
+    own.find((row) => row.domain === domain && row.split === split);
+  return [
+    ...about.domains.map((domain) => ({ domain, row: find(domain, "out"), of: "validation" as const })),
+    // A domain that was held out was never trained on, so its larger part counts.
+    ...about.testDomains.map((domain) => ({ domain, row: find(domain, "in"), of: "held out" as const })),
+  ]
+    .flatMap(({ domain, row, of }): KnownAccuracy[] => (row ? [{ domain, of, accuracy: row.value }] : []))
+    .concat(estimates(join(folder, ESTIMATE_FILE)));
+}
+
+function estimates(path: string): KnownAccuracy[] {
+  if (!existsSync(path)) return [];
+  const held = readAssessment(path).domains.filter(({ part }) => part === "held out");
+  return held.map(({ name, accuracy }) => ({ domain: name, of: "estimate", accuracy }));
+}
+
+/** The card. */
+export function modelCard({ about, file, format, input, known, version }: ModelCard): string {
+  const { settings } = about;
+  const method = [settings.algorithm, ...idsOf(settings.regularizers)].filter(Boolean).join(" + ");
+  const probe = about.backboneOptions.probe
+    ? "; a probe: the network is frozen, and a linear map on its features was trained"
+    : "";
+  const lines = [
+    `# ${inline(about.backbone)}: ${about.classes.length} classes`,
+    "",
+    `An image classifier (${inline(about.backbone)}, ${about.width} features) exported by nudge ${version} as \`${inline(file)}\`.`,
+    "",
+    "## What it was trained on",
+    "",
+    `- dataset: ${inline(about.dataset)}`,
+    `- domains: ${about.domains.map(inline).join(", ")}`,
+    `- domains it was never shown: ${about.testDomains.map(inline).join(", ") || "none was held out"}`,
+    `- classes: ${about.classes.map(inline).join(", ")}`,
+    `- method: ${inline(method)}; ${about.model === "current" ? `the weights after step ${about.step}, the best by validation on the training domains` : `the average of weights by ${inline(about.model)}, up to step ${about.step}`}${probe}`,
+    `- starting weights: ${about.startingWeights ? `a file of SHA-256 ${inline(about.startingWeights.hash ?? "?")}…` : "random"}`,
+    "",
+    "## How well it does",
+    "",
+    ...accuracyLines(known),
+    "",
+    "## How to use it",
+    "",
+    ...usage({ about, file, format, input }),
+    "",
+    "## Limits",
+    "",
+    `- It knows these ${about.classes.length} classes and no other: every picture is called one of them.`,
+    `- Accuracy on a domain it never saw is lower than on those it was trained on, and is known only for the domains above.`,
+    `- Its probabilities were not calibrated; \`nudge eval\` measures how far they can be trusted on pictures of yours.`,
+    about.distance
+      ? `- \`nudge predict\` and \`nudge embed\` say how far a picture lies from the training domains. Far pictures need a person's look.`
+      : `- The file has no score of how far a picture lies from the training domains.`,
+    ...(dependsOnBatch(about) ? ["- What it says of a picture depends on the other pictures of the same batch."] : []),
+    "",
+    "## Licence",
+    "",
+    `${licenceWords(about)}. The pictures it was trained on may have terms of their own.`,
+    "",
+  ];
+  return lines.join("\n");
+}
+
+function accuracyLines(known: readonly KnownAccuracy[]): string[] {
+  if (known.length === 0)
+    return [
+      "Not known here: the records of its run were not beside the model. `nudge eval` measures it on labelled pictures.",
+    ];
+  return [
+    "| domain | pictures | accuracy, % |",
+    "| --- | --- | --- |",
+    ...known.map(
+      ({ domain, of, accuracy }) => `| ${inline(domain)} | ${OF_WORDS[of]} | ${(100 * accuracy).toFixed(1)} |`,
+    ),
+  ];
+}
+
+function usage({ about, file, format, input }: Pick<ModelCard, "about" | "file" | "format" | "input">): string[] {
+  if (format === "safetensors")
+    return [`- \`nudge predict ${inline(file)} picture.jpg\``, `- Preprocessing: ${preprocessingWords(about)}`];
+  const { inputShape } = about.preprocessing;
+  return [
+    input === "pixels"
+      ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], pictures resized to exactly this size; normalising is inside.`
+      : `- Input \`input\`: float32 [batch, ${inputShape.join(", ")}]. Preprocessing: ${preprocessingWords(about)}`,
+    `- Outputs: \`logits\` [batch, ${about.classes.length}], in the order of the classes above; \`features\`.`,
+    "- The classes stand as JSON under `classes` in the file's metadata.",
+  ];
+}
+
+const idsOf = (value: unknown): string[] =>
+  Array.isArray(value) ? value.flatMap((each) => (typeof each?.id === "string" ? [each.id as string] : [])) : [];
+
+/** A name from a file as a piece of a Markdown line: it cannot begin a heading, a link or a table cell of its own. */
+const inline = (text: unknown): string =>
+  showName(String(text).replace(/\s+/gu, " ")).replace(/[\\`*_[\]<>|#]/g, "\\$&");

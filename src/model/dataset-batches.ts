@@ -1,0 +1,174 @@
+/**
+ * A labelled dataset as batches for a model: its classes matched to the model's by name, its samples made as in the
+ * evaluations of training, a domain at a time and in its order.
+ */
+
+import { resolve } from "node:path";
+import { plainDraw } from "../data/augment.js";
+import type { ArrayDataset, Dataset, Domain } from "../data/dataset.js";
+import { domainNamed } from "../data/dataset.js";
+import { plainName } from "../data/discover.js";
+import { arraySource } from "../data/sample-source.js";
+import { listNames } from "../data/show-name.js";
+import type { Tensor } from "../engine/tensor.js";
+import { DataError, UsageError } from "../errors.js";
+import { evenlyChosen } from "../evenly-chosen.js";
+import type { Model } from "./model.js";
+import { pictureBatches } from "./picture-batches.js";
+
+/** A sample and its class. */
+export interface LabelledSample {
+  /** Its file, relative to the dataset's folder, or its name. */
+  readonly name: string;
+  readonly domain: string;
+  /** The place of its class among the model's, or the dataset's own where that was asked for. */
+  readonly label: number;
+}
+
+/** Samples as a tensor; dispose of it when it is done with. */
+export interface LabelledBatch extends Disposable {
+  readonly x: Tensor | null;
+  readonly samples: readonly LabelledSample[];
+  /** Samples that could not be read, and why. */
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+export interface DatasetChoice {
+  /** These domains only. */
+  readonly domains?: readonly string[];
+  /** At most so many samples of each domain, evenly from its order. */
+  readonly limit?: number;
+  /** Whose classes labels are: the model's, and samples of others are left out (unless told); or the dataset's, and all are taken. */
+  readonly labels?: "model" | "dataset";
+}
+
+/** How a dataset's classes go with a model's. */
+export interface ClassMatch {
+  /** Of each class of the dataset, its place among the model's; undefined where the model does not know it. */
+  readonly places: readonly (number | undefined)[];
+  /** Classes of the dataset that the model does not know. */
+  readonly unknown: readonly string[];
+  /** Classes of the model that the dataset does not have. */
+  readonly missing: readonly string[];
+}
+
+/** Matches classes by name; where that fails, without regard to case, spaces and underscores. */
+export function matchClasses(model: readonly string[], dataset: readonly string[]): ClassMatch {
+  const plain = model.map(plainName);
+  const places = dataset.map((name) => {
+    const exact = model.indexOf(name);
+    if (exact >= 0) return exact;
+    const near = plain.indexOf(plainName(name));
+    // Names that differ in nothing else than that are told apart by it.
+    return near >= 0 && plain.indexOf(plain[near], near + 1) < 0 && !dataset.includes(model[near]) ? near : undefined;
+  });
+  return {
+    places,
+    unknown: dataset.filter((_, i) => places[i] === undefined),
+    missing: model.filter((_, i) => !places.includes(i)),
+  };
+}
+
+/** A dataset that a model is to be shown: which samples, and what a person should know about it. */
+export class ModelDataset {
+  readonly match: ClassMatch;
+  /** The chosen samples of each domain, by their places in it. */
+  readonly chosen: readonly { readonly domain: Domain; readonly places: readonly number[] }[];
+  /** What was left out, in words. */
+  readonly notes: readonly string[];
+
+  constructor(
+    private readonly model: Model,
+    private readonly dataset: Dataset,
+    { domains, limit = Number.POSITIVE_INFINITY, labels = "model" }: DatasetChoice = {},
+  ) {
+    this.match = matchClasses(labels === "model" ? model.classes : dataset.classes, dataset.classes);
+    const { places, unknown, missing } = this.match;
+    if (unknown.length === dataset.classes.length)
+      throw new UsageError(
+        `none of the dataset's classes (${listNames(dataset.classes)}) is one of the model's (${listNames(model.classes)})`,
+      );
+    checkShape(model, dataset);
+    const wanted = domains?.map((name) => domainNamed(dataset, name)) ?? dataset.domains;
+    let leftOut = 0;
+    this.chosen = wanted.map((domain) => {
+      const known = Array.from(domain.labels.keys()).filter((i) => places[domain.labels[i]] !== undefined);
+      leftOut += domain.count - known.length;
+      return { domain, places: evenlyChosen(known, limit) };
+    });
+    this.notes = [
+      ...(unknown.length > 0
+        ? [`left out: ${leftOut} pictures of classes the model does not know (${listNames(unknown)})`]
+        : []),
+      ...(missing.length > 0 ? [`classes of the model without pictures: ${listNames(missing)}`] : []),
+      ...(limit < Number.POSITIVE_INFINITY ? [`at most ${limit} pictures of each domain`] : []),
+    ];
+    if (this.count === 0) throw new DataError("the dataset has no picture of a class that the model knows");
+  }
+
+  /** How many samples were chosen. */
+  get count(): number {
+    return this.chosen.reduce((sum, { places }) => sum + places.length, 0);
+  }
+
+  /** The samples in batches, none of which spans two domains. */
+  async *batches(batchSize = 64): AsyncGenerator<LabelledBatch, void, undefined> {
+    for (const { domain, places } of this.chosen) {
+      const samples = places.map((i) => this.sample(domain, i));
+      if (domain.files) yield* this.fromFiles(domain.files, places, samples, batchSize);
+      else yield* this.fromArrays(domain, places, samples, batchSize);
+    }
+  }
+
+  private sample({ name: domain, labels, files }: Domain, i: number): LabelledSample {
+    return { name: files?.[i] ?? `${domain}/${i}`, domain, label: this.match.places[labels[i]]! };
+  }
+
+  private async *fromFiles(
+    files: readonly string[],
+    places: readonly number[],
+    samples: readonly LabelledSample[],
+    batchSize: number,
+  ): AsyncGenerator<LabelledBatch, void, undefined> {
+    const { preprocessing } = this.model.about;
+    if (preprocessing.kind !== "pictures") throw new UsageError(`model ${this.model.path}: it does not take pictures`);
+    const { root } = this.dataset as { root: string };
+    const paths = places.map((i) => resolve(root, files[i]));
+    for await (const { x, places: rows, problems } of pictureBatches(paths, preprocessing, batchSize)) {
+      const lost = Array.from(problems, ([at, { message }]) => [samples[at].name, message] as const);
+      yield {
+        ...{ x, samples: rows.map((at) => samples[at]), problems: new Map(lost) },
+        [Symbol.dispose]: () => x?.dispose(),
+      };
+    }
+  }
+
+  private *fromArrays(
+    domain: Domain,
+    places: readonly number[],
+    samples: readonly LabelledSample[],
+    batchSize: number,
+  ): Generator<LabelledBatch, void, undefined> {
+    const source = arraySource(this.dataset as ArrayDataset, { device: "cpu", channelsLast: false });
+    const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
+    for (let from = 0; from < places.length; from += batchSize) {
+      const found = places.slice(from, from + batchSize).map((index) => source.find({ domain: at, index }));
+      const x = source.make(found as Uint8Array[], (_, width, height, into) => plainDraw(width, height, into));
+      yield {
+        ...{ x, samples: samples.slice(from, from + batchSize), problems: new Map() },
+        [Symbol.dispose]: () => x.dispose(),
+      };
+    }
+  }
+}
+
+/** Arrays must have the model's shape; pictures come to it. */
+function checkShape({ about: { preprocessing }, path }: Model, dataset: Dataset): void {
+  const { inputShape } = preprocessing;
+  if (dataset.kind === "arrays" && `${dataset.inputShape}` !== `${inputShape}`)
+    throw new UsageError(
+      `model ${path}: expected samples [${inputShape.join(", ")}], and those of dataset ${dataset.id} are [${dataset.inputShape.join(", ")}]`,
+    );
+  if (dataset.kind === "pictures" && preprocessing.kind !== "pictures")
+    throw new UsageError(`model ${path}: it takes arrays of [${inputShape.join(", ")}], not pictures`);
+}

@@ -1,0 +1,181 @@
+/**
+ * How far a picture lies from the domains a model was trained on, by its features. Features are brought to length 1 (a new domain
+ * often has features that are all smaller, and would lie near everything); the training pictures of one domain and class make a
+ * cell with a mean of its own, all cells share the variance of each feature within cells, shrunk to a tenth towards the mean
+ * over features, and the distance is Mahalanobis' to the nearest cell:
+ *
+ *     d² = min_c mean_j (z_j − μ_cj)²/v_j,   z = features/‖features‖,   v = 0.9·variance within cells + 0.1·its mean
+ *
+ * Where pictures are too few for cells of domain and class, cells are the classes. Means and variances come from pictures that
+ * were trained on; what a distance is compared with are those of held-back pictures of the same domains, since training draws
+ * its own pictures together.
+ */
+
+import { cat, stack } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import { DataError } from "../errors.js";
+
+/** The tensors of the score stand in the file under names that no module can have. */
+export const DISTANCE_PREFIX = "distance/";
+
+/** Pictures a cell must have on average, and at least. */
+const USUAL_CELL = 8;
+const LEAST_CELL = 2;
+
+/** How much of every variance is the mean variance: a feature that never varied would make any change infinitely far. */
+const SHRINKAGE = 0.1;
+
+/** Quantiles that are kept of the distances compared with, from the least to the most. */
+const QUANTILES = 1000;
+
+/** How far a picture lies from the training domains. */
+export interface DomainDistance {
+  /** About 1 for a picture of a training domain. */
+  readonly score: number;
+  /** The share of held-back pictures of the training domains that lie nearer: about a half for pictures like those. */
+  readonly fartherThan: number;
+  /** The training domain it is most like. */
+  readonly nearest: string;
+}
+
+/** The tensors of the score, float32. */
+export interface DistanceStatistics {
+  readonly means: Tensor; // [cells, width]
+  readonly domainMeans: Tensor; // [domains, width]
+  readonly variances: Tensor; // [width]
+  readonly quantiles: Tensor; // [m], ascending
+}
+
+const NAMES = ["means", "domainMeans", "variances", "quantiles"] as const;
+
+/** The features of one domain's pictures, [n, width], and their classes. */
+export interface DomainFeatures {
+  readonly features: Tensor;
+  readonly labels: readonly number[];
+}
+
+/**
+ * The statistics from pictures that were trained on, by domain, and features of held-back ones. Null where there are too few
+ * to have any. The tensors belong to the scope around.
+ */
+export function fitDistance(trained: readonly DomainFeatures[], heldBack: Tensor): DistanceStatistics | null {
+  if (trained.length === 0 || trained.some(({ labels }) => labels.length === 0) || heldBack.rows === 0) return null;
+  return noGrad(() =>
+    scope(() => {
+      const domains = trained.map(({ features, labels }) => ({ z: unitRows(features), labels }));
+      const cells = cellsOf(domains);
+      if (cells.length === 0) return null;
+      const means = stack(cells.map((cell) => cell.mean(0))); // [cells, width]
+      const within = cat(cells.map((cell) => cell.sub(cell.mean(0, true)))); // [n, width]
+      const variances = within
+        .square()
+        .sum(0)
+        .div(within.rows - cells.length); // [width]
+      const mean = variances.mean().item();
+      if (!(mean > 0)) return null; // all features the same: nothing is near or far
+      const float = (values: Tensor): Tensor => values.to({ dtype: "float32" });
+      const statistics = {
+        means: float(means),
+        domainMeans: float(stack(domains.map(({ z }) => z.mean(0)))),
+        variances: float(variances.mul(1 - SHRINKAGE).add(SHRINKAGE * mean)),
+      };
+      const scores = distancesTo(statistics, heldBack).map(({ score }) => score);
+      return { ...statistics, quantiles: tensor(quantilesOf(scores), { dtype: "float32" }) };
+    }),
+  );
+}
+
+/** Rows of length 1, in float64 on the CPU; a row of zeros stays. */
+function unitRows(features: Tensor): Tensor {
+  const exact = features.to({ dtype: "float64", device: "cpu" });
+  return exact.div(exact.norm(1, { keepdim: true }).clamp(1e-30));
+}
+
+/** The rows of each cell: of each domain and class, or where those are too small, of each class. */
+function cellsOf(domains: readonly { readonly z: Tensor; readonly labels: readonly number[] }[]): Tensor[] {
+  const classes = [...new Set(domains.flatMap(({ labels }) => labels))].sort((a, b) => a - b);
+  const count = domains.reduce((sum, { labels }) => sum + labels.length, 0);
+  const rowsOf = (label: number, { z, labels }: (typeof domains)[number]): Tensor =>
+    z.take(Array.from(labels.keys()).filter((i) => labels[i] === label));
+  const fine = domains.flatMap((domain) => classes.map((label) => rowsOf(label, domain)));
+  const isFine = count >= USUAL_CELL * fine.filter(({ rows }) => rows > 0).length;
+  const cells = isFine ? fine : classes.map((label) => cat(domains.map((domain) => rowsOf(label, domain))));
+  return cells.filter(({ rows }) => rows >= LEAST_CELL);
+}
+
+function quantilesOf(scores: readonly number[]): number[] {
+  const sorted = scores.toSorted((a, b) => a - b);
+  if (sorted.length <= QUANTILES) return sorted;
+  return Array.from({ length: QUANTILES }, (_, i) => sorted[Math.round((i * (sorted.length - 1)) / (QUANTILES - 1))]);
+}
+
+/** The score of each row of features, and the place of the nearest domain. */
+export function distancesTo(
+  { means, domainMeans, variances }: Omit<DistanceStatistics, "quantiles">,
+  features: Tensor,
+): { score: number; nearest: number }[] {
+  return noGrad(() =>
+    scope(() => {
+      const z = unitRows(features);
+      const scale = variances.to({ dtype: "float64", device: "cpu" }).rsqrt();
+      const nearestTo = (centres: Tensor): { squares: number[]; places: number[] } => {
+        const all = squaredDistances(z.mul(scale), centres.to({ dtype: "float64", device: "cpu" }).mul(scale));
+        const places = all.mul(-1).argmax(1, true);
+        return { squares: all.gather(1, places).toNumbers(), places: places.toNumbers() };
+      };
+      const { squares } = nearestTo(means);
+      const { places } = nearestTo(domainMeans);
+      return squares.map((square, i) => ({ score: Math.sqrt(square / z.size(1)), nearest: places[i] }));
+    }),
+  );
+}
+
+/** ‖x_i − c_j‖² for all pairs, as one product: the differences themselves would not fit in memory. */
+function squaredDistances(x: Tensor, centres: Tensor): Tensor {
+  const products = x.mm(centres.t());
+  return x.square().sum(1, true).sub(products.mul(2)).add(centres.square().sum(1)).clamp(0);
+}
+
+/** The share of the quantiles that lie below a score. */
+export function shareBelow(quantiles: ArrayLike<number>, score: number): number {
+  let below = 0;
+  for (let i = 0; i < quantiles.length; i++) if (quantiles[i] < score) below++;
+  return below / quantiles.length;
+}
+
+/** The statistics by the names they are stored under. */
+export const storedDistance = (statistics: DistanceStatistics): Map<string, Tensor> =>
+  new Map(NAMES.map((name) => [`${DISTANCE_PREFIX}${name}`, statistics[name]]));
+
+/** The statistics of a file's tensors, checked against the model's domains and width of features. */
+export function readDistance(
+  path: string,
+  tensors: ReadonlyMap<string, Tensor>,
+  { domains, width }: { domains: number; width: number },
+): DistanceStatistics {
+  const found = NAMES.map((name) => {
+    const value = tensors.get(`${DISTANCE_PREFIX}${name}`);
+    if (value?.dtype !== "float32")
+      throw new DataError(
+        `${path}: expected a tensor "${DISTANCE_PREFIX}${name}" in float32, for the score of distance`,
+      );
+    return [name, value] as const;
+  });
+  const statistics = Object.fromEntries(found) as unknown as DistanceStatistics;
+  const { means, domainMeans, variances, quantiles } = statistics;
+  const shapes = [
+    ["means", means, [Math.max(1, means.shape[0] ?? 0), width]],
+    ["domainMeans", domainMeans, [domains, width]],
+    ["variances", variances, [width]],
+    ["quantiles", quantiles, [Math.max(1, quantiles.shape[0] ?? 0)]],
+  ] as const;
+  for (const [name, { shape }, expected] of shapes)
+    if (`${shape}` !== `${expected}`)
+      throw new DataError(
+        `${path}: "${DISTANCE_PREFIX}${name}": the shape [${shape.join(", ")}] does not go with ${domains} domains and ${width} features`,
+      );
+  const isPositive = variances.toNumbers().every((value) => value > 0 && Number.isFinite(value));
+  if (!isPositive) throw new DataError(`${path}: "${DISTANCE_PREFIX}variances": expected positive numbers`);
+  return statistics;
+}

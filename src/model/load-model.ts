@@ -1,0 +1,72 @@
+/** Opening a model file. It may come from anyone: it is read, checked and never run. */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { openSafetensors } from "../engine/safetensors.js";
+import { keep, scope } from "../engine/scope.js";
+import { readWeights } from "../engine/weights.js";
+import { DataError, UsageError } from "../errors.js";
+import type { ModelAbout } from "./about.js";
+import { type DistanceStatistics, readDistance } from "./domain-distance.js";
+import { Model } from "./model.js";
+import { checkSizes, Network } from "./network.js";
+import { readAbout } from "./read-about.js";
+
+export interface LoadModelOptions {
+  /** `cpu` unless told. */
+  device?: string;
+}
+
+/** The file of a model: itself, or the one in a run's folder. */
+export function modelFile(path: string): string {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (!there) throw new UsageError(`model ${path}: there is no such file`);
+  if (!there.isDirectory()) return path;
+  const inside = join(path, "model.safetensors");
+  if (statSync(inside, { throwIfNoEntry: false })?.isFile()) return inside;
+  throw new DataError(`model ${path}: the folder has no model.safetensors: is it of a run that has ended?`);
+}
+
+/** What a model file says of itself, without loading the engine. */
+export function readModelAbout(path: string): ModelAbout {
+  using file = openSafetensors(modelFile(path));
+  return readAbout(file);
+}
+
+/**
+ * Loads a model for use, from its file or its run's folder.
+ *
+ * @example using model = await loadModel("runs/…/model.safetensors"); await model.predict("photo.jpg");
+ */
+export async function loadModel(path: string, { device = "cpu" }: LoadModelOptions = {}): Promise<Model> {
+  const place = modelFile(path);
+  const about = readChecked(place);
+  const network = new Network(place, about);
+  try {
+    const statistics = scope(() => {
+      const tensors = readWeights(place);
+      network.load(tensors);
+      network.check(about);
+      if (!about.distance) return null;
+      const expected = { domains: about.domains.length, width: about.width * network.backbones };
+      return readDistance(place, tensors, expected);
+    });
+    network.to({ device });
+    return new Model(place, about, network, keptStatistics(statistics), device);
+  } catch (error) {
+    network.dispose();
+    throw error;
+  }
+}
+
+function readChecked(path: string): ModelAbout {
+  using file = openSafetensors(path);
+  const about = readAbout(file);
+  checkSizes(path, about, file.tensors);
+  return about;
+}
+
+function keptStatistics(statistics: DistanceStatistics | null): DistanceStatistics | null {
+  for (const tensor of Object.values(statistics ?? {})) keep(tensor);
+  return statistics;
+}

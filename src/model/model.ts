@@ -1,0 +1,193 @@
+/** A trained model in use: pictures in; classes with probabilities, features, and the distance from the training domains out. */
+
+import { softmax } from "../analysis/judged.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+import { DataError, UsageError } from "../errors.js";
+import { dependsOnBatch, type ModelAbout } from "./about.js";
+import { type DistanceStatistics, type DomainDistance, distancesTo, shareBelow } from "./domain-distance.js";
+import type { Forward, Network } from "./network.js";
+import { type PictureBatch, type PictureInput, pictureBatches } from "./picture-batches.js";
+
+/** A class and its probability. */
+export interface ClassProbability {
+  readonly label: string;
+  readonly probability: number;
+}
+
+/** What a model says of one picture. */
+export interface Prediction {
+  /** The most probable class. */
+  readonly label: string;
+  readonly probability: number;
+  /** The most probable classes, first the likeliest. */
+  readonly top: readonly ClassProbability[];
+  /** In the order of the model's classes. */
+  readonly logits: readonly number[];
+  /** The features the classifier saw. */
+  readonly features: Float32Array;
+  /** How far it lies from the training domains; null where the file has no such score. */
+  readonly distance: DomainDistance | null;
+  /** Whether the file ended early and was read as far as it goes. */
+  readonly truncated: boolean;
+}
+
+/** What became of one picture of many: a prediction, or why it could not be read. */
+export type Outcome = { readonly place: number } & (
+  | { readonly prediction: Prediction; readonly problem?: undefined }
+  | { readonly problem: DataError; readonly prediction?: undefined }
+);
+
+export interface PredictOptions {
+  /** How many classes are in `top`; 5 unless told. */
+  top?: number;
+  /** Pictures that go through the network at once; 64 unless told, as in evaluations. */
+  batchSize?: number;
+}
+
+const BATCH_SIZE = 64;
+
+/** A model that was loaded; `dispose()` it, or hold it with `using`. */
+export class Model implements Disposable {
+  /** @internal Use `loadModel`. */
+  constructor(
+    /** The file it came from. */
+    readonly path: string,
+    /** What the file says of itself. */
+    readonly about: ModelAbout,
+    /** @internal */
+    readonly network: Network,
+    /** Null where the file has no score of distance. */
+    readonly distanceStatistics: DistanceStatistics | null,
+    private readonly device: string,
+  ) {}
+
+  get classes(): readonly string[] {
+    return this.about.classes;
+  }
+
+  /** The number of features: the backbone's width, or that of two backbones. */
+  get width(): number {
+    return this.about.width * this.network.backbones;
+  }
+
+  /** Whether what it says of a picture depends on the others of its batch. */
+  get dependsOnBatch(): boolean {
+    return dependsOnBatch(this.about);
+  }
+
+  /**
+   * Predicts one picture or several, given as paths or as the bytes of files. One that cannot be read is an error.
+   *
+   * @example const { label, probability, distance } = await model.predict("photo.jpg");
+   */
+  predict(picture: PictureInput, options?: PredictOptions): Promise<Prediction>;
+  predict(pictures: readonly PictureInput[], options?: PredictOptions): Promise<Prediction[]>;
+  async predict(given: PictureInput | readonly PictureInput[], options?: PredictOptions) {
+    const pictures = typeof given === "string" || given instanceof Uint8Array ? [given] : given;
+    const predictions: Prediction[] = [];
+    for await (const { prediction, problem } of this.predictEach(pictures, options)) {
+      if (problem) throw problem;
+      predictions.push(prediction);
+    }
+    return pictures === given ? predictions : predictions[0];
+  }
+
+  /** Predicts many pictures one after the other, in order and in bounded memory; those that cannot be read say why. */
+  async *predictEach(
+    pictures: readonly PictureInput[],
+    { top = 5, batchSize = BATCH_SIZE }: PredictOptions = {},
+  ): AsyncGenerator<Outcome, void, undefined> {
+    if (!Number.isSafeInteger(batchSize) || batchSize < 1)
+      throw new UsageError(`predicting: expected a batch size from 1, got ${batchSize}`);
+    for await (const batch of pictureBatches(pictures, this.pictures(), batchSize)) {
+      using _ = batch;
+      yield* this.outcomesOf(batch, top);
+    }
+  }
+
+  private outcomesOf(batch: PictureBatch, top: number): Outcome[] {
+    const { x, places, problems, truncated } = batch;
+    const predictions = x ? this.predictTensor(x, { top }) : [];
+    const found = places.map((place, i): Outcome => {
+      return { place, prediction: { ...predictions[i], truncated: truncated.includes(place) } };
+    });
+    const lost = Array.from(problems, ([place, problem]): Outcome => ({ place, problem }));
+    return [...found, ...lost].sort((a, b) => a.place - b.place);
+  }
+
+  /** Predicts samples that are tensors already, float32 [n, …] as the network takes them. */
+  predictTensor(x: Tensor, { top = 5 }: Pick<PredictOptions, "top"> = {}): Prediction[] {
+    const { rows, features, distances } = scope(() => {
+      const forward = this.forward(x);
+      return {
+        rows: forward.logits.toArray() as number[][],
+        features: forward.features.to({ dtype: "float32" }).data() as Float32Array,
+        distances: this.distancesOf(forward.features),
+      };
+    });
+    return rows.map((logits, i) => {
+      if (!logits.every(Number.isFinite))
+        throw new DataError(`${this.path}: the model gives no finite numbers (${logits.slice(0, 3).join(", ")}, …)`);
+      const probabilities = softmax(logits);
+      const order = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a] || a - b);
+      const classes = order.map((at) => ({ label: this.classes[at], probability: probabilities[at] }));
+      return {
+        ...{ ...classes[0], top: classes.slice(0, Math.max(1, top)), logits, truncated: false },
+        features: features.subarray(i * this.width, (i + 1) * this.width),
+        distance: distances?.[i] ?? null,
+      };
+    });
+  }
+
+  /** Logits and features of samples as the network takes them; the tensors belong to the scope around. */
+  forward(x: Tensor): Forward {
+    const [, ...shape] = x.shape;
+    const { inputShape } = this.about.preprocessing;
+    if (`${shape}` !== `${inputShape}`)
+      throw new UsageError(`model ${this.path}: expected samples [n, ${inputShape.join(", ")}], got ${x.describe()}`);
+    return scope(() => this.network.forward(x.to({ device: this.device })));
+  }
+
+  /** The logits of pictures, a row each. */
+  async logits(pictures: readonly PictureInput[], options?: PredictOptions): Promise<number[][]> {
+    return (await this.predict(pictures, options)).map(({ logits }) => [...logits]);
+  }
+
+  /** The features of pictures, a row each. */
+  async features(pictures: readonly PictureInput[], options?: PredictOptions): Promise<Float32Array[]> {
+    return (await this.predict(pictures, options)).map(({ features }) => features);
+  }
+
+  /** How far a picture lies from the training domains; null where the file has no such score. */
+  async distance(picture: PictureInput): Promise<DomainDistance | null> {
+    return (await this.predict(picture)).distance;
+  }
+
+  /** The distances of rows of features; null where the file has no such score. */
+  distancesOf(features: Tensor): DomainDistance[] | null {
+    const statistics = this.distanceStatistics;
+    if (!statistics) return null;
+    const quantiles = statistics.quantiles.data() as Float32Array;
+    return distancesTo(statistics, features).map(({ score, nearest }) => ({
+      ...{ score, fartherThan: shareBelow(quantiles, score), nearest: this.about.domains[nearest] },
+    }));
+  }
+
+  private pictures() {
+    const { preprocessing } = this.about;
+    if (preprocessing.kind === "pictures") return preprocessing;
+    throw new UsageError(
+      `model ${this.path}: it takes arrays of [${preprocessing.inputShape.join(", ")}], not pictures; give a tensor to forward or predictTensor`,
+    );
+  }
+
+  dispose(): void {
+    this.network.dispose();
+    for (const each of Object.values(this.distanceStatistics ?? {})) (each as Tensor).dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}

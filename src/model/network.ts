@@ -1,0 +1,237 @@
+/**
+ * The network of a model file, built and filled: backbone and classifier, or what an algorithm that predicts in a way of
+ * its own (ARM, MTL, mDSDI) builds for it. One pass gives logits and features: the features are what the backbones the
+ * prediction runs through put out, side by side where there are two.
+ */
+
+import { algorithms } from "../algorithms/index.js";
+import { type Backbone, backbones } from "../backbones/index.js";
+import { cat, zeros } from "../engine/ops.generated.js";
+import { Scope, scope } from "../engine/scope.js";
+import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { DataError, EngineError, UsageError } from "../errors.js";
+import { type Layer, Module } from "../nn/index.js";
+import { Adam } from "../optim/index.js";
+import { ProbedBackbone } from "../probe/probed-backbone.js";
+import { METADATA_KEY, type ModelAbout } from "./about.js";
+import { makeClassifier } from "./classifier.js";
+import { DISTANCE_PREFIX } from "./domain-distance.js";
+
+/** What one pass gives for a batch. */
+export interface Forward {
+  readonly logits: Tensor; // [n, classes]
+  readonly features: Tensor; // [n, width], of both backbones where there are two
+}
+
+/** Modules under the names they are stored by. */
+class Stored extends Module {
+  constructor(readonly parts: Readonly<Record<string, Module>>) {
+    super();
+  }
+
+  override *children(): Generator<[string, Module]> {
+    yield* Object.entries(this.parts);
+  }
+}
+
+interface Built {
+  readonly modules: Readonly<Record<string, Module>>;
+  readonly predict: (x: Tensor) => Tensor;
+}
+
+export class Network implements Disposable {
+  private readonly root: Stored;
+  private readonly predict: (x: Tensor) => Tensor;
+  private readonly isPartial: boolean;
+  private readonly watchedBackbones = new Set<Module>();
+  private readonly recorded = new Map<Module, Tensor>();
+
+  /** Builds the network that `about` describes, without values; `path` is for errors. */
+  constructor(
+    private readonly path: string,
+    about: ModelAbout,
+  ) {
+    const built = inWords(path, () =>
+      freeingOnFailure(() => build(path, about, () => this.watched(backboneOf(path, about)))),
+    );
+    const wanted = Object.entries(built.modules).filter(([name]) => about.modules.includes(name));
+    this.root = new Stored(Object.fromEntries(wanted));
+    for (const [name, module] of Object.entries(built.modules)) if (!about.modules.includes(name)) module.dispose();
+    this.isPartial = wanted.length < Object.keys(built.modules).length;
+    this.predict = built.predict;
+    this.root.eval();
+    const missing = about.modules.find((name) => !Object.hasOwn(this.root.parts, name));
+    if (missing !== undefined) {
+      this.dispose();
+      throw new DataError(`${path}: ${METADATA_KEY}.modules: the network has no module "${missing}"`);
+    }
+  }
+
+  /** The modules by the names they are stored under. */
+  get modules(): Readonly<Record<string, Module>> {
+    return this.root.parts;
+  }
+
+  /** How many backbones a prediction runs through: their features stand side by side. */
+  get backbones(): number {
+    return Object.values(this.root.parts).filter((module) => this.watchedBackbones.has(module)).length;
+  }
+
+  /** Fills in the values of a file; tensors that are no part of the network are refused. */
+  load(tensors: ReadonlyMap<string, Tensor>): void {
+    const own = new Map([...tensors].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
+    const isFloat = ({ dtype }: Tensor): boolean => /^b?float/.test(dtype);
+    for (const [name, target] of this.root.stateDict()) {
+      const source = own.get(name);
+      if (source && isFloat(source) !== isFloat(target))
+        throw new DataError(`${this.path}: tensor "${name}": expected ${target.dtype}, got ${source.dtype}`);
+    }
+    inWords(this.path, () => this.root.loadStateDict(own));
+  }
+
+  /**
+   * Tries one sample where modules were left out as not needed: a file may claim that of one that is, and must be found out
+   * before it is used.
+   */
+  check({ preprocessing }: ModelAbout): void {
+    if (!this.isPartial) return;
+    inWords(this.path, () => scope(() => void this.forward(zeros([1, ...preprocessing.inputShape]))));
+  }
+
+  to(place: { device: string }): void {
+    this.root.to(place);
+  }
+
+  /** Logits and features of a batch, without a graph; they belong to the scope around. */
+  forward(x: Tensor): Forward {
+    this.recorded.clear();
+    return noGrad(() =>
+      scope(() => {
+        const logits = this.predict(x);
+        const parts = Object.values(this.root.parts).flatMap((module) => this.recorded.get(module) ?? []);
+        this.recorded.clear();
+        return { logits, features: parts.length === 1 ? parts[0] : cat(parts, 1) };
+      }),
+    );
+  }
+
+  /** A backbone whose outputs are remembered until the pass is over, by whichever of its two ways they come. */
+  private watched(backbone: Backbone): Backbone {
+    const { forward, stages } = backbone;
+    const recorded = (features: Tensor): Tensor => {
+      this.recorded.set(backbone, features);
+      return features;
+    };
+    backbone.forward = (x) => recorded(forward.call(backbone, x));
+    if (stages) backbone.stages = (x, onStage) => recorded(stages.call(backbone, x, onStage));
+    this.watchedBackbones.add(backbone);
+    return backbone;
+  }
+
+  dispose(): void {
+    this.root.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): Built {
+  const { prediction, classes } = about;
+  const classifierFor = (inputs: number, outputs: number): Layer =>
+    makeClassifier(prediction.classifier, inputs, outputs);
+  const backbone = makeBackbone();
+  if (backbone.width !== about.width)
+    throw new DataError(
+      `${path}: ${METADATA_KEY}.width: expected ${about.backbone}'s ${backbone.width}, got ${about.width}`,
+    );
+  if (prediction.kind === "plain") {
+    const classifier = classifierFor(backbone.width, classes.length);
+    return { modules: { backbone, classifier }, predict: (x) => classifier.forward(backbone.forward(x)) };
+  }
+  const algorithm = Object.hasOwn(algorithms, prediction.id) ? algorithms[prediction.id] : undefined;
+  if (!algorithm)
+    throw new DataError(
+      `${path}: its predictions go the way of the algorithm "${prediction.id}", which this program does not know: if a plug-in defines it, load that first (--plugin)`,
+    );
+  const hparams = Object.fromEntries(
+    Object.entries(algorithm.hparams).map(([name, { default: usual }]) => {
+      const stored = Object.hasOwn(prediction.hparams, name) ? prediction.hparams[name] : usual;
+      if (typeof stored !== typeof usual)
+        throw new DataError(
+          `${path}: ${METADATA_KEY}.prediction.hparams.${name}: expected a ${typeof usual}, got ${stored}`,
+        );
+      return [name, stored as typeof usual];
+    }),
+  );
+  const batchSize = Number(prediction.hparams.batchSize ?? 32);
+  if (!Number.isSafeInteger(batchSize) || batchSize < 1)
+    throw new DataError(`${path}: ${METADATA_KEY}.prediction.hparams.batchSize: expected a whole number from 1`);
+  let classifier: Layer | undefined;
+  const built = algorithm.build({
+    backbone,
+    get classifier() {
+      classifier ??= classifierFor(backbone.width, classes.length);
+      return classifier;
+    },
+    classes: classes.length,
+    domains: prediction.domains,
+    hparams: { lr: 0, weightDecay: 0, batchSize, ...hparams },
+    copyBackbone: makeBackbone,
+    makeClassifier: classifierFor,
+    adam: (parameters, settings) => new Adam(parameters, settings), // remembers nothing before its first step
+  });
+  return { modules: built.modules, predict: (x) => built.predict(x) };
+}
+
+function backboneOf(path: string, { backbone, backboneOptions }: ModelAbout): Backbone {
+  if (!Object.hasOwn(backbones, backbone))
+    throw new DataError(
+      `${path}: ${METADATA_KEY}.backbone: unknown backbone "${backbone}" (known: ${Object.keys(backbones).join(", ")}); if a plug-in defines it, load that first (--plugin)`,
+    );
+  const { probe, ...options } = backboneOptions;
+  const body: Backbone = backbones[backbone as keyof typeof backbones].build(options);
+  return probe ? new ProbedBackbone(body) : body;
+}
+
+/**
+ * Widths and depths that the file itself cannot have tensors for would be memory asked for in vain, and are refused before
+ * anything is built.
+ */
+export function checkSizes(path: string, about: ModelAbout, tensors: ReadonlyMap<string, StoredTensor>): void {
+  const stored = [...tensors.values()].reduce((sum, { shape }) => sum + (elementCount(shape) ?? 0), 0);
+  const { width, depth = 0, inputShape } = about.backboneOptions;
+  const inputs = inputShape.length === 1 ? inputShape[0] : 1;
+  if (depth > tensors.size || (width !== undefined && width * Math.max(inputs, depth > 2 ? width : 1) > stored))
+    throw new DataError(
+      `${path}: ${METADATA_KEY}.backboneOptions: the file's ${tensors.size} tensors, ${stored} numbers, are too few for width ${width} and depth ${depth}`,
+    );
+  if (about.classes.length > stored)
+    throw new DataError(
+      `${path}: ${METADATA_KEY}.classes: ${about.classes.length} classes, and ${stored} numbers in the file`,
+    );
+}
+
+/** Parameters outlive scopes; those of a network that could not be built in full must not. */
+function freeingOnFailure<T>(action: () => T): T {
+  using made = new Scope();
+  try {
+    return made.run(action);
+  } catch (error) {
+    for (const tensor of made.tensors) tensor.dispose();
+    throw error;
+  }
+}
+
+/** Whatever goes wrong while a file's network is put together is the file's fault, and says so. */
+function inWords<T>(path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (cause) {
+    if (cause instanceof UsageError || cause instanceof EngineError || cause instanceof RangeError)
+      throw new DataError(`${path}: the file's network could not be built: ${cause.message}`, { cause });
+    throw cause;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Reading what a model file says of itself. A model may come from anyone, so nothing in it is believed: kinds, ranges and
+ * what must agree with the rest are checked here, and the shapes of the tensors when the network is built (network.ts).
+ */
+
+import { imageNetMean, imageNetStd } from "../data/augment.js";
+import { defaultShortSide } from "../data/decode.js";
+import type { WeightsFile } from "../engine/stored-tensor.js";
+import { DataError } from "../errors.js";
+import {
+  METADATA_KEY,
+  MODEL_FORMAT,
+  type ModelAbout,
+  type PredictionPath,
+  type Preprocessing,
+  type StartingWeights,
+  type StoredBackboneOptions,
+} from "./about.js";
+import { StoredFacts } from "./stored-facts.js";
+
+/** No picture is fed larger, and no vector longer. */
+const LARGEST_SIDE = 2048;
+const LONGEST_VECTOR = 2 ** 24;
+
+/** What an opened file says of itself, checked. */
+export function readAbout(file: Pick<WeightsFile, "path" | "metadata">): ModelAbout {
+  const facts = StoredFacts.parse(file.path, METADATA_KEY, file.metadata[METADATA_KEY]);
+  const format = facts.whole("format", 1, Number.MAX_SAFE_INTEGER);
+  if (format > MODEL_FORMAT)
+    throw new DataError(
+      `${file.path}: a model of format ${format}, and this program reads formats up to ${MODEL_FORMAT}: take a newer one`,
+    );
+  if (facts.has("next"))
+    throw new DataError(`${file.path}: a checkpoint, not a model; the run's model.safetensors is one`);
+  const settings = facts.object("settings");
+  const domains = format === 1 ? trainedOn(settings) : facts.names("domains", { least: 1 });
+  return {
+    format,
+    model: facts.text("model"),
+    step: facts.whole("step", 0, Number.MAX_SAFE_INTEGER),
+    backbone: facts.text("backbone"),
+    backboneOptions: format === 1 ? optionsOfFormat1(facts) : backboneOptions(facts.object("backboneOptions")),
+    width: facts.whole("width", 1, LONGEST_VECTOR),
+    classes: facts.names("classes", { least: 1 }),
+    dataset: format === 1 ? settings.text("dataset") : facts.text("dataset"),
+    domains,
+    testDomains: format === 1 ? settings.names("testDomains") : facts.names("testDomains"),
+    preprocessing: format === 1 ? preprocessingOfFormat1(facts) : preprocessing(facts.object("preprocessing")),
+    prediction: format === 1 ? predictionOfFormat1(settings, domains.length) : prediction(facts.object("prediction")),
+    modules: facts.names("modules", { least: 1, most: 100 }),
+    startingWeights: facts.has("startingWeights") ? startingWeights(facts.object("startingWeights")) : null,
+    distance: facts.has("distance") ? distanceFacts(facts.object("distance")) : null,
+    settings: settings.all,
+  };
+}
+
+const isSize = (value: number): boolean => Number.isSafeInteger(value) && value > 0;
+
+/** [channels, height, width] or [numbers]. */
+function inputShape(facts: StoredFacts): readonly number[] {
+  const shape = facts.numbers("inputShape", [1, 3], isSize);
+  const fits =
+    shape.length === 3 ? Math.max(...shape) <= LARGEST_SIDE : shape.length === 1 && shape[0] <= LONGEST_VECTOR;
+  if (!fits) throw facts.wrong("inputShape", `[channels, height, width] up to ${LARGEST_SIDE}, or [numbers]`);
+  return shape;
+}
+
+function backboneOptions(facts: StoredFacts): StoredBackboneOptions {
+  return {
+    inputShape: inputShape(facts),
+    dropout: facts.number("dropout", 0, 1),
+    batchNorm: facts.oneOf("batchNorm", ["frozen", "trained"]),
+    ...(facts.has("width") && { width: facts.whole("width", 1, LONGEST_VECTOR) }),
+    ...(facts.has("depth") && { depth: facts.whole("depth", 2, 1000) }),
+    ...(facts.has("probe") && { probe: facts.truth("probe") }),
+  };
+}
+
+function preprocessing(facts: StoredFacts): Preprocessing {
+  const shape = inputShape(facts);
+  if (facts.oneOf("kind", ["pictures", "arrays"]) === "arrays") return { kind: "arrays", inputShape: shape };
+  checkPictureShape(facts, shape);
+  return {
+    kind: "pictures",
+    inputShape: shape,
+    shortSide: facts.whole("shortSide", 1, LARGEST_SIDE),
+    ...colours(facts),
+  };
+}
+
+function checkPictureShape(facts: StoredFacts, [channels, height, width]: readonly number[]): void {
+  if (channels !== 3 || height !== width) throw facts.wrong("inputShape", "a square of three channels for pictures");
+}
+
+const colours = (facts: StoredFacts) => ({
+  mean: facts.numbers("mean", [3, 3], Number.isFinite),
+  std: facts.numbers("std", [3, 3], (value) => value > 0 && Number.isFinite(value)),
+});
+
+function prediction(facts: StoredFacts): PredictionPath {
+  const classifier = facts.oneOf("classifier", ["linear", "nonlinear"]);
+  if (facts.oneOf("kind", ["plain", "algorithm"]) === "plain") return { kind: "plain", classifier };
+  return {
+    ...{ kind: "algorithm", classifier, id: facts.text("id"), hparams: facts.scalars("hparams") },
+    domains: facts.whole("domains", 1, 100_000),
+  };
+}
+
+function startingWeights(facts: StoredFacts): StartingWeights {
+  const metadata = facts.has("metadata") ? facts.scalars("metadata") : {};
+  return {
+    hash: facts.has("hash") ? facts.text("hash") : null,
+    licence: facts.has("licence") ? facts.text("licence") : null,
+    metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, String(value)])),
+  };
+}
+
+function distanceFacts(facts: StoredFacts): { fitted: number; compared: number } {
+  const count = (key: string) => facts.whole(key, 1, Number.MAX_SAFE_INTEGER);
+  return { fitted: count("fitted"), compared: count("compared") };
+}
+
+// Files of format 1 have in their settings what later ones say outright.
+
+function trainedOn(settings: StoredFacts): readonly string[] {
+  const held = settings.names("testDomains");
+  return settings.names("domains", { least: 1 }).filter((name) => !held.includes(name));
+}
+
+function optionsOfFormat1(facts: StoredFacts): StoredBackboneOptions {
+  const settings = facts.object("settings");
+  const hparams = settings.scalars("hparams");
+  const shape = [...inputShape(facts.object("preprocessing"))];
+  if (settings.text("algorithm") === "arm") shape[0]++; // it had the only backbone with a further channel
+  const batchNorm = hparams.freezeBatchNorm === true ? "frozen" : "trained";
+  return { inputShape: shape, dropout: 0, batchNorm }; // dropout does nothing in a prediction
+}
+
+function preprocessingOfFormat1(facts: StoredFacts): Preprocessing {
+  const stored = facts.object("preprocessing");
+  const shape = inputShape(stored);
+  if (!stored.has("mean")) return { kind: "arrays", inputShape: shape };
+  checkPictureShape(stored, shape);
+  return { kind: "pictures", inputShape: shape, shortSide: defaultShortSide, ...colours(stored) };
+}
+
+function predictionOfFormat1(settings: StoredFacts, domains: number): PredictionPath {
+  const hparams = settings.scalars("hparams");
+  const classifier = hparams.nonlinearClassifier === true ? "nonlinear" : "linear";
+  return { kind: "algorithm", classifier, id: settings.text("algorithm"), hparams, domains };
+}
+
+/** What pictures are normalised by, as it is written: the six digits that the float32 numbers are read back from. */
+export const storedColours = {
+  mean: Array.from(imageNetMean, (value) => Number(value.toPrecision(6))),
+  std: Array.from(imageNetStd, (value) => Number(value.toPrecision(6))),
+};

@@ -1,0 +1,110 @@
+/** The measures of a model on labelled pictures, as text for a terminal. */
+
+import { accuracyAt } from "../analysis/abstention.js";
+import { mostConfused, mostWrong, type Share } from "../analysis/assess.js";
+import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
+import { showName } from "../data/show-name.js";
+
+const percent = (share: number): string => (Number.isFinite(share) ? (100 * share).toFixed(1) : "–");
+const between = ({ interval: [from, to] }: Share): string => `${percent(from)} to ${percent(to)}`;
+
+/** With more classes than this the matrix is left to --html and --json. */
+const MOST_COLUMNS = 12;
+
+/** Coverages at which the accuracy is told. */
+const COVERAGES = [1, 0.9, 0.8, 0.7, 0.5];
+
+/** All of it. */
+export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedPicture[]): string {
+  const { overall, calibration, abstention, domains, byClass, classes, confusion } = evaluated;
+  const far = domains.some(({ fartherThan }) => fartherThan !== null);
+  const blocks = [
+    `accuracy ${percent(overall.accuracy)} % (95 % interval ${between(overall)}) on ${overall.count} pictures; by class, each class weighed alike, ${percent(overall.balancedAccuracy)} %; cross-entropy ${overall.loss.toFixed(4)}, Brier score ${overall.brier.toFixed(4)}`,
+    table(
+      [
+        "domain",
+        "pictures",
+        "accuracy, %",
+        "95 % interval",
+        "calibration error, %",
+        ...(far ? ["farther than, %"] : []),
+      ],
+      domains.map((each) => [
+        showName(each.domain),
+        String(each.count),
+        percent(each.accuracy),
+        between(each),
+        percent(each.calibrationError),
+        ...(far ? [percent(each.fartherThan ?? Number.NaN)] : []),
+      ]),
+    ),
+    table(
+      ["class", "pictures", "found, %", "95 % interval", "right when said, %"],
+      byClass.map((each) => [
+        showName(each.name),
+        String(each.count),
+        percent(each.accuracy),
+        each.count > 0 ? between(each) : "–",
+        percent(each.precision),
+      ]),
+    ),
+    classes.length <= MOST_COLUMNS
+      ? `rows: what it is; columns: what the model says\n${table(
+          ["", ...classes.map(showName)],
+          confusion.map((row, i) => [showName(classes[i]), ...row.map(String)]),
+        )}`
+      : `most often mistaken: ${mostConfused(confusion, 8)
+          .map(
+            ({ label, predicted, count }) =>
+              `${showName(classes[label])} for ${showName(classes[predicted])} (${count})`,
+          )
+          .join(", ")}`,
+    `calibration: expected error ${percent(calibration.ece)} % in ${calibration.bins.length} bins; it is ${Math.abs(calibration.overconfidence) < 0.005 ? "about as sure as it is right" : `${percent(Math.abs(calibration.overconfidence))} points ${calibration.overconfidence > 0 ? "surer than right" : "less sure than right"}`}`,
+    `if it answers only where it is surest:\n${table(
+      ["answers for, %", "accuracy, %", "confidence of at least"],
+      coverageRows(pictures),
+    )}\narea under risk and coverage ${abstention.area.toFixed(4)} (a perfect order of these mistakes: ${abstention.bestArea.toFixed(4)})`,
+  ];
+  const wrong = mostWrong(pictures, 5);
+  if (wrong.length > 0)
+    blocks.push(
+      `most wrong about:\n${table(
+        ["picture", "is", "sure of that, %", "model says", "sure of that, %"],
+        wrong.map(({ name, label, predicted, confidence, truth }) => [
+          showName(name),
+          showName(classes[label]),
+          percent(truth),
+          showName(classes[predicted]),
+          percent(confidence),
+        ]),
+      )}`,
+    );
+  if (far)
+    blocks.push(
+      "farther than: the share of held-back training pictures that lie nearer to the training domains than the domain's middle picture; about 50 for a domain like those",
+    );
+  return `${blocks.join("\n\n")}\n`;
+}
+
+/** A row a coverage; few pictures, or many of one confidence, have fewer of them. */
+function coverageRows(pictures: readonly PlacedPicture[]): string[][] {
+  const points = COVERAGES.map((coverage) => accuracyAt(pictures, coverage));
+  const different = points.filter((point, i) => points.findIndex(({ count }) => count === point.count) === i);
+  return different.map(({ coverage, accuracy, threshold }) => [
+    percent(coverage),
+    percent(accuracy),
+    threshold.toFixed(3),
+  ]);
+}
+
+/** Columns under their headings, the first to the left and numbers to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
+  const isNumber = head.map((_, i) => rows.every((row) => /^(–|[-\d.]+( to [-\d.]+)?)$/.test(row[i])));
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, i) => (isNumber[i] ? cell.padStart(widths[i]) : cell.padEnd(widths[i])))
+      .join("  ")
+      .trimEnd();
+  return [head, ...rows].map(line).join("\n");
+}
