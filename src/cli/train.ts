@@ -3,19 +3,19 @@
  * hyperparameters are given as `key=value`. Settings come from defaults, then `--config`, then the command line.
  */
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
-import { version } from "./version.js";
+import type { Reporter } from "../training/reporter.js";
+import { onStopSignals, type StopSignals } from "./stop-signals.js";
 
 interface TrainFlags {
   config?: string;
   resume?: string;
   out: string;
+  leaveOneOut?: boolean;
   quiet?: true;
   json?: true;
   [option: string]: unknown;
@@ -29,28 +29,56 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 /** Options that are no settings. */
-const NOT_SETTINGS = ["config", "resume", "out", "quiet", "json"];
+const NOT_SETTINGS = ["config", "resume", "out", "leaveOneOut", "quiet", "json", "plugin"];
 
 /** What a resumed run may be told: where its files are now, and nothing that changes numbers. */
 const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
 
+const EXAMPLES = `
+Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or class/picture:
+  nudge train --data ./pictures --weights mobilenet_v2.pth
+  nudge train --data ./pictures --probe                     in a fraction of the time: the network stays as it is
+  nudge train --data ./pictures --test-domain clinic-3      one run, with one domain kept for testing
+  nudge train --data ./pictures --no-leave-one-out          the model alone, without an estimate for new domains
+
+Benchmarks, by their protocol:
+  nudge train --data pacs --root data --test-domain sketch --algorithm SWAD-NU --trial-seed 1
+  nudge train --data vlcs --root data --test-domain LabelMe --algorithm coral --hparams-seed 7 --device cuda
+  nudge train --data pacs --root data --test-domain sketch --probe --backbone resnet50
+  nudge train --data shapes --test-domain outlined --regularizer nuclear-norm nuclear-norm.weight=0.03 --steps 301
+
+Go on with a run, or make it again from its settings:
+  nudge train --resume runs/9f2c…
+  nudge train --config runs/9f2c…/settings.json --seed 1
+
+Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a folder of them), then ~/.cache/nudge/weights.`;
+
 export function trainCommand(): Command {
   return new Command("train")
     .description(
-      "Trains one model with some domains held out, and writes a run folder: settings, records, checkpoints, the model, figures. A run that was stopped or killed goes on with --resume, to the same bytes on the CPU.",
+      "Trains a classifier that holds up on domains it never saw, and writes a run folder: the model, a report, settings, records, checkpoints, figures. For pictures of your own it needs no more than their folder; a benchmark is trained by its protocol. A run that was stopped or killed goes on with --resume, to the same bytes on the CPU.",
     )
     .argument("[key=value...]", "hyperparameters and other settings: lr=1e-4 nuclear-norm.weight=0.03 data.size=32")
     .option("--data <path|name>", "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)")
     .option("--root <dir>", "the folder a named dataset lies in")
     .option("--test-domain <names>", "the domains held out, with commas between them")
+    .option(
+      "--leave-one-out",
+      "train on all domains, and once more with each held out; usual for pictures of your own and with --probe",
+    )
+    .addOption(new Option("--no-leave-one-out", "train on all domains, and no more").default(undefined))
+    .option(
+      "--probe",
+      "leave the network as it is and train a linear map on its features, computed once: seconds on a CPU",
+    )
     .option("--algorithm <name>", "an algorithm, or a method as papers name it: erm, mixup, ERM-NU, SWAD-NU")
     .option("--regularizer <ids>", "penalties on the features, such as nuclear-norm")
     .option("--averaging <ids>", "averages of the weights to keep, such as swad")
-    .option("--backbone <id>", "the feature extractor; the reference's for the dataset unless told")
+    .option("--backbone <id>", "the feature extractor; the reference's for a benchmark unless told")
     .option("--weights <file>", "trained weights to start from")
     .option("--pretrained", "start from trained weights ($NUDGE_WEIGHTS or the cache); usual where there are any")
     .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
-    .option("--steps <n>", "updates in all; the dataset's protocol unless told")
+    .option("--steps <n>", "updates in all; a benchmark's protocol, or what fits folder and device, unless told")
     .option("--eval-every <n>", "updates from one evaluation to the next; likewise")
     .option("--batch-size <n>", "pictures of each training domain in a batch")
     .option("--seed <n>", "all randomness but the two below")
@@ -64,45 +92,46 @@ export function trainCommand(): Command {
     .option("--resume <run>", "go on with the run in this folder")
     .option("--quiet", "print nothing on the way")
     .option("--json", "print the outcome as JSON")
+    .addHelpText("after", EXAMPLES)
     .action((pairs: string[], flags: TrainFlags) => run(pairs, flags));
 }
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const asked = { ...settingsIn(flags), ...readPairs(pairs) };
-  const [{ resolve }, { runName }, { RunFolder, readTrainSettings }, { defaultDevice }] = await Promise.all([
-    import("../settings/resolve.js"),
-    import("../settings/settings.js"),
-    import("../training/run-folder.js"),
+  const [{ defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
-  ]);
-  const { resume, config } = flags;
-  const before = resume === undefined ? undefined : readTrainSettings(resume);
-  const request = before ? requestAgain(before, asked, config) : { ...(config ? readConfig(config) : {}), ...asked };
-  const plan = await resolve({ ...request, device: request.device ?? defaultDevice() });
-  if (before && plan.settings.hash !== before.hash) throw changed(resume!, before, plan.settings);
-  const path = resume ?? join(flags.out, runName(plan.settings));
-  if (!before && existsSync(join(path, "settings.json")) && !existsSync(join(path, "done")))
-    throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
-  using folder = await RunFolder.own(path);
-  if (folder.isDone) {
-    print(flags, path, plan.settings, { done: true, already: true });
-    return;
-  }
-  if (!before) folder.writeJson("settings.json", plan.settings);
-  const [{ train }, { streamReporter, quietReporter }] = await Promise.all([
-    import("../training/train.js"),
     import("../training/reporter.js"),
   ]);
   const reporter = flags.quiet ? quietReporter : streamReporter(process.stderr);
-  reporter.line(`run folder: ${path}`);
-  const stop = onSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
-  try {
-    const outcome = await train({ plan, folder, reporter, shouldStop: () => stop.asked, version: version() });
-    if (!outcome.done) process.exitCode = 1;
-    print(flags, path, plan.settings, outcome);
-  } finally {
-    stop.end();
-  }
+  const device = (asked.device as string | undefined) ?? defaultDevice();
+  using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
+  if (flags.resume !== undefined) return resume(flags.resume, asked, { ...flags, device, reporter, stop });
+  const request = { ...(flags.config ? readConfig(flags.config) : {}), ...asked };
+  const [{ plansFor }, { trainPlans }] = await Promise.all([
+    import("../own-data/plans.js"),
+    import("./train-plans.js"),
+  ]);
+  const plans = await plansFor(request, { leaveOneOut: flags.leaveOneOut, device });
+  await trainPlans(plans, { ...flags, reporter, stop });
+}
+
+/** Goes on with a run as it was begun. */
+async function resume(
+  path: string,
+  asked: Request,
+  { config, device, json, reporter, stop }: TrainFlags & { device: string; reporter: Reporter; stop: StopSignals },
+): Promise<void> {
+  const [{ resolve }, { readTrainSettings }, { trainPlans }] = await Promise.all([
+    import("../settings/resolve.js"),
+    import("../training/run-folder.js"),
+    import("./train-plans.js"),
+  ]);
+  const before = readTrainSettings(path);
+  if (before.plugins) (await import("../plugins.js")).requirePlugins(before.plugins, path);
+  const request = requestAgain(before, asked, config);
+  const main = await resolve({ ...request, device: request.device ?? device });
+  if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
+  await trainPlans({ main, heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }
 
 /** The options that are settings, by their keys. */
@@ -128,28 +157,4 @@ function changed(run: string, before: TrainSettings, now: TrainSettings): UsageE
   return new UsageError(
     `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length > 1 ? "are" : "is"} not what it was begun with (${before.hash}, now ${now.hash}). Has the dataset or the file of weights changed?`,
   );
-}
-
-/** The first signal asks to stop; the second is the system's to act on. */
-function onSignals(told: (signal: string) => void): { readonly asked: boolean; end(): void } {
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  const state = {
-    asked: false,
-    end: () => {
-      for (const signal of signals) process.off(signal, ask);
-    },
-  };
-  const ask = (signal: NodeJS.Signals): void => {
-    state.asked = true;
-    state.end();
-    told(signal);
-  };
-  for (const signal of signals) process.on(signal, ask);
-  return state;
-}
-
-function print(flags: TrainFlags, run: string, { hash }: TrainSettings, outcome: object): void {
-  if (flags.json) process.stdout.write(`${JSON.stringify({ run, hash, ...outcome })}\n`);
-  else if ("already" in outcome) process.stdout.write(`already done: ${run}\n`);
-  else if ("done" in outcome && outcome.done) process.stdout.write(`done: ${run}\n`);
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Precision } from "../nn/precision.js";
+import type { ProtocolName } from "./protocols.js";
 import { boolean, list, number, type Read, text, whole, word } from "./values.js";
 
 interface Key<T> {
@@ -19,14 +20,22 @@ const fraction: Read<number> = (name, value) => number(name, value); // splitDat
 export const keys = {
   data: key(text, "a folder of pictures, a manifest, or a dataset's name"),
   root: key(text, "the folder a named dataset lies in"),
-  cache: key(text, "where decoded pictures are kept: a folder, or `false` to decode the files each time"),
-  testDomains: key(list, "the domains held out"),
+  cache: key(
+    text,
+    "where decoded pictures, or with probe their features, are kept: a folder, or `false` to make them anew each time",
+  ),
+  testDomains: key(list, "the domains held out; an empty list in a file for none"),
   algorithm: key(text, "an algorithm, or a paper's name for a method, such as ERM-NU or SWAD-CORAL"),
   regularizers: key(list, "penalties added to the loss"),
   averaging: key(list, "averages of the weights to keep beside the trained model"),
   backbone: key(text, "the feature extractor"),
   pretrained: key(boolean, "whether the backbone starts from trained weights"),
   weights: key(text, "the file of trained weights"),
+  probe: key(boolean, "whether the backbone stays as it is, and a linear map on its features is trained"),
+  protocol: key(
+    word<ProtocolName>("domainbed", "swad"),
+    "whose protocol settles steps, evaluations and validation where they are not given: domainbed or swad",
+  ),
   steps: key(whole(1), "updates in all"),
   evaluateEvery: key(whole(1), "updates from one evaluation to the next"),
   evaluateFirst: key(boolean, "whether to evaluate after the first update too, as the reference does"),

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { splitHash } from "../data/split.js";
 import type { Request } from "./keys.js";
+import { SettingsMemo } from "./memo.js";
+import { protocolFor } from "./protocols.js";
 import { readConfig, readPairs } from "./read-request.js";
 import { resolve } from "./resolve.js";
 import { runName } from "./settings.js";
@@ -118,4 +121,24 @@ test.each([
 
 test("a word that is no setting is refused", () => {
   expect(() => readPairs(["steps"])).toThrow('"steps": expected a setting as key=value');
+});
+
+test("the hash of the split in the settings is that of the split", async () => {
+  const memo = new SettingsMemo();
+  for (const testDomains of [["filled"], ["inverted"], ["filled", "inverted"]]) {
+    const { settings, split } = await resolve({ data: "shapes", testDomains, trialSeed: 1, holdout: 0.3 }, memo);
+    expect(settings.splitHash).toBe(splitHash(split));
+  }
+});
+
+test("SWAD's protocol settles what is not given, and a run says that it is in it", async () => {
+  const swad = await settingsOf({ protocol: "swad" });
+  expect(swad).toMatchObject({ steps: 5001, evaluateEvery: 200, augmentValidation: false, evaluateTraining: false });
+  expect(swad.given).toEqual({ protocol: "swad" });
+  const given = { evaluateEvery: 200, augmentValidation: false, evaluateTraining: false };
+  expect((await settingsOf(given)).hash).toBe(swad.hash);
+  expect((await settingsOf({ protocol: "swad", steps: 7 })).given).toEqual({ protocol: "swad", steps: 7 });
+  expect(protocolFor({ id: "domain-net" }, "swad")).toMatchObject({ steps: 15001, evaluateEvery: 500 });
+  expect(protocolFor({ id: "vlcs" }, "swad")).toMatchObject({ steps: 5001, evaluateEvery: 50 });
+  expect(protocolFor({ id: "domain-net" }, "domainbed")).toMatchObject({ steps: 5001, evaluateEvery: 1000 });
 });

@@ -1,33 +1,29 @@
 /**
  * From what was asked for to a run that is settled in full: the dataset opened and split, the method put together, every
- * hyperparameter with its value. Precedence: the dataset's protocol and the plug-ins' defaults (or their random draw), then
- * what was given. A key may name a hyperparameter by itself (`alpha=0.1`) or with its owner (`mixup.alpha=0.1`).
+ * hyperparameter with its value. Precedence: the protocol and the plug-ins' defaults (or their random draw), then what was
+ * given.
  */
 
-import { createHash } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
+import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { checkDomains } from "../algorithms/check-domains.js";
-import { algorithmNamed, algorithms } from "../algorithms/index.js";
-import { type FollowerDefinition, followerNamed, followers } from "../averaging/index.js";
+import type { FollowerDefinition } from "../averaging/index.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
-import { unknownName } from "../closest-name.js";
 import { type Dataset, domainNamed, type OptionValues } from "../data/dataset.js";
 import { datasets, findDataset } from "../data/datasets/index.js";
-import { openDataset } from "../data/open-dataset.js";
-import { type Split, splitDataset, splitHash } from "../data/split.js";
+import { type Split, splitDataset } from "../data/split.js";
+import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
-import { drawHparams } from "../hparam-draws.js";
-import type { Hparam, HparamValue } from "../hparams.js";
-import type { PluginSettings, SettingScalar } from "../records/run.js";
-import { type AnyRegularizerDefinition, type Regularizer, regularizerNamed } from "../regularizers/index.js";
-import { parseMethodName } from "../regularizers/shorthand.js";
-import { datasetSize, sharedHparams } from "../shared-hparams.js";
+import type { HparamValue } from "../hparams.js";
+import type { SettingScalar } from "../records/run.js";
+import type { Regularizer } from "../regularizers/index.js";
 import { type GivenKeys, type KeyName, keys, type Request, readKeys } from "./keys.js";
-import { settingsHash, type TrainSettings } from "./settings.js";
+import { SettingsMemo } from "./memo.js";
+import { type Protocol, probeProtocol, protocolFor } from "./protocols.js";
+import { type Sibling, settingsHash, siblingHash, type TrainSettings } from "./settings.js";
 import { alike } from "./values.js";
+import { defaultsOf, valuesOf } from "./values-of-run.js";
 
 /** A run that is settled: its settings, and what they stand for. */
 export interface Plan {
@@ -40,32 +36,50 @@ export interface Plan {
   readonly averaging: readonly FollowerDefinition[];
 }
 
+/** A plan but for its split, which is large: what planning many runs needs. */
+export type SettledRun = Omit<Plan, "split">;
+
 /** Settles a run. */
-export async function resolve(request: Request): Promise<Plan> {
-  const given = readKeys(request);
-  const method = methodOf(given);
-  const options = optionsIn(request, given.data);
-  const dataset = await datasetOf(given, options);
-  const testDomains = inOrder(given.testDomains ?? [], dataset);
-  if (testDomains.length === 0)
+export async function resolve(request: Request, memo = new SettingsMemo()): Promise<Plan> {
+  const run = await settle(request, memo);
+  const { trialSeed, testDomains, holdout } = run.settings;
+  const split = run.dataset.givenSplit ?? splitDataset(run.dataset.domains, { trialSeed, testDomains, holdout });
+  return { ...run, split };
+}
+
+/** Settles a run up to its split, of which the settings have the hash. */
+export async function settle(asked: Request, memo: SettingsMemo): Promise<SettledRun> {
+  const given = readKeys(asked);
+  const method = memo.method(given);
+  const options = optionsIn(asked, given.data);
+  const dataset = await datasetOf(given, options, memo);
+  // None at all must be said with an empty list: an empty text is a variable that was not set.
+  if (!given.testDomains?.length && !Array.isArray(asked.testDomains))
     throw new UsageError(
-      `no test domain: say which of ${dataset.domains.map(({ name }) => name).join(", ")} to hold out, with --test-domain`,
+      `no test domain: say which of ${dataset.domains.map(({ name }) => name).join(", ")} to hold out, with --test-domain; or each in turn, with --leave-one-out`,
     );
-  if (testDomains.length >= dataset.domains.length)
-    throw new UsageError(`test domains ${testDomains.join(", ")}: none of dataset ${dataset.id} is left to train on`);
-  checkDomains(method.algorithm, { domains: dataset.domains.length - testDomains.length, dataset });
+  const testDomains = heldOut(given.testDomains ?? [], dataset);
   const seeds = { trialSeed: given.trialSeed ?? 0, hparamsSeed: given.hparamsSeed ?? 0 };
   const holdout = given.holdout ?? 0.2;
-  const split = splitDataset(dataset.domains, { trialSeed: seeds.trialSeed, testDomains, holdout });
-  const parts = dataset.givenSplit ?? split;
   const weights = weightsOf(dataset, given);
-  const values = valuesOf(request, method, dataset, { ...seeds, pretrained: weights.file !== null });
+  const pretrained = weights.file !== null;
+  const probe = given.probe ?? false;
+  const values = valuesOf(asked, method, memo.usual(method, dataset, { ...seeds, pretrained, probe }));
+  checkTraining(method.algorithm, { dataset, testDomains, hparams: values.hparams });
+  if (probe) checkProbe(dataset, method.algorithm, values.hparams);
   const averaging = method.averaging.map((definition) => {
     using follower = definition(values.of(definition), dataset.id);
     return { id: follower.id, settings: follower.settings };
   });
   const regularizers = method.regularizers.map((definition) => definition(values.of(definition)));
-  const protocol = protocolOf(dataset);
+  const protocolName = given.protocol ?? "domainbed";
+  const protocol = probe ? probeProtocol : protocolFor(dataset, protocolName);
+  const plugins = pluginFilesOf([
+    ["dataset", dataset.id],
+    ["backbone", weights.backbone],
+    ["algorithm", method.algorithm.id],
+    ...regularizers.map(({ id }) => ["regularizer", id] as const),
+  ]);
   const settled = {
     format: 1,
     data: given.data!,
@@ -73,102 +87,131 @@ export async function resolve(request: Request): Promise<Plan> {
     cache: given.cache ?? null,
     dataset: dataset.id,
     datasetOptions: dataset.options,
-    domains: dataset.domains.map(({ name }) => name),
+    domains: memo.domainNames(dataset),
     testDomains,
-    splitHash: splitHash(parts),
+    splitHash: memo.splitHash(dataset, { trialSeed: seeds.trialSeed, testDomains, holdout }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
     algorithm: method.algorithm.id,
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
     backbone: weights.backbone,
-    pretrained: weights.file !== null,
+    pretrained,
     weights: weights.file,
-    weightsHash: weights.file === null ? null : fileHash(weights.file),
+    weightsHash: weights.file === null ? null : memo.fileHash(weights.file),
+    ...(probe && { probe }),
     hparams: values.hparams,
     seed: given.seed ?? 0,
-    ...seeds,
+    trialSeed: seeds.trialSeed,
+    hparamsSeed: seeds.hparamsSeed,
+    protocol: protocolName,
+    ...(plugins.length > 0 && { plugins }),
     steps: given.steps ?? protocol.steps,
     evaluateEvery: given.evaluateEvery ?? protocol.evaluateEvery,
     evaluateFirst: given.evaluateFirst ?? true,
-    evaluateTraining: given.evaluateTraining ?? true,
+    evaluateTraining: given.evaluateTraining ?? protocol.evaluateTraining,
     checkpointEvery: given.checkpointEvery ?? 0,
     holdout,
-    augmentValidation: given.augmentValidation ?? true,
+    augmentValidation: given.augmentValidation ?? protocol.augmentValidation,
     batchNormBatches: given.batchNormBatches ?? 500, // as SWAD's code has it
     device: given.device ?? "cpu",
     precision: given.precision ?? "float32",
     threads: given.threads ?? availableParallelism(),
   } as const;
-  const variant = {
-    ...differing("", usualKeys(dataset), settled),
-    ...differing("data.", pick(optionDefaults(dataset), Object.keys(options)), options),
-    ...differing("", values.usual(""), values.hparams),
-    ...Object.assign({}, ...[...settled.regularizers, ...averaging].map(pluginVariant)),
+  const variant: Record<string, SettingScalar> = {};
+  findDiffering(variant, "", usualKeys(dataset, protocol), settled);
+  findDiffering(variant, "data.", pick(optionDefaults(dataset), Object.keys(options)), options);
+  findDiffering(variant, "", values.usual(""), values.hparams);
+  for (const { id, settings } of [...settled.regularizers, ...averaging])
+    findDiffering(variant, `${id}.`, values.usual(id), settings);
+  delete variant["swad.whenLeft"]; // it says how long the run is; the average is the same
+  const named = Object.assign(settled, { given: variant, hash: settingsHash(settled, memo.texts) });
+  const request = requestFor(named, findDataset(named.data) ? dataset.options : options);
+  return { settings: Object.assign(named, { request }), dataset, ...method, regularizers };
+}
+
+/** Settles runs like a settled one that hold out other domains: what many runs of a sweep differ in. */
+export function siblingsOf(
+  { settings, dataset, algorithm }: SettledRun,
+  memo: SettingsMemo,
+): (names: readonly string[], seed?: number) => Sibling & { readonly hash: string } {
+  const { trialSeed, holdout, hparams } = settings;
+  const hashOf = siblingHash(settings, memo.texts);
+  return (names, seed = settings.seed) => {
+    const testDomains = heldOut(names, dataset);
+    checkTraining(algorithm, { dataset, testDomains, hparams });
+    const splitHash = memo.splitHash(dataset, { trialSeed, testDomains, holdout });
+    const sibling = { testDomains, splitHash, seed };
+    return { ...sibling, hash: hashOf(sibling) };
   };
-  function pluginVariant({ id, settings }: PluginSettings): Record<string, SettingScalar> {
-    return differing(`${id}.`, values.usual(id), settings);
-  }
-  const settings = { ...settled, given: variant, hash: settingsHash(settled), request: {} };
-  return {
-    settings: { ...settings, request: requestFor(settings, findDataset(settings.data) ? dataset.options : options) },
+}
+
+/** The dataset of a run that is asked for. */
+export function datasetFor(asked: Request, memo: SettingsMemo): Promise<Dataset> {
+  const given = readKeys(asked);
+  return datasetOf(given, optionsIn(asked, given.data), memo);
+}
+
+/** The test domains, checked, in the dataset's order, so that one set of them is one run. */
+function heldOut(names: readonly string[], dataset: Dataset): string[] {
+  for (const name of names) domainNamed(dataset, name); // an unknown one is an error that names the nearest
+  const testDomains = dataset.domains.map(({ name }) => name).filter((name) => names.includes(name));
+  if (testDomains.length >= dataset.domains.length)
+    throw new UsageError(`test domains ${testDomains.join(", ")}: none of dataset ${dataset.id} is left to train on`);
+  return testDomains;
+}
+
+/** Checks the domains that are left to train on. */
+function checkTraining(
+  algorithm: AlgorithmDefinition,
+  {
     dataset,
-    split: parts,
-    ...method,
-    regularizers,
-  };
+    testDomains,
+    hparams,
+  }: { dataset: Dataset; testDomains: readonly string[]; hparams: TrainSettings["hparams"] },
+): void {
+  checkDomains(algorithm, { domains: dataset.domains.length - testDomains.length, dataset, hparams });
 }
 
-/** The test domains in the dataset's order, so that one set of them is one run. */
-function inOrder(testDomains: readonly string[], dataset: Dataset): string[] {
-  for (const name of testDomains) domainNamed(dataset, name); // an unknown one is an error that names the nearest
-  return dataset.domains.map(({ name }) => name).filter((name) => testDomains.includes(name));
-}
-
-interface Method {
-  readonly algorithm: AlgorithmDefinition;
-  readonly regularizers: readonly AnyRegularizerDefinition[];
-  readonly averaging: readonly FollowerDefinition[];
-}
-
-function methodOf(given: GivenKeys): Method {
-  const named = parseMethodName(given.algorithm ?? "erm", {
-    algorithms: Object.values(algorithms),
-    averagings: Object.values(followers),
-  });
-  const unique = (names: readonly string[]) => [...new Set(names)];
-  const penalties = unique([
-    ...named.regularizers,
-    ...(given.regularizers ?? []).map((name) => regularizerNamed(name).id),
-  ]);
-  const averages = unique([...(named.averaging ? [named.averaging] : []), ...(given.averaging ?? [])]);
-  return {
-    algorithm: algorithmNamed(named.algorithm),
-    regularizers: penalties.map(regularizerNamed),
-    averaging: averages.map(followerNamed),
-  };
-}
-
-function datasetOf({ data, root }: GivenKeys, options: OptionValues): Promise<Dataset> {
+function datasetOf({ data, root }: GivenKeys, options: OptionValues, memo: SettingsMemo): Promise<Dataset> {
   if (data === undefined)
     throw new UsageError("no dataset: give a folder, a manifest or a name with --data, such as --data shapes");
-  return openDataset(data, { root, options });
+  return memo.dataset(data, { root, options });
 }
 
 /** The dataset's options in a request (`data.size=32`), without their prefix. */
 function optionsIn(request: Request, data: string | undefined): OptionValues {
+  const asked = Object.keys(request).filter((key) => key.startsWith("data."));
+  if (asked.length === 0) return {};
   const named = data === undefined ? undefined : findDataset(data);
   // What kind of dataset a path holds is known when it has been opened; options of one name are of one type.
   const declared = (named ? [named] : Object.values(datasets)).map((definition) => definition.options);
   return Object.fromEntries(
-    Object.entries(request).flatMap(([key, value]): [string, OptionValues[string]][] => {
-      if (!key.startsWith("data.") || value === null || value === undefined) return [];
+    asked.flatMap((key): [string, OptionValues[string]][] => {
+      const value = request[key];
+      if (value === null || value === undefined) return [];
       const name = key.slice("data.".length);
       const option = declared.find((options) => Object.hasOwn(options, name))?.[name];
       // A name that there is not is the dataset's to refuse: it knows the nearest.
       return [[name, option ? alike(key, value, option.default) : (value as string)]];
     }),
   );
+}
+
+/** What a probe cannot do: its samples are pictures' features, computed once. */
+function checkProbe(
+  dataset: Dataset,
+  algorithm: AlgorithmDefinition,
+  hparams: Readonly<Record<string, unknown>>,
+): void {
+  if (dataset.kind !== "pictures")
+    throw new UsageError(`probe: expected pictures in files, whose features can be kept; ${dataset.id} has none`);
+  if (algorithm.backbone)
+    throw new UsageError(
+      `probe: ${algorithm.title} changes what goes on inside the backbone, which a probe leaves as it is; take another algorithm, such as erm`,
+    );
+  if (hparams.dataAugmentation)
+    throw new UsageError("probe: features are computed once, of pictures as they are; leave out dataAugmentation=true");
 }
 
 /** The backbone of the reference for such samples, and the weights it starts from. */
@@ -188,160 +231,61 @@ function usualBackbone({ id, inputShape }: Dataset): string {
   return inputShape[1] === 32 ? "wide-resnet-16-2" : "resnet50";
 }
 
-interface Values {
-  /** Shared hyperparameters and the algorithm's. */
-  readonly hparams: Record<string, HparamValue>;
-  /** What an owner's values would be if none were given; the owner "" has the hyperparameters. */
-  usual(id: string): Readonly<Record<string, SettingScalar>>;
-  /** The values of a regularizer or follower. */
-  of(owner: { readonly id: string }): Record<string, unknown>;
-}
-
-/** Every hyperparameter and plug-in setting: drawn or by default, then as given. */
-function valuesOf(
-  request: Request,
-  { algorithm, regularizers, averaging }: Method,
-  dataset: Dataset,
-  { pretrained, ...seeds }: { trialSeed: number; hparamsSeed: number; pretrained: boolean },
-): Values {
-  const size = datasetSize(dataset.id, dataset.inputShape);
-  const overrides = [algorithm.overrides, ...regularizers.map((each) => each.overrides)];
-  const shared = sharedHparams({ dataset: dataset.id, size, overrides });
-  const drawn: Record<string, HparamValue> = drawHparams({ ...shared, ...hparamsOn(size, algorithm) }, seeds);
-  // Statistics that were never learned are not worth keeping.
-  if (!pretrained) drawn.freezeBatchNorm = false;
-  const owners = [
-    { id: "", values: drawn, typed: true },
-    ...regularizers.map(({ id, hparams, settings }) => ({
-      id,
-      values: { ...defaultsOf(settings), ...drawHparams(hparams as Record<string, Hparam>, seeds) },
-      typed: false,
-    })),
-    ...averaging.map(({ id, settings, forDataset }) => ({
-      id,
-      values: { ...defaultsOf(settings), ...forDataset?.[dataset.id] } as Record<string, HparamValue>,
-      typed: false,
-    })),
-  ];
-  const usual = new Map(owners.map(({ id, values }) => [id, { ...values }]));
-  for (const [name, value] of Object.entries(request)) {
-    if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
-    const { owner, own } = ownerOf(name, owners, algorithm);
-    // Regularizers and followers read their own values, and know more than their kind.
-    owner.values[own] = owner.typed ? alike(name, value, owner.values[own]) : (value as HparamValue);
-  }
-  checkShared(drawn);
-  return {
-    hparams: drawn,
-    usual: (id) => usual.get(id)!,
-    of: ({ id }) => owners.find((owner) => owner.id === id)!.values,
-  };
-}
-
-const defaultsOf = (
-  settings: Readonly<Record<string, { readonly default: HparamValue }>>,
-): Record<string, HparamValue> =>
-  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.default]));
-
-interface Owner {
-  readonly id: string;
-  readonly values: Record<string, HparamValue>;
-}
-
-/** Whose value a key is. */
-function ownerOf<O extends Owner>(
-  name: string,
-  owners: readonly O[],
-  algorithm: AlgorithmDefinition,
-): { owner: O; own: string } {
-  const dot = name.indexOf(".");
-  const [prefix, own] = dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)];
-  const asked = owners.filter(
-    ({ id, values }) => (prefix === undefined || prefix === (id || algorithm.id)) && Object.hasOwn(values, own),
-  );
-  if (asked.length > 1)
-    throw new UsageError(`${name}: ${asked.map(({ id }) => `${id || algorithm.id}.${own}`).join(" or ")}? Say which`);
-  if (asked.length === 1) return { owner: asked[0], own };
-  const known = [
-    ...Object.keys(keys),
-    ...owners.flatMap(({ id, values }) => Object.keys(values).map((each) => (id === "" ? each : `${id}.${each}`))),
-  ];
-  throw new UsageError(unknownName("setting", name, known));
-}
-
-function checkShared({ lr, weightDecay, batchSize, dropout }: Readonly<Record<string, HparamValue>>): void {
-  const check = (name: string, value: HparamValue, fits: boolean, expected: string) => {
-    if (!fits) throw new UsageError(`${name}: expected ${expected}, got ${value}`);
-  };
-  check("lr", lr, (lr as number) >= 0, "a number from 0");
-  check("weightDecay", weightDecay, (weightDecay as number) >= 0, "a number from 0");
-  check("batchSize", batchSize, Number.isSafeInteger(batchSize) && (batchSize as number) > 0, "a whole number from 1");
-  check("dropout", dropout, (dropout as number) >= 0 && (dropout as number) < 1, "a number from 0 to below 1");
-}
-
 /** The keys that make a run another row of a table when they are not as the protocol has them. */
-function usualKeys(dataset: Dataset): Readonly<Record<string, SettingScalar>> {
+function usualKeys(
+  dataset: Dataset,
+  { steps, evaluateEvery, augmentValidation }: Protocol,
+): Readonly<Record<string, SettingScalar | undefined>> {
   const backbone = usualBackbone(dataset);
   const pretrained = backboneNamed(backbone).weights !== undefined;
-  const protocol = protocolOf(dataset);
   return {
-    ...protocol,
+    protocol: "domainbed",
+    probe: undefined,
+    steps,
+    evaluateEvery,
     evaluateFirst: true,
     backbone,
     pretrained,
     holdout: 0.2,
-    augmentValidation: true,
+    augmentValidation,
     batchNormBatches: 500,
     precision: "float32",
   };
 }
-
-const protocolOf = ({ id }: Dataset): { steps: number; evaluateEvery: number } =>
-  datasets[id]?.protocol ?? { steps: 5001, evaluateEvery: 300 };
 
 const optionDefaults = ({ id }: Dataset): Record<string, HparamValue> => defaultsOf(datasets[id]?.options ?? {});
 
 const pick = <T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
 
-/** The values that are not the usual ones. */
-function differing(
+/** The values that are not the usual ones, under their names with a prefix, put into `found`. */
+function findDiffering(
+  found: Record<string, SettingScalar>,
   prefix: string,
-  usual: Readonly<Record<string, SettingScalar>>,
+  usual: Readonly<Record<string, SettingScalar | undefined>>,
   actual: object,
-): Record<string, SettingScalar> {
+): void {
   const values = actual as Readonly<Record<string, SettingScalar>>;
-  const names = Object.keys(usual).filter((name) => values[name] !== usual[name]);
-  return Object.fromEntries(names.map((name) => [`${prefix}${name}`, values[name]]));
+  for (const name in usual) if (values[name] !== usual[name]) found[`${prefix}${name}`] = values[name];
 }
+
+/** Keys that a request has by the ids of what they name. */
+const NAMED: readonly KeyName[] = ["regularizers", "averaging"];
+const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(name));
 
 /** Every key with the value it has, so that no default matters when the run is made again. */
-function requestFor(settings: TrainSettings, options: OptionValues): TrainSettings["request"] {
-  const plugins = [...settings.regularizers, ...settings.averaging];
-  const own = Object.fromEntries(
-    plugins.flatMap(({ id, settings: values }) =>
-      Object.entries(values).map(([name, value]) => [`${id}.${name}`, value]),
-    ),
-  );
-  const ofData = Object.fromEntries(Object.entries(options).map(([name, value]) => [`data.${name}`, value]));
-  const names = (Object.keys(keys) as KeyName[]).filter((name) => !["regularizers", "averaging"].includes(name));
-  const plain = Object.fromEntries(
-    names.map((name) => [name, settings[name as "data"]]).filter(([, value]) => value !== null),
-  );
-  const ids = (items: readonly { readonly id: string }[]) => items.map(({ id }) => id);
+function requestFor(settings: Omit<TrainSettings, "request">, options: OptionValues): TrainSettings["request"] {
   const { regularizers, averaging, hparams } = settings;
-  return { ...plain, regularizers: ids(regularizers), averaging: ids(averaging), ...ofData, ...hparams, ...own };
-}
-
-/** 16 hexadecimal digits of the SHA-256 of a file's bytes. */
-function fileHash(path: string): string {
-  const hash = createHash("sha256");
-  const piece = Buffer.allocUnsafe(1 << 22);
-  const fd = openSync(path, "r");
-  try {
-    for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) hash.update(piece.subarray(0, read));
-  } finally {
-    closeSync(fd);
+  const request: Record<string, SettingScalar | readonly string[]> = {};
+  for (const name of PLAIN) {
+    const value = settings[name as "data"];
+    if (value !== null && value !== undefined) request[name] = value;
   }
-  return hash.digest("hex").slice(0, 16);
+  request.regularizers = regularizers.map(({ id }) => id);
+  request.averaging = averaging.map(({ id }) => id);
+  for (const name in options) request[`data.${name}`] = options[name];
+  Object.assign(request, hparams);
+  for (const { id, settings: values } of [...regularizers, ...averaging])
+    for (const name in values) request[`${id}.${name}`] = values[name];
+  return request;
 }

@@ -1,8 +1,10 @@
 /** The settings of a run, resolved: what `settings.json` holds, and what of it names the run. */
 
-import { shortHash } from "../canonical-json.js";
+import { canonicalJson, type KnownTexts, shortHash, textHash } from "../canonical-json.js";
+import type { PluginFile } from "../definitions.js";
 import type { Precision } from "../nn/precision.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
+import type { ProtocolName } from "./protocols.js";
 
 /** The settings in full; with the files they name, they determine every record of a run on the CPU. */
 export interface TrainSettings extends RunSettings {
@@ -23,6 +25,12 @@ export interface TrainSettings extends RunSettings {
   /** The file of starting weights, and the SHA-256 of its bytes (16 digits); null without one. */
   readonly weights: string | null;
   readonly weightsHash: string | null;
+  /** Whether the backbone is frozen and a linear map on its features trained; absent where not, as from before there was any. */
+  readonly probe?: true;
+  /** Whose protocol settled what was not given; runs from before there were two are DomainBed's. */
+  readonly protocol: ProtocolName;
+  /** The plug-ins that the run's parts came from; absent where all are this program's. */
+  readonly plugins?: readonly PluginFile[];
   readonly steps: number;
   readonly evaluateEvery: number;
   readonly evaluateFirst: boolean;
@@ -38,10 +46,57 @@ export interface TrainSettings extends RunSettings {
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
 }
 
+/** What says where and how a run is made, and not which numbers come out. */
+const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
+  "data",
+  "root",
+  "cache",
+  "weights",
+  "device",
+  "threads",
+  "given",
+  "protocol", // what it settles is hashed
+  "checkpointEvery",
+  "format",
+  "hash",
+  "request",
+]);
+
+type Hashed = Omit<TrainSettings, "hash" | "request" | "given">;
+
 /** The run's name: of what changes numbers, and not of paths, device, threads or launcher. */
-export function settingsHash(settings: Omit<TrainSettings, "hash" | "request">): string {
-  const { data, root, cache, weights, device, threads, given, checkpointEvery, format, ...changesNumbers } = settings;
-  return shortHash(changesNumbers);
+export function settingsHash(settings: Hashed, known?: KnownTexts): string {
+  return shortHash(changesNumbers(settings), known);
+}
+
+function changesNumbers(settings: Hashed): Record<string, unknown> {
+  const hashed: Record<string, unknown> = {};
+  for (const name in settings) if (!NOT_HASHED.has(name)) hashed[name] = settings[name as keyof Hashed];
+  // A plug-in is its content, whatever its file is called.
+  if (settings.plugins) hashed.plugins = settings.plugins.map(({ sha256 }) => sha256);
+  return hashed;
+}
+
+/** What runs of a sweep differ in that are alike in all else. */
+export type Sibling = Pick<TrainSettings, "testDomains" | "splitHash" | "seed">;
+
+const SIBLING: readonly (keyof Sibling)[] = ["testDomains", "splitHash", "seed"];
+
+/**
+ * Hashes runs that are like this one but for what siblings differ in: the canonical JSON is made once, with marks in the
+ * places of their values, since a sweep asks for hundreds of thousands.
+ */
+export function siblingHash(settings: Hashed, known?: KnownTexts): (sibling: Sibling) => string {
+  const marks = Object.fromEntries(SIBLING.map((name) => [name, `the ${name} of a sibling`]));
+  const pieces = canonicalJson({ ...changesNumbers(settings), ...marks }, known).split(
+    /"the (testDomains|splitHash|seed) of a sibling"/,
+  );
+  return (sibling) => {
+    let text = pieces[0];
+    for (let i = 1; i < pieces.length; i += 2)
+      text += canonicalJson(sibling[pieces[i] as keyof Sibling]) + pieces[i + 1];
+    return textHash(text);
+  };
 }
 
 /** The name of a run's folder. */
@@ -53,8 +108,13 @@ export function runName({
   regularizers,
   averaging,
   trialSeed,
-}: TrainSettings): string {
-  const method = [...averaging.map(({ id }) => id), algorithm, ...regularizers.map(({ id }) => id)].join("+");
-  const words = [hash, dataset, testDomains.join("+"), method, `trial${trialSeed}`];
+  probe,
+}: Pick<
+  TrainSettings,
+  "hash" | "dataset" | "testDomains" | "algorithm" | "regularizers" | "averaging" | "trialSeed" | "probe"
+>): string {
+  const plugins = [...averaging.map(({ id }) => id), algorithm, ...regularizers.map(({ id }) => id)];
+  const method = [...(probe ? ["probe"] : []), ...plugins].join("+");
+  const words = [hash, dataset, testDomains.join("+") || "none", method, `trial${trialSeed}`];
   return words.map((word) => word.replace(/[^\w.+-]+/g, "_")).join("-");
 }

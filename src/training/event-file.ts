@@ -3,9 +3,10 @@
  * Event messages (tensorflow/core/util/event.proto) in the protocol buffers' wire format. Scalars are all we have.
  */
 
-import { appendFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { appendWhole } from "../engine/append-file.js";
 import type { RunRecord } from "../records/record.js";
 
 /** CRC-32C (Castagnoli), a byte at a time. */
@@ -93,6 +94,7 @@ export class EventFile {
   }
 
   private event(step: number, body: Buffer): void {
-    appendFileSync(this.path, framed(Buffer.concat([double(1, Date.now() / 1000), integer(2, step), body])));
+    const data = Buffer.concat([double(1, Date.now() / 1000), integer(2, step), body]);
+    appendWhole(this.path, framed(data), { what: "an event" });
   }
 }

@@ -8,25 +8,39 @@ import { DataError } from "../errors.js";
 import type { Learner } from "./learner.js";
 import type { RunFolder } from "./run-folder.js";
 
+/** A step that failed: its batch, and the error. */
+export interface FailedStep {
+  readonly step: number;
+  readonly batch: Batch;
+  readonly learner: Learner;
+  readonly cause: Error;
+}
+
 /** Dumps the step and returns the error to end with. */
-export function stepFailed(
-  folder: RunFolder,
-  { step, batch, learner, cause }: { step: number; batch: Batch; learner: Learner; cause: Error },
-): DataError {
+export function stepFailed(folder: RunFolder, failed: FailedStep): DataError {
+  const { step, batch, cause } = failed;
   const names = batch.names();
   folder.checkOwner();
-  mkdirSync(folder.file("failure"), { recursive: true });
+  const shown = names.slice(0, 4).join(", ") + (names.length > 4 ? ` and ${names.length - 4} more` : "");
+  return new DataError(
+    `training stopped at step ${step}: ${cause.message}. The batch was ${shown}; ${dump(folder, failed, names)}`,
+    { cause },
+  );
+}
+
+/** Writes the dump; where it is, in words. A full disk must not hide what went wrong. */
+function dump(folder: RunFolder, { step, batch, learner, cause }: FailedStep, names: readonly string[]): string {
   const tensors = new Map<string, Tensor>([
     ["x", batch.x],
     ["y", batch.y],
   ]);
-  writeWeights(folder.file("failure", "batch.safetensors"), tensors);
-  writeWeights(folder.file("failure", "weights.safetensors"), learner.stateDict());
-  folder.writeJson("failure/failure.json", { step, message: cause.message, samples: names });
-  const shown = names.slice(0, 4).join(", ") + (names.length > 4 ? ` and ${names.length - 4} more` : "");
-  return new DataError(
-    `training stopped at step ${step}: ${cause.message}. The batch was ${shown}; it is in ${folder.file("failure")} with ` +
-      "the weights and the names of all its samples",
-    { cause },
-  );
+  try {
+    mkdirSync(folder.file("failure"), { recursive: true });
+    writeWeights(folder.file("failure", "batch.safetensors"), tensors);
+    writeWeights(folder.file("failure", "weights.safetensors"), learner.stateDict());
+    folder.writeJson("failure/failure.json", { step, message: cause.message, samples: names });
+  } catch (error) {
+    return `it could not be kept: ${(error as Error).message}`;
+  }
+  return `it is in ${folder.file("failure")} with the weights and the names of all its samples`;
 }

@@ -21,7 +21,7 @@ export function runFigures(
   }: Pick<RunSettings, "dataset" | "testDomains" | "algorithm" | "regularizers">,
 ): Figure[] {
   const method = [algorithm, ...regularizers.map(({ id }) => id)].join(" + ");
-  const about = `${dataset}, ${method}, held out: ${testDomains.join(", ")}`;
+  const about = `${dataset}, ${method}, held out: ${testDomains.join(", ") || "none"}`;
   const finite = records.filter(({ value }) => Number.isFinite(value));
   const charts = [
     { name: "loss", title: "Loss", yLabel: "cross-entropy", series: lossSeries(finite, testDomains) },

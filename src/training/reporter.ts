@@ -17,6 +17,8 @@ export interface Status {
 export interface Reporter {
   /** How far it is; called after every update. */
   status(status: Status): void;
+  /** How far something else is: words that the next ones replace. */
+  progress?(text: string): void;
   /** Something to be read: an evaluation, a note. */
   line(text: string): void;
 }
@@ -25,19 +27,21 @@ export interface Reporter {
 const TERMINAL_MS = 200;
 const PLAIN_MS = 30_000;
 
-export const quietReporter: Reporter = { status: () => {}, line: () => {} };
+export const quietReporter: Reporter = { status: () => {}, progress: () => {}, line: () => {} };
 
 /** Reports to a stream, which is a terminal or not. */
 export function streamReporter(stream: { isTTY?: boolean; write(text: string): unknown }): Reporter {
   const terminal = stream.isTTY === true;
   let shown = performance.now();
+  const nowAndThen = (text: () => string): void => {
+    const now = performance.now();
+    if (now - shown < (terminal ? TERMINAL_MS : PLAIN_MS)) return;
+    shown = now;
+    stream.write(terminal ? `\r${text()}\x1b[K` : `${text()}\n`);
+  };
   return {
-    status(status) {
-      const now = performance.now();
-      if (now - shown < (terminal ? TERMINAL_MS : PLAIN_MS)) return;
-      shown = now;
-      stream.write(terminal ? `\r${statusText(status)}\x1b[K` : `${statusText(status)}\n`);
-    },
+    status: (status) => nowAndThen(() => statusText(status)),
+    progress: (text) => nowAndThen(() => text),
     line: (text) => stream.write(`${terminal ? "\r\x1b[K" : ""}${text}\n`),
   };
 }

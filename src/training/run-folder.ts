@@ -3,13 +3,15 @@
  * it; what a killed one left is taken over at once on the same machine, and after half a minute of silence from another.
  */
 
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { hostname } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { FolderLock } from "../data/folder-lock.js";
+import { FolderLock, type LockWatch } from "../data/folder-lock.js";
+import { lifeOf } from "../data/process-identity.js";
+import { appendWhole } from "../engine/append-file.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
+import { isObject, readJsonLines } from "../records/json-lines.js";
 import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Environment } from "./environment.js";
@@ -21,6 +23,8 @@ const WATCH_MS = 45_000;
 const DYING_MS = 2_000;
 
 export class RunFolder implements Disposable {
+  private told = Number.NEGATIVE_INFINITY;
+
   private constructor(
     readonly path: string,
     private readonly lock: FolderLock,
@@ -33,7 +37,14 @@ export class RunFolder implements Disposable {
     } catch (cause) {
       throw new DataError(`run folder ${path}: it could not be made: ${(cause as Error).message}`, { cause });
     }
-    return new RunFolder(path, await takeLock(join(path, "lock"), path));
+    return new RunFolder(path, await takeLock(lockOf(path), path));
+  }
+
+  /** Opens a folder if no other process is at work on it, without waiting. A `watch` remembers how long another's lock stood still. */
+  static tryOwn(path: string, watch?: LockWatch): RunFolder | undefined {
+    mkdirSync(path, { recursive: true });
+    const lock = FolderLock.tryTake(lockOf(path), watch);
+    return lock && new RunFolder(path, lock);
   }
 
   readonly file = (...names: string[]): string => join(this.path, ...names);
@@ -54,9 +65,25 @@ export class RunFolder implements Disposable {
     return existsSync(this.file(DONE_FILE));
   }
 
+  /** The files of models that are there: the one for use, and those of other averages. */
+  models(): string[] {
+    return readdirSync(this.path)
+      .filter((name) => /^model(-.+)?\.safetensors$/.test(name))
+      .map((name) => this.file(name));
+  }
+
+  /** Whether the run was begun: whoever owns it goes on. */
+  get isBegun(): boolean {
+    return existsSync(this.settings);
+  }
+  /** Whether no other process has taken this one for dead. */
+  get isOwned(): boolean {
+    return this.lock.held;
+  }
+
   /** Called before anything is renamed into place: an owner that was taken for dead must not write any more. */
   checkOwner(): void {
-    if (!this.lock.held)
+    if (!this.isOwned)
       throw new DataError(`run folder ${this.path}: another process has taken it over, so this one stops here`);
   }
 
@@ -78,11 +105,21 @@ export class RunFolder implements Disposable {
   }
 
   log(line: string): void {
-    appendFileSync(this.file("log.txt"), `${new Date().toISOString()} ${line}\n`);
+    const bytes = Buffer.from(`${new Date().toISOString()} ${line}\n`, "utf8");
+    appendWhole(this.file("log.txt"), bytes, { what: "a line" });
   }
 
   timing(row: Readonly<Record<string, number>>): void {
-    appendFileSync(this.file("timing.jsonl"), `${JSON.stringify(row)}\n`);
+    appendWhole(this.file("timing.jsonl"), Buffer.from(`${JSON.stringify(row)}\n`, "utf8"), { what: "a row" });
+  }
+
+  /** Drops the timings of steps after `step`, which the run makes again, and half a line that a kill left. */
+  cutTiming(step: number): void {
+    const path = this.file("timing.jsonl");
+    if (!existsSync(path)) return;
+    const kept = readJsonLines(path).lines.filter(({ value }) => isObject(value) && Number(value.step) <= step);
+    this.checkOwner();
+    replaceFile(path, (write) => write(Buffer.from(kept.map(({ text }) => `${text}\n`).join(""), "utf8")));
   }
 
   /** Removes what an undisturbed run would not have: the dump of a failure, and files that a killed process was writing. */
@@ -95,10 +132,34 @@ export class RunFolder implements Disposable {
     }
   }
 
+  /** Tells those who look at the folder how far the run is; as long as the process lives, and now and then only. */
+  progress(row: Progressing): void {
+    const now = performance.now();
+    if (now - this.told < PROGRESS_MS) return;
+    this.told = now;
+    this.lock.note(JSON.stringify(row));
+  }
+
+  /** Gives the folder back. */
   [Symbol.dispose](): void {
-    this.lock[Symbol.dispose]();
+    if (this.isDone) this.lock.finish();
+    else this.lock[Symbol.dispose]();
   }
 }
+
+/** How far a run is. */
+export interface Progressing {
+  /** Updates made, and updates in all. */
+  readonly step: number;
+  readonly steps: number;
+  /** Seconds to go, as far as one can tell. */
+  readonly left: number;
+}
+
+const PROGRESS_MS = 2_000;
+
+/** Where the lock of a run's folder is. */
+export const lockOf = (run: string): string => join(run, "lock");
 
 /** The settings a run folder was begun with. */
 export function readTrainSettings(folder: string): TrainSettings {
@@ -118,6 +179,8 @@ async function takeLock(lock: string, run: string): Promise<FolderLock> {
     try {
       return await tryLock(lock, run);
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== undefined)
+        throw new DataError(`run folder ${run}: it could not be locked: ${(error as Error).message}`, { cause: error });
       if (!(error instanceof UsageError) || performance.now() > until) throw error;
     }
   }
@@ -129,7 +192,7 @@ async function tryLock(lock: string, run: string): Promise<FolderLock> {
   let elsewhere = "another process";
   const taking = FolderLock.take(lock, {
     onWait: (owner) => {
-      if (owner?.host === hostname()) throw refused(`process ${owner.pid}`);
+      if (owner && lifeOf(owner) === "alive") throw refused(`process ${owner.pid}`);
       if (owner) elsewhere = `process ${owner.pid} on ${owner.host}`;
     },
   });

@@ -1,0 +1,56 @@
+/** One run of `nudge train`: its folder, its training, and for pictures its assessment and report. */
+
+import { existsSync } from "node:fs";
+import { ASSESSMENT_FILE } from "../analysis/assessment.js";
+import { DataError, UsageError } from "../errors.js";
+import type { Plan } from "../settings/resolve.js";
+import { assessRun } from "../training/assess-run.js";
+import type { Reporter } from "../training/reporter.js";
+import { RunFolder, readTrainSettings } from "../training/run-folder.js";
+import { writeRunReport } from "../training/run-report.js";
+import { type EndedRun, type TrainOutcome, train } from "../training/train.js";
+import type { StopSignals } from "./stop-signals.js";
+import { version } from "./version.js";
+
+export interface RunOptions {
+  readonly path: string;
+  readonly reporter: Reporter;
+  readonly stop: StopSignals;
+  /** Whether a run that was begun in this folder goes on; otherwise that is refused. */
+  readonly goOn: boolean;
+}
+
+/** A run's outcome; `already` where it had been done before. */
+export type RunOutcome = TrainOutcome | { readonly done: true; readonly already: true };
+
+/** Trains a run in its folder, or finds it done. */
+export async function trainRun(asked: Plan, { path, reporter, stop, goOn }: RunOptions): Promise<RunOutcome> {
+  using folder = await RunFolder.own(path);
+  if (folder.isDone) return { done: true, already: true };
+  const begun = existsSync(folder.settings);
+  if (begun && !goOn)
+    throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
+  if (!begun) folder.writeJson("settings.json", asked.settings);
+  // To the same bytes: what the run's name does not tell, but its numbers depend on, is as it was begun.
+  const { threads } = begun ? readTrainSettings(path) : asked.settings;
+  const plan = { ...asked, settings: { ...asked.settings, threads } };
+  reporter.line(`run folder: ${path}`);
+  const beforeDone = plan.dataset.kind === "pictures" ? assess : undefined;
+  const training = train({ plan, folder, reporter, shouldStop: () => stop.asked, version: version(), beforeDone });
+  return await training.catch((error: unknown) => {
+    throw isDiskFull(error) ? goOnOnceThereIsSpace(error, path) : error;
+  });
+}
+
+const isDiskFull = (error: unknown): error is DataError =>
+  error instanceof DataError && ["ENOSPC", "EDQUOT"].includes((error.cause as NodeJS.ErrnoException)?.code ?? "");
+
+const goOnOnceThereIsSpace = (error: DataError, run: string): DataError =>
+  new DataError(`${error.message}. Make room, then go on with: nudge train --resume ${run}`, { cause: error });
+
+async function assess(run: EndedRun): Promise<void> {
+  const { plan, folder } = run;
+  folder.writeJson(ASSESSMENT_FILE, await assessRun(run));
+  if (plan.dataset.kind !== "pictures") return;
+  await writeRunReport({ folder: folder.path, settings: plan.settings, dataset: plan.dataset });
+}

@@ -1,0 +1,81 @@
+/**
+ * Settings for pictures of one's own, where none were given. The benchmarks' protocol, 5001 updates of 3×32 pictures, takes
+ * ResNet-50 most of a day on two cores; this is what fits a folder's size and a machine instead. It is a layer under what was asked for: whatever is
+ * given, in a file or on the command line, is taken as it is, and a named benchmark gets none of this.
+ */
+
+import type { Dataset } from "../data/dataset.js";
+import { type Request, readKeys } from "../settings/keys.js";
+import { methodOf } from "../settings/method.js";
+import { findTrained, howToGetWeights, type TrainedBackbone } from "./find-trained.js";
+
+export interface OwnDefaults {
+  readonly request: Request;
+  /** What was chosen, for the person who did not. */
+  readonly words: readonly string[];
+}
+
+/** Pictures in an update on a CPU: two cores take most of a second for them. */
+const CPU_BATCH = 32;
+const FEWEST_A_DOMAIN = 4;
+/** As the benchmarks have it. */
+const GPU_BATCH_A_DOMAIN = 32;
+
+/** Times each picture is seen, about; and the fewest and most updates. */
+const LENGTHS = {
+  cpu: { epochs: 10, fewest: 200, most: 300, evaluations: 5 },
+  gpu: { epochs: 20, fewest: 300, most: 3000, evaluations: 10 },
+} as const;
+
+/** The share of pictures that is trained on; the rest is held back for validation. */
+const TRAINED = 0.8;
+
+/** Whether a dataset is somebody's own, not one that others publish numbers on. */
+export const isOwn = ({ id }: Pick<Dataset, "id">): boolean => id === "image-folder" || id === "manifest";
+
+/** The settings to put under a request for one's own pictures. */
+export function ownDefaults(dataset: Dataset, request: Request, device: string): OwnDefaults {
+  const has = (...names: string[]): boolean => names.some((name) => request[name] !== undefined);
+  const words: string[] = [];
+  const found: Record<string, unknown> = {};
+  if (!has("algorithm", "regularizers")) found.algorithm = "ERM-NU";
+  Object.assign(found, networkDefaults(request, words));
+  if (request.probe === true || request.probe === "true") return { request: found, words };
+  const pictures = dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  const cpu = device === "cpu";
+  const batchSize = cpu
+    ? Math.max(FEWEST_A_DOMAIN, Math.floor(CPU_BATCH / dataset.domains.length))
+    : GPU_BATCH_A_DOMAIN;
+  const { epochs, fewest, most, evaluations } = LENGTHS[cpu ? "cpu" : "gpu"];
+  const inAnUpdate = batchSize * dataset.domains.length;
+  const wanted = Math.ceil((epochs * TRAINED * pictures) / inAnUpdate);
+  const updates = has("steps") ? Number(request.steps) - 1 : Math.min(most, Math.max(fewest, wanted));
+  found.steps = updates + 1; // the last one is evaluated too
+  // An evaluated picture costs a third of one that is trained on: of a large folder, fewer evaluations.
+  const affordable = Math.floor((1.5 * updates * inAnUpdate) / ((1 - TRAINED) * pictures));
+  found.evaluateEvery = Math.max(1, Math.ceil(updates / Math.max(1, Math.min(evaluations, affordable))));
+  found.evaluateFirst = false;
+  found.evaluateTraining = false;
+  found.augmentValidation = false;
+  if (!has("hparamsSeed")) found.batchSize = batchSize; // a draw has its own
+  // The usual warm-up of a hundred steps is a third of these runs, and the best model may come before it ends.
+  const { regularizers } = methodOf(readKeys({ ...found, ...request }));
+  for (const { id, settings } of regularizers)
+    if (Object.hasOwn(settings, "warmup") && !has("warmup")) found[`${id}.warmup`] = 0;
+  return { request: Object.fromEntries(Object.entries(found).filter(([name]) => !has(name))), words };
+}
+
+/** The network to start from, unless one was named: trained weights that there are, else a small one from nothing. */
+export function networkDefaults(request: Request, words: string[]): Request {
+  if (request.backbone !== undefined || request.pretrained !== undefined) return {};
+  const trained: TrainedBackbone | undefined = findTrained(request.weights as string | undefined);
+  if (trained) {
+    words.push(`network: ${trained.backbone}, from the trained weights in ${trained.file}`);
+    return { backbone: trained.backbone, weights: trained.file };
+  }
+  if (request.probe === true || request.probe === "true") return { backbone: "mobilenet_v2" }; // which says what is missing
+  words.push(
+    `network: no trained weights were found, so a small one (small-cnn) starts from nothing, which needs many pictures and does much worse on new domains; ${howToGetWeights()}`,
+  );
+  return { backbone: "small-cnn", pretrained: false };
+}

@@ -1,0 +1,134 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import { backbones } from "../backbones/index.js";
+import type { Dataset } from "../data/dataset.js";
+import { zeros } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { writeWeights } from "../engine/weights.js";
+import { resolve } from "../settings/resolve.js";
+import { ownDefaults } from "./defaults.js";
+import { estimateRun, roughly } from "./estimate.js";
+import { findTrained } from "./find-trained.js";
+import { plansFor } from "./plans.js";
+
+beforeEach(() => {
+  vi.stubEnv("NUDGE_WEIGHTS", "");
+  vi.stubEnv("XDG_CACHE_HOME", temporaryFolder());
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+/** A file with the names of a backbone's tensors, and next to nothing under them. */
+function weightsOf(id: "mobilenet_v2" | "resnet18" | "resnet34", folder: string, name = `${id}.safetensors`): string {
+  const path = join(folder, name);
+  using backbone = backbones[id].build({});
+  const names = [...backbone.stateDict().keys()];
+  scope(() => writeWeights(path, new Map(names.map((each) => [each, zeros([1])]))));
+  return path;
+}
+
+const folderOf = (counts: readonly number[]): Dataset =>
+  ({ id: "image-folder", domains: counts.map((count, i) => ({ name: `d${i}`, count })) }) as unknown as Dataset;
+
+test("the length of training fits the folder and the device", () => {
+  const settings = (counts: number[], device: string) => ownDefaults(folderOf(counts), {}, device).request;
+  expect(settings([100, 100, 100], "cpu")).toMatchObject({ steps: 201, batchSize: 10, evaluateEvery: 40 });
+  expect(settings([3000, 3000, 3000], "cpu")).toMatchObject({ steps: 301, batchSize: 10, evaluateEvery: 60 });
+  expect(settings([3000, 3000, 3000], "cuda")).toMatchObject({ steps: 1501, batchSize: 32, evaluateEvery: 150 });
+  expect(settings([10], "cpu")).toMatchObject({ steps: 201, batchSize: 32 });
+  expect(settings([40_000, 40_000], "cpu")).toMatchObject({ steps: 301, evaluateEvery: 300 }); // once, at the end
+});
+
+test("the method is ERM-NU from the first step, and what is given is left alone", () => {
+  const folder = folderOf([100, 100]);
+  expect(ownDefaults(folder, {}, "cpu").request).toMatchObject({ algorithm: "ERM-NU", "nuclear-norm.warmup": 0 });
+  const asked = { algorithm: "erm", steps: "51", batchSize: "3", backbone: "resnet18" };
+  const { request } = ownDefaults(folder, asked, "cpu");
+  for (const name of ["algorithm", "steps", "batchSize", "backbone", "nuclear-norm.warmup"])
+    expect(request).not.toHaveProperty(name);
+  expect(request).toMatchObject({ evaluateEvery: 10 });
+});
+
+test("trained weights are found and known by their tensors; a folder has the preferred one", () => {
+  expect(findTrained()).toBeUndefined();
+  const folder = temporaryFolder();
+  const small = weightsOf("resnet18", folder);
+  expect(findTrained(small)).toEqual({ backbone: "resnet18", file: small });
+  expect(findTrained(weightsOf("resnet34", folder, "x.safetensors"))?.backbone).toBe("resnet34");
+  vi.stubEnv("NUDGE_WEIGHTS", folder);
+  expect(findTrained()?.backbone).toBe("resnet18");
+  const mobile = weightsOf("mobilenet_v2", folder);
+  expect(findTrained()).toEqual({ backbone: "mobilenet_v2", file: mobile });
+  vi.stubEnv("NUDGE_WEIGHTS", small);
+  expect(findTrained()).toEqual({ backbone: "resnet18", file: small });
+  expect(() => findTrained(join(folder, "none"))).toThrow("no such file");
+  scope(() => writeWeights(join(folder, "odd.safetensors"), new Map()));
+  expect(() => findTrained(join(folder, "odd.safetensors"))).toThrow("say with --backbone what they are of");
+});
+
+test("without trained weights a small network is taken, and it is said how to get them; a probe refuses", async () => {
+  const data = join(temporaryFolder(), "pictures");
+  await makePictureFolder(data, { perCell: 5 });
+  const { main, words } = await plansFor({ data }, { device: "cpu" });
+  expect(main.settings).toMatchObject({ backbone: "small-cnn", pretrained: false });
+  expect(words[0]).toContain("mobilenet_v2.pth");
+  await expect(plansFor({ data, probe: true }, { device: "cpu" })).rejects.toThrow(
+    "no trained weights for mobilenet_v2",
+  );
+});
+
+test("a folder of domains is trained on whole, and with each held out; a test domain or a no leaves that away", async () => {
+  const data = join(temporaryFolder(), "pictures");
+  await makePictureFolder(data, { perCell: 5, domains: ["a", "b", "c"] });
+  const held = async (asked: object, leaveOneOut?: boolean) => {
+    const { main, heldOut } = await plansFor({ data, ...asked }, { device: "cpu", leaveOneOut });
+    return [main, ...heldOut].map(({ settings }) => settings.testDomains.join("+"));
+  };
+  expect(await held({})).toEqual(["", "a", "b", "c"]);
+  expect(await held({}, false)).toEqual([""]);
+  expect(await held({ testDomains: "b" })).toEqual(["b"]);
+  await expect(held({ testDomains: "b" }, true)).rejects.toThrow("leave it out, or --test-domain");
+  await expect(held({ testDomains: "" })).rejects.toThrow("no test domain: say which of a, b, c");
+});
+
+test("a folder of classes alone is one run, which says what it cannot know", async () => {
+  const data = join(temporaryFolder(), "pictures");
+  mkdirSync(data);
+  await writePictures(data, { cat: 5, dog: 5 });
+  const { main, heldOut, words } = await plansFor({ data }, { device: "cpu" });
+  expect({ domains: main.settings.domains, held: heldOut.length }).toEqual({ domains: ["all"], held: 0 });
+  expect(words.at(-1)).toContain("have no domains, only classes");
+});
+
+test("a benchmark by name keeps its protocol, and asks for a test domain unless it is told to leave each out", async () => {
+  const plans = await plansFor({ data: "shapes", testDomains: "filled" }, { device: "cpu" });
+  expect(plans).toMatchObject({ words: [], own: false, heldOut: [] });
+  expect(plans.main.settings).toMatchObject({ algorithm: "erm", regularizers: [], steps: 5001, given: {} });
+  await expect(plansFor({ data: "shapes" }, { device: "cpu" })).rejects.toThrow("each in turn, with --leave-one-out");
+  const all = await plansFor({ data: "shapes" }, { device: "cpu", leaveOneOut: true });
+  expect(all.heldOut).toHaveLength(4);
+});
+
+test("the time of a run is measured, and grows with its length", async () => {
+  const tiny = { data: "shapes", "data.size": 16, "data.perCell": 2, testDomains: "filled", batchSize: 4 };
+  const [short, long] = await Promise.all([10, 100_000].map((steps) => resolve({ ...tiny, steps, evaluateEvery: 10 })));
+  const [few, many] = [short, long].map((plan) => estimateRun(plan)!);
+  expect(few.training).toBeGreaterThan(0);
+  expect(many.training).toBeGreaterThan(100 * few.training); // a factor of 10,000, on a machine that may be busy
+  expect(many.evaluation).toBeGreaterThan(100 * few.evaluation);
+});
+
+test("times are as exact as they are", () => {
+  expect([0.2, 45, 100, 5000, 9000].map(roughly)).toEqual(["1 s", "45 s", "2 min", "83 min", "2.5 h"]);
+});
+
+test("a manifest's own split is trained by as it is", async () => {
+  const root = temporaryFolder();
+  await writePictures(root, ["a.png", "b.png", "c.png", "d.png"]);
+  const lines = ["path,label,split", "a.png,x,in", "b.png,y,in", "c.png,x,out", "d.png,y,out"];
+  writeFileSync(join(root, "list.csv"), `${lines.join("\n")}\n`);
+  const { main } = await plansFor({ data: join(root, "list.csv") }, { device: "cpu" });
+  expect(main.split.get("all")).toMatchObject({ in: [0, 2], out: [1, 3] });
+});

@@ -1,0 +1,68 @@
+/**
+ * The runs that `nudge train` makes of a request. One where a test domain is named. Where none is, for pictures of one's own or
+ * for a probe: one on all domains, whose model is the one to use, and one with each domain held out in turn, which tell
+ * what to expect of a domain that no model has seen.
+ */
+
+import type { Dataset } from "../data/dataset.js";
+import { UsageError } from "../errors.js";
+import type { Request } from "../settings/keys.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
+import { isOwn, networkDefaults, ownDefaults } from "./defaults.js";
+
+export interface TrainPlans {
+  /** The run whose model is wanted. */
+  readonly main: Plan;
+  /** Runs that each hold out one domain, for an estimate. */
+  readonly heldOut: readonly Plan[];
+  /** What was chosen, for the person who did not. */
+  readonly words: readonly string[];
+  /** Whether it is not a run by a benchmark's protocol, whose length its user knows: then it is worth an estimate of time. */
+  readonly own: boolean;
+}
+
+export interface PlanOptions {
+  /** Whether to hold each domain out in turn; where it is not said, for pictures of one's own and for probes. */
+  readonly leaveOneOut?: boolean;
+  readonly device: string;
+}
+
+/** Settles the runs. */
+export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOptions): Promise<TrainPlans> {
+  const memo = new SettingsMemo();
+  const dataset = await datasetFor(asked, memo);
+  const own = isOwn(dataset);
+  const probe = asked.probe === true || asked.probe === "true";
+  const words: string[] = [];
+  const chosen = own
+    ? ownDefaults(dataset, asked, device)
+    : { request: probe ? networkDefaults(asked, words) : {}, words };
+  const request: Request = { device, ...chosen.request, ...asked };
+  const plan = (testDomains?: readonly string[]): Promise<Plan> =>
+    resolve(testDomains ? { ...request, testDomains } : request, memo);
+  if (asked.testDomains !== undefined || (leaveOneOut === undefined && !own && !probe)) {
+    if (leaveOneOut !== undefined)
+      throw new UsageError("--leave-one-out is about all domains in turn; leave it out, or --test-domain");
+    return { main: await plan(), heldOut: [], words: chosen.words, own: own && !probe };
+  }
+  const main = await plan([]);
+  const names = leaveOneOut !== false && dataset.domains.length > 1 ? dataset.domains.map(({ name }) => name) : [];
+  const heldOut: Plan[] = [];
+  for (const name of names) heldOut.push(await plan([name]));
+  return { main, heldOut, words: [...chosen.words, ...aboutDomains(dataset, heldOut.length)], own: own && !probe };
+}
+
+function aboutDomains({ domains, hasDomains }: Dataset, heldOut: number): string[] {
+  if (heldOut > 0)
+    return [
+      `${heldOut + 1} runs: one on all ${domains.length} domains, whose model is for use, and one with each held out, to know what to expect of a new domain (--no-leave-one-out for the first alone)`,
+    ];
+  if (domains.length > 1)
+    return ["no domain is held out, so nothing will be known of new ones (--leave-one-out tells)"];
+  return [
+    hasDomains
+      ? "there is one domain only, so nothing will be known of others"
+      : "the pictures have no domains, only classes, so nothing will be known of domains other than theirs",
+  ];
+}

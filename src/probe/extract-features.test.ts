@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { augmentOnHost, plainDraw } from "../data/augment.js";
+import type { PictureDataset } from "../data/dataset.js";
+import { decodeFile } from "../data/decode.js";
+import { liveTensors } from "../engine/device.js";
+import { cat } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { type Tensor, tensor } from "../engine/tensor.js";
+import { type ExtractOptions, extractFeatures } from "./extract-features.js";
+import { isLost } from "./feature-cache.js";
+
+/** Two features, which anybody can compute again: the mean of the picture's numbers and of its first row of red. */
+function twoMeans(x: Tensor): Tensor {
+  const pixels = x.to({ memoryFormat: "contiguous" }).flatten(1);
+  return cat([pixels.mean([1], true), pixels.narrow(1, 0, 224).mean([1], true)], 1);
+}
+
+async function dataset(): Promise<{ pictures: PictureDataset; cache: string }> {
+  const folder = temporaryFolder();
+  const pictures = await makePictureFolder(join(folder, "pictures"), { perCell: 20 });
+  return { pictures, cache: join(folder, "cache") };
+}
+
+/** Extracts and counts the pictures that went through the network. */
+async function extract(
+  pictures: PictureDataset,
+  cache: string | null,
+  options: ExtractOptions = {},
+  weightsHash = "w",
+) {
+  let seen = 0;
+  const store = await extractFeatures(
+    {
+      dataset: pictures,
+      settings: { backbone: "toy", weightsHash, seed: 0, device: "cpu", cache, inputShape: [3, 224, 224] },
+      width: 2,
+      forward: (x) => {
+        seen += x.rows;
+        return twoMeans(x);
+      },
+    },
+    options,
+  );
+  return { store, seen };
+}
+
+test("features are those of the picture as evaluation sees it, each computed once and then read", async () => {
+  const { pictures, cache } = await dataset();
+  const before = liveTensors();
+  const { store, seen } = await extract(pictures, cache);
+  expect(seen).toBe(80);
+  const path = pictures.domains[1].files[3];
+  const { width, height, pixels } = await decodeFile(join(pictures.root, path));
+  const expected = scope(() => {
+    const draw = new Float32Array(14);
+    plainDraw(width, height, draw);
+    const block = { source: tensor(pixels), offsets: Float64Array.of(0), sizes: Int32Array.of(width, height) };
+    return twoMeans(augmentOnHost(block, draw, { size: 224 })).toNumbers();
+  });
+  const found = Array.from(store!.read(path));
+  for (const [i, value] of found.entries()) expect(Math.abs(value - expected[i])).toBeLessThan(1e-6);
+  store![Symbol.dispose]();
+  const again = await extract(pictures, cache);
+  expect(again.seen).toBe(0);
+  expect(Array.from(again.store!.read(path))).toEqual(found);
+  again.store![Symbol.dispose]();
+  expect(liveTensors()).toBe(before);
+});
+
+test("a picture that has changed is computed again, with its chunk, and other weights have features of their own", async () => {
+  const { pictures, cache } = await dataset();
+  (await extract(pictures, cache)).store![Symbol.dispose]();
+  const path = join(pictures.root, pictures.domains[0].files[35]);
+  writeFileSync(path, readFileSync(join(pictures.root, pictures.domains[0].files[0])));
+  const changed = await extract(pictures, cache);
+  expect(changed.seen).toBe(8); // places 32 to 39 of the first domain
+  expect(changed.store!.read(pictures.domains[0].files[35])).toEqual(changed.store!.read(pictures.domains[0].files[0]));
+  changed.store![Symbol.dispose]();
+  const other = await extract(pictures, cache, {}, "other");
+  expect(other.seen).toBe(80);
+  other.store![Symbol.dispose]();
+});
+
+test("stopped on the way and begun again, the features are the same bytes", async () => {
+  const { pictures, cache } = await dataset();
+  const rough = await extract(pictures, cache, { shouldStop: () => true });
+  expect({ stopped: rough.store === null, seen: rough.seen }).toEqual({ stopped: true, seen: 32 });
+  const rest = await extract(pictures, cache);
+  expect(rest.seen).toBe(48);
+  const calm = await extract(pictures, "false");
+  for (const { files } of pictures.domains)
+    for (const file of files) expect(rest.store!.read(file)).toEqual(calm.store!.read(file));
+  rest.store![Symbol.dispose]();
+});
+
+test("a picture that cannot be read is told, and the rest is done", async () => {
+  const { pictures, cache } = await dataset();
+  const [broken, gone] = pictures.domains[0].files;
+  writeFileSync(join(pictures.root, broken), "no picture");
+  rmSync(join(pictures.root, gone));
+  const { store, seen } = await extract(pictures, cache);
+  expect(seen).toBe(78);
+  for (const path of [broken, gone]) expect(isLost(store!.entries.get(path)!)).toBe(true);
+  store![Symbol.dispose]();
+  expect((await extract(pictures, cache)).seen).toBe(0);
+});
+
+test("it says where the features are kept", async () => {
+  const { pictures, cache } = await dataset();
+  const said: string[] = [];
+  (await extract(pictures, cache, { say: (text) => said.push(text) })).store![Symbol.dispose]();
+  expect(said[0]).toBe(`features: kept in ${join(cache, readdirSync(cache)[0])}`);
+  expect(said[1]).toMatch(/^features: 80 pictures in [\d.]+ s, \d+ a second$/);
+});

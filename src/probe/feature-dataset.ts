@@ -1,0 +1,43 @@
+/**
+ * A dataset of pictures as one of their features: the same domains, labels and places, so that its splits and batches are
+ * those of the pictures. Pictures that cannot be read have no features, and are left out of the split.
+ */
+
+import type { ArrayDataset, PictureDataset } from "../data/dataset.js";
+import type { DomainSplit, Split } from "../data/split.js";
+import { type FeatureStore, isLost } from "./feature-cache.js";
+
+/** Features in the place of pictures. */
+export function featureDataset(dataset: PictureDataset, store: FeatureStore, width: number): ArrayDataset {
+  const { id, title, root, classes, hasDomains, options, notes } = dataset;
+  return {
+    ...{ id, title, root, classes, hasDomains, options, notes },
+    kind: "arrays",
+    inputShape: [width],
+    augmentable: false,
+    domains: dataset.domains.map(({ name, count, labels, files }) => ({
+      ...{ name, count, labels },
+      read: (i) => store.read(files[i]),
+    })),
+  };
+}
+
+/** The split without the pictures that have no features, and why they have none. */
+export function withoutLost(
+  split: Split,
+  dataset: PictureDataset,
+  { entries }: FeatureStore,
+): { split: Split; lost: ReadonlyMap<string, string> } {
+  const lost = new Map<string, string>();
+  const left = dataset.domains.map(({ name, files }): [string, DomainSplit] => {
+    const has = (place: number): boolean => {
+      const entry = entries.get(files[place]);
+      if (entry && !isLost(entry)) return true;
+      lost.set(files[place], entry?.problem ?? "it has no features");
+      return false;
+    };
+    const { in: inside, out, uda } = split.get(name)!;
+    return [name, { in: inside.filter(has), out: out.filter(has), uda: uda.filter(has) }];
+  });
+  return { split: new Map(left), lost };
+}

@@ -1,0 +1,60 @@
+/** A run's settings in words, for the person who will use its model. */
+
+import { backbones } from "../backbones/index.js";
+import { CURRENT } from "../records/record.js";
+import { methodOf, type PluginSettings } from "../records/run.js";
+import type { TrainSettings } from "../settings/settings.js";
+import { datasetTitle, methodTitle } from "./names.js";
+
+/** A method as papers name it: `ERM-NU`. */
+export function methodName(settings: TrainSettings, model = CURRENT): string {
+  return methodTitle({ ...methodOf(settings, model), variant: "" });
+}
+
+/** How a run was trained: names and values. */
+export function runFacts(
+  settings: TrainSettings,
+  { model = CURRENT, step }: { model?: string; step: number },
+): [string, string][] {
+  const { hparams, domains, testDomains, holdout, seed, trialSeed, steps, evaluateEvery } = settings;
+  const training = domains.filter((name) => !testDomains.includes(name));
+  return [
+    ["data", `${datasetTitle(settings.dataset)}, ${settings.data}`],
+    ["trained on", training.join(", ")],
+    ["held out", testDomains.join(", ") || "none"],
+    ["validation", `${Math.round(100 * holdout)} % of each domain's pictures, held back from training`],
+    ["method", methodName(settings, model)],
+    ...settings.regularizers.map((each): [string, string] => ["penalty", penaltyWords(each)]),
+    ["network", networkWords(settings)],
+    [
+      "updates",
+      `${steps}, each of ${training.length} × ${hparams.batchSize} pictures${settings.probe ? "' features" : hparams.dataAugmentation ? ", augmented" : ""}; evaluated every ${evaluateEvery}`,
+    ],
+    ["optimizer", `Adam, learning rate ${hparams.lr}, weight decay ${hparams.weightDecay}`],
+    [
+      "the model",
+      model === CURRENT
+        ? `as it was after step ${step}, where validation was best`
+        : `an average of the weights (${model}), up to step ${step}`,
+    ],
+    ["seeds", `${seed}; split ${trialSeed}; hyperparameters ${settings.hparamsSeed || "by default"}`],
+    ["computed on", `${settings.device}, ${settings.threads} threads, ${settings.precision}`],
+    ["run", settings.hash],
+  ];
+}
+
+function networkWords({ backbone, pretrained, weightsHash, probe }: TrainSettings): string {
+  const title = Object.hasOwn(backbones, backbone) ? backbones[backbone as keyof typeof backbones].title : backbone;
+  const from = pretrained ? `from trained weights (${weightsHash})` : "from random weights";
+  return probe
+    ? `${title} ${from}, left as it is; a linear map on its features and a classifier are trained`
+    : `${title}, ${from}`;
+}
+
+/** What a penalty adds to the loss; those of features know two scalings. */
+function penaltyWords({ id, settings: { weight, scaling, warmup } }: PluginSettings): string {
+  const norms: Readonly<Record<string, string>> = { "nuclear-norm": "‖F‖_*", "frobenius-norm": "‖F‖_F" };
+  const from = typeof warmup === "number" && warmup > 0 ? `, from step ${warmup} on` : "";
+  const scale = scaling === "per-sample" ? "/n" : "";
+  return Object.hasOwn(norms, id) ? `${id}: ${weight}·${norms[id]}${scale}${from}` : `${id}, weight ${weight}${from}`;
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { assessmentOf, heldOutTogether } from "../analysis/assessment.js";
+import { type Judged, judge } from "../analysis/judged.js";
+import { type RunPage, runPage } from "./run-page.js";
+import { runSummary } from "./run-summary.js";
+
+const classes = ["cat", "<dog>"];
+const picture = (domain: string, i: number, label: number, logit: number): Judged =>
+  judge([0, logit], { name: `${domain}/${i}.png`, domain, label });
+const pictures = [
+  picture("shop", 0, 0, -2),
+  picture("shop", 1, 0, 3),
+  picture("street", 0, 1, 4),
+  picture("street", 1, 1, 2),
+];
+const assess = (...heldOut: string[]) => assessmentOf(pictures, { model: "current", step: 7, classes, heldOut });
+
+const page = (parts: Partial<RunPage>): string =>
+  runPage({
+    title: "mine: ERM-NU",
+    subtitle: "2 classes",
+    assessment: assess(),
+    estimate: null,
+    thumbnails: new Map(),
+    figures: [],
+    facts: [["method", "ERM-NU"]],
+    commands: [["Classify pictures", "nudge predict 'a b' <x>"]],
+    notes: [],
+    ...parts,
+  });
+
+test("a page of a run without a held-out domain says that nothing is known of new ones", () => {
+  const html = page({});
+  expect(html).toContain("<b>unknown</b>");
+  expect(html).toContain("Of domains that the model has not seen nothing is known");
+  expect(runSummary(assess(), null)).toContain("Accuracy on domains it has not seen: unknown, since none was held out");
+});
+
+test("a page of a run with a held-out domain shows its accuracy, its mistakes and its counts", () => {
+  const html = page({ assessment: assess("shop"), thumbnails: new Map([["shop/1.png", "data:image/webp;base64,AA"]]) });
+  expect(html).toContain('<th scope="row">shop</th><td>never seen</td><td>2</td><td>50.0 %</td>');
+  expect(html).toContain('<img src="data:image/webp;base64,AA" alt="shop/1.png">');
+  expect(html).toContain("<b>cat</b>, taken for <em>&lt;dog&gt;</em>");
+  expect(html).not.toContain("<dog>");
+  expect(html).toContain("nudge predict &#39;a b&#39; &lt;x&gt;");
+});
+
+test("an estimate stands in for held-out domains, and says that the model itself was trained on them", () => {
+  const estimate = heldOutTogether([assess("shop"), assess("street")]);
+  const html = page({ estimate });
+  expect(html).toContain("<b>75.0 %</b><span>right on domains it has not seen, from 50.0 % to 100.0 %");
+  expect(html).toContain("the model itself was trained on all of them");
+  const text = runSummary(assess(), estimate);
+  expect(text).toBe(`Accuracy on domains it had not seen
+  shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
+  street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
+  mean     75.0 %
+
+Accuracy on validation pictures of the domains it was trained on
+  shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
+  street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
+  mean     75.0 %
+
+What it takes for what, on domains it had not seen (rows: what it is; columns: what the model says)
+         cat  <dog>
+  cat      1      1
+  <dog>    0      2
+
+Most wrong, of domains it had not seen
+  shop/1.png: cat, taken for <dog> (95.3 % sure)
+`);
+});
+
+test("the page has no scripts and may ask for nothing", () => {
+  const html = page({ estimate: null });
+  expect(html).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+  expect(html).toContain("default-src 'none'");
+});

@@ -1,0 +1,69 @@
+/** The end of `nudge train` in text: how right the model is and where, what it takes for what, and its surest mistakes. */
+
+import { mostConfused } from "../analysis/assess.js";
+import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
+import { heldOutOf, meanAccuracy, percent } from "./run-page.js";
+
+/** With more classes a matrix does not fit a terminal, and the most frequent mistakes are listed instead. */
+const MOST_CLASSES = 12;
+const MOST_WRONG = 8;
+
+/** The text; `estimate` is of runs that each held one domain out. */
+export function runSummary(assessment: Assessment, estimate: Assessment | null): string {
+  const { domains: held, from } = heldOutOf({ assessment, estimate });
+  const validation = assessment.domains.filter(({ part }) => part === "validation");
+  const shown = held.length > 0 ? held : validation;
+  const part = held.length > 0 ? "held out" : "validation";
+  const of = held.length > 0 ? "domains it had not seen" : "validation pictures";
+  const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
+  return [
+    held.length > 0
+      ? ["Accuracy on domains it had not seen", ...domainLines(held)]
+      : ["Accuracy on domains it has not seen: unknown, since none was held out"],
+    ["Accuracy on validation pictures of the domains it was trained on", ...domainLines(validation)],
+    confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
+    wrong.length > 0
+      ? [
+          `Most wrong, of ${of}`,
+          ...wrong.map(
+            ({ path, label, predicted, confidence }) =>
+              `  ${path}: ${label}, taken for ${predicted} (${percent(confidence)} sure)`,
+          ),
+        ]
+      : [],
+  ]
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join("\n")}\n`)
+    .join("\n");
+}
+
+function domainLines(domains: readonly AssessedDomain[]): string[] {
+  const width = Math.max(4, ...domains.map(({ name }) => name.length));
+  const lines = domains.map(
+    ({ name, count, accuracy, interval }) =>
+      `  ${name.padEnd(width)}  ${percent(accuracy).padStart(7)}  (${percent(interval[0])} to ${percent(interval[1])}, ${count} pictures)`,
+  );
+  return domains.length > 1
+    ? [...lines, `  ${"mean".padEnd(width)}  ${percent(meanAccuracy(domains)).padStart(7)}`]
+    : lines;
+}
+
+function confusionLines(matrix: readonly (readonly number[])[], classes: readonly string[], of: string): string[] {
+  if (classes.length > MOST_CLASSES)
+    return [
+      `Most frequent mistakes on ${of}`,
+      ...mostConfused(matrix).map(
+        ({ label, predicted, count }) => `  ${classes[label]} taken for ${classes[predicted]}: ${count}`,
+      ),
+    ];
+  const short = classes.map((name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name));
+  const widths = short.map((name, j) => Math.max(name.length, ...matrix.map((row) => String(row[j]).length)));
+  const first = Math.max(...short.map(({ length }) => length));
+  const line = (name: string, cells: readonly string[]): string =>
+    `  ${name.padEnd(first)}  ${cells.map((cell, j) => cell.padStart(widths[j])).join("  ")}`.trimEnd();
+  return [
+    `What it takes for what, on ${of} (rows: what it is; columns: what the model says)`,
+    line("", short),
+    ...matrix.map((row, i) => line(short[i], row.map(String))),
+  ];
+}

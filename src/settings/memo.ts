@@ -1,0 +1,136 @@
+/**
+ * What settling one run shares with the next: datasets opened, splits hashed, weights hashed, methods put together, draws.
+ * A sweep settles a hundred thousand runs with one memo; a single run has one of its own. What is kept is small: of splits
+ * only their hashes, since those of DomainNet would fill the memory.
+ */
+
+import { createHash, type Hash } from "node:crypto";
+import { closeSync, openSync, readSync } from "node:fs";
+import { canonicalJson, type KnownTexts } from "../canonical-json.js";
+import type { Dataset } from "../data/dataset.js";
+import { type OpenOptions, openDataset } from "../data/open-dataset.js";
+import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
+import { drawHparam } from "../hparam-draws.js";
+import type { Hparam, HparamValue } from "../hparams.js";
+import type { GivenKeys } from "./keys.js";
+import { type Method, methodOf } from "./method.js";
+import { type DrawKey, type UsualValues, usualValues } from "./values-of-run.js";
+
+/** Of a split. */
+type SplitKey = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdout">>;
+
+export class SettingsMemo {
+  private readonly kept = new Map<string, unknown>();
+
+  /** The value kept under a key, made where there is none yet. */
+  private once<T>(key: string, make: () => T): T {
+    if (!this.kept.has(key)) this.kept.set(key, make());
+    return this.kept.get(key) as T;
+  }
+
+  /** Opens a dataset. */
+  dataset(data: string, { root, options }: OpenOptions): Promise<Dataset> {
+    return this.once(`dataset ${JSON.stringify([data, root, options])}`, () => openDataset(data, { root, options }));
+  }
+
+  private readonly numbers = new WeakMap<object, number>();
+  private serial = 0;
+
+  /** A number by which objects are told apart in keys. */
+  private numberOf(object: object): number {
+    const number = this.numbers.get(object) ?? this.serial++;
+    this.numbers.set(object, number);
+    return number;
+  }
+
+  /** What is hashed with every run of a dataset: DomainNet has 345 classes. */
+  readonly texts: KnownTexts = new WeakMap();
+
+  /** Keeps the text of an object that will be hashed again and does not change. */
+  keepText(value: object): void {
+    if (!this.texts.has(value)) this.texts.set(value, canonicalJson(value));
+  }
+
+  /** The names of a dataset's domains. */
+  domainNames(dataset: Dataset): readonly string[] {
+    return this.once(`domains ${this.numberOf(dataset)}`, () => {
+      const names = dataset.domains.map(({ name }) => name);
+      for (const each of [names, dataset.classes, dataset.options, dataset.inputShape]) this.keepText(each);
+      return names;
+    });
+  }
+
+  /** The hash of a dataset's split, or of the one that came with it. */
+  splitHash(dataset: Dataset, { trialSeed, testDomains, holdout }: SplitKey): string {
+    const { givenSplit } = dataset;
+    const number = this.numberOf(dataset);
+    if (givenSplit) return this.once(`split ${number}`, () => splitHash(givenSplit));
+    return this.once(`split ${number} ${trialSeed} ${holdout} ${testDomains.join("\n")}`, () => {
+      // The canonical JSON of the whole, from that of each domain, which most splits share.
+      const texts = dataset.domains.map(({ name, count }, domain) => {
+        const test = testDomains.includes(name);
+        const text = this.once(`part ${number} ${trialSeed} ${holdout} ${domain} ${test}`, () => {
+          const split = splitToJson(new Map([[name, splitDomain({ count, domain, trialSeed, test, holdout })]]));
+          return Buffer.from(canonicalJson(split[name]), "utf8");
+        });
+        return { name, text };
+      });
+      return hashOf((hash) => {
+        texts.sort((a, b) => (a.name < b.name ? -1 : 1));
+        texts.forEach(({ name, text }, i) => {
+          hash.update(`${i === 0 ? "{" : ","}${JSON.stringify(name)}:`, "utf8").update(text);
+        });
+        hash.update("}");
+      });
+    });
+  }
+
+  /** The hash of a file's bytes. */
+  fileHash(path: string): string {
+    return this.once(`file ${path}`, () => hashOf((hash) => readPieces(path, (piece) => hash.update(piece))));
+  }
+
+  /** A method by what names it. */
+  method({ algorithm, regularizers, averaging }: GivenKeys): Method {
+    return this.once(`method ${JSON.stringify([algorithm, regularizers, averaging])}`, () =>
+      methodOf({ algorithm, regularizers, averaging }),
+    );
+  }
+
+  /** The values of a method on a dataset before any was given. */
+  usual(method: Method, dataset: Dataset, draw: DrawKey): UsualValues {
+    const { trialSeed, hparamsSeed, pretrained, probe } = draw;
+    const seeds = hparamsSeed === 0 ? "0" : `${hparamsSeed} ${trialSeed}`; // defaults are the same in every trial
+    const key = `usual ${this.numberOf(method)} ${this.numberOf(dataset)} ${seeds} ${pretrained} ${probe}`;
+    return this.once(key, () => usualValues(method, dataset, draw, this.draw));
+  }
+
+  private readonly draws = new Map<Hparam, Map<string, HparamValue>>();
+
+  /** As `drawHparam`; algorithms share most hyperparameters, and so most draws. */
+  private readonly draw: typeof drawHparam = (name, hparam, seeds) => {
+    const drawn = this.draws.get(hparam) ?? new Map<string, HparamValue>();
+    this.draws.set(hparam, drawn);
+    const key = `${seeds.hparamsSeed} ${seeds.trialSeed} ${name}`;
+    const value = drawn.get(key) ?? drawHparam(name, hparam, seeds);
+    drawn.set(key, value);
+    return value as never;
+  };
+}
+
+/** 16 hexadecimal digits of the SHA-256 of what is fed. */
+function hashOf(feed: (hash: Hash) => void): string {
+  const hash = createHash("sha256");
+  feed(hash);
+  return hash.digest("hex").slice(0, 16);
+}
+
+function readPieces(path: string, take: (piece: Uint8Array) => void): void {
+  const piece = Buffer.allocUnsafe(1 << 22);
+  const fd = openSync(path, "r");
+  try {
+    for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) take(piece.subarray(0, read));
+  } finally {
+    closeSync(fd);
+  }
+}

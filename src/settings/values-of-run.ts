@@ -1,0 +1,134 @@
+/**
+ * The hyperparameters and plug-in settings of a run: drawn or by default, then as given. A key may name one by itself
+ * (`alpha=0.1`) or with its owner (`mixup.alpha=0.1`).
+ */
+
+import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
+import { unknownName } from "../closest-name.js";
+import type { Dataset } from "../data/dataset.js";
+import { UsageError } from "../errors.js";
+import type { drawHparam } from "../hparam-draws.js";
+import type { Hparam, HparamValue } from "../hparams.js";
+import type { SettingScalar } from "../records/run.js";
+import { datasetSize, sharedHparams } from "../shared-hparams.js";
+import { keys, type Request } from "./keys.js";
+import type { Method } from "./method.js";
+import { alike } from "./values.js";
+
+export interface RunValues {
+  /** Shared hyperparameters and the algorithm's. */
+  readonly hparams: Record<string, HparamValue>;
+  /** What an owner's values would be if none were given; the owner "" has the hyperparameters. */
+  usual(id: string): Readonly<Record<string, SettingScalar>>;
+  /** The values of a regularizer or follower. */
+  of(owner: { readonly id: string }): Record<string, unknown>;
+}
+
+/** Values by owner before any was given; the owner "" has the hyperparameters. */
+export type UsualValues = ReadonlyMap<string, Readonly<Record<string, HparamValue>>>;
+
+/** What draws depend on. */
+export interface DrawKey {
+  readonly trialSeed: number;
+  readonly hparamsSeed: number;
+  readonly pretrained: boolean;
+  /** Whether the backbone is frozen, and what is trained is small. */
+  readonly probe: boolean;
+}
+
+/** What every value is unless given: a draw, or the default of dataset and plug-in. */
+export function usualValues(
+  { algorithm, regularizers, averaging }: Method,
+  dataset: Dataset,
+  { pretrained, probe, trialSeed, hparamsSeed }: DrawKey,
+  draw: typeof drawHparam,
+): UsualValues {
+  const seeds = { trialSeed, hparamsSeed };
+  const drawAll = (hparams: object): Record<string, HparamValue> =>
+    Object.fromEntries(Object.entries(hparams).map(([name, hparam]) => [name, draw(name, hparam as Hparam, seeds)]));
+  // What a probe trains is as small as what the reference trains from scratch, and wants its learning rates.
+  const size = probe ? "small" : datasetSize(dataset.id, dataset.inputShape);
+  const overrides = [algorithm.overrides, ...regularizers.map((each) => each.overrides)];
+  const shared = sharedHparams({ dataset: dataset.id, size, overrides });
+  const drawn = drawAll({ ...shared, ...hparamsOn(size, algorithm) });
+  // Statistics that were never learned are not worth keeping.
+  if (!pretrained && !probe) drawn.freezeBatchNorm = false;
+  if (probe) drawn.dataAugmentation = false; // features are computed once
+  if (probe && hparamsSeed === 0) drawn.batchSize = 32; // half the time of 64's
+  return new Map([
+    ["", drawn],
+    ...regularizers.map(({ id, hparams, settings }): [string, Record<string, HparamValue>] => [
+      id,
+      {
+        ...defaultsOf(settings),
+        ...(probe && Object.hasOwn(settings, "warmup") && { warmup: 0 }), // its runs are over soon after the usual one
+        ...drawAll(hparams),
+      },
+    ]),
+    ...averaging.map(({ id, settings, forDataset }): [string, Record<string, HparamValue>] => [
+      id,
+      { ...defaultsOf(settings), ...forDataset?.[dataset.id] } as Record<string, HparamValue>,
+    ]),
+  ]);
+}
+
+/** Every value of a run: the usual one, or what was given. */
+export function valuesOf(request: Request, { algorithm }: Method, usual: UsualValues): RunValues {
+  const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
+  for (const name in request) {
+    const value = request[name];
+    if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
+    const { owner, own } = ownerOf(name, owners, algorithm);
+    // Regularizers and followers read their own values, and know more than their kind.
+    owner.values[own] = owner.id === "" ? alike(name, value, owner.values[own]) : (value as HparamValue);
+  }
+  const hparams = owners[0].values;
+  checkShared(hparams);
+  return {
+    hparams,
+    usual: (id) => usual.get(id)!,
+    of: ({ id }) => owners.find((owner) => owner.id === id)!.values,
+  };
+}
+
+/** The defaults of some settings or options. */
+export const defaultsOf = (
+  settings: Readonly<Record<string, { readonly default: HparamValue }>>,
+): Record<string, HparamValue> =>
+  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.default]));
+
+interface Owner {
+  readonly id: string;
+  readonly values: Record<string, HparamValue>;
+}
+
+/** Whose value a key is. */
+function ownerOf<O extends Owner>(
+  name: string,
+  owners: readonly O[],
+  algorithm: AlgorithmDefinition,
+): { owner: O; own: string } {
+  const dot = name.indexOf(".");
+  const [prefix, own] = dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)];
+  const asked = owners.filter(
+    ({ id, values }) => (prefix === undefined || prefix === (id || algorithm.id)) && Object.hasOwn(values, own),
+  );
+  if (asked.length > 1)
+    throw new UsageError(`${name}: ${asked.map(({ id }) => `${id || algorithm.id}.${own}`).join(" or ")}? Say which`);
+  if (asked.length === 1) return { owner: asked[0], own };
+  const known = [
+    ...Object.keys(keys),
+    ...owners.flatMap(({ id, values }) => Object.keys(values).map((each) => (id === "" ? each : `${id}.${each}`))),
+  ];
+  throw new UsageError(unknownName("setting", name, known));
+}
+
+function checkShared({ lr, weightDecay, batchSize, dropout }: Readonly<Record<string, HparamValue>>): void {
+  const check = (name: string, value: HparamValue, fits: boolean, expected: string) => {
+    if (!fits) throw new UsageError(`${name}: expected ${expected}, got ${value}`);
+  };
+  check("lr", lr, (lr as number) >= 0, "a number from 0");
+  check("weightDecay", weightDecay, (weightDecay as number) >= 0, "a number from 0");
+  check("batchSize", batchSize, Number.isSafeInteger(batchSize) && (batchSize as number) > 0, "a whole number from 1");
+  check("dropout", dropout, (dropout as number) >= 0 && (dropout as number) < 1, "a number from 0 to below 1");
+}

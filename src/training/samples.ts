@@ -1,0 +1,51 @@
+/**
+ * What a run is trained on: its pictures or arrays as they are, or, for a probe, the features of its pictures. A probe is an
+ * ordinary run on a dataset of features with a linear map for its backbone.
+ */
+
+import type { Backbone } from "../backbones/index.js";
+import type { Dataset } from "../data/dataset.js";
+import { openPictures, type PictureStore } from "../data/picture-store.js";
+import type { Split } from "../data/split.js";
+import { type ExtractOptions, extractFeatures } from "../probe/extract-features.js";
+import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
+import { identityMap } from "../probe/probed-backbone.js";
+import type { Plan } from "../settings/resolve.js";
+import { bodyOf } from "./make-learner.js";
+
+export interface Samples extends Disposable {
+  readonly dataset: Dataset;
+  readonly split: Split;
+  /** Where picture files are read from. */
+  readonly pictures?: PictureStore;
+  /** The backbone that is trained, where it is not the settings' own. */
+  readonly makeBackbone?: () => Backbone;
+  /** Pictures that were left out from the start, and why. */
+  readonly lost: ReadonlyMap<string, string>;
+}
+
+/** Opens the samples of a run; null where it was told to stop on the way. */
+export async function openSamples(plan: Plan, options: ExtractOptions = {}): Promise<Samples | null> {
+  const { settings, dataset, split } = plan;
+  if (settings.probe) return openFeatures(plan, options);
+  const rest = { dataset, split, lost: new Map<string, string>() };
+  if (dataset.kind === "arrays") return { ...rest, [Symbol.dispose]() {} };
+  const cache = settings.cache === "false" ? false : (settings.cache ?? true);
+  const pictures = await openPictures(dataset, { cache, device: settings.device });
+  return { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
+}
+
+async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Samples | null> {
+  const { settings, dataset } = plan;
+  if (dataset.kind !== "pictures") throw new TypeError(`features of ${dataset.id}`); // settling a run has refused it
+  using body = bodyOf(plan).eval().to({ device: settings.device, memoryFormat: "channels_last" });
+  const { width } = body;
+  const store = await extractFeatures({ dataset, settings, width, forward: (x) => body.forward(x) }, options);
+  if (store === null) return null;
+  return {
+    dataset: featureDataset(dataset, store, width),
+    ...withoutLost(plan.split, dataset, store),
+    makeBackbone: () => identityMap(width),
+    [Symbol.dispose]: () => store[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,194 @@
+/** Pictures of one's own, from a folder to a model, its report and what it says of pictures; and the same by a probe. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { type Assessment, readAssessment } from "../../src/analysis/assessment.js";
+import { main } from "../../src/cli/main.js";
+import type { PictureDataset } from "../../src/data/dataset.js";
+import { liveTensors } from "../../src/engine/device.js";
+import { loadModel } from "../../src/model/index.js";
+import { evaluatedRuns, readRun } from "../../src/records/run.js";
+import { resolve } from "../../src/settings/resolve.js";
+import { RunFolder } from "../../src/training/run-folder.js";
+import { train } from "../../src/training/train.js";
+import { openBrowser, watchPage } from "../support/chromium.js";
+import { makePictureFolder } from "../support/made-pictures.js";
+import { writePictures } from "../support/picture-folder.js";
+
+const browser = await openBrowser();
+const folder = mkdtempSync(join(tmpdir(), "nudge-own-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => void vi.restoreAllMocks());
+
+const SMALL = [
+  "--backbone",
+  "toy-cnn",
+  "--threads",
+  "1",
+  "--no-pretrained",
+  "--batch-size",
+  "2",
+  "--steps",
+  "3",
+  "--eval-every",
+  "1",
+];
+const out = join(folder, "runs");
+let pictures: PictureDataset;
+let printed = "";
+
+beforeAll(async () => {
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+  pictures = await makePictureFolder(join(folder, "pictures"), { perCell: 6, domains: ["shop", "street", "yard"] });
+  writeFileSync(join(pictures.root, "yard", "y", "broken.png"), "no picture");
+});
+
+/** Runs a command and returns what it prints. */
+async function nudge(...args: string[]): Promise<string> {
+  printed = "";
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+    printed += text;
+    return true;
+  });
+  expect(await main(args)).toBe(0);
+  vi.restoreAllMocks();
+  return printed;
+}
+
+const probe = (...more: string[]): Promise<string> =>
+  nudge("train", "--data", pictures.root, "--probe", ...SMALL, "--out", out, "--quiet", ...more);
+
+test("a probe makes a model on all domains and tells how it does on each held out", async () => {
+  const before = liveTensors();
+  const answer = JSON.parse(await probe("--json"));
+  expect(liveTensors()).toBe(before);
+  expect(answer.heldOut.map(({ domain, count }: { domain: string; count: number }) => [domain, count])).toEqual([
+    ["shop", 12],
+    ["street", 12],
+    ["yard", 12], // and the broken one is left out
+  ]);
+  expect(readdirSync(out)).toHaveLength(4);
+  for (const file of ["model.safetensors", "report.html", "assessment.json", "estimate.json", "done"])
+    expect(existsSync(join(answer.run, file)), file).toBe(true);
+  const page = readFileSync(answer.report, "utf8");
+  expect(page).toContain("never seen");
+  expect(page).toContain("data:image/webp;base64,");
+});
+
+test("the same command goes on with runs that were broken off", async () => {
+  const broken = readdirSync(out).filter((name) => /-none-|-yard-/.test(name));
+  const files = ["records.jsonl", "model.safetensors"].flatMap((file) => broken.map((name) => join(out, name, file)));
+  const before = files.map((file) => readFileSync(file));
+  for (const name of broken) rmSync(join(out, name, "done"));
+  await probe();
+  for (const [i, file] of files.entries()) expect(readFileSync(file).equals(before[i]), file).toBe(true);
+  expect(broken.every((name) => existsSync(join(out, name, "done")))).toBe(true);
+});
+
+test("the same command again trains nothing, and says the same", async () => {
+  const text = await probe();
+  expect(text).toContain("Accuracy on domains it had not seen");
+  expect(text).toMatch(/\nalready done: .*probe\+erm\+nuclear-norm-trial0\n$/);
+});
+
+test("a probe's model takes pictures, and says of them what the assessment says", async () => {
+  const run = readdirSync(out).find((name) => name.includes("-street-"))!;
+  const assessment: Assessment = readAssessment(join(out, run, "assessment.json"));
+  const held = assessment.domains.find(({ part }) => part === "held out")!;
+  using model = await loadModel(join(out, run));
+  expect(model.about.backboneOptions.probe).toBe(true);
+  const street = pictures.domains[1];
+  const confusion = model.classes.map(() => model.classes.map(() => 0));
+  const paths = street.files.map((file) => join(pictures.root, file));
+  for await (const { place, prediction } of model.predictEach(paths))
+    confusion[street.labels[place]][model.classes.indexOf(prediction!.label)]++;
+  expect(confusion).toEqual(held.confusion);
+  const wrong = assessment.mostWrong.filter(({ part }) => part === "held out");
+  expect(new Set(wrong.map(({ confidence }) => confidence.toFixed(4))).size).toBeGreaterThan(2);
+  for (const { path, predicted, confidence } of wrong) {
+    const { label, probability } = await model.predict(join(pictures.root, path));
+    expect(label).toBe(predicted);
+    expect(Math.abs(probability - confidence)).toBeLessThan(1e-5);
+  }
+});
+
+test("tables can be made of probes, and those on all domains are in none", () => {
+  const runs = readdirSync(out).map((name) => evaluatedRuns(readRun(join(out, name))));
+  expect(runs.flatMap(({ notes }) => notes)).toEqual([]);
+  const rows = runs.flatMap((each) => each.runs.map(({ testDomains, method }) => [testDomains.length, method.variant]));
+  expect(rows.filter(([count]) => count === 1)).toHaveLength(3);
+  for (const [, variant] of rows) expect(variant).toContain("probe=true");
+});
+
+test("a probe that was stopped goes on to the same bytes, and has its network under each map of an algorithm with two", async () => {
+  const request = { data: pictures.root, probe: true, testDomains: "shop", backbone: "toy-cnn", pretrained: false };
+  const method = { algorithm: "mdsdi", regularizers: "nuclear-norm", averaging: "swad" };
+  const plan = await resolve({ ...request, ...method, batchSize: 2, steps: 5, evaluateEvery: 2, threads: 1 });
+  const trainIn = async (name: string, stopAfter?: number): Promise<string> => {
+    using run = await RunFolder.own(join(folder, name));
+    let asked = 0;
+    await train({ plan, folder: run, shouldStop: () => ++asked === stopAfter });
+    return run.path;
+  };
+  const calm = await trainIn("calm");
+  await trainIn("rough", 3);
+  const rough = await trainIn("rough");
+  for (const file of ["records.jsonl", "model.safetensors", "checkpoint/last.safetensors"])
+    expect(readFileSync(join(rough, file)).equals(readFileSync(join(calm, file))), file).toBe(true);
+  using model = await loadModel(calm);
+  expect({ model: model.about.model, width: model.width }).toEqual({ model: "swad", width: 2 * 8 });
+  const { features } = await model.predict(join(pictures.root, pictures.domains[0].files[0]));
+  expect(features).toHaveLength(2 * 8);
+});
+
+test("a folder of classes alone is trained on, and the report says what is not known", async () => {
+  const data = join(folder, "classes");
+  await writePictures(data, { cat: 6, dog: 6 });
+  const command = ["train", "--data", data, ...SMALL, "cache=false", "--out", join(folder, "alone"), "--quiet"];
+  const text = await nudge(...command);
+  expect(text).toContain("Accuracy on domains it has not seen: unknown");
+  const report = /^report: (.*)$/m.exec(text)![1];
+  expect(readFileSync(report, "utf8")).toContain("<b>unknown</b>");
+});
+
+test("what a probe cannot do is refused before anything is written", async () => {
+  const refused = async (...more: string[]): Promise<string> => {
+    let said = "";
+    vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+      said += text;
+      return true;
+    });
+    const to = join(folder, "refused");
+    expect(await main(["train", "--probe", ...SMALL, "--out", to, ...more])).toBe(2);
+    vi.restoreAllMocks();
+    expect(existsSync(to)).toBe(false);
+    return said;
+  };
+  const test = ["--data", pictures.root, "--test-domain", "yard"];
+  expect(await refused("--data", "shapes", "--test-domain", "filled")).toContain("expected pictures in files");
+  expect(await refused(...test, "--algorithm", "mixstyle")).toContain("MixStyle changes what goes on inside");
+  expect(await refused(...test, "dataAugmentation=true")).toContain("leave out dataAugmentation=true");
+});
+
+test.skipIf(browser === undefined)(
+  "a browser shows the report in light and dark, asking for nothing (needs Chromium)",
+  async () => {
+    const run = readdirSync(out).find((name) => name.includes("-none-"))!;
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await browser!.newPage({ colorScheme, viewport: { width: 640, height: 800 } }); // 1280 at 200 %
+      const seen = watchPage(page);
+      await page.goto(pathToFileURL(join(out, run, "report.html")).href);
+      expect(await page.title()).toBe("pictures: ERM-NU, probe");
+      const wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+      expect(wide).toBeLessThanOrEqual(0);
+      const dark = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(dark).toBe(colorScheme === "dark" ? "rgb(20, 24, 29)" : "rgb(255, 255, 255)");
+      expect(seen.errors).toEqual([]);
+      expect(seen.requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:"))).toEqual([]);
+      await page.close();
+    }
+  },
+);
