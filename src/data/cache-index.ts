@@ -133,5 +133,5 @@ export function stampOf(path: string): FileStamp | undefined {
 }
 
 /** Whether a file is as it was when the entry was made. */
-export const isFresh = (entry: CacheEntry | undefined, stamp: FileStamp | undefined): boolean =>
+export const isFresh = (entry: FileStamp | undefined, stamp: FileStamp | undefined): boolean =>
   entry !== undefined && stamp !== undefined && entry.bytes === stamp.bytes && entry.mtime === stamp.mtime;

@@ -6,7 +6,7 @@ import { shortHash } from "../canonical-json.js";
 import type { CacheSettings } from "./cache-index.js";
 
 /** The folder for what can be made again: `$XDG_CACHE_HOME`, or `~/.cache`. */
-const cacheHome = (): string => process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+export const cacheHome = (): string => process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 
 /** The cache folder of these pictures: another root or another size, another folder. */
 export function cacheFolderFor(settings: CacheSettings): string {

@@ -11,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -67,8 +67,7 @@ test("a cache holds every picture's pixels, as many bytes as were told before, a
 test("a complete cache is used without waiting for whoever works at it", async () => {
   const dataset = await makePictureFolder(root, { perCell: 1 });
   await buildCache(dataset, { folder });
-  mkdirSync(join(folder, "lock"));
-  writeFileSync(join(folder, "lock", "owner.json"), JSON.stringify({ pid: process.pid, host: hostname(), token: "x" }));
+  using _ = await FolderLock.take(join(folder, "lock"));
   expect((await buildCache(dataset, { folder })).added).toBe(0);
 });
 

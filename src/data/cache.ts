@@ -111,6 +111,7 @@ export async function buildCache(dataset: PictureDataset, options: CacheOptions 
     await decodeInto(writer, dataset.root, missing, shortSide, onProgress);
   }
   removeUnused(folder, readIndex(folder)?.entries.values() ?? []);
+  lock.finish();
   return { ...reportOf(folder, files, settings), added: missing.length, seconds: seconds() };
 }
 

@@ -6,6 +6,7 @@
  * count along it, so the same files give the same split on every machine.
  */
 import { unknownName } from "../closest-name.js";
+import { declare } from "../definitions.js";
 import { UsageError } from "../errors.js";
 import type { Split } from "./split.js";
 
@@ -160,7 +161,7 @@ export function defineDataset<
     options: ValuesOf<Options>;
   }): Promise<Dataset> | Dataset;
 }): DatasetDefinition {
-  return {
+  return declare("dataset", {
     ...definition,
     async open({ root, options }) {
       if (definition.needsRoot && root === null)
@@ -172,7 +173,7 @@ export function defineDataset<
         options: resolveOptions(definition.id, definition.options, options) as ValuesOf<Options>,
       });
     },
-  };
+  });
 }
 
 /** The options given, checked against those declared, with defaults for the rest. */

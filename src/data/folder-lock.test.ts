@@ -1,18 +1,22 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { FolderLock } from "./folder-lock.js";
+import { FolderLock, LockWatch, noteOf, ownerOf } from "./folder-lock.js";
+import { stopBeat } from "./heartbeat.js";
+import { thisProcess } from "./process-identity.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nudge-lock-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const elsewhere = { pid: 1, host: "elsewhere", place: "elsewhere", started: null };
+
 /** A lock that someone else has. */
 function leave(name: string, owner: object): string {
   const path = join(folder, name);
-  mkdirSync(path);
-  writeFileSync(join(path, "owner.json"), JSON.stringify(owner));
+  mkdirSync(join(path, "now"), { recursive: true });
+  writeFileSync(join(path, "now", "owner.json"), JSON.stringify(owner));
   return path;
 }
 
@@ -43,7 +47,7 @@ test("one who waits is told for whom, once, and waits as long as the owner lives
 });
 
 test("a lock of a process of this machine that is gone is taken at once", async () => {
-  const path = leave("gone", { pid: 2 ** 22 + 1, host: hostname(), token: "other" });
+  const path = leave("gone", { ...thisProcess(), pid: 2 ** 22 + 1, token: "other" });
   const start = performance.now();
   using lock = await FolderLock.take(path);
   expect(performance.now() - start).toBeLessThan(1000);
@@ -51,19 +55,65 @@ test("a lock of a process of this machine that is gone is taken at once", async 
 });
 
 test("a lock of another machine is taken when it has stood still, and not before", async () => {
-  const path = leave("elsewhere", { pid: 1, host: "elsewhere", token: "other" });
+  const path = leave("elsewhere", { ...elsewhere, token: "other" });
   const start = performance.now();
   using lock = await FolderLock.take(path, { stillFor: 150, poll: 5 });
   expect(performance.now() - start).toBeGreaterThan(140);
   expect(lock.held).toBe(true);
 });
 
+test("a lock whose owner cannot be read, as after a power cut, is taken when it has stood still", async () => {
+  const path = leave("unreadable", {});
+  using lock = await FolderLock.take(path, { stillFor: 50, poll: 5 });
+  expect(lock.held).toBe(true);
+});
+
+test("an owner whose token is a path is none, and leads nowhere", async () => {
+  const path = leave("path", { ...thisProcess(), pid: 2 ** 22 + 1, token: "../escaped" });
+  expect(ownerOf(path)).toBeUndefined();
+  using lock = await FolderLock.take(path, { stillFor: 50, poll: 5 });
+  expect(lock.held).toBe(true);
+  expect(existsSync(join(folder, "escaped"))).toBe(false);
+});
+
 test("who lost the lock knows it, and leaves the new owner's alone", async () => {
   const path = join(folder, "lost");
   const lock = await FolderLock.take(path);
   rmSync(path, { recursive: true });
-  leave("lost", { pid: 1, host: "elsewhere", token: "new" });
+  leave("lost", { ...elsewhere, token: "new" });
   expect(lock.held).toBe(false);
   lock[Symbol.dispose]();
-  expect(JSON.parse(readFileSync(join(path, "owner.json"), "utf8")).token).toBe("new");
+  expect(ownerOf(path)?.token).toBe("new");
+});
+
+test("one who is late in finding an owner dead cannot put away the lock of the next", () => {
+  const path = join(folder, "late");
+  const dead = FolderLock.tryTake(path)!;
+  const token = ownerOf(path)!.token;
+  dead[Symbol.dispose]();
+  using next = FolderLock.tryTake(path)!;
+  const late = new LockWatch(path);
+  let found = 0;
+  late.deadOwner = () => (found++ === 0 ? { token } : undefined); // what it saw before
+  expect(FolderLock.tryTake(path, late)).toBeUndefined();
+  expect(found).toBe(2);
+  expect(next.held).toBe(true);
+});
+
+test("a note lasts as long as the lock, and finished work leaves nothing", () => {
+  const path = join(folder, "note");
+  const lock = FolderLock.tryTake(path)!;
+  lock.note("step 3");
+  expect(noteOf(path, ownerOf(path)!)).toBe("step 3");
+  expect(FolderLock.tryTake(path)).toBeUndefined();
+  lock.finish();
+  expect(existsSync(path)).toBe(false);
+});
+
+test("a lock of a process that is stopped is taken, and the process finds out when it goes on", async () => {
+  const path = join(folder, "stopped");
+  const lock = FolderLock.tryTake(path, new LockWatch(path, 60))!;
+  stopBeat(join(path, "now", `beat-${ownerOf(path)!.token}`)); // as SIGSTOP would
+  using next = await FolderLock.take(path, { stillFor: 60, poll: 5 });
+  expect([lock.held, next.held]).toEqual([false, true]);
 });

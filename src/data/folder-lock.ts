@@ -1,131 +1,242 @@
 /**
- * One process at a time at some work on disk: a folder, which only one process can make. Its owner bumps its time while it
- * works. A lock that a killed process left behind is taken over: at once where that process was of this machine and is gone,
- * else when the time has stood still for a while by our own clock (clocks of two machines are not compared).
+ * One process at a time at some work on disk, also where several machines share it: a lock that a killed process left
+ * behind is taken over.
  *
- * An owner that was stopped for long enough to be called dead finds another's token in the folder, and must stop: `held`
- * says so. What it wrote meanwhile must not harm the new owner's work; the lock cannot see to that.
+ *     lock/now/owner.json      who has it
+ *     lock/now/beat-<token>    a number that goes up while the owner lives
+ *     lock/<token>/            what was `now` once
+ *
+ * Only renames decide, and each is tied to the token it is about. Taking renames a folder with the owner's name already in
+ * it to `now`, which fails where there is one. Ending an ownership, by its owner or by others who hold that for dead,
+ * renames `now` to that owner's token, which fails where it was done before: so one who comes late with old knowledge can
+ * never put away the lock of the next owner. That is why the past is kept until the work is finished.
+ *
+ * An owner is dead at once where its process was of this machine and is gone, else when its number has stood still for a
+ * while by our own clock (clocks of two machines are not compared). An owner that was stopped for so long finds another's
+ * token in the folder, and must stop: `held` says so, and is to be asked before every rename.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { startBeat, stopBeat } from "./heartbeat.js";
+import { lifeOf, type ProcessIdentity, thisProcess } from "./process-identity.js";
 
-interface Owner {
-  readonly pid: number;
-  readonly host: string;
+/** Who has a lock. */
+export interface LockOwner extends ProcessIdentity {
   readonly token: string;
 }
 
 export interface LockOptions {
   /** Called once, where another process has the lock. */
-  onWait?: (owner: { pid: number; host: string } | undefined) => void;
-  /** Milliseconds after which a lock whose time stands still counts as left behind. */
+  onWait?: (owner: LockOwner | undefined) => void;
+  /** Milliseconds after which a lock whose number stands still counts as left behind. */
   stillFor?: number;
   /** Milliseconds between two looks at another's lock. */
   poll?: number;
 }
 
+/** How long a lock's number may stand still, unless told. */
+export const STILL_MS = 30_000;
+
+/** How often one who takes a dead owner's lock away may find another's in its place. */
+const TRIES = 5;
+
 /** A lock that this process has taken. */
 export class FolderLock implements Disposable {
-  private readonly beat: NodeJS.Timeout;
+  private given = false;
 
   private constructor(
     private readonly folder: string,
     private readonly token: string,
-    interval: number,
+    stillFor: number,
   ) {
-    this.beat = setInterval(() => bump(folder), interval);
-    this.beat.unref();
+    startBeat(this.own("beat"), stillFor / 6);
   }
 
   /** Takes the lock, waiting for another's. The folder above it must be there. */
   static async take(folder: string, options: LockOptions = {}): Promise<FolderLock> {
-    const { onWait, stillFor = 30_000, poll = 100 } = options;
-    const token = randomUUID();
-    let told = false;
-    let seen = "";
-    let since = performance.now();
-    while (!make(folder, token)) {
-      const owner = ownerOf(folder);
-      const sight = `${owner?.token} ${statSync(folder, { throwIfNoEntry: false })?.mtimeMs}`;
-      if (sight !== seen) [seen, since] = [sight, performance.now()];
-      const gone = owner?.host === hostname() && !isAlive(owner.pid);
-      if (gone || performance.now() - since > stillFor) {
-        takeAway(folder, owner);
-        continue;
-      }
-      if (!told) onWait?.(owner);
+    const { onWait, stillFor = STILL_MS, poll = 100 } = options;
+    const watch = new LockWatch(folder, stillFor);
+    for (let told = false; ; ) {
+      const lock = FolderLock.tryTake(folder, watch);
+      if (lock) return lock;
+      if (!told) onWait?.(ownerOf(folder));
       told = true;
       await sleep(poll);
     }
-    return new FolderLock(folder, token, stillFor / 6);
+  }
+
+  /** Takes the lock if it is free or its owner is dead, without waiting. A `watch` remembers since when a number stands still. */
+  static tryTake(folder: string, watch = new LockWatch(folder)): FolderLock | undefined {
+    const token = randomUUID();
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (take(folder, token)) return new FolderLock(folder, token, watch.stillFor);
+      const owner = watch.deadOwner();
+      if (owner === undefined) return undefined;
+      bury(folder, owner.token);
+    }
+    return undefined; // others are faster, each time
   }
 
   /** Whether the lock is still ours. */
   get held(): boolean {
+    try {
+      readdirSync(this.folder); // a network file system looks again at names in a folder that is opened
+    } catch {
+      return false;
+    }
     return ownerOf(this.folder)?.token === this.token;
   }
 
+  /** Leaves a note for those who look at the lock; it goes with it. */
+  note(text: string): void {
+    try {
+      writeFileSync(this.own("note"), text);
+    } catch {
+      // Taken away: `held` will say so. A note is no matter to fail for.
+    }
+  }
+
+  /** Says that the work is finished for good, so that nobody can be late: the past is removed with the lock. */
+  finish(): void {
+    if (this.given) return;
+    this[Symbol.dispose]();
+    remove(this.folder);
+  }
+
+  /** Gives the lock back. */
   [Symbol.dispose](): void {
-    clearInterval(this.beat);
-    if (this.held) rmSync(this.folder, { recursive: true, force: true });
+    if (this.given) return;
+    this.given = true;
+    stopBeat(this.own("beat"));
+    try {
+      if (this.held) bury(this.folder, this.token); // not where somebody removed the whole folder by hand, past and all
+    } catch {
+      // A disk that cannot be written to any more: the lock is left behind, and taken over.
+    }
+  }
+
+  private own(name: "beat" | "note"): string {
+    return join(this.folder, NOW, `${name}-${this.token}`);
   }
 }
 
-function make(folder: string, token: string): boolean {
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
+/** Looks at a lock now and then, and says when its owner is to be held for dead. */
+export class LockWatch {
+  private seen = "";
+  private since = performance.now();
+  /** How often its number was seen to change. */
+  private beats = 0;
+
+  constructor(
+    private readonly folder: string,
+    readonly stillFor: number = STILL_MS,
+  ) {}
+
+  /** The owner, where there is one and it is dead. */
+  deadOwner(): Pick<LockOwner, "token"> | undefined {
+    const owner = ownerOf(this.folder);
+    if (owner && lifeOf(owner) === "gone") return owner;
+    return owner ? this.still(owner) : this.still(this.unreadable());
   }
-  const owner: Owner = { pid: process.pid, host: hostname(), token };
-  writeFileSync(join(folder, "owner.json"), JSON.stringify(owner));
-  return true;
+
+  private still<T extends { readonly token: string }>(owner: T | undefined): T | undefined {
+    if (owner === undefined) return undefined;
+    const sight = `${owner.token} ${read(join(this.folder, NOW, `beat-${owner.token}`))}`;
+    if (sight !== this.seen) {
+      this.beats = this.seen.startsWith(owner.token) ? this.beats + 1 : 0;
+      [this.seen, this.since] = [sight, performance.now()];
+    }
+    return performance.now() - this.since > this.stillFor ? owner : undefined;
+  }
+
+  /** Whether the owner is certainly alive: a process of this machine, or one whose number has gone up since it was looked at. */
+  get alive(): boolean {
+    const owner = ownerOf(this.folder);
+    if (owner === undefined) return false;
+    return lifeOf(owner) === "alive" || (this.beats > 0 && this.seen.startsWith(owner.token));
+  }
+
+  /** A lock whose owner cannot be read, as after a power cut, by the number of its folder. */
+  private unreadable(): { token: string } | undefined {
+    const found = statSync(join(this.folder, NOW), { throwIfNoEntry: false });
+    return found && { token: `unreadable-${found.ino}` };
+  }
 }
 
-/** Who has the lock; undefined where nobody has, or has not written its name yet. */
-function ownerOf(folder: string): Owner | undefined {
+/** Who has a lock; undefined where nobody has. */
+export function ownerOf(folder: string): LockOwner | undefined {
+  const text = read(join(folder, NOW, OWNER_FILE));
+  if (text === undefined) return undefined;
   try {
-    return JSON.parse(readFileSync(join(folder, "owner.json"), "utf8")) as Owner;
+    const owner = JSON.parse(text) as LockOwner;
+    const isName = typeof owner.token === "string" && /^[\w-]+$/.test(owner.token); // it becomes that of a folder
+    return isName ? owner : undefined;
   } catch {
     return undefined;
   }
 }
 
-function isAlive(pid: number): boolean {
+/** The note of a lock's owner. */
+export function noteOf(folder: string, { token }: LockOwner): string | undefined {
+  return read(join(folder, NOW, `note-${token}`));
+}
+
+const NOW = "now";
+const OWNER_FILE = "owner.json";
+
+function read(path: string): string | undefined {
   try {
-    process.kill(pid, 0);
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/** Puts a lock of ours where none is. A folder can be renamed to a name that no folder has, or an empty one. */
+function take(folder: string, token: string): boolean {
+  if (ownerOf(folder) !== undefined) return false;
+  const owner: LockOwner = { ...thisProcess(), token };
+  const ready = join(folder, `new-${token}`);
+  makeFolder(folder);
+  try {
+    mkdirSync(ready);
+    writeFileSync(join(ready, OWNER_FILE), JSON.stringify(owner));
+    writeFileSync(join(ready, `beat-${token}`), "0");
+    renameSync(ready, join(folder, NOW));
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    remove(ready);
+    // ENOENT: the lock's folder went, with an owner that had finished.
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
   }
+  return ownerOf(folder)?.token === token; // a network's answer to the rename may be lost, so the folder has the word
+}
+
+function makeFolder(folder: string): void {
   try {
-    // A killed process whose parent has not asked for it yet still answers to a signal: state Z, after the name in brackets.
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return true; // no /proc to ask
+    mkdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 
-/** Puts a dead owner's lock out of the way; if another process was first and has a lock of its own by now, that is put back. */
-function takeAway(folder: string, dead: Owner | undefined): void {
-  const aside = `${folder}.${randomUUID()}`;
+/** Ends an ownership, and no other: its token is a name that is given once. */
+function bury(folder: string, token: string): void {
   try {
-    renameSync(folder, aside);
-  } catch {
-    return; // gone already
+    renameSync(join(folder, NOW), join(folder, token));
+  } catch (error) {
+    // Done before, by its owner or by another who held it for dead.
+    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
   }
-  if (ownerOf(aside)?.token === dead?.token) rmSync(aside, { recursive: true, force: true });
-  else renameSync(aside, folder);
 }
 
-function bump(folder: string): void {
-  const now = new Date();
+function remove(folder: string): void {
   try {
-    utimesSync(folder, now, now);
+    rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Taken away: `held` will say so.
+    // Another process is looking into it; an empty folder, or a lock that it will give back, does no harm.
   }
 }

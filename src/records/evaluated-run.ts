@@ -45,8 +45,19 @@ export interface EvaluatedRun {
   readonly evaluations: readonly Evaluation[];
 }
 
+/** Tables ask for the keys of the same few methods again and again. */
+const methodKeys = new WeakMap<Method, string>();
+
 /** One text for one method: `erm+nuclear-norm`, `swad(erm)`, `erm [scaling=sum]`. */
-export function methodKey({ algorithm, regularizers, model, variant }: Method): string {
+export function methodKey(method: Method): string {
+  const known = methodKeys.get(method);
+  if (known !== undefined) return known;
+  const key = toKey(method);
+  methodKeys.set(method, key);
+  return key;
+}
+
+function toKey({ algorithm, regularizers, model, variant }: Method): string {
   const trained = [algorithm, ...regularizers].join("+");
   const evaluated = model === "current" ? trained : `${model}(${trained})`;
   return variant === "" ? evaluated : `${evaluated} [${variant}]`;

@@ -29,13 +29,18 @@ export interface JsonLines {
  * Reads a file of JSON lines. Empty lines are passed over. `python` also takes what Python's json module writes: NaN
  * and infinities.
  */
-export function readJsonLines(path: string, { python = false } = {}): JsonLines {
+export function readJsonLines(path: string, options: { python?: boolean } = {}): JsonLines {
   let content: string;
   try {
     content = readFileSync(path, "utf8");
   } catch (cause) {
     throw new DataError(`${path}: could not be read: ${(cause as Error).message}`, { cause });
   }
+  return parseJsonLines(content, options);
+}
+
+/** The JSON lines in a text. */
+export function parseJsonLines(content: string, { python = false } = {}): JsonLines {
   const texts = content.split("\n");
   const lines: JsonLine[] = [];
   const broken: number[] = [];

@@ -84,6 +84,6 @@ test("a folder given twice is read once", () => {
 test("a folder that is not there is an error; one without runs is told", () => {
   inFolder((folder) => {
     expect(() => readResults([join(folder, "none")])).toThrow(DataError);
-    expect(readResults([folder])).toEqual({ runs: [], stored: [], notes: [`${folder}: no runs in it`] });
+    expect(readResults([folder])).toEqual({ runs: [], stored: [], sweeps: [], notes: [`${folder}: no runs in it`] });
   });
 });

@@ -3,13 +3,15 @@
  * up to a few levels. What is none of these is passed over and told; one broken run does not cost the others.
  */
 
-import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError } from "../errors.js";
+import { isSweepFolder, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
 import { RESULTS_FILE, readDomainBed } from "./domainbed.js";
 import { type EvaluatedRun, methodKey } from "./evaluated-run.js";
-import { evaluatedRuns, isRunFolder, readRun, type StoredRun } from "./run.js";
+import type { StoredRun } from "./run.js";
+import { RunReader } from "./run-reader.js";
 import { readSwad } from "./swad.js";
 
 export interface Results {
@@ -17,8 +19,19 @@ export interface Results {
   readonly runs: readonly EvaluatedRun[];
   /** Runs of ours, for those who need more than accuracies. */
   readonly stored: readonly StoredRun[];
+  /** The sweeps that the runs are of. */
+  readonly sweeps?: readonly ReportedSweep[];
   /** What was left out, and why. */
   readonly notes: readonly string[];
+}
+
+/** A sweep some of whose runs may still be to come. */
+export interface ReportedSweep {
+  readonly folder: string;
+  /** How many runs the plan has. */
+  readonly planned: number;
+  /** The trials that are planned, by dataset as it was given. */
+  readonly trials: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Deep enough for a folder of sweeps of runs. */
@@ -29,31 +42,30 @@ export function readResults(folders: readonly string[]): Results {
   const reader = new Reader();
   for (const folder of folders) {
     if (!existsSync(folder)) throw new DataError(`${folder}: no such folder. Give a folder of runs, or one run's`);
-    if (!reader.visit(folder)) reader.notes.push(`${folder}: no runs in it`);
+    if (!reader.visit(folder, realpathSync(folder))) reader.notes.push(`${folder}: no runs in it`);
   }
   const { runs, notes } = withoutDuplicates(reader);
-  return { runs, stored: reader.stored, notes: [...reader.notes, ...notes] };
+  return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
 }
 
 class Reader implements Results {
   readonly runs: EvaluatedRun[] = [];
   readonly stored: StoredRun[] = [];
   readonly notes: string[] = [];
+  readonly sweeps: ReportedSweep[] = [];
   /** Whether there were runs in it, by folder: each is read once, also where links lead to it again. */
   private readonly visited = new Map<string, boolean>();
+  private readonly reader = new RunReader();
 
-  /** Reads a folder and those below it; returns whether there is any run. */
-  visit(folder: string, depth = 0): boolean {
-    const place = realpathSync(folder);
+  /** Reads a folder and those below it; returns whether there is any run. `place` is its path without links. */
+  visit(folder: string, place: string, depth = 0): boolean {
     const before = this.visited.get(place);
     if (before !== undefined) return before;
     this.visited.set(place, false);
     let found = true;
     try {
-      const results = join(folder, RESULTS_FILE);
-      if (isRunFolder(folder)) this.readOwn(folder);
-      else if (existsSync(results)) this.readOther(results);
-      else found = this.descend(folder, depth);
+      found =
+        this.readOwn(folder) || this.readOther(folder) || this.readSweep(folder) || this.descend(folder, place, depth);
     } catch (error) {
       if (!(error instanceof DataError) && !(error as NodeJS.ErrnoException).code) throw error;
       this.notes.push(`left out: ${(error as Error).message}`);
@@ -62,34 +74,56 @@ class Reader implements Results {
     return found;
   }
 
-  private descend(folder: string, depth: number): boolean {
-    const names = readdirSync(folder)
-      .filter((name) => !name.startsWith("."))
-      .sort(byCodePoint);
-    const isFolder = (name: string): boolean =>
-      statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true;
-    const foreign = names.filter((name) => !isFolder(name));
+  private descend(folder: string, place: string, depth: number): boolean {
+    const entries = readdirSync(folder, { withFileTypes: true })
+      .filter(({ name }) => !name.startsWith("."))
+      .sort((a, b) => byCodePoint(a.name, b.name));
+    const isFolder = (entry: Dirent): boolean =>
+      entry.isDirectory() ||
+      (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
+    const foreign = entries.filter((entry) => !isFolder(entry)).map(({ name }) => name);
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
       const are = foreign.length === 1 ? "is no run" : "are no runs";
       this.notes.push(`${folder}: passed over ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
     }
     if (depth === DEEPEST) return false;
-    return names.filter(isFolder).reduce((any, name) => this.visit(join(folder, name), depth + 1) || any, false);
+    let any = false;
+    for (const entry of entries.filter(isFolder)) {
+      const path = join(folder, entry.name);
+      const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
+      if (this.visit(path, below, depth + 1)) any = true;
+    }
+    return any;
   }
 
-  private readOwn(folder: string): void {
-    const run = readRun(folder);
-    const { runs, notes } = evaluatedRuns(run);
-    this.stored.push(run);
-    this.runs.push(...runs);
-    this.notes.push(...run.notes, ...notes);
+  private readOwn(folder: string): boolean {
+    const result = this.reader.read(folder);
+    if (!result) return false;
+    this.stored.push(result.stored);
+    this.runs.push(...result.runs);
+    this.notes.push(...result.notes);
+    return true;
   }
 
-  private readOther(path: string): void {
+  /** A sweep's runs, and what its plan promises; the other files in it are none of ours. */
+  private readSweep(folder: string): boolean {
+    if (!isSweepFolder(folder)) return false;
+    const { trials = {}, runs: planned } = readSweepFile(folder);
+    const { runs } = sweepPaths(folder);
+    this.sweeps.push({ folder, planned, trials });
+    if (existsSync(runs) && this.descend(runs, realpathSync(runs), 1)) return true;
+    this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
+    return true;
+  }
+
+  private readOther(folder: string): boolean {
+    const path = join(folder, RESULTS_FILE);
+    if (!existsSync(path)) return false;
     const { runs, notes } = isSwad(path) ? readSwad(path) : readDomainBed(path);
     this.runs.push(...runs);
     this.notes.push(...notes);
+    return true;
   }
 }
 
@@ -108,20 +142,19 @@ function isSwad(path: string): boolean {
  * Two runs of ours with the same dataset, method, seeds of trial and hyperparameters, and test domains would compete as
  * if they were one; the finished one is kept, else the first. DomainBed's are kept as its own collector keeps them.
  */
-function withoutDuplicates({ runs, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
+export function withoutDuplicates({ runs, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
   const done = new Set(stored.filter((run) => run.done).map(({ folder }) => folder));
   const keyOf = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string =>
     JSON.stringify([dataset, [...testDomains].sort(), methodKey(method), trialSeed, hparamsSeed]);
+  const own = runs.filter(({ format }) => format === "nudge").map((run) => ({ run, key: keyOf(run) }));
   const kept = new Map<string, EvaluatedRun>();
-  const own = runs.filter(({ format }) => format === "nudge");
-  for (const run of [...own.filter(({ source }) => done.has(source)), ...own]) {
-    if (!kept.has(keyOf(run))) kept.set(keyOf(run), run);
-  }
-  const left = new Set(own.filter((run) => kept.get(keyOf(run)) !== run));
+  for (const { run, key } of [...own.filter(({ run }) => done.has(run.source)), ...own])
+    if (!kept.has(key)) kept.set(key, run);
+  const left = new Map(own.filter(({ run, key }) => kept.get(key) !== run).map(({ run, key }) => [run, key]));
   const notes = Array.from(
     left,
-    (run) =>
-      `${run.source}: left out: ${kept.get(keyOf(run))!.source} is a run of the same setting ` +
+    ([run, key]) =>
+      `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
       `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
   );
   return { runs: runs.filter((run) => !left.has(run)), notes };

@@ -78,11 +78,25 @@ export function readRun(folder: string): StoredRun {
 
 /** Reads and checks a run's settings. */
 export function readSettings(path: string): RunSettings {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  return parseSettings(path, text);
+}
+
+const unreadable = (path: string, cause: unknown): DataError =>
+  new DataError(`${path}: the settings of a run could not be read: ${(cause as Error).message}`, { cause });
+
+/** The settings in the text of a file, checked. */
+export function parseSettings(path: string, text: string): RunSettings {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    parsed = JSON.parse(text);
   } catch (cause) {
-    throw new DataError(`${path}: the settings of a run could not be read: ${(cause as Error).message}`, { cause });
+    throw unreadable(path, cause);
   }
   const wrong = checkSettings(parsed);
   if (wrong !== undefined) throw new DataError(`${path}: not the settings of a run: ${wrong}`);
@@ -116,7 +130,8 @@ const checks: Readonly<Record<keyof RunSettings, readonly [test: (value: unknown
   holdout: [isNumberIfAny, "a number"],
 };
 
-function checkSettings(parsed: unknown): string | undefined {
+/** What is wrong with the settings of a run, in words; undefined where nothing is. */
+export function checkSettings(parsed: unknown): string | undefined {
   if (!isObject(parsed)) return `expected an object, got ${show(parsed)}`;
   for (const [key, [test, expected]] of Object.entries(checks)) {
     if (!test(parsed[key])) return `expected "${key}" to be ${expected}, got ${show(parsed[key])}`;
@@ -126,9 +141,11 @@ function checkSettings(parsed: unknown): string | undefined {
   return foreign === undefined ? undefined : `the test domain "${foreign}" is not among ${domains.join(", ")}`;
 }
 
-/** The row of a run's model. */
-export function methodOf({ algorithm, regularizers, given = {} }: RunSettings, model: string): Method {
+/** The row of a run's model. What was set of an average is no matter to the rows of the others. */
+export function methodOf({ algorithm, regularizers, averaging, given = {} }: RunSettings, model: string): Method {
+  const others = averaging.filter(({ id }) => id !== model).map(({ id }) => `${id}.`);
   const variant = Object.entries(given)
+    .filter(([name]) => !others.some((prefix) => name.startsWith(prefix)))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");

@@ -4,10 +4,11 @@
  * file back to its checkpoint and writes the rest again, to the same bytes.
  */
 
-import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { appendWhole } from "../engine/append-file.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError } from "../errors.js";
-import { type JsonLine, notesOn, readJsonLines } from "./json-lines.js";
+import { type JsonLine, type JsonLines, notesOn, parseJsonLines, readJsonLines } from "./json-lines.js";
 import { formatRecord, type RunRecord, toRecord } from "./record.js";
 
 /** A run's own records, for writing. */
@@ -19,29 +20,7 @@ export class RecordStore {
   append(records: readonly RunRecord[]): void {
     if (records.length === 0) return;
     const bytes = Buffer.from(records.map(formatRecord).join(""), "utf8");
-    let fd: number | undefined;
-    let before = 0;
-    try {
-      fd = openSync(this.path, "a");
-      before = fstatSync(fd).size;
-      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
-      fsyncSync(fd);
-    } catch (cause) {
-      if (fd !== undefined) takeBack(fd, before);
-      const what = `${records.length} records could not be added: ${(cause as Error).message}`;
-      throw new DataError(`${this.path}: ${what}. What was there before is untouched`, { cause });
-    } finally {
-      if (fd !== undefined) closeSync(fd);
-    }
-  }
-}
-
-/** Cutting needs no space, so it works on a full disk; where it does not, the next reader drops the half line. */
-function takeBack(fd: number, size: number): void {
-  try {
-    ftruncateSync(fd, size);
-  } catch {
-    // The error that led here is the one to see.
+    appendWhole(this.path, bytes, { what: `${records.length} records`, sync: true });
   }
 }
 
@@ -53,7 +32,15 @@ export interface ReadRecords {
 
 /** Reads a record file; lines that are no records are left out and told. */
 export function readRecords(path: string): ReadRecords {
-  const file = readJsonLines(path);
+  return toRecords(path, readJsonLines(path));
+}
+
+/** The records in the text of a file that was read. */
+export function recordsIn(path: string, text: string): ReadRecords {
+  return toRecords(path, parseJsonLines(text));
+}
+
+function toRecords(path: string, file: JsonLines): ReadRecords {
   const notes = notesOn(path, file);
   const records: RunRecord[] = [];
   const foreign: string[] = [];

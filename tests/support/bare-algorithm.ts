@@ -62,7 +62,12 @@ export function bareStep({ algorithm, domains, hparams = {}, step = 0, draw }: B
     adam: (parameters, settings) => new Adam(parameters, settings),
   }) as LossAlgorithm;
   for (const module of Object.values(built.modules)) module.to({ dtype: "float64" });
-  const ctx: StepContext = { step, draw: draw ?? keyedDraws(new Random(0)), penalty: () => null };
+  const ctx: StepContext = {
+    step,
+    draw: draw ?? keyedDraws(new Random(0)),
+    penalty: () => null,
+    checked: (loss) => loss,
+  };
   try {
     return built.step(batch, ctx);
   } finally {

@@ -6,6 +6,9 @@ import { fileURLToPath } from "node:url";
 const runner = fileURLToPath(new URL("run-typescript.mjs", import.meta.url));
 const program = fileURLToPath(new URL("nudge.ts", import.meta.url));
 
+/** The words that start the command line; in $NUDGE_COMMAND they are what it starts itself with. */
+export const nudgeWords: readonly string[] = [process.execPath, runner, program];
+
 export interface Started {
   readonly process: ChildProcess;
   /** Resolves once stderr has had this text; false where the process ended without. */
@@ -14,7 +17,11 @@ export interface Started {
 }
 
 export function startNudge(args: readonly string[]): Started {
-  const child = spawn(process.execPath, [runner, program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const [node, ...words] = nudgeWords;
+  const child = spawn(node, [...words, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NUDGE_COMMAND: JSON.stringify(nudgeWords) },
+  });
   let [stdout, stderr] = ["", ""];
   let over = false;
   const waiting = new Set<() => void>();

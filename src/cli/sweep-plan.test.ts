@@ -1,0 +1,117 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readPlan } from "../sweep/sweep-folder.js";
+import { planCommand } from "./sweep-plan.js";
+import { durationWords } from "./sweep-plan-words.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "nudge-plan-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function plan(...args: string[]): Promise<string> {
+  let printed = "";
+  const command = planCommand((text) => {
+    printed += text;
+  });
+  await command.exitOverride().parseAsync(args, { from: "user" });
+  return printed;
+}
+
+const tiny = [
+  "--data",
+  "shapes",
+  "--trials",
+  "1",
+  "--steps",
+  "20",
+  "--batch-size",
+  "4",
+  "data.size=12",
+  "data.perCell=5",
+  "threads=1", // two that wait for each other take long on a busy machine
+];
+
+test("a plan is written to its folder, and says how many runs there are, are done, and what comes next", async () => {
+  const out = join(folder, "sweep");
+  const text = await plan(...tiny, "--algorithms", "ERM,SWAD,ERM-NU", "--no-measure", "--out", out);
+  expect(text).toContain("sweep: 8 runs\n");
+  expect(text).toContain("shapes: 8 runs: 2 methods, 4 sets of held-out domains, 1 trial\n");
+  expect(text).toContain("done already: 0; begun: 0; to do: 8\n");
+  expect(text).toContain(`${out}: 8 runs added\n`);
+  expect(text).toContain(`nudge sweep run ${out}\n`);
+  expect(readPlan(out)).toHaveLength(8);
+  expect(await plan(...tiny, "--algorithms", "ERM", "--no-measure", "--out", out)).toContain(
+    "4 runs not planned by themselves: a run with an average of the same weights has their records",
+  );
+  expect(readPlan(out)).toHaveLength(8);
+});
+
+test("without writing, nothing is written", async () => {
+  const out = join(folder, "sweep");
+  const text = await plan(...tiny, "--no-measure", "--dry-run", "--out", out);
+  expect(text).toContain("nothing was written (--dry-run); 4 runs would be new");
+  expect(existsSync(out)).toBe(false);
+});
+
+test("a file gives lists and settings, and the command line goes before it", async () => {
+  const file = join(folder, "sweep.yaml");
+  const yaml = ["name: weights", "data: [shapes]", "algorithms: [ERM-NU]", "testDomains: [filled]", "trials: 2"];
+  writeFileSync(file, [...yaml, "grid: { nuclear-norm.weight: [0.01, 0.03] }", "steps: 9", "lr: 0.5"].join("\n"));
+  const json = await plan(
+    "--config",
+    file,
+    "--trials",
+    "1",
+    "steps=7",
+    "--no-measure",
+    "--json",
+    "--out",
+    join(folder, "s"),
+  );
+  expect(JSON.parse(json)).toMatchObject({ asked: 2, added: 2, runs: 2, done: 0, begun: 0, shared: 0, estimate: null });
+  const runs = readPlan(join(folder, "s"));
+  expect(runs.map(({ request }) => [request["nuclear-norm.weight"], request.steps, request.lr])).toEqual([
+    [0.01, 7, 0.5],
+    [0.03, 7, 0.5],
+  ]);
+});
+
+test("an estimate comes from a trial that is really made, and is kept with each run", async () => {
+  const out = join(folder, "sweep");
+  const text = await plan(...tiny, "--measure-seconds", "1", "--device", "cpu", "--out", out);
+  expect(text).toMatch(
+    /estimated for what is new, one run at a time on this machine \(cpu, 1 thread\): .* a run\), [\d.]+ [kM]B of disk/,
+  );
+  expect(text).toContain("from a short trial of 1 of 1 kinds of runs");
+  for (const { cost } of readPlan(out)) expect(cost).toBeGreaterThan(0);
+  expect(await plan(...tiny, "--device", "cpu", "--out", out)).toContain("nothing new");
+});
+
+test("presets are listed with what they are", async () => {
+  const text = await plan("--list-presets");
+  expect(text).toContain("table1   Table 1: 25 methods on five datasets");
+  expect(text.match(/^(table\d|figure\d)/gm)).toHaveLength(12);
+});
+
+test("nothing to plan, and the reference's jobs, are told", async () => {
+  await expect(plan()).rejects.toThrow("nothing to plan: give --preset, --config or --data");
+  await expect(plan("--data", "shapes", "--measure-seconds", "x")).rejects.toThrow(
+    "--measure-seconds: expected a number",
+  );
+  const jobs = await plan(...tiny, "--reference-jobs", "--show-jobs", "--dry-run", "--no-measure");
+  expect(jobs).toMatch(/^-{32} {2}[0-9a-f]{16}-shapes-filled-erm-trial0 {2}shapes · filled held out · ERM/m);
+});
+
+test.each([
+  [4.26, "4.3 s"],
+  [45.4, "45 s"],
+  [1200, "20 min"],
+  [12_345, "3 h 26 min"],
+  [400_000, "4 d 15 h"],
+])("%d seconds are %s", (seconds, words) => {
+  expect(durationWords(seconds)).toBe(words);
+});

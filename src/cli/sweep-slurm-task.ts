@@ -1,0 +1,77 @@
+/**
+ * `nudge sweep slurm-task`: what a task of a Slurm array runs. A controller of one slot; told that its time is running out
+ * (SIGUSR2), it has the run write a checkpoint and puts the task back into the queue.
+ */
+
+import { Command } from "commander";
+import { control } from "../sweep/controller.js";
+import { Follow } from "../sweep/follow.js";
+import { ownTask, slurm } from "../sweep/launchers/slurm-commands.js";
+import { namedRuns, readRunList } from "../sweep/run-list.js";
+import { RESUMABLE } from "./failure.js";
+import { ownCommand } from "./own-command.js";
+import { wholeNumber } from "./parse-options.js";
+import { onStopLevels } from "./stop-levels.js";
+import { launchedUnder, type RuleFlags, rulesIn, withRules } from "./sweep-flags.js";
+
+interface TaskFlags extends RuleFlags {
+  device?: string;
+  threads: number;
+  runs: number;
+  first: number;
+  launchedUnder: string;
+}
+
+export function sweepSlurmTaskCommand(): Command {
+  return withRules(new Command("slurm-task"))
+    .description(
+      "Makes runs of a sweep in a task of a Slurm array; nudge sweep run --launcher slurm submits such tasks.",
+    )
+    .argument("<dir>")
+    .option("--device <device>", "cpu, cuda or cuda:1")
+    .option("--threads <n>", "CPU threads of runs begun here", wholeNumber("--threads", 1), 1)
+    .option("--runs <n>", "runs to make", wholeNumber("--runs", 1), 1)
+    .option("--first <n>", "the task's number", wholeNumber("--first"), 0)
+    .addOption(launchedUnder())
+    .action((dir: string, flags: TaskFlags) => runTask(dir, flags));
+}
+
+async function runTask(folder: string, flags: TaskFlags): Promise<void> {
+  const { device, threads, runs: most, first } = flags;
+  const rules = rulesIn(flags);
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const all = readRunList(folder);
+  const runs = rules.only ? namedRuns(all, rules.only) : all;
+  const task = ownTask();
+  const follow = new Follow(runs, null, say);
+  using stop = onStopLevels(["SIGUSR2", "SIGTERM", "SIGINT"], (signal) => say(`${signal}: writing a checkpoint`));
+  const end = await control({
+    folder,
+    runs,
+    slots: [{ label: task === undefined ? "no task" : `task ${task}`, device, threads, env: {} }],
+    rules,
+    program: ownCommand(),
+    most,
+    first: first * most,
+    stay: false,
+    cancelToken: flags.launchedUnder,
+    // Slurm may send its signals to all processes of a task, some of them twice: only its own end is at once.
+    stop: {
+      get level() {
+        return stop.level === 0 ? 0 : 1;
+      },
+    },
+    onEvent: (event, slot) => follow.tell(event, slot),
+    say,
+  });
+  if (end === "stopped" && stop.signal === "SIGUSR2" && task !== undefined) {
+    say(`the time limit is near: task ${task} goes back into the queue`);
+    try {
+      await slurm("scontrol", "requeue", task);
+    } catch (error) {
+      say(`it could not: ${(error as Error).message}. Submit what is left with nudge sweep run --launcher slurm`);
+    }
+  }
+  say(`task ended: ${end}`);
+  process.exitCode = end === "stopped" || end === "cancelled" ? RESUMABLE : 0;
+}

@@ -1,0 +1,29 @@
+/** `nudge sweep`: many runs, planned once and made on this machine, its GPUs or a cluster. A file a subcommand. */
+
+import { Command } from "commander";
+import { sweepCancelCommand } from "./sweep-cancel.js";
+import { sweepCleanCommand } from "./sweep-clean.js";
+import { planCommand } from "./sweep-plan.js";
+import { sweepRetryCommand } from "./sweep-retry.js";
+import { sweepRunCommand } from "./sweep-run.js";
+import { sweepSlurmTaskCommand } from "./sweep-slurm-task.js";
+import { sweepStatusCommand } from "./sweep-status.js";
+import { sweepWorkCommand } from "./sweep-work.js";
+
+type Write = (text: string) => void;
+
+/** The command; `write` takes what its subcommands print. */
+export function sweepCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  return new Command("sweep")
+    .description(
+      "Many runs: plan them, make them, see how far they are. Everything is in one folder, and nothing is done twice.",
+    )
+    .addCommand(planCommand(write))
+    .addCommand(sweepRunCommand())
+    .addCommand(sweepStatusCommand(write))
+    .addCommand(sweepRetryCommand(write))
+    .addCommand(sweepCancelCommand(write))
+    .addCommand(sweepCleanCommand(write))
+    .addCommand(sweepWorkCommand(), { hidden: true })
+    .addCommand(sweepSlurmTaskCommand(), { hidden: true });
+}

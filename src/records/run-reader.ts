@@ -1,0 +1,169 @@
+/**
+ * Reads run folders by the hundred thousand, keeping little of each: accuracies as numbers in a row, what runs have alike
+ * once, and records only when they are asked for.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DataError } from "../errors.js";
+import type { EvaluatedRun, Evaluation, Method } from "./evaluated-run.js";
+import type { RunRecord } from "./record.js";
+import {
+  DONE_FILE,
+  evaluatedRuns,
+  methodOf,
+  parseSettings,
+  RECORDS_FILE,
+  type RunSettings,
+  readRun,
+  SETTINGS_FILE,
+  type SettingScalar,
+  type StoredRun,
+} from "./run.js";
+import { type PackedAccuracies, scanAccuracies, unpack } from "./scan-accuracies.js";
+import { readRecords, recordsIn } from "./store.js";
+
+/** A run folder as reports take it: the run, its models, and what was wrong. */
+export interface RunResult {
+  readonly stored: StoredRun;
+  readonly runs: readonly EvaluatedRun[];
+  readonly notes: readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+/** Characters of record files that are kept for whoever asks for more than accuracies. */
+const MOST_KEPT = 1 << 25;
+
+/** Reads run folders one after the other. */
+export class RunReader {
+  private kept = 0;
+  private readonly shared = new Map<string, unknown>();
+
+  /** One value for all that are equal to it. */
+  private once<T>(value: T): T {
+    if (value === undefined || value === null) return value;
+    const key = typeof value === "string" ? value : JSON.stringify(value);
+    const known = this.shared.get(key);
+    if (known !== undefined && typeof known === typeof value) return known as T;
+    this.shared.set(key, value);
+    return value;
+  }
+
+  /** Reads a run folder; undefined where it is none. */
+  read(folder: string): RunResult | undefined {
+    const path = join(folder, SETTINGS_FILE);
+    const text = readIfThere(path);
+    if (text === undefined) return undefined;
+    const settings = this.lightened(parseSettings(path, text));
+    const records = readIfThere(join(folder, RECORDS_FILE));
+    const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
+    if (scanned === undefined) {
+      const stored = readRun(folder);
+      const { runs, notes } = evaluatedRuns(stored);
+      return { stored, runs, notes: [...stored.notes, ...notes] };
+    }
+    const runs: EvaluatedRun[] = [];
+    for (const [model, { steps, values }] of scanned)
+      runs.push(
+        new PackedRun(folder, settings, this.once(methodOf(settings, model)), { steps: this.once(steps), values }),
+      );
+    this.kept += records!.length;
+    return {
+      stored: new StoredRunFolder(folder, settings, this.kept > MOST_KEPT ? undefined : records),
+      runs,
+      notes: NONE,
+    };
+  }
+
+  /**
+   * Of the settings what selection, tables, figures and other formats read, with one object or text for all runs that have
+   * it alike. Written out, so that all of them are objects of one shape, which are a fifth as large as others.
+   */
+  private lightened(settings: RunSettings): RunSettings {
+    const all = settings as RunSettings & Readonly<Record<string, SettingScalar | undefined>>;
+    const light = {
+      dataset: this.once(all.dataset),
+      domains: this.once(all.domains),
+      testDomains: this.once(all.testDomains),
+      algorithm: this.once(all.algorithm),
+      regularizers: this.once(all.regularizers),
+      averaging: this.once(all.averaging),
+      given: this.once(all.given),
+      hparams: all.hparams, // of a search they are different in every run
+      hparamsSeed: all.hparamsSeed,
+      trialSeed: all.trialSeed,
+      seed: all.seed,
+      steps: all.steps,
+      evaluateEvery: all.evaluateEvery,
+      holdout: all.holdout,
+      data: this.once(all.data),
+      root: this.once(all.root),
+      splitHash: this.once(all.splitHash),
+      backbone: this.once(all.backbone),
+      pretrained: all.pretrained,
+      precision: this.once(all.precision),
+      device: this.once(all.device),
+      protocol: this.once(all.protocol),
+      probe: all.probe,
+      plugins: this.once(all.plugins),
+    };
+    return light;
+  }
+}
+
+/** A run whose evaluations are made when they are asked for. */
+class PackedRun implements EvaluatedRun {
+  readonly format = "nudge";
+  readonly dataset: string;
+  readonly domains: readonly string[];
+  readonly testDomains: readonly string[];
+  readonly trialSeed: number;
+  readonly hparamsSeed: number;
+
+  constructor(
+    readonly source: string,
+    settings: RunSettings,
+    readonly method: Method,
+    private readonly packed: PackedAccuracies,
+  ) {
+    this.dataset = settings.dataset;
+    this.domains = settings.domains;
+    this.testDomains = settings.testDomains;
+    this.trialSeed = settings.trialSeed;
+    this.hparamsSeed = settings.hparamsSeed;
+  }
+
+  get evaluations(): Evaluation[] {
+    return unpack(this.packed, this.domains);
+  }
+}
+
+/** A run whose records are read again, or from their text, when they are asked for. */
+class StoredRunFolder implements StoredRun {
+  readonly done: boolean;
+  readonly notes = NONE;
+
+  constructor(
+    readonly folder: string,
+    readonly settings: RunSettings,
+    private readonly text: string | undefined,
+  ) {
+    this.done = existsSync(join(folder, DONE_FILE));
+  }
+
+  get records(): readonly RunRecord[] {
+    const path = join(this.folder, RECORDS_FILE);
+    return (this.text === undefined ? readRecords(path) : recordsIn(path, this.text)).records;
+  }
+}
+
+/** A file's text; undefined where there is no such file. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if (["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw new DataError(`${path}: could not be read: ${(cause as Error).message}`, { cause });
+  }
+}

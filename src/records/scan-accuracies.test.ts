@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { accuraciesAt, somePacsSettings } from "../../tests/support/run-folders.js";
+import { evaluationsOf } from "./evaluated-run.js";
+import { formatRecord, type RunRecord } from "./record.js";
+import { scanAccuracies, unpack } from "./scan-accuracies.js";
+
+const settings = somePacsSettings;
+const textOf = (records: readonly RunRecord[]): string => records.map(formatRecord).join("");
+const loss = (step: number): RunRecord => ({
+  step,
+  model: "current",
+  domain: null,
+  split: null,
+  metric: "loss",
+  value: 0.5,
+});
+
+test("what is scanned is what the careful reader finds: models, steps in the order of the file, parts, the last of two rows", () => {
+  const records = [
+    ...accuraciesAt(300, 0.5),
+    loss(300),
+    ...accuraciesAt(0, 0.25),
+    ...accuraciesAt(0, 0.75, { model: "swad" }),
+    { ...accuraciesAt(0, 0)[3], value: 0.125 },
+    { ...loss(0), domain: "photo", split: "uda" as const, metric: "accuracy" },
+    { ...loss(0), domain: "nowhere", split: "in" as const, metric: "accuracy" },
+  ];
+  const scanned = scanAccuracies(textOf(records), settings)!;
+  const known = evaluationsOf(records.filter(({ domain }) => domain !== "nowhere"));
+  expect([...scanned.keys()]).toEqual([...known.keys()]);
+  for (const [model, packed] of scanned) expect(unpack(packed, settings.domains)).toEqual(known.get(model));
+});
+
+test("a part of a training domain that was not evaluated stays missing", () => {
+  const records = accuraciesAt(0, 0.5).filter(({ domain, split }) => domain === "sketch" || split === "out");
+  const [evaluation] = unpack(scanAccuracies(textOf(records), settings)!.get("current")!, settings.domains);
+  expect(evaluation.accuracy.get("photo")).toEqual({ in: undefined, out: 0.26 });
+});
+
+test.each([
+  ["a torn last line", (text: string) => text.slice(0, -5)],
+  ["a line that is no record", (text: string) => `${text}hello\n`],
+  ["a damaged loss", (text: string) => text.replace('"loss"', '"lo"ss"')],
+  ["an accuracy that is no number", (text: string) => text.replace(/"value":[\d.]+/, '"value":"NaN"')],
+  ["keys in another order", (text: string) => `${text}{"model":"current","step":0}\n`],
+  [
+    "an evaluation without an accuracy that selection needs",
+    (text: string) => text.replace('"out","metric":"accuracy"', '"out","metric":"other"'),
+  ],
+])("%s is left to the careful reader", (_what, damage) => {
+  const text = textOf([...accuraciesAt(0, 0.5), loss(0)]);
+  expect(scanAccuracies(text, settings)).toBeDefined();
+  expect(scanAccuracies(damage(text), settings)).toBeUndefined();
+});

@@ -1,0 +1,50 @@
+/**
+ * How a sweep is told to stop by those who share only its folder. The whole of it: `launch/cancelled-at` gets a new token;
+ * whoever began under another one stops, and nothing has to be taken back before it can be run again. One run:
+ * `launch/cancelled/<id>` is there until it is retried.
+ */
+
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "../engine/replace-file.js";
+import { sweepPaths } from "./sweep-folder.js";
+
+const tokenFile = (folder: string): string => join(sweepPaths(folder).launch, "cancelled-at");
+const runFolder = (folder: string): string => join(sweepPaths(folder).launch, "cancelled");
+
+/** The token of the last time that the sweep was cancelled; empty where it never was. */
+export function cancelToken(folder: string): string {
+  try {
+    return readFileSync(tokenFile(folder), "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+/** Tells everybody at work on the sweep to stop. */
+export function cancelAll(folder: string): void {
+  mkdirSync(sweepPaths(folder).launch, { recursive: true });
+  replaceFile(tokenFile(folder), (write) => write(Buffer.from(`${randomUUID()}\n`)));
+}
+
+/** Takes a run out of the sweep, until it is put back. */
+export function cancelRun(folder: string, id: string): void {
+  mkdirSync(runFolder(folder), { recursive: true });
+  writeFileSync(join(runFolder(folder), id), "");
+}
+
+/** Puts a run back; whether it was out. */
+export function uncancelRun(folder: string, id: string): boolean {
+  const path = join(runFolder(folder), id);
+  const was = existsSync(path);
+  rmSync(path, { force: true });
+  return was;
+}
+
+export const isCancelled = (folder: string, id: string): boolean => existsSync(join(runFolder(folder), id));
+
+/** The ids of all runs that were taken out. */
+export function cancelledIds(folder: string): Set<string> {
+  return new Set(existsSync(runFolder(folder)) ? readdirSync(runFolder(folder)) : []);
+}

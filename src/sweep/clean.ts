@@ -1,0 +1,95 @@
+/** What of a sweep can be deleted: found first, with sizes, and deleted only when that is wanted. */
+
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ownerOf } from "../data/folder-lock.js";
+import { DONE_FILE } from "../records/run.js";
+import { lockOf, RunFolder } from "../training/run-folder.js";
+import { forgetAttempts } from "./attempts.js";
+import { planLines, sweepPaths } from "./sweep-folder.js";
+
+/** Kinds of things that can be deleted. */
+export interface CleanWishes {
+  /** Models of runs that are done. */
+  readonly models: boolean;
+  /** All that runs have made that are not done and not at work. */
+  readonly unfinished: boolean;
+  /** Runs that the plan does not have, as after it was changed by hand. */
+  readonly unplanned: boolean;
+  /** Runs that are done, with their records. */
+  readonly done: boolean;
+}
+
+/** Something to delete. */
+export interface Waste {
+  readonly kind: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** The run folder, where all of it goes, and its id: nobody may be at work on it. */
+  readonly run?: { readonly id: string };
+}
+
+/** Finds what may go. Checkpoints of runs that are done may always: only a run that goes on needs them. */
+export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
+  const paths = sweepPaths(folder);
+  const planned = new Set(Array.from(planLines(folder), ({ name }) => name));
+  const names = existsSync(paths.runs) ? readdirSync(paths.runs) : [];
+  const ofRuns = names.flatMap((name): Waste[] => {
+    const path = paths.run(name);
+    const whole = (kind: string): Waste[] => [{ kind, path, bytes: sizeOf(path), run: { id: name.slice(0, 16) } }];
+    if (!planned.has(name)) return wishes.unplanned ? whole("runs that are not in the plan") : [];
+    if (!existsSync(join(path, DONE_FILE))) {
+      const free = wishes.unfinished && ownerOf(lockOf(path)) === undefined;
+      return free ? whole("runs that are not done") : [];
+    }
+    if (wishes.done) return whole("runs that are done, with their records");
+    return partsOf(path, wishes.models);
+  });
+  return [...ofRuns, ...[folder, paths.attempts, paths.launch].flatMap(halfWritten)];
+}
+
+/** Files that killed processes were writing. A writer has none for long, so only old ones are taken. */
+function halfWritten(folder: string): Waste[] {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\..*\.tmp$/.test(name)) : [];
+  return names.flatMap((name): Waste[] => {
+    const path = join(folder, name);
+    const found = statSync(path, { throwIfNoEntry: false });
+    const old = found !== undefined && Date.now() - found.mtimeMs > HOUR_MS;
+    return old ? [{ kind: "files that killed processes were writing", path, bytes: found.size }] : [];
+  });
+}
+
+const HOUR_MS = 3_600_000;
+
+function partsOf(run: string, models: boolean): Waste[] {
+  const part = (kind: string, name: string): Waste => ({ kind, path: join(run, name), bytes: sizeOf(join(run, name)) });
+  return readdirSync(run).flatMap((name) => {
+    if (name === "checkpoint") return [part("checkpoints of runs that are done", name)];
+    if (models && /^model.*\.safetensors$/.test(name)) return [part("models", name)];
+    return [];
+  });
+}
+
+/** Bytes of a file, or of all files in a folder. */
+function sizeOf(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found?.size ?? 0;
+  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
+}
+
+/** Deletes it; a run that somebody has begun to work on meanwhile stays. Returns what was deleted. */
+export function removeWaste(folder: string, waste: readonly Waste[]): Waste[] {
+  return waste.filter(({ path, run }) => {
+    if (!run) rmSync(path, { recursive: true, force: true });
+    else if (!removeRun(path)) return false;
+    else forgetAttempts(folder, run.id);
+    return true;
+  });
+}
+
+function removeRun(path: string): boolean {
+  using owned = RunFolder.tryOwn(path);
+  if (!owned) return false;
+  rmSync(path, { recursive: true, force: true });
+  return true;
+}

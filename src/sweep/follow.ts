@@ -1,0 +1,68 @@
+/** What a person who started a sweep sees of it: a line when a run ends, with how many are done and how long the rest takes. */
+
+import { duration } from "../training/reporter.js";
+import type { ListedRun } from "./run-list.js";
+import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
+import type { WorkEvent } from "./work.js";
+import type { Slot } from "./worker-process.js";
+
+export class Follow {
+  private readonly titles: ReadonlyMap<string, string>;
+  private readonly start = performance.now();
+  /** Runs that ended while we looked on. */
+  private ended = 0;
+
+  /** `done` is how many are; null where nobody has counted, as in one of many tasks. */
+  constructor(
+    runs: readonly ListedRun[],
+    private done: number | null,
+    private readonly say: (line: string) => void,
+  ) {
+    const shared = sharedSettings(runs.map(({ title }) => title));
+    this.titles = new Map(runs.map(({ id, title }) => [id, shortTitle(title, shared)]));
+  }
+
+  /** Tells what is worth a line; that a run begins is not. */
+  tell(event: WorkEvent, { label }: Slot): void {
+    switch (event.event) {
+      case "begun":
+        if (event.resumed) this.say(`goes on: ${this.nameOf(event.id)} (${label})`);
+        return;
+      case "done":
+        if (this.done !== null) this.done++;
+        this.ended++;
+        this.say(`${this.count()} ${this.nameOf(event.id)} in ${duration(event.seconds)}${this.left()}`);
+        return;
+      case "stopped":
+        this.say(`stopped after step ${event.step - 1}: ${this.nameOf(event.id)}`);
+        return;
+      case "hopeless":
+        this.ended++;
+        this.say(`${event.id.slice(0, 8)} ${event.why}`);
+        return;
+      case "failed":
+        if (!event.again) this.ended++;
+        this.say(
+          `${event.again ? "failed, tried again" : "FAILED"}: ${this.nameOf(event.id)}: ${shortLine(event.error)}`,
+        );
+        return;
+    }
+  }
+
+  private nameOf(id: string): string {
+    return `${id.slice(0, 8)} ${this.titles.get(id) ?? ""}`.trim();
+  }
+
+  private count(): string {
+    if (this.done === null) return "done:";
+    const all = String(this.titles.size);
+    return `[${String(this.done).padStart(all.length)}/${all}]`;
+  }
+
+  /** By the pace of those that ended here; others may be at it too. */
+  private left(): string {
+    if (this.done === null || this.done === this.titles.size) return "";
+    const rest = this.titles.size - this.done;
+    return `, about ${duration(((performance.now() - this.start) / 1000 / this.ended) * rest)} left`;
+  }
+}

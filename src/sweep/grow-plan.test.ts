@@ -1,0 +1,55 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { existingRuns, growPlan, growthOf } from "./grow-plan.js";
+import { planRuns } from "./plan-runs.js";
+import { readPlan, readSweepFile, sweepPaths } from "./sweep-folder.js";
+import { type GivenPart, partsOf } from "./sweep-request.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "nudge-grow-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const plan = (given: GivenPart) =>
+  planRuns(
+    partsOf(undefined, { data: ["shapes"], trials: [0], testDomains: ["filled"], settings: { steps: 5 }, ...given }),
+  );
+const words = { name: "small", protocol: ["Short."], request: { data: "shapes" } };
+
+test("the same plan again changes no byte, and more of it comes after what is there", async () => {
+  const first = await plan({ trials: [0, 1] });
+  expect(await growPlan(folder, words, first)).toMatchObject({ runs: 2, shared: 0 });
+  const files = [sweepPaths(folder).plan, sweepPaths(folder).sweep].map((path) => readFileSync(path, "utf8"));
+  expect((await growPlan(folder, words, first)).added).toEqual([]);
+  expect([sweepPaths(folder).plan, sweepPaths(folder).sweep].map((path) => readFileSync(path, "utf8"))).toEqual(files);
+  const more = await growPlan(folder, { ...words, request: { data: "more" } }, await plan({ trials: [2, 1, 0] }));
+  expect(more.added.map(({ request }) => request.trialSeed)).toEqual([2]);
+  expect(readPlan(folder).map(({ request }) => request.trialSeed)).toEqual([0, 1, 2]);
+  expect(readSweepFile(folder)).toMatchObject({
+    runs: 3,
+    requests: [{ data: "shapes" }, { data: "more" }],
+    trials: { shapes: [0, 1, 2] },
+  });
+});
+
+test("a run whose trajectory another has with an average is not planned by itself", async () => {
+  const [erm] = await plan({ algorithms: ["ERM"] });
+  const [swad] = await plan({ algorithms: ["SWAD"] });
+  const [both] = await plan({ algorithms: ["ERM", "SWAD"] });
+  const [other] = await plan({ algorithms: ["ERM"], settings: { steps: 5, lr: 0.5 } });
+  expect(growthOf([both], [erm, other])).toMatchObject({ runs: 2, added: [other], shared: 1 });
+  // SWAD alone may end early, and then ERM's records would too.
+  expect(growthOf([swad], [erm])).toMatchObject({ runs: 2, added: [erm], shared: 0 });
+});
+
+test("runs that are done and runs that were begun are counted", async () => {
+  const runs = await plan({ trials: [0, 1, 2] });
+  const { run } = sweepPaths(folder);
+  expect(existingRuns(folder, runs)).toEqual({ done: 0, begun: 0 });
+  for (const { name } of runs.slice(0, 2)) mkdirSync(run(name), { recursive: true });
+  writeFileSync(join(run(runs[0].name), "done"), "{}");
+  expect(existingRuns(folder, runs)).toEqual({ done: 1, begun: 1 });
+});

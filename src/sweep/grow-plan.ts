@@ -1,0 +1,122 @@
+/**
+ * Puts planned runs into a sweep folder. What is there stays, in its order; what is new comes after it; so the same plan
+ * again changes nothing, and a changed one shares what it can.
+ */
+
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { followers } from "../averaging/index.js";
+import { canonicalJson } from "../canonical-json.js";
+import { FolderLock } from "../data/folder-lock.js";
+import { DataError } from "../errors.js";
+import { DONE_FILE } from "../records/run.js";
+import {
+  isSweepFolder,
+  type PlannedRun,
+  readSweepFile,
+  type SweepFile,
+  sweepPaths,
+  uncountedPlan,
+  writePlan,
+  writeSweepFile,
+} from "./sweep-folder.js";
+
+export interface Growth {
+  /** How many runs the plan now has. */
+  readonly runs: number;
+  /** Those that were not in it. */
+  readonly added: readonly PlannedRun[];
+  /** How many are not planned by themselves, because another has their trajectory. */
+  readonly shared: number;
+}
+
+export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
+  /** What was asked for, as data. */
+  readonly request: unknown;
+}
+
+/** Adds runs to the plan in a folder, which is made if need be; one planner at a time. */
+export async function growPlan(folder: string, words: PlanWords, wanted: readonly PlannedRun[]): Promise<Growth> {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new DataError(`sweep folder ${folder}: it could not be made: ${(cause as Error).message}`, { cause });
+  }
+  using _lock = await FolderLock.take(join(folder, ".plan-lock"));
+  const growth = growthOf(uncountedPlan(folder), wanted);
+  const file = isSweepFolder(folder) ? readSweepFile(folder) : undefined;
+  const grown = {
+    name: file?.name ?? words.name,
+    protocol: union(file?.protocol ?? [], words.protocol),
+    requests: union(file?.requests ?? [], [words.request]),
+  };
+  if (growth.added.length > 0 || file === undefined)
+    writePlan(folder, grown, chain(uncountedPlan(folder), growth.added));
+  else writeSweepFile(folder, { ...grown, runs: growth.runs, trials: file.trials });
+  return growth;
+}
+
+/** Both lists, what is in the first only once. */
+function union<T>(texts: readonly T[], more: readonly T[]): T[] {
+  const known = new Set(texts.map((each) => canonicalJson(each)));
+  return [...texts, ...more.filter((each) => !known.has(canonicalJson(each)))];
+}
+
+function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
+  for (const part of parts) yield* part;
+}
+
+/** What a plan becomes when runs are added to it; the plan is read once, and little of it kept. */
+export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedRun[]): Growth {
+  const ids = new Set<string>();
+  const averaged = new Map<string, PlannedRun[]>();
+  const keepAveraged = (run: PlannedRun): void => {
+    if (averagesOf(run).length > 0) averaged.set(roughKey(run), [...(averaged.get(roughKey(run)) ?? []), run]);
+  };
+  for (const run of before) {
+    ids.add(run.id);
+    keepAveraged(run);
+  }
+  const unseen = wanted.filter(({ id }) => !ids.has(id));
+  unseen.forEach(keepAveraged);
+  const isShared = (run: PlannedRun): boolean =>
+    averaged.size > 0 && (averaged.get(roughKey(run)) ?? []).some((other) => covers(other, run));
+  const added = unseen.filter((run) => !isShared(run));
+  return { runs: ids.size + added.length, added, shared: unseen.length - added.length };
+}
+
+const averagesOf = ({ request }: PlannedRun): readonly string[] => (request.averaging ?? []) as readonly string[];
+
+/** Runs of one trajectory have this in common; few others do. */
+function roughKey({ request }: PlannedRun): string {
+  const { data, testDomains, algorithm, regularizers, trialSeed, hparamsSeed, seed, steps } = request;
+  return `${data} ${testDomains} ${algorithm} ${regularizers} ${trialSeed} ${hparamsSeed} ${seed} ${steps}`;
+}
+
+/** Whether a run yields all that another would: the same trajectory, with the other's averages among its own. */
+function covers(run: PlannedRun, other: PlannedRun): boolean {
+  const [mine, theirs] = [averagesOf(run), averagesOf(other)];
+  return (
+    run.id !== other.id &&
+    theirs.length < mine.length &&
+    theirs.every((id) => mine.includes(id)) &&
+    !mine.some((id) => run.request[`${id}.whenLeft`] === "stop") && // which may cut the trajectory short
+    trajectory(run) === trajectory(other)
+  );
+}
+
+/** All that the trained weights depend on. */
+function trajectory({ request }: PlannedRun): string {
+  const isAveraging = (name: string): boolean => Object.hasOwn(followers, name.slice(0, name.indexOf(".")));
+  const { averaging: _, protocol: __, ...rest } = request;
+  return canonicalJson(Object.fromEntries(Object.entries(rest).filter(([name]) => !isAveraging(name))));
+}
+
+/** How many of some runs are done, and how many were begun. */
+export function existingRuns(folder: string, runs: readonly PlannedRun[]): { done: number; begun: number } {
+  const paths = sweepPaths(folder);
+  const there = new Set(existsSync(paths.runs) ? readdirSync(paths.runs) : []);
+  const begun = runs.filter(({ name }) => there.has(name));
+  const done = begun.filter(({ name }) => existsSync(join(paths.run(name), DONE_FILE))).length;
+  return { done, begun: begun.length - done };
+}

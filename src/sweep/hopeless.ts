@@ -1,0 +1,103 @@
+/**
+ * Giving up draws of hyperparameters that are far behind: off unless asked for. Selection by training-domain validation
+ * takes the best draw of a cell, so one that cannot be the best any more need not be finished.
+ *
+ * The rule: at an evaluation after at least half of its updates, a draw is given up where its best validation accuracy so far
+ * (the mean over the `out` splits of training domains, as training-domain selection computes it) is below the worst that at
+ * least three finished draws of the same cell (dataset, held-out domains, method and trial) had reached by that step. So
+ * nothing is ever given up among the first three, and what is given up was last all the way. Accuracies on held-out domains
+ * play no part. Which draws are given up depends on the order in which runs end, and other selection rules may miss them:
+ * that is why it is off.
+ */
+
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
+import { DONE_FILE, methodOf, RECORDS_FILE, type RunSettings, readSettings, SETTINGS_FILE } from "../records/run.js";
+import { readRecords } from "../records/store.js";
+import { sweepPaths } from "./sweep-folder.js";
+
+/** The share of a run's updates before which nothing is given up. */
+const FROM = 0.5;
+
+/** Finished draws that a cell must have. */
+const FEWEST = 3;
+
+/** The best validation accuracy of a run up to each step it was evaluated at, in the order of steps. */
+export type Trajectory = readonly { readonly step: number; readonly best: number }[];
+
+/** Reads a run's trajectory from its records. */
+export function trajectoryOf(records: readonly RunRecord[], settings: RunSettings): Trajectory {
+  const training = new Set(settings.domains.filter((name) => !settings.testDomains.includes(name)));
+  const sums = new Map<number, { sum: number; count: number }>();
+  for (const { step, model, domain, split, metric, value } of records) {
+    if (model !== CURRENT || metric !== ACCURACY || split !== "out" || domain === null || !training.has(domain))
+      continue;
+    const { sum, count } = sums.get(step) ?? { sum: 0, count: 0 };
+    sums.set(step, { sum: sum + value, count: count + 1 });
+  }
+  let best = Number.NEGATIVE_INFINITY;
+  return [...sums]
+    .sort(([a], [b]) => a - b)
+    .map(([step, { sum, count }]) => {
+      best = Math.max(best, sum / count);
+      return { step, best };
+    });
+}
+
+/** What a run had reached by a step; undefined before its first evaluation. */
+const bestBy = (trajectory: Trajectory, step: number): number | undefined =>
+  trajectory.findLast((point) => point.step <= step)?.best;
+
+/** Why a draw is hopeless beside finished ones of its cell; undefined where it is not. */
+export function whyHopeless(own: Trajectory, finished: readonly Trajectory[], steps: number): string | undefined {
+  const now = own.at(-1);
+  if (!now || now.step + 1 < FROM * steps || finished.length < FEWEST) return undefined;
+  const reached = finished.flatMap((each) => bestBy(each, now.step) ?? []);
+  if (reached.length < FEWEST || now.best >= Math.min(...reached)) return undefined;
+  const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+  return `given up after step ${now.step}: validation ${percent(now.best)}, where ${reached.length} finished draws of its cell had ${percent(Math.min(...reached))} or more`;
+}
+
+/** Runs that selection would choose among. */
+const cellOf = (settings: RunSettings): string =>
+  JSON.stringify([settings.dataset, settings.testDomains, methodOf(settings, CURRENT), settings.trialSeed]);
+
+const nameParts = (name: string): [id: string, words: string] => [name.slice(0, 16), name.slice(16)];
+
+/** Checks a run that is being made, each time it was evaluated. */
+export class HopelessCheck {
+  private why: string | undefined;
+  private seen = 0;
+
+  constructor(
+    private readonly folder: string,
+    private readonly run: string,
+  ) {}
+
+  /** Why the run is hopeless; undefined while it is not. */
+  verdict(): string | undefined {
+    const path = join(this.run, RECORDS_FILE);
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (this.why !== undefined || size === this.seen) return this.why;
+    this.seen = size;
+    const settings = readSettings(join(this.run, SETTINGS_FILE));
+    const own = trajectoryOf(readRecords(path).records, settings);
+    const steps = settings.steps ?? Number.POSITIVE_INFINITY;
+    if ((own.at(-1)?.step ?? 0) + 1 >= FROM * steps) this.why = whyHopeless(own, this.finished(settings), steps);
+    return this.why;
+  }
+
+  private finished(settings: RunSettings): Trajectory[] {
+    const { runs } = sweepPaths(this.folder);
+    const cell = cellOf(settings);
+    const [, words] = nameParts(basename(this.run)); // runs of one cell have the same words behind their ids
+    const names = readdirSync(runs).filter((name) => nameParts(name)[1] === words);
+    return names.flatMap((name) => {
+      const folder = join(runs, name);
+      if (!existsSync(join(folder, DONE_FILE))) return [];
+      const other = readSettings(join(folder, SETTINGS_FILE));
+      return cellOf(other) === cell ? [trajectoryOf(readRecords(join(folder, RECORDS_FILE)).records, other)] : [];
+    });
+  }
+}

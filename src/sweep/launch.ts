@@ -1,0 +1,90 @@
+/** `nudge sweep run`: a sweep's folder, a launcher, and what is told on the way. */
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DONE_FILE } from "../records/run.js";
+import { cancelToken } from "./cancel-marks.js";
+import { Claims } from "./claim.js";
+import type { StopWish } from "./controller.js";
+import { Follow } from "./follow.js";
+import type { LaunchContext, LaunchEnd, Launcher } from "./launchers/index.js";
+import { namedRuns, readRunList } from "./run-list.js";
+import { readSweepFile, sweepPaths } from "./sweep-folder.js";
+import { fixedThreads, fixThreads } from "./sweep-threads.js";
+import type { WorkRules } from "./work.js";
+
+export interface LaunchOptions {
+  readonly folder: string;
+  readonly launcher: Launcher;
+  /** The launcher's options, as they were given. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly rules: WorkRules;
+  /** The words that start `nudge`. */
+  readonly program: readonly string[];
+  readonly device?: string;
+  /** For runs begun by this launch; the sweep's where it is not said. */
+  readonly threads?: number;
+  readonly most: number | null;
+  readonly stay: boolean;
+  readonly stop: StopWish;
+  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
+}
+
+export interface Launched {
+  readonly end: LaunchEnd;
+  /** Of the runs that were asked for. */
+  readonly runs: number;
+  readonly done: number;
+}
+
+/** Launches what is missing of a sweep. */
+export async function launch(options: LaunchOptions): Promise<Launched> {
+  const { launcher, rules, program, device, most, stay, stop, say, print } = options;
+  const folder = resolve(options.folder);
+  const { name } = readSweepFile(folder);
+  const all = readRunList(folder);
+  const runs = rules.only ? namedRuns(all, rules.only) : all;
+  const paths = sweepPaths(folder);
+  const countDone = (): number => runs.filter((run) => existsSync(join(paths.run(run.name), DONE_FILE))).length;
+  const done = countDone();
+  const follow = new Follow(runs, done, say);
+  const count = runs.length === 1 ? "1 run" : `${runs.length} runs`;
+  say(`${count} in ${options.folder}, ${done} done`);
+  if (done === runs.length) return { end: "settled", runs: runs.length, done };
+  const context: LaunchContext = {
+    folder,
+    name,
+    runs,
+    rules: { ...rules, only: rules.only && runs.map(({ id }) => id) },
+    program,
+    device,
+    most,
+    stay,
+    stop,
+    cancelToken: cancelToken(folder),
+    threads: (proposed) => threadsFor(folder, options.threads, proposed, say),
+    waiting: () => [...new Claims(folder, runs).waiting()],
+    onEvent: (event, slot) => follow.tell(event, slot),
+    say,
+    print,
+  };
+  const end = await launcher.launch(context, options.options);
+  return { end, runs: runs.length, done: countDone() };
+}
+
+function threadsFor(folder: string, asked: number | undefined, proposed: number, say: (line: string) => void): number {
+  const before = fixedThreads(folder);
+  const fixed = before ?? fixThreads(folder, asked ?? proposed);
+  if (asked !== undefined && asked !== fixed) {
+    say(
+      `note: runs begun now have ${asked} threads; others of this sweep have ${fixed}, and the last digits may differ`,
+    );
+    return asked;
+  }
+  if (fixed !== (asked ?? proposed))
+    say(
+      `note: ${fixed} thread${fixed === 1 ? "" : "s"} a run, as in this sweep's first launch, so that results do not depend on how many run at a time`,
+    );
+  return fixed;
+}

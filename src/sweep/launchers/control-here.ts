@@ -1,0 +1,11 @@
+/** What launchers of this machine share: a controller over their slots. */
+
+import { type ControlEnd, control } from "../controller.js";
+import type { Slot } from "../worker-process.js";
+import type { LaunchContext } from "./launcher.js";
+
+/** Works the sweep off on slots of this machine. */
+export function controlHere(context: LaunchContext, slots: readonly Slot[]): Promise<ControlEnd> {
+  const { folder, runs, rules, program, most, stay, cancelToken, stop, onEvent, say } = context;
+  return control({ folder, runs, slots, rules, program, most, first: 0, stay, cancelToken, stop, onEvent, say });
+}

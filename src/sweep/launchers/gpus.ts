@@ -1,0 +1,63 @@
+/** Runs on this machine's GPUs. They are listed without loading the engine, which would take memory on each. */
+
+import { execFileSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { UsageError } from "../../errors.js";
+import { list, whole } from "../../settings/values.js";
+import { controlHere } from "./control-here.js";
+import { defineLauncher } from "./define-launcher.js";
+import { launcherOption } from "./launcher.js";
+
+/**
+ * The GPUs there are, as CUDA_VISIBLE_DEVICES names them: those that this variable leaves us, else all by their UUIDs, since
+ * the driver and CUDA may number them differently.
+ */
+export function visibleGpus(env: NodeJS.ProcessEnv = process.env): string[] {
+  const visible = env.CUDA_VISIBLE_DEVICES;
+  if (visible !== undefined) return visible.split(",").flatMap((name) => name.trim() || []);
+  try {
+    const listed = execFileSync("nvidia-smi", ["--query-gpu=uuid", "--format=csv,noheader"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: 20_000,
+      env,
+    });
+    return listed.split("\n").flatMap((line) => (/^GPU-[\w-]+$/.test(line.trim()) ? [line.trim()] : []));
+  } catch {
+    return []; // no driver
+  }
+}
+
+export const gpus = defineLauncher({
+  id: "gpus",
+  about: "One run a GPU, or several, on all of this machine's GPUs.",
+  options: {
+    per_gpu: launcherOption(whole(1), "runs at a time on each GPU (default: 1)"),
+    gpus: launcherOption(list, "only these, by number from 0: 0,2 (default: all that are visible)"),
+  },
+  launch(context, { per_gpu = 1, gpus: wanted }) {
+    const all = visibleGpus();
+    if (all.length === 0)
+      throw new UsageError(
+        "launcher gpus: no GPU is visible here (nvidia-smi lists none, or CUDA_VISIBLE_DEVICES is empty). See nudge doctor, or use --launcher local",
+      );
+    const numbers = wanted?.map(Number) ?? all.map((_, i) => i);
+    const missing = numbers.find((number) => all[number] === undefined);
+    if (missing !== undefined)
+      throw new UsageError(`launcher gpus: there is no GPU ${missing}; there are ${all.length}, numbered from 0`);
+    const slotCount = numbers.length * per_gpu;
+    const threads = context.threads(Math.max(1, Math.floor(availableParallelism() / slotCount)));
+    // The first run of each GPU before the second of any.
+    const slots = Array.from({ length: per_gpu }, () =>
+      numbers.map((number) => ({
+        label: `GPU ${number}`,
+        device: "cuda",
+        threads,
+        env: { CUDA_VISIBLE_DEVICES: all[number] },
+      })),
+    ).flat();
+    const each = per_gpu === 1 ? "one run" : `${per_gpu} runs`;
+    context.say(`${each} at a time on each of ${numbers.length} GPU${numbers.length === 1 ? "" : "s"}`);
+    return controlHere(context, slots);
+  },
+});

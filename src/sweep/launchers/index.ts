@@ -1,0 +1,36 @@
+/** The launchers, by name. Another one is a file and a line here, or a plug-in. */
+
+import { unknownName } from "../../closest-name.js";
+import { UsageError } from "../../errors.js";
+import { gpus } from "./gpus.js";
+import type { Launcher } from "./launcher.js";
+import { local } from "./local.js";
+import { print } from "./print.js";
+import { slurm } from "./slurm.js";
+
+export {
+  boolean as readBoolean,
+  list as readList,
+  number as readNumber,
+  text as readText,
+  whole as readWhole,
+} from "../../settings/values.js";
+export { quoteWords as shellWords } from "../shell-quote.js";
+export { defineLauncher } from "./define-launcher.js";
+export type {
+  LaunchContext,
+  LaunchEnd,
+  Launcher,
+  LauncherDefinition,
+  LauncherOption,
+  LauncherOptions,
+} from "./launcher.js";
+export { launcherOption } from "./launcher.js";
+
+export const launchers: Record<string, Launcher> = { local, gpus, slurm, print };
+
+/** The launcher of a name. */
+export function launcherNamed(name: string): Launcher {
+  if (!Object.hasOwn(launchers, name)) throw new UsageError(unknownName("launcher", name, Object.keys(launchers)));
+  return launchers[name];
+}

@@ -1,0 +1,78 @@
+/**
+ * The contract of a launcher: where the runs of a sweep are made. All of them start the same program on the same folder;
+ * what differs is who starts it, where, and how often. A launcher either keeps slots of this machine busy (`control` does the
+ * work) or hands commands to a scheduler, which need nothing but the folder.
+ */
+
+import type { Read } from "../../settings/values.js";
+import type { ControlEnd, StopWish } from "../controller.js";
+import type { ListedRun } from "../run-list.js";
+import type { WorkEvent, WorkRules } from "../work.js";
+import type { Slot } from "../worker-process.js";
+
+/** An option of a launcher, as `-o name=value` or in a YAML file. */
+export interface LauncherOption<T> {
+  readonly read: Read<T>;
+  readonly about: string;
+}
+
+export type LauncherOptions = Readonly<Record<string, LauncherOption<unknown>>>;
+
+/** The values of options, by name; undefined where one was not given. */
+export type OptionValuesOf<O extends LauncherOptions> = {
+  readonly [K in keyof O]?: O[K] extends LauncherOption<infer T> ? T : never;
+};
+
+/** Declares an option. */
+export const launcherOption = <T>(read: Read<T>, about: string): LauncherOption<T> => ({ read, about });
+
+/** What a launcher is given. */
+export interface LaunchContext {
+  /** The sweep's folder, from the root. */
+  readonly folder: string;
+  readonly name: string;
+  /** The runs that were asked for, in the plan's order; some may be done. */
+  readonly runs: readonly ListedRun[];
+  readonly rules: WorkRules;
+  /** The words that start `nudge`. */
+  readonly program: readonly string[];
+  /** The device that was asked for. */
+  readonly device?: string;
+  /** As many runs are made at most; null for all. */
+  readonly most: number | null;
+  /** Whether to stay until the last run has ended, wherever it is made. */
+  readonly stay: boolean;
+  /** Processes that were launched stop when the sweep's token becomes another. */
+  readonly cancelToken: string;
+  readonly stop: StopWish;
+  /** The threads a run has in this sweep: fixed by the first launch, which proposes some. */
+  readonly threads: (proposed: number) => number;
+  /** What was not done when it was launched, as far as one can tell: neither done nor given up nor in others' hands. */
+  readonly waiting: () => ListedRun[];
+  readonly onEvent: (event: WorkEvent, slot: Slot) => void;
+  /** Something to read, on the way. */
+  readonly say: (line: string) => void;
+  /** What the command was asked to print. */
+  readonly print: (line: string) => void;
+}
+
+/** How a launch ended: as a controller does, or in others' hands. */
+export type LaunchEnd = ControlEnd | "handed over";
+
+export interface LauncherDefinition<O extends LauncherOptions = LauncherOptions> {
+  readonly id: string;
+  /** One sentence. */
+  readonly about: string;
+  readonly options: O;
+  launch(context: LaunchContext, options: OptionValuesOf<O>): Promise<LaunchEnd>;
+  /** What the scheduler says of the sweep's jobs, a line each; none where it has none. */
+  jobs?(folder: string): Promise<string[]>;
+  /** Takes the sweep's jobs back; what was done, a line each. */
+  cancel?(folder: string): Promise<string[]>;
+}
+
+/** A launcher, whatever its options are. */
+export interface Launcher extends Omit<LauncherDefinition, "launch"> {
+  /** Launches with options as they were given. */
+  launch(context: LaunchContext, given: Readonly<Record<string, unknown>>): Promise<LaunchEnd>;
+}

@@ -1,0 +1,35 @@
+/** The commands, for any other scheduler. */
+
+import { quoteWords } from "../shell-quote.js";
+import { pluginWords, ruleWords } from "../work-words.js";
+import { defineLauncher } from "./define-launcher.js";
+
+export const print = defineLauncher({
+  id: "print",
+  about: "Starts nothing: prints one command a line for each run that waits, for any other scheduler.",
+  options: {},
+  async launch(context) {
+    const { folder, program, rules, device } = context;
+    const threads = context.threads(1);
+    const waiting = context.waiting();
+    for (const { id } of waiting.slice(0, context.most ?? waiting.length)) {
+      const words = [
+        ...program,
+        "sweep",
+        "run",
+        folder,
+        "--only",
+        id,
+        "--launcher",
+        "local",
+        "--jobs",
+        "1",
+        "--no-stay",
+      ];
+      if (device !== undefined) words.push("--device", device);
+      words.push(...ruleWords({ ...rules, only: null }), "--threads", String(threads), ...pluginWords());
+      context.print(quoteWords(words));
+    }
+    return "handed over";
+  },
+});

@@ -1,0 +1,76 @@
+/** The batch script of a Slurm job array: plain text that can be read, changed and submitted by hand. */
+
+import { UsageError } from "../../errors.js";
+import { quoteWords } from "../shell-quote.js";
+
+export interface ScriptOptions {
+  readonly partition?: string;
+  readonly account?: string;
+  readonly qos?: string;
+  readonly gres?: string;
+  readonly constraint?: string;
+  readonly cpus_per_task: number;
+  readonly mem_gb?: number;
+  readonly timeout_min?: number;
+  readonly array_parallelism?: number;
+  /** Lines before the command: `module load cuda`. */
+  readonly setup?: readonly string[];
+  /** More options of sbatch, as they are: `--exclude=node7`. */
+  readonly extra?: readonly string[];
+}
+
+export interface Script extends ScriptOptions {
+  readonly name: string;
+  readonly tasks: number;
+  /** Seconds before the time limit at which the job is told. */
+  readonly warning: number;
+  /** Where the jobs' output goes: a folder. */
+  readonly logs: string;
+  /** What a task runs; the number of the task comes behind it. */
+  readonly command: readonly string[];
+}
+
+/** A value in a line of `#SBATCH`, which knows double quotes. */
+function quoted(value: string): string {
+  if (/[\n"\\]/.test(value))
+    throw new UsageError(
+      `slurm: ${JSON.stringify(value)}: quotes, backslashes and line ends cannot be given to sbatch`,
+    );
+  return /^[\w@%+=:,./[\]-]+$/.test(value) ? value : `"${value}"`;
+}
+
+/** Writes the script. */
+export function slurmScript(script: Script): string {
+  const { partition, account, qos, gres, constraint, cpus_per_task, mem_gb, timeout_min, array_parallelism } = script;
+  const { name, tasks, warning, logs, setup = [], extra = [], command } = script;
+  const together = array_parallelism === undefined ? "" : `%${array_parallelism}`;
+  const output = `${logs.replaceAll("%", "%%")}/%A_%a.log`;
+  const option = (key: string, value: string | number | undefined): string[] =>
+    value === undefined ? [] : [`#SBATCH --${key}=${quoted(String(value))}`];
+  const lines = [
+    "#!/bin/bash",
+    ...option("job-name", name),
+    ...option("array", `0-${tasks - 1}${together}`),
+    ...option("output", output),
+    // What a task writes after it was requeued goes behind what it wrote before.
+    ...option("open-mode", "append"),
+    ...option("partition", partition),
+    ...option("account", account),
+    ...option("qos", qos),
+    ...option("gres", gres),
+    ...option("constraint", constraint),
+    ...option("cpus-per-task", cpus_per_task),
+    ...option("mem", mem_gb === undefined ? undefined : `${Math.round(mem_gb * 1024)}M`),
+    ...option("time", timeout_min),
+    // The job may be started again from its checkpoints: after its time limit, a failed node or preemption.
+    "#SBATCH --requeue",
+    ...option("signal", `B:USR2@${warning}`),
+    ...extra.map((line) => `#SBATCH ${line}`),
+    "",
+    ...setup,
+    // In the place of the shell, so that signals reach it.
+    `exec ${quoteWords(command)} --first "$SLURM_ARRAY_TASK_ID"`,
+    "",
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,115 @@
+/**
+ * Runs on a cluster with Slurm: one array job, whose tasks each take runs that wait. A task needs the folder and nothing
+ * else; whoever submitted it may go away. Some time before a task's limit Slurm sends it a signal: it writes a checkpoint,
+ * puts itself back into the queue, and goes on from there to the same bytes.
+ */
+
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { list, number, type Read, text, whole } from "../../settings/values.js";
+import { sweepPaths } from "../sweep-folder.js";
+import { pluginWords, ruleWords } from "../work-words.js";
+import { defineLauncher } from "./define-launcher.js";
+import { launcherOption } from "./launcher.js";
+import { endedTasks, largestArray, queuedTasks, slurm as slurmCommand } from "./slurm-commands.js";
+import { slurmScript } from "./slurm-script.js";
+
+/** Lines as they are: a text with line ends, or a list. */
+const lines: Read<readonly string[]> = (name, value) =>
+  typeof value === "string" ? value.split("\n") : list(name, value);
+
+/** Where scripts, logs and numbers of jobs are kept. */
+const slurmFolder = (folder: string): string => join(sweepPaths(folder).launch, "slurm");
+
+/** The jobs that were submitted for a sweep. */
+export function submittedJobs(folder: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(slurmFolder(folder));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => /^(\d+)\.json$/.exec(name)?.[1] ?? []).sort((a, b) => Number(a) - Number(b));
+}
+
+/** Seconds that a checkpoint and the way into the queue may take. */
+const WARNING = 120;
+
+export const slurm = defineLauncher({
+  id: "slurm",
+  about: "An array job of Slurm; its tasks checkpoint before their time limit, requeue themselves and go on.",
+  options: {
+    partition: launcherOption(text, "the partition"),
+    account: launcherOption(text, "the account that is charged"),
+    qos: launcherOption(text, "the quality of service"),
+    gres: launcherOption(text, "what each task needs besides: gpu:1"),
+    constraint: launcherOption(text, "features the nodes must have: a100"),
+    cpus_per_task: launcherOption(whole(1), "cores of a task, and threads of its run (default: 4)"),
+    mem_gb: launcherOption(number, "memory of a task, in GB"),
+    timeout_min: launcherOption(whole(1), "the time limit of a task, in minutes; the partition's unless told"),
+    array_parallelism: launcherOption(whole(1), "tasks at a time (default: as many as the cluster gives)"),
+    runs_per_task: launcherOption(whole(1), "runs a task makes one after another (default: 1)"),
+    signal_seconds: launcherOption(whole(1), `so long before its limit a task is told (default: ${WARNING})`),
+    setup: launcherOption(lines, "lines of shell before the command, such as module load cuda; may be given often"),
+    extra: launcherOption(lines, "more options of sbatch, such as --exclude=node7; may be given often"),
+  },
+
+  async launch(context, options) {
+    const { folder, name, program, rules, cancelToken, device } = context;
+    const { cpus_per_task = 4, runs_per_task = 1, signal_seconds: warning = WARNING, ...script } = options;
+    const threads = context.threads(cpus_per_task);
+    const waiting = context.waiting().length;
+    if (waiting === 0) {
+      context.say("nothing waits, so nothing was submitted");
+      return "settled";
+    }
+    const runs = Math.min(waiting, context.most ?? waiting);
+    const each = Math.max(runs_per_task, Math.ceil(runs / (await largestArray())));
+    const tasks = Math.ceil(runs / each);
+    const logs = slurmFolder(folder);
+    mkdirSync(logs, { recursive: true });
+    const command = [...program, "sweep", "slurm-task", folder, "--threads", String(threads), "--runs", String(each)];
+    command.push("--launched-under", cancelToken, ...ruleWords(rules), ...pluginWords());
+    if (device !== undefined) command.push("--device", device);
+    const content = slurmScript({ ...script, cpus_per_task, name: `nudge-${name}`, tasks, warning, logs, command });
+    const path = join(logs, "job.sh");
+    writeFileSync(path, content);
+    const job = (await slurmCommand("sbatch", "--parsable", path)).trim().split(";")[0];
+    writeFileSync(join(logs, `${job}.sh`), content);
+    writeFileSync(join(logs, `${job}.json`), `${JSON.stringify({ job, tasks, runs })}\n`);
+    context.say(`submitted as Slurm job ${job}: ${tasks} tasks for ${runs} runs (${join(logs, `${job}.sh`)})`);
+    context.say("they need only the folder: this command is not needed any more");
+    return "handed over";
+  },
+
+  async jobs(folder) {
+    const jobs = submittedJobs(folder);
+    const queued = await queuedTasks(jobs);
+    const told = jobs.flatMap((job) => {
+      const tasks = queued.filter(({ task }) => task.split("_")[0] === job);
+      if (tasks.length === 0) return [];
+      const count = (state: string): number => tasks.filter((each) => each.state === state).length;
+      const [running, pending] = [count("RUNNING"), count("PENDING")];
+      const others = tasks.length - running - pending;
+      const reason = tasks.find(({ state }) => state === "PENDING")?.reason;
+      const parts = [
+        ...(running > 0 ? [`${running} running`] : []),
+        ...(pending > 0 ? [`${pending} pending${reason ? ` (${reason})` : ""}`] : []),
+        ...(others > 0 ? [`${others} ending`] : []),
+      ];
+      return [`Slurm job ${job}: ${parts.join(", ")}`];
+    });
+    const gone = jobs.filter((job) => !queued.some(({ task }) => task.split("_")[0] === job));
+    const ended = await endedTasks(gone);
+    const states = ended && [...ended].map(([state, count]) => `${count} ${state.toLowerCase()}`);
+    return [...told, ...(states?.length ? [`Slurm jobs that ended: tasks ${states.join(", ")}`] : [])];
+  },
+
+  async cancel(folder) {
+    const queued = await queuedTasks(submittedJobs(folder));
+    const jobs = [...new Set(queued.map(({ task }) => task.split("_")[0]))];
+    if (jobs.length === 0) return [];
+    await slurmCommand("scancel", ...jobs);
+    return [`Slurm job${jobs.length === 1 ? "" : "s"} ${jobs.join(", ")}: taken back (scancel)`];
+  },
+});

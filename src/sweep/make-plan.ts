@@ -1,0 +1,70 @@
+/** From a preset, a file and options to the runs of a sweep, and the words about them that the sweep folder keeps. */
+
+import { algorithms } from "../algorithms/index.js";
+import { UsageError } from "../errors.js";
+import type { Request } from "../settings/keys.js";
+import { SettingsMemo } from "../settings/memo.js";
+import type { Method } from "../settings/method.js";
+import { type ProtocolName, protocols } from "../settings/protocols.js";
+import type { PlanWords } from "./grow-plan.js";
+import { planRuns } from "./plan-runs.js";
+import { type Preset, presetNamed } from "./presets.js";
+import type { PlannedRun } from "./sweep-folder.js";
+import { type GivenPart, partsOf, readPart, type SweepPart } from "./sweep-request.js";
+
+/** What was asked for, as data. */
+export interface SweepAsked {
+  readonly name?: string;
+  readonly preset?: string;
+  /** The seeds and job names of the reference testbed. */
+  readonly referenceJobs?: boolean;
+  /** The sweep's lists and settings by name, from a file and from the command line, as they were given. */
+  readonly given: Request;
+}
+
+export interface MadePlan {
+  readonly words: PlanWords;
+  readonly parts: readonly SweepPart[];
+  readonly runs: readonly PlannedRun[];
+}
+
+/** Plans a sweep; nothing is written. */
+export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) => void): Promise<MadePlan> {
+  const memo = new SettingsMemo();
+  const preset = asked.preset === undefined ? undefined : presetNamed(asked.preset);
+  const parts = partsFor(preset, readPart(asked.given), memo);
+  const runs = await planRuns(parts, { memo, referenceJobs: asked.referenceJobs, onProgress });
+  if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
+  const used = [...new Set(parts.map(({ settings }) => (settings.protocol ?? "domainbed") as ProtocolName))];
+  return {
+    words: {
+      name: asked.name ?? preset?.id ?? "sweep",
+      protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used.map((name) => `${protocols[name]}.`)],
+      request: asked,
+    },
+    parts,
+    runs,
+  };
+}
+
+/** The parts of a sweep. Methods given with a preset choose among its own, so that each keeps its protocol. */
+function partsFor(preset: Preset | undefined, given: GivenPart, memo: SettingsMemo): SweepPart[] {
+  const { algorithms: named, ...others } = given;
+  const wanted = named?.flatMap((name) => (name === "all" ? Object.keys(algorithms) : [name]));
+  if (!preset || !wanted) return partsOf(preset?.parts, { ...others, ...(wanted && { algorithms: wanted }) });
+  const keyOf = (algorithm: string): string => methodKey(memo.method({ algorithm }));
+  const keys = new Set(wanted.map(keyOf));
+  const has = new Set(preset.parts.flatMap((part) => part.algorithms.map(keyOf)));
+  const foreign = wanted.find((name) => !has.has(keyOf(name)));
+  if (foreign !== undefined)
+    throw new UsageError(
+      `preset ${preset.id} has no ${foreign}; it has ${preset.parts.flatMap((part) => part.algorithms).join(", ")}. Plan others by themselves, into the same folder`,
+    );
+  return partsOf(
+    preset.parts.map((part) => ({ ...part, algorithms: part.algorithms.filter((name) => keys.has(keyOf(name))) })),
+    others,
+  ).filter((part) => part.algorithms.length > 0);
+}
+
+const methodKey = ({ algorithm, regularizers, averaging }: Method): string =>
+  [algorithm, ...regularizers, ...averaging].map(({ id }) => id).join("+");

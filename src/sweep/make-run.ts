@@ -1,0 +1,38 @@
+/** One run of a plan, made in this process: begun, or gone on with, from its own settings. */
+
+import { existsSync } from "node:fs";
+import { DataError } from "../errors.js";
+import type { Request } from "../settings/keys.js";
+import type { SettingsMemo } from "../settings/memo.js";
+import { resolve } from "../settings/resolve.js";
+import { readTrainSettings } from "../training/run-folder.js";
+import { type TrainOutcome, train } from "../training/train.js";
+import type { Claim } from "./claim.js";
+
+export interface MakeOptions {
+  /** What the machine decides: the device, and the threads of runs that are begun here. */
+  readonly device: string;
+  readonly threads: number;
+  readonly memo: SettingsMemo;
+  readonly shouldStop: () => boolean;
+  readonly version: string;
+}
+
+/** Where files are may be said anew when a run goes on; all else stays as it was begun. */
+const MAY_MOVE = ["data", "root", "cache", "weights"];
+
+/** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
+export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
+  const { device, threads, memo, shouldStop, version } = options;
+  const planned: Request = run.request;
+  const begun = existsSync(folder.settings) ? readTrainSettings(folder.path) : undefined;
+  const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
+  const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };
+  const plan = await resolve({ ...request, device: planned.device ?? device }, memo);
+  if (plan.settings.hash !== run.id)
+    throw new DataError(
+      `${run.name}: its settings have the hash ${plan.settings.hash} here and had ${run.id} when it was planned. Has the dataset, the file of weights or this program changed? Plan the sweep again`,
+    );
+  if (!begun) folder.writeJson("settings.json", plan.settings);
+  return train({ plan, folder, shouldStop, version });
+}

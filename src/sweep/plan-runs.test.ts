@@ -1,0 +1,174 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { referenceJobName, referenceJobSeed } from "../reference/job.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { resolve } from "../settings/resolve.js";
+import { runName } from "../settings/settings.js";
+import { planRuns } from "./plan-runs.js";
+import { type GivenPart, partsOf } from "./sweep-request.js";
+
+const shapes: GivenPart = { data: ["shapes"], trials: [0], settings: { steps: 5 } };
+const plan = (given: GivenPart, options = {}) => planRuns(partsOf(undefined, { ...shapes, ...given }), options);
+
+test("runs come in the reference's order: trial, method, held-out domains single before pairs, draw", async () => {
+  const runs = await plan({ algorithms: ["ERM", "IRM"], trials: [0, 1], hparams: [0, 3], pairs: true });
+  expect(runs).toHaveLength(2 * 2 * 10 * 2);
+  expect(runs.slice(0, 12).map(({ request }) => [request.testDomains, request.hparamsSeed])).toEqual(
+    [
+      ["filled"],
+      ["filled", "outlined"],
+      ["filled", "textured"],
+      ["filled", "inverted"],
+      ["outlined"],
+      ["outlined", "textured"],
+    ].flatMap((domains) => [0, 3].map((seed) => [domains, seed])),
+  );
+  expect(runs.map(({ request }) => [request.trialSeed, request.algorithm]).filter((_, i) => i % 20 === 0)).toEqual([
+    [0, "erm"],
+    [0, "irm"],
+    [1, "erm"],
+    [1, "irm"],
+  ]);
+});
+
+test("every planned run is the run that nudge train would make of its request", async () => {
+  const runs = await plan({
+    algorithms: ["SWAD-NU", "Mixup", "DANN"],
+    hparams: [0, 5],
+    pairs: true,
+    grid: { lr: [1e-3, 1e-4] },
+  });
+  expect(new Set(runs.map(({ id }) => id)).size).toBe(runs.length);
+  for (const { id, name, request } of runs) {
+    const { settings } = await resolve(request);
+    expect([settings.hash, runName(settings)]).toEqual([id, name]);
+    expect(settings.request).toMatchObject(request);
+  }
+});
+
+test("a run does not say on which device or with how many threads, unless that was given", async () => {
+  const [run] = await plan({});
+  for (const name of ["device", "threads", "cache", "weights"]) expect(run.request).not.toHaveProperty(name);
+  const [given] = await plan({ settings: { steps: 5, device: "cuda", threads: "3" } });
+  expect(given.request).toMatchObject({ device: "cuda", threads: 3 });
+  expect(given.id).toBe(run.id);
+});
+
+test("a method and SWAD on it are one run, which goes on when the valley is left; SWAD alone ends there", async () => {
+  const both = await plan({ algorithms: ["ERM-NU", "SWAD-NU", "SWAD"], testDomains: ["filled"] });
+  expect(both.map(({ title }) => title)).toEqual([
+    "shapes · filled held out · ERM-NU and SWAD · steps=5 · trial 0",
+    "shapes · filled held out · ERM and SWAD · steps=5 · trial 0",
+  ]);
+  expect(both.map(({ request }) => request["swad.whenLeft"])).toEqual(["continue", "stop"]);
+});
+
+test("regularizers are added to each algorithm, and what comes twice is planned once", async () => {
+  const runs = await plan({
+    algorithms: ["ERM", "ERM-NU", "Mixup"],
+    regularizers: ["none", "nuclear-norm", "nuclear-norm+frobenius-norm"],
+    testDomains: ["filled"],
+  });
+  expect(runs.map(({ request }) => [request.algorithm, ...(request.regularizers as string[])].join("+"))).toEqual([
+    "erm",
+    "erm+nuclear-norm",
+    "erm+nuclear-norm+frobenius-norm",
+    "mixup",
+    "mixup+nuclear-norm",
+    "mixup+nuclear-norm+frobenius-norm",
+  ]);
+});
+
+test("a setting or a grid with an owner goes to the runs that have it", async () => {
+  const runs = await plan({
+    algorithms: ["ERM", "ERM-NU"],
+    testDomains: ["filled"],
+    grid: { "nuclear-norm.weight": ["0.001", "0.01"], batchSize: [4, 8] },
+    settings: { steps: 5, "nuclear-norm.warmup": 0, "swad.tolerance": 0.2 },
+  });
+  const seen = runs.map(({ request }) => [
+    request.batchSize,
+    request["nuclear-norm.weight"],
+    request["nuclear-norm.warmup"],
+  ]);
+  expect(seen).toEqual([
+    [4, undefined, undefined],
+    [8, undefined, undefined],
+    [4, 0.001, 0],
+    [8, 0.001, 0],
+    [4, 0.01, 0],
+    [8, 0.01, 0],
+  ]);
+});
+
+test("with the reference's jobs, every run has the seed the reference would give it", async () => {
+  const runs = await plan({ algorithms: ["ERM", "SWAD"], pairs: true }, { referenceJobs: true });
+  const seeds = runs.map(({ request }) => request.seed);
+  expect(new Set(seeds).size).toBe(10);
+  expect(runs.every(({ referenceJob }) => referenceJob === undefined)).toBe(true); // it has no such dataset
+  expect((await resolve(runs[3].request)).settings.hash).toBe(runs[3].id);
+});
+
+test("what cannot be planned is refused in words", async () => {
+  await expect(plan({ testDomains: ["filed"] })).rejects.toThrow(
+    'test domain "filed": dataset shapes has filled, outlined',
+  );
+  await expect(plan({ data: ["toy-2d"], pairs: true })).rejects.toThrow("holding out two needs at least three");
+  await expect(plan({ algorithms: ["EMR"] })).rejects.toThrow('did you mean "erm"?');
+  await expect(plan({ grid: { weigth: [1] }, algorithms: ["ERM-NU"] })).rejects.toThrow('unknown setting "weigth"');
+});
+
+test("the memo keeps a run's hash as it is without one", async () => {
+  const memo = new SettingsMemo();
+  const request = {
+    data: "shapes",
+    testDomains: ["inverted", "filled"],
+    algorithm: "SWAD-NU",
+    trialSeed: 2,
+    hparamsSeed: 4,
+  };
+  const [once, again] = [await resolve(request, memo), await resolve(request, memo)];
+  expect([once.settings.hash, again.settings.hash]).toEqual(Array(2).fill((await resolve(request)).settings.hash));
+});
+
+test("a sweep planned as the reference plans one names the same jobs", async () => {
+  const root = mkdtempSync(join(tmpdir(), "nudge-pacs-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const classes = ["dog", "elephant", "giraffe", "guitar", "horse", "house", "person"];
+  for (const domain of ["art_painting", "cartoon", "photo", "sketch"])
+    for (const name of classes) {
+      mkdirSync(join(root, "PACS", domain, name), { recursive: true });
+      writeFileSync(join(root, "PACS", domain, name, "1.jpg"), "");
+    }
+  const weights = join(root, "resnet50.safetensors"); // what is in it is no matter to a plan
+  writeFileSync(weights, "weights");
+  const runs = await plan(
+    { data: ["pacs"], algorithms: ["ERM", "SWAD"], pairs: true, hparams: [0, 3], settings: { root, weights } },
+    { referenceJobs: true },
+  );
+  expect(runs[0].request.seed).toBe(94828300); // PACS, ERM, [0], 0, 0
+  expect(runs.find(({ request }) => (request.testDomains as string[]).length === 2)!.request.seed).toBe(
+    referenceJobSeed({ dataset: "PACS", algorithm: "ERM", testDomains: [0, 1], hparamsSeed: 0, trialSeed: 0 }),
+  );
+  const job = { dataset: "PACS", algorithm: "ERM", dataDir: root, trialSeed: 0 };
+  expect(runs.slice(0, 4).map(({ referenceJob }) => referenceJob)).toEqual(
+    [[0], [0, 1]].flatMap((testDomains) =>
+      [0, 3].map((hparamsSeed) => referenceJobName({ ...job, testDomains, hparamsSeed })),
+    ),
+  );
+});
+
+test("a pair that leaves a method too few domains to train on is refused, though a single one is not", async () => {
+  const manifest = join(mkdtempSync(join(tmpdir(), "nudge-few-")), "list.csv");
+  onTestFinished(() => rmSync(dirname(manifest), { recursive: true, force: true }));
+  const rows = ["a", "b", "c"].flatMap((domain) =>
+    ["x", "y"].map((label) => `${domain}${label}.png,${label},${domain}`),
+  );
+  writeFileSync(manifest, ["path,label,domain", ...rows].join("\n"));
+  for (const row of rows) writeFileSync(join(dirname(manifest), row.split(",")[0]), "");
+  const few = { data: [manifest], algorithms: ["MLDG"], settings: { backbone: "small-cnn", pretrained: false } };
+  expect(await plan(few)).toHaveLength(3);
+  await expect(plan({ ...few, pairs: true })).rejects.toThrow("MLDG needs at least 2 training domains, got 1");
+});

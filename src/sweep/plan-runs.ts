@@ -1,0 +1,222 @@
+/**
+ * From what was asked for to the runs that make it: every combination, each settled in full and named by its settings, so
+ * that no two are the same. In the reference's order, outermost first: trial, dataset, method, held-out domains, draw; then
+ * what a grid has.
+ *
+ * Methods that differ only in what averages their weights share a trajectory, so they are one run: ERM and SWAD are planned
+ * as ERM with SWAD following it, and the report reads both off its records.
+ */
+
+import { algorithms } from "../algorithms/index.js";
+import { followers } from "../averaging/index.js";
+import type { Dataset } from "../data/dataset.js";
+import { UsageError } from "../errors.js";
+import { regularizers } from "../regularizers/index.js";
+import type { Request } from "../settings/keys.js";
+import { SettingsMemo } from "../settings/memo.js";
+import type { Method } from "../settings/method.js";
+import { datasetFor, type SettledRun, settle, siblingsOf } from "../settings/resolve.js";
+import { runName, type TrainSettings } from "../settings/settings.js";
+import { type JobOf, jobName, jobSeed } from "./reference-jobs.js";
+import type { PlannedRun, RunRequest } from "./sweep-folder.js";
+import type { SweepPart } from "./sweep-request.js";
+
+export interface PlanOptions {
+  readonly memo?: SettingsMemo;
+  /** Give runs the reference's job seeds, and name its jobs. */
+  readonly referenceJobs?: boolean;
+  /** Called now and then with how many runs there are so far. */
+  readonly onProgress?: (runs: number) => void;
+}
+
+/** Settings that say where a run is made: kept in a plan only where they were given, for its machine may be another. */
+const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
+
+/** Plans the runs of some parts. */
+export async function planRuns(parts: readonly SweepPart[], options: PlanOptions = {}): Promise<PlannedRun[]> {
+  const { memo = new SettingsMemo(), onProgress } = options;
+  const found = new Map<string, PlannedRun>();
+  const prepared = parts.map((part) => ({ part, methods: mergedMethods(part, memo) }));
+  const trials = [...new Set(parts.flatMap((part) => part.trials))].sort((a, b) => a - b);
+  for (const trialSeed of trials) {
+    for (const { part, methods } of prepared) {
+      if (!part.trials.includes(trialSeed)) continue;
+      for await (const run of runsOf(part, methods, { ...options, memo, trialSeed })) {
+        if (!found.has(run.id)) found.set(run.id, run);
+        if (found.size % 5000 === 0) onProgress?.(found.size);
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+interface Context extends PlanOptions {
+  readonly memo: SettingsMemo;
+  readonly trialSeed: number;
+}
+
+/** One trial of a part. */
+async function* runsOf(
+  part: SweepPart,
+  methods: readonly PlannedMethod[],
+  context: Context,
+): AsyncGenerator<PlannedRun> {
+  for (const data of part.data) {
+    const dataset = await datasetFor({ ...part.settings, data }, context.memo);
+    for (const method of methods) yield* runsOfMethod(part, method, { data, dataset }, context);
+  }
+}
+
+/** One trial of a method on a dataset: held-out domains, draws, points of the grid. */
+async function* runsOfMethod(
+  part: SweepPart,
+  method: PlannedMethod,
+  { data, dataset }: { data: string; dataset: Dataset },
+  { memo, trialSeed, referenceJobs }: Context,
+): AsyncGenerator<PlannedRun> {
+  const asked = settingsFor(method, part.settings);
+  const common = { ...idsOf(method), data, trialSeed };
+  const points = gridPoints(method, part.grid);
+  // Runs that differ only in what they hold out are settled from the first of them.
+  const families = new Map<string, Family>();
+  for (const testDomains of domainSets(part, dataset)) {
+    const places = testDomains.map((name) => dataset.domains.findIndex((domain) => domain.name === name));
+    for (const hparamsSeed of part.hparams) {
+      const job = { dataset: dataset.id, method, testDomains: places, trialSeed, hparamsSeed };
+      const seeds = referenceJobs ? { seed: jobSeed(job) } : {};
+      const named = referenceJobs && points.length === 1 ? referenceJob(job, { ...asked, ...points[0] }) : undefined;
+      for (const [i, point] of points.entries()) {
+        const given: Request = { ...method.settings, ...asked, ...point, ...seeds };
+        const key = `${hparamsSeed} ${i}`;
+        const family =
+          families.get(key) ??
+          familyOf(await settle({ ...given, ...common, testDomains, hparamsSeed }, memo), given, memo);
+        families.set(key, family);
+        yield plannedRun(family, method, { testDomains, ...seeds, referenceJob: named });
+      }
+    }
+  }
+}
+
+/** Runs that differ only in what they hold out: what they have alike, and how to settle one of them. */
+interface Family {
+  readonly settings: TrainSettings;
+  readonly request: RunRequest;
+  readonly sibling: ReturnType<typeof siblingsOf>;
+}
+
+function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
+  const { settings } = run;
+  const kept = Object.entries(settings.request).filter(([name]) => given[name] !== undefined || !OF_MACHINE.has(name));
+  return { settings, request: Object.fromEntries(kept), sibling: siblingsOf(run, memo) };
+}
+
+function plannedRun(
+  { settings, request, sibling }: Family,
+  method: Method,
+  own: { testDomains: readonly string[]; seed?: number; referenceJob?: string },
+): PlannedRun {
+  const { hash, testDomains, seed } = sibling(own.testDomains, own.seed);
+  const { dataset, algorithm, regularizers: penalties, averaging, trialSeed, probe } = settings;
+  return {
+    id: hash,
+    name: runName({ hash, dataset, testDomains, algorithm, regularizers: penalties, averaging, trialSeed, probe }),
+    title: titleOf(settings, testDomains, method),
+    ...(own.referenceJob === undefined ? {} : { referenceJob: own.referenceJob }),
+    request: { ...request, testDomains, seed },
+  };
+}
+
+const idsOf = ({ algorithm, regularizers: penalties, averaging }: Method) => ({
+  algorithm: algorithm.id,
+  regularizers: penalties.map(({ id }) => id),
+  averaging: averaging.map(({ id }) => id),
+});
+
+/** A method to plan, and what its runs must be set to. */
+interface PlannedMethod extends Method {
+  readonly settings: Request;
+}
+
+/**
+ * The methods of a part, those that share a trajectory once. SWAD ends a run when its valley is left; a run that also
+ * stands for the method without SWAD must go on.
+ */
+function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, memo: SettingsMemo): PlannedMethod[] {
+  const merged = new Map<string, { plain: boolean; method: Method }>();
+  for (const algorithm of names) {
+    for (const set of sets) {
+      const method = memo.method({ algorithm, regularizers: set === "none" ? [] : set.split("+") });
+      const key = [method.algorithm.id, ...method.regularizers.map(({ id }) => id)].join("+");
+      const before = merged.get(key);
+      const averaging = new Set([...(before?.method.averaging ?? []), ...method.averaging]);
+      const plain = before?.plain || method.averaging.length === 0;
+      merged.set(key, { plain, method: { ...method, averaging: [...averaging] } });
+    }
+  }
+  return Array.from(merged.values(), ({ plain, method }) => {
+    const ends = plain ? method.averaging.filter(({ settings }) => Object.hasOwn(settings, "whenLeft")) : [];
+    return { ...method, settings: Object.fromEntries(ends.map(({ id }) => [`${id}.whenLeft`, "continue"])) };
+  });
+}
+
+/** The sets of domains to hold out, in the reference's order: a domain by itself, then with each that comes after it. */
+function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset): string[][] {
+  const names = domains.map(({ name }) => name);
+  const known = (name: string): string => {
+    if (!names.includes(name)) throw new UsageError(`test domain "${name}": dataset ${id} has ${names.join(", ")}`);
+    return name;
+  };
+  // A name may have the sign in it, as ColoredMNIST's "+90%" has.
+  if (testDomains.length > 0)
+    return testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
+  // A pair leaves nothing to validate on where there are two domains only, and the reference asks for three.
+  if (pairs && names.length < 3)
+    throw new UsageError(`--pairs: dataset ${id} has ${names.length} domains; holding out two needs at least three`);
+  return names.flatMap((name, i) => [[name], ...(pairs ? names.slice(i + 1).map((other) => [name, other]) : [])]);
+}
+
+/** Whether a setting concerns a method: one with an owner (`swad.tolerance`) does where the method has the owner. */
+function concerns(setting: string, { algorithm, regularizers: penalties, averaging }: Method): boolean {
+  const owner = setting.slice(0, Math.max(0, setting.indexOf(".")));
+  const isOwner = [algorithms, regularizers, followers].some((registry) => Object.hasOwn(registry, owner));
+  return !isOwner || [algorithm, ...penalties, ...averaging].some(({ id }) => id === owner);
+}
+
+const settingsFor = (method: Method, settings: Request): Request =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => concerns(name, method)));
+
+/** Every combination of a grid's values that concern a method; one with nothing where none does. */
+function gridPoints(method: Method, grid: SweepPart["grid"]): Request[] {
+  return Object.entries(grid)
+    .filter(([name]) => concerns(name, method))
+    .reduce<Request[]>(
+      (points, [name, values]) => points.flatMap((point) => values.map((value) => ({ ...point, [name]: value }))),
+      [{}],
+    );
+}
+
+/** The reference's name of a run, where its command line could have asked for it: with other settings given it is another. */
+function referenceJob(job: JobOf, { root, steps, holdout, protocol: _, ...others }: Request): string | undefined {
+  if (root === undefined || Object.keys(others).some((name) => !OF_MACHINE.has(name))) return undefined;
+  return jobName(job, {
+    dataDir: String(root),
+    ...(steps === undefined ? {} : { steps: Number(steps) }),
+    ...(holdout === undefined ? {} : { holdout: Number(holdout) }),
+  });
+}
+
+/** `pacs · sketch held out · ERM-NU and SWAD · weight=0.03 · trial 0 · draw 4`. */
+function titleOf(settings: TrainSettings, testDomains: readonly string[], method: Method): string {
+  const { dataset, given = {}, trialSeed, hparamsSeed } = settings;
+  const trained = [method.algorithm, ...method.regularizers].map(({ title }) => title).join("-");
+  const set = Object.entries(given).map(([name, value]) => `${name}=${value}`);
+  return [
+    dataset,
+    `${testDomains.join(" + ")} held out`,
+    [trained, ...method.averaging.map(({ title }) => title)].join(" and "),
+    ...(set.length > 0 ? [set.join(" ")] : []),
+    `trial ${trialSeed}`,
+    ...(hparamsSeed > 0 ? [`draw ${hparamsSeed}`] : []),
+  ].join(" · ");
+}

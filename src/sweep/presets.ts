@@ -1,0 +1,161 @@
+/**
+ * The paper's tables and figures as sweeps, each with the protocol its numbers come from. Table 1 and the tables by dataset
+ * put two protocols side by side, and so do these: rows that the paper quotes from DomainBed are searched with 20 draws in
+ * its protocol; rows of SWAD's code and its descendants, NU's among them, take the defaults in SWAD's, and so do the methods
+ * NU is added to, once more, for a fair pair (ERM costs nothing there: SWAD follows the same run).
+ *
+ * Where a table or figure is there to compare with and without the penalty (Table 2, Figures 3 and 4), all its rows are in
+ * SWAD's protocol, so that the penalty is all they differ in; the paper quotes ERM and Mixup there from DomainBed.
+ */
+
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+import { type GivenPart, type SweepPart, usualPart } from "./sweep-request.js";
+
+type PresetPart = GivenPart & Pick<SweepPart, "data" | "algorithms">;
+
+export interface Preset {
+  readonly id: string;
+  /** What it makes. */
+  readonly title: string;
+  /** What must be known of its protocol. */
+  readonly about: string;
+  readonly parts: readonly PresetPart[];
+}
+
+const FIVE = ["vlcs", "pacs", "office-home", "terra-incognita", "domain-net"];
+const DRAWS = Array.from({ length: 20 }, (_, i) => i);
+
+const inDomainBed = (data: readonly string[], algorithms: readonly string[]): PresetPart => ({
+  data,
+  algorithms,
+  hparams: DRAWS,
+  settings: { protocol: "domainbed" },
+});
+const inSwad = (data: readonly string[], algorithms: readonly string[], more: GivenPart = {}): PresetPart => ({
+  data,
+  algorithms,
+  settings: { protocol: "swad" },
+  ...more,
+});
+
+/** The rows that Table 1 has from DomainBed and papers that follow it. */
+const QUOTED = [
+  ...["MMD", "GroupDRO", "IRM", "ARM", "VREx", "CDANN", "AND-mask", "DANN", "RSC", "MTL", "Mixup", "MLDG"],
+  ...["Fish", "Fishr", "SagNet", "SelfReg", "CORAL", "mDSDI", "ERM"],
+];
+const BOTH =
+  "Rows quoted from DomainBed in its protocol with 20 draws of hyperparameters (seed 0 the defaults); the others in SWAD's with the defaults. What NU is added to is in both, so that there is a fair pair.";
+const PAIRS =
+  "All rows in SWAD's protocol with the defaults, so that the penalty is all they differ in; the paper quotes ERM and Mixup from DomainBed.";
+
+const byDataset = (number: number, data: string, title: string): Preset => ({
+  id: `table${number}`,
+  title: `Table ${number}: ${title}, each domain held out, 22 methods`,
+  about: BOTH,
+  parts: [
+    inDomainBed(
+      [data],
+      QUOTED.filter((name) => name !== "Fish"),
+    ),
+    inSwad([data], ["ERM", "ERM-NU", "Mixup", "Mixup-NU", "SWAD", "SWAD-NU"]),
+  ],
+});
+
+const SIX = ["ERM", "ERM-NU", "Mixup", "Mixup-NU", "SWAD", "SWAD-NU"];
+const WITH_SWAD = ["SWAD", "SWAD-CORAL", "SWAD-MIRO", "SWAD-NU"];
+
+/** Presets by name, in the paper's order. */
+export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
+  [
+    {
+      id: "table1",
+      title: "Table 1: 25 methods on five datasets",
+      about: BOTH,
+      parts: [inDomainBed(FIVE, QUOTED), inSwad(FIVE, ["MixStyle", "SAM", "MIRO", "ERM", "ERM-NU", "SWAD", "SWAD-NU"])],
+    },
+    {
+      id: "table2",
+      title: "Table 2: ERM, Mixup and SWAD with and without NU, by domain of five datasets",
+      about: PAIRS,
+      parts: [inSwad(FIVE, SIX)],
+    },
+    {
+      id: "table3",
+      title: "Table 3: SWAD with CORAL, MIRO and NU on three datasets",
+      about: "SWAD's protocol with the defaults.",
+      parts: [inSwad(["vlcs", "pacs", "domain-net"], WITH_SWAD)],
+    },
+    {
+      id: "table4",
+      title: "Table 4: SWAD with CORAL, MIRO and NU on five datasets",
+      about: "SWAD's protocol with the defaults.",
+      parts: [inSwad(FIVE, WITH_SWAD)],
+    },
+    byDataset(5, "vlcs", "VLCS"),
+    byDataset(6, "pacs", "PACS"),
+    byDataset(7, "office-home", "OfficeHome"),
+    byDataset(8, "terra-incognita", "TerraIncognita"),
+    byDataset(9, "domain-net", "DomainNet"),
+    {
+      id: "figure2",
+      title: "Figure 2: ERM and ERM-NU on the two-dimensional task of Section 3.1",
+      about:
+        "The paper's formula (the sum of singular values, from the first step) on a linear map, ten trials. nudge synthetic has the same task with full gradients, decision boundaries and more starts.",
+      parts: [
+        {
+          data: ["toy-2d"],
+          algorithms: ["ERM", "ERM-NU"],
+          testDomains: ["out-of-domain"],
+          trials: Array.from({ length: 10 }, (_, i) => i),
+          settings: {
+            backbone: "linear-map",
+            steps: 2001,
+            evaluateEvery: 100,
+            batchSize: 800,
+            "nuclear-norm.scaling": "sum",
+            "nuclear-norm.warmup": 0,
+          },
+        },
+      ],
+    },
+    {
+      id: "figure3",
+      title: "Figure 3: what NU adds to ERM, Mixup and SWAD on five datasets",
+      about: `The runs of Table 2. ${PAIRS}`,
+      parts: [inSwad(FIVE, SIX)],
+    },
+    {
+      id: "figure4",
+      title: "Figure 4: accuracy and stable rank of ERM-NU against the weight, on five datasets",
+      about:
+        "SWAD's protocol with the defaults. The paper does not list its weights: these span its search range, 10^-2.5 to 10^-1.5, and half a decade on each side. ERM is the weight 0.",
+      parts: [inSwad(FIVE, ["ERM", "ERM-NU"], { grid: { "nuclear-norm.weight": [0.001, 0.003, 0.01, 0.03, 0.1] } })],
+    },
+  ].map((preset) => [preset.id, preset]),
+);
+
+/** The preset of this name; an unknown one is an error that names the nearest. */
+export function presetNamed(name: string): Preset {
+  if (!Object.hasOwn(presets, name)) throw new UsageError(unknownName("preset", name, Object.keys(presets)));
+  return presets[name];
+}
+
+/** How many runs a part is on each held-out domain, in words: `19 methods × 3 trials × 20 draws`. */
+export function partInWords({
+  algorithms,
+  trials = usualPart.trials,
+  hparams = usualPart.hparams,
+  grid,
+  settings,
+}: PresetPart): string {
+  const count = (n: number, what: string): string[] => (n > 1 ? [`${n} ${what}`] : []);
+  const axes = [
+    `${algorithms.length} methods`,
+    ...count(trials.length, "trials"),
+    ...count(hparams.length, "draws"),
+    ...Object.entries(grid ?? {}).map(([name, values]) => `${values.length} values of ${name}`),
+  ];
+  const { protocol } = settings ?? {};
+  return `${axes.join(" × ")}${protocol ? `, ${protocol === "swad" ? "SWAD's" : "DomainBed's"} protocol` : ""}: ${algorithms.join(", ")}`;
+}

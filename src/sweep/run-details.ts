@@ -1,0 +1,36 @@
+/** All that is known of one run of a sweep: for the one who wants to know why it failed. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { shellWord } from "../report/names.js";
+import { duration } from "../training/reporter.js";
+import { readAttempts } from "./attempts.js";
+import type { RunStatus } from "./status.js";
+import { sweepPaths } from "./sweep-folder.js";
+
+/** Lines of a run's log that are shown. */
+const LOG_LINES = 15;
+
+/** A run in lines. */
+export function runDetails(folder: string, { id, name, title, state, progress, maker }: RunStatus): string {
+  const path = sweepPaths(folder).run(name);
+  const { errors, lost, last } = readAttempts(folder, id);
+  const lines = [`${id}  ${title}`, `  ${state}${progress ? `, step ${progress.step}/${progress.steps}` : ""}`];
+  if (maker)
+    lines.push(`  process ${maker.pid} on ${maker.host}${progress ? `, ${duration(progress.left)} left` : ""}`);
+  lines.push(existsSync(path) ? `  folder: ${path}` : "  not begun");
+  if (errors > 0) lines.push(`  tries that ended with an error: ${errors}`);
+  if (lost > 0) lines.push(`  tries in a row that ended without a word: ${lost}`);
+  if (last) {
+    lines.push("", `last problem (${last.host}, ${last.at}):`);
+    lines.push(...(last.details ?? last.error).split("\n").map((line) => `  ${line}`));
+  }
+  const log = join(path, "log.txt");
+  if (existsSync(log)) {
+    const all = readFileSync(log, "utf8").trimEnd().split("\n");
+    lines.push("", `the end of ${log}:`, ...all.slice(-LOG_LINES).map((line) => `  ${line}`));
+  }
+  if (state === "failed" || state === "hopeless" || state === "cancelled")
+    lines.push("", `again: nudge sweep retry ${shellWord(folder)} ${id.slice(0, 8)}`);
+  return lines.map((line) => `${line}\n`).join("");
+}

@@ -1,0 +1,53 @@
+/** The runs of a plan as those need them who work them off: a hundred thousand take some tens of megabytes. */
+
+import { UsageError } from "../errors.js";
+import { planLines, type RunRequest } from "./sweep-folder.js";
+
+/** A run of a plan; its request is kept as text until it is wanted. */
+export class ListedRun {
+  constructor(
+    readonly id: string,
+    readonly name: string,
+    readonly title: string,
+    readonly cost: number | undefined,
+    private readonly requestText: string,
+  ) {}
+
+  get request(): RunRequest {
+    return JSON.parse(this.requestText) as RunRequest;
+  }
+}
+
+/** All runs of a sweep, in the plan's order. */
+export function readRunList(folder: string): ListedRun[] {
+  return Array.from(
+    planLines(folder),
+    ({ id, name, title, cost, request }) => new ListedRun(id, name, title, cost, JSON.stringify(request)),
+  );
+}
+
+/** The fewest digits by which a run may be called. */
+const SHORTEST = 4;
+
+/** The runs that some words name: each an id, its first digits, or a run folder's name. */
+export function namedRuns<T extends { readonly id: string; readonly name: string }>(
+  runs: readonly T[],
+  words: readonly string[],
+): T[] {
+  return words.map((word) => {
+    const digits = /^[0-9a-f]+/.exec(word)?.[0] ?? "";
+    if (digits.length < SHORTEST)
+      throw new UsageError(
+        `run "${word}": expected at least the first ${SHORTEST} digits of a run's id, as nudge sweep status prints it`,
+      );
+    const found = runs.filter(({ id, name }) => id.startsWith(word) || name === word);
+    if (found.length === 0) throw new UsageError(`run "${word}": no run of the plan has an id that begins so`);
+    if (found.length > 1) {
+      const ids = found.slice(0, 3).map(({ id }) => id);
+      throw new UsageError(
+        `run "${word}": ${found.length} runs begin so (${ids.join(", ")}${found.length > 3 ? ", …" : ""}); give more digits`,
+      );
+    }
+    return found[0];
+  });
+}

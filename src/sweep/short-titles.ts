@@ -1,0 +1,30 @@
+/** Titles of runs without what all of a sweep have in common: `steps=300` in each line tells a reader nothing. */
+
+const PARTS = " · ";
+const isSetting = (word: string): boolean => /^\S+=\S*$/.test(word);
+
+/** The settings that every title has. */
+export function sharedSettings(titles: readonly string[]): string[] {
+  if (titles.length < 2) return [];
+  let shared = titles[0].split(" ").filter(isSetting);
+  for (const title of titles) {
+    if (shared.length === 0) return [];
+    const words = new Set(title.split(" "));
+    shared = shared.filter((word) => words.has(word));
+  }
+  return shared;
+}
+
+/** A title without them. */
+export function shortTitle(title: string, shared: readonly string[]): string {
+  if (shared.length === 0) return title;
+  const left = title.split(PARTS).map((part) => part.split(" ").filter((word) => !shared.includes(word)));
+  return left
+    .map((words) => words.join(" "))
+    .filter((part) => part !== "")
+    .join(PARTS);
+}
+
+/** A line that is cut where it gets too long to read. */
+export const shortLine = (text: string, most = 200): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1)}…`;

@@ -1,0 +1,98 @@
+/** The status of a sweep as a person reads it. */
+
+import { shellWord } from "../report/names.js";
+import { duration } from "../training/reporter.js";
+import { shortLine } from "./short-titles.js";
+import { RUN_STATES, type RunState, type RunStatus, type SweepStatus } from "./status.js";
+
+/** So many of a kind are listed, unless all are asked for. */
+const LISTED = { running: 20, failed: 10 };
+
+const WORDS: Readonly<Record<RunState, string>> = {
+  done: "done",
+  running: "running",
+  waiting: "waiting",
+  failed: "failed",
+  hopeless: "given up",
+  cancelled: "cancelled",
+};
+
+/** What is shown of a run's id: enough to name it in a sweep of any size, nearly always. */
+export const shortId = (id: string): string => id.slice(0, 8);
+
+const runs = (count: number): string => `${count.toLocaleString("en-US")} ${count === 1 ? "run" : "runs"}`;
+
+/** The status in lines; `jobs` are what schedulers say. */
+export function statusText(status: SweepStatus, { all = false, jobs = [] as readonly string[] } = {}): string {
+  const { folder, name, settings, counts, begun, running, failed, hopeless, secondsLeft } = status;
+  const most = all ? { running: Number.POSITIVE_INFINITY, failed: Number.POSITIVE_INFINITY } : LISTED;
+  return [
+    `${name}: ${runs(status.runs)} in ${folder}`,
+    ...(settings.length > 0 ? [`all with ${settings.join(" ")}`] : []),
+    "",
+    ...countLines(counts, status.runs, begun),
+    ...(jobs.length > 0 ? ["", ...jobs] : []),
+    ...section("running", running, most.running, runningLines),
+    ...section("failed", failed, most.failed, (shown) => failedLines(shown, folder)),
+    ...(all ? section("given up", hopeless, most.failed, (shown) => failedLines(shown, folder)) : []),
+    ...(secondsLeft === null ? [] : ["", `about ${duration(secondsLeft)} left at ${running.length} at a time`]),
+    "",
+    nextLine(status),
+  ]
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function countLines(counts: SweepStatus["counts"], total: number, begun: number): string[] {
+  const shown = RUN_STATES.filter((state) => counts[state] > 0 || state === "done" || state === "waiting");
+  const width = Math.max(...shown.map((state) => counts[state].toLocaleString("en-US").length));
+  return shown.map((state) => {
+    const count = counts[state].toLocaleString("en-US").padStart(width);
+    const share = total === 0 ? "" : `  ${Math.floor((100 * counts.done) / total)} %`;
+    const note = state === "done" ? share : state === "waiting" && begun > 0 ? `  ${begun} of them begun` : "";
+    return `  ${WORDS[state].padEnd(10)}${count}${note}`;
+  });
+}
+
+function section(
+  heading: string,
+  list: readonly RunStatus[],
+  most: number,
+  lines: (shown: readonly RunStatus[]) => string[],
+): string[] {
+  if (list.length === 0) return [];
+  const rest = list.length - most;
+  return ["", heading, ...lines(list.slice(0, most)), ...(rest > 0 ? [`  and ${rest} more (--all)`] : [])];
+}
+
+function runningLines(shown: readonly RunStatus[]): string[] {
+  const rows = shown.map(({ id, progress, maker, title }) => [
+    shortId(id),
+    progress ? `${progress.step}/${progress.steps}` : "starting",
+    progress ? duration(progress.left) : "?",
+    maker ? `${maker.host}:${maker.pid}` : "",
+    title,
+  ]);
+  const heads = ["run", "step", "left", "process", ""];
+  const widths = heads.map((head, i) => Math.max(head.length, ...rows.map((row) => row[i].length)));
+  const line = (row: readonly string[]): string =>
+    `  ${row.map((cell, i) => (i === 2 ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join("  ")}`.trimEnd();
+  return [line(heads), ...rows.map(line)];
+}
+
+function failedLines(shown: readonly RunStatus[], folder: string): string[] {
+  return shown.flatMap(({ id, title, error }) => [
+    `  ${shortId(id)}  ${title}`,
+    `            ${error === null ? "no error was kept" : shortLine(error)}`,
+    `            more: nudge sweep status ${shellWord(folder)} ${shortId(id)}`,
+  ]);
+}
+
+/** What to do next. */
+function nextLine({ folder, runs: total, counts }: SweepStatus): string {
+  const where = shellWord(folder);
+  if (counts.done === total) return `all done; tables: nudge report ${where}`;
+  if (counts.running > 0) return `tables so far: nudge report ${where}`;
+  if (counts.waiting > 0) return `nobody is at work on it; go on with: nudge sweep run ${where}`;
+  return `put back what failed or was taken out with: nudge sweep retry ${where}`;
+}

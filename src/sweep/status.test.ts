@@ -1,0 +1,94 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { finishRun, writeSweep } from "../../tests/support/sweeps.js";
+import { thisProcess } from "../data/process-identity.js";
+import { RunFolder } from "../training/run-folder.js";
+import { failAttempt, giveUp } from "./attempts.js";
+import { cancelRun } from "./cancel-marks.js";
+import { runDetails } from "./run-details.js";
+import { StatusReader } from "./status.js";
+import { statusText } from "./status-text.js";
+import { sweepPaths } from "./sweep-folder.js";
+
+test("every state is counted once, and what is worth a word has one", () => {
+  const folder = temporaryFolder();
+  const runs = writeSweep(folder, 10);
+  for (const run of runs.slice(0, 3)) finishRun(folder, run);
+  using owned = RunFolder.tryOwn(sweepPaths(folder).run(runs[3].name))!;
+  owned.progress({ step: 10, steps: 30, left: 84 });
+  failAttempt(folder, runs[4].id, new Error("loss is NaN"), 0);
+  giveUp(folder, runs[5].id, "far behind");
+  cancelRun(folder, runs[6].id);
+  mkdirSync(sweepPaths(folder).run(runs[7].name)); // begun, and left
+  const status = new StatusReader(folder).read();
+  expect(status.counts).toEqual({ done: 3, running: 1, waiting: 3, failed: 1, hopeless: 1, cancelled: 1 });
+  expect(status.begun).toBe(1);
+  expect(status.running).toMatchObject([
+    { id: runs[3].id, progress: { step: 10, steps: 30, left: 84 }, maker: { pid: process.pid } },
+  ]);
+  expect(status.secondsLeft).toBe(84 + 3 * 10); // those that are done took 10 s each
+  const { host, pid } = thisProcess();
+  expect(statusText(status)).toBe(`made-up: 10 runs in ${folder}
+all with steps=30
+
+  done      3  30 %
+  running   1
+  waiting   3  1 of them begun
+  failed    1
+  given up  1
+  cancelled 1
+
+running
+  run       step   left  process
+  10000003  10/30  1:24  ${host}:${pid}  pacs · sketch held out · ERM · trial 1
+
+failed
+  10000004  pacs · photo held out · ERM · trial 2
+            loss is NaN
+            more: nudge sweep status ${folder} 10000004
+
+about 1:54 left at 1 at a time
+
+tables so far: nudge report ${folder}
+`);
+});
+
+test("a run whose process was killed waits, and one that finishes between two looks is done", () => {
+  const folder = temporaryFolder();
+  const [first, second] = writeSweep(folder, 2);
+  const now = join(sweepPaths(folder).run(first.name), "lock", "now");
+  mkdirSync(now, { recursive: true });
+  writeFileSync(join(now, "owner.json"), JSON.stringify({ ...thisProcess(), pid: 2 ** 22 + 1, token: "a" }));
+  const reader = new StatusReader(folder);
+  expect(reader.read().counts).toMatchObject({ done: 0, running: 0, waiting: 2 });
+  finishRun(folder, first);
+  expect(reader.read().counts).toMatchObject({ done: 1, waiting: 1 });
+  finishRun(folder, second);
+  expect(statusText(reader.read())).toContain(`all done; tables: nudge report ${folder}`);
+});
+
+test("long lists are cut unless all is asked for", () => {
+  const folder = temporaryFolder();
+  for (const { id } of writeSweep(folder, 12)) failAttempt(folder, id, new Error("no"), 0);
+  const status = new StatusReader(folder).read();
+  expect(statusText(status)).toContain("  and 2 more (--all)");
+  expect(statusText(status, { all: true })).not.toContain("more (--all)");
+  expect(statusText(status)).toContain(`put back what failed or was taken out with: nudge sweep retry ${folder}`);
+});
+
+test("all that is known of a run is told: its problem in full, and the end of its log", () => {
+  const folder = temporaryFolder();
+  const [run] = writeSweep(folder, 1);
+  failAttempt(folder, run.id, new Error("loss is NaN"), 0);
+  const path = sweepPaths(folder).run(run.name);
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "log.txt"), Array.from({ length: 40 }, (_, i) => `line ${i}\n`).join(""));
+  const text = runDetails(folder, new StatusReader(folder).one(run));
+  expect(text).toContain("  failed\n");
+  expect(text).toMatch(/last problem \(.*\):\n {2}Error: loss is NaN\n {6}at /);
+  expect(text).toContain("  line 25\n");
+  expect(text).not.toContain("line 24");
+  expect(text).toContain(`again: nudge sweep retry ${folder} 10000000`);
+});

@@ -1,0 +1,234 @@
+/**
+ * The folder of a sweep: what was planned, and where everything is. Planning writes `sweep.json` and `plan.jsonl`, whole or
+ * not at all; running reads them and works in `runs/`, one ordinary run folder of `nudge train` for each line of the plan.
+ *
+ *     DIR/sweep.json        what was asked for, in which protocol, how many runs
+ *     DIR/plan.jsonl        one line a run, in the order to run them
+ *     DIR/runs/<name>/      settings.json, records.jsonl, done, …
+ *     DIR/attempts/<id>.json   failures and tries of a run
+ *     DIR/launch/           what launchers keep
+ *
+ * The files may come from another machine, so they are checked: a plan of which a part is missing, or that is none, is
+ * refused, since running it would look finished when it is not.
+ */
+
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { StringDecoder } from "node:string_decoder";
+import { replaceFile } from "../engine/replace-file.js";
+import { DataError, UsageError } from "../errors.js";
+import type { SettingScalar } from "../records/run.js";
+
+/** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */
+export type RunRequest = Readonly<Record<string, SettingScalar | readonly string[]>>;
+
+/** One run of a plan. */
+export interface PlannedRun {
+  /** 16 hexadecimal digits: the hash of the run's settings, with which `name` begins. */
+  readonly id: string;
+  /** Its folder under `runs`. */
+  readonly name: string;
+  /** For people: `pacs · sketch held out · ERM-NU · trial 0`. */
+  readonly title: string;
+  /** Estimated seconds on the machine that measured, where one did. */
+  readonly cost?: number;
+  /** The name of the same job in the reference testbed, where that was asked for. */
+  readonly referenceJob?: string;
+  readonly request: RunRequest;
+}
+
+/** What `sweep.json` holds. */
+export interface SweepFile {
+  readonly format: 1;
+  readonly name: string;
+  /** How the runs are made, in sentences. */
+  readonly protocol: readonly string[];
+  /** What was asked for, one entry each time the plan was made or added to. */
+  readonly requests: readonly unknown[];
+  /** How many runs `plan.jsonl` holds. */
+  readonly runs: number;
+  /** The trials that are planned, by dataset as it was given, for reports of what is still missing. */
+  readonly trials?: Readonly<Record<string, readonly number[]>>;
+}
+
+export const SWEEP_FILE = "sweep.json";
+export const PLAN_FILE = "plan.jsonl";
+
+/** Where things are in a sweep folder. */
+export const sweepPaths = (folder: string) =>
+  ({
+    sweep: join(folder, SWEEP_FILE),
+    plan: join(folder, PLAN_FILE),
+    runs: join(folder, "runs"),
+    run: (name: string) => join(folder, "runs", name),
+    attempts: join(folder, "attempts"),
+    attempt: (id: string) => join(folder, "attempts", `${id}.json`),
+    launch: join(folder, "launch"),
+  }) as const;
+
+/** Whether a folder is that of a sweep. */
+export const isSweepFolder = (folder: string): boolean => existsSync(sweepPaths(folder).sweep);
+
+/** Writes a plan, the runs before the file that counts them, so that a reader never finds fewer than are promised. */
+export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "runs">, runs: Iterable<PlannedRun>): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new DataError(`sweep folder ${folder}: it could not be made: ${(cause as Error).message}`, { cause });
+  }
+  let count = 0;
+  const trials = new Map<string, Set<number>>();
+  replaceFile(sweepPaths(folder).plan, (write) => {
+    let text = "";
+    for (const run of runs) {
+      text += `${JSON.stringify(inOrder(run))}\n`;
+      const { data, trialSeed } = run.request;
+      if (typeof data === "string" && typeof trialSeed === "number")
+        trials.set(data, (trials.get(data) ?? new Set()).add(trialSeed));
+      if (++count % LINES_A_WRITE !== 0) continue;
+      write(Buffer.from(text, "utf8"));
+      text = "";
+    }
+    write(Buffer.from(text, "utf8"));
+  });
+  const sorted = Array.from(trials, ([data, seeds]) => [data, [...seeds].sort((a, b) => a - b)]);
+  writeSweepFile(folder, { ...sweep, runs: count, trials: Object.fromEntries(sorted) });
+}
+
+/** Writes what there is to say of a plan whose runs are written. */
+export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">): void {
+  const { name, protocol, requests, runs, trials } = sweep;
+  const file: SweepFile = { format: 1, name, protocol, requests, runs, ...(trials && { trials }) };
+  const bytes = Buffer.from(`${JSON.stringify(file, null, 2)}\n`, "utf8");
+  replaceFile(sweepPaths(folder).sweep, (write) => write(bytes));
+}
+
+const LINES_A_WRITE = 1024;
+
+/** The same keys in the same order, so that the same plan is the same bytes. */
+const inOrder = ({ id, name, title, cost, referenceJob, request }: PlannedRun): PlannedRun => ({
+  id,
+  name,
+  title,
+  ...(cost === undefined ? {} : { cost }),
+  ...(referenceJob === undefined ? {} : { referenceJob }),
+  request,
+});
+
+/** Reads `sweep.json`. */
+export function readSweepFile(folder: string): SweepFile {
+  const path = sweepPaths(folder).sweep;
+  if (!existsSync(path))
+    throw new UsageError(
+      `${folder}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
+    );
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new DataError(`${path}: could not be read: ${(cause as Error).message}. Plan the sweep again`, { cause });
+  }
+  const { format, name, protocol, requests, runs } = (parsed ?? {}) as Record<string, unknown>;
+  if (format !== 1)
+    throw new DataError(`${path}: expected a sweep of format 1, got ${JSON.stringify(format) ?? "no format"}`);
+  const isWhole =
+    typeof name === "string" && isTexts(protocol) && Array.isArray(requests) && Number.isSafeInteger(runs);
+  if (!isWhole) throw new DataError(`${path}: expected name, protocol, requests and runs of a sweep; plan it again`);
+  return parsed as SweepFile;
+}
+
+/** All runs of a plan. */
+export function readPlan(folder: string): PlannedRun[] {
+  return [...planLines(folder)];
+}
+
+/**
+ * The runs of a plan one by one, for readers that keep little of each. What is wrong is an error when the reader comes to
+ * it; a plan cut short is one at the end.
+ */
+export function* planLines(folder: string): Generator<PlannedRun> {
+  const { runs } = readSweepFile(folder);
+  let count = 0;
+  for (const run of linesOf(sweepPaths(folder).plan)) {
+    count++;
+    yield run;
+  }
+  // More is a plan that grew while sweep.json was not yet replaced.
+  if (count < runs)
+    throw new DataError(
+      `${sweepPaths(folder).plan}: ${runs} runs were planned and only ${count} are here: the file was cut short. Plan the sweep again with the same options; runs that were made stay`,
+    );
+}
+
+/** The runs of a plan whose `sweep.json` may be missing, as after a kill between the two; none where there is no plan. */
+export function uncountedPlan(folder: string): Iterable<PlannedRun> {
+  if (isSweepFolder(folder)) return planLines(folder);
+  const { plan } = sweepPaths(folder);
+  return existsSync(plan) ? linesOf(plan) : [];
+}
+
+function* linesOf(path: string): Generator<PlannedRun> {
+  const seen = new Set<string>();
+  let number = 0;
+  for (const text of textLines(path)) {
+    number++;
+    const run = toPlannedRun(path, number, text);
+    if (seen.has(run.id)) throw new DataError(`${path}: line ${number} has run ${run.id}, which an earlier line has`);
+    seen.add(run.id);
+    yield run;
+  }
+}
+
+const PIECE = 1 << 20;
+
+/** The lines of a file, of which only a piece is in memory. */
+function* textLines(path: string): Generator<string> {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (cause) {
+    throw new DataError(`${path}: the plan could not be read: ${(cause as Error).message}`, { cause });
+  }
+  try {
+    const decoder = new StringDecoder("utf8");
+    const piece = Buffer.allocUnsafe(PIECE);
+    let rest = "";
+    for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) {
+      const lines = (rest + decoder.write(piece.subarray(0, read))).split("\n");
+      rest = lines.pop()!;
+      yield* lines;
+    }
+    rest += decoder.end();
+    if (rest !== "") throw new DataError(`${path}: the last line is torn. Plan the sweep again with the same options`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === "string");
+const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function toPlannedRun(path: string, number: number, text: string): PlannedRun {
+  const wrong = (what: string): DataError => new DataError(`${path}: line ${number} is no planned run: ${what}`);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw wrong("it is not JSON");
+  }
+  if (!isObject(parsed)) throw wrong("expected an object");
+  const { id, name, title, cost, referenceJob, request } = parsed;
+  if (typeof id !== "string" || !/^[0-9a-f]{16}$/.test(id)) throw wrong('expected "id" to be 16 hexadecimal digits');
+  // The name becomes a folder: no path may hide in it.
+  if (typeof name !== "string" || !name.startsWith(id) || !/^[\w.+-]+$/.test(name))
+    throw wrong(`expected "name" to begin with ${id} and to be of letters, digits, "_", ".", "+" and "-"`);
+  if (typeof title !== "string") throw wrong('expected "title" to be text');
+  if (cost !== undefined && !(Number.isFinite(cost) && (cost as number) >= 0))
+    throw wrong('expected "cost" in seconds');
+  if (referenceJob !== undefined && typeof referenceJob !== "string") throw wrong('expected "referenceJob" to be text');
+  if (!isObject(request) || !Object.values(request).every((value) => isScalar(value) || isTexts(value)))
+    throw wrong('expected "request" to be settings by name');
+  return parsed as unknown as PlannedRun;
+}

@@ -1,0 +1,154 @@
+/**
+ * What a sweep is asked for, as data: parts, each the product of some lists. A part's lists come from a preset, a YAML file
+ * and the command line, the later ones first.
+ *
+ *     name: weights
+ *     data: [pacs, vlcs]
+ *     algorithms: [ERM, ERM-NU, SWAD-NU]
+ *     trials: 3                       # or [0, 2], or 3-5
+ *     hparams: 20                     # draws 0 (the defaults) to 19
+ *     pairs: true                     # for leave-one-domain-out cross-validation
+ *     grid: { nuclear-norm.weight: [0.001, 0.01] }
+ *     steps: 300                      # anything else is a setting of nudge train
+ */
+
+import { closestName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+import type { SettingScalar } from "../records/run.js";
+import { keys, type Request } from "../settings/keys.js";
+import { boolean, list, whole } from "../settings/values.js";
+
+/** Runs: every combination of these. */
+export interface SweepPart {
+  /** Names or paths of datasets. */
+  readonly data: readonly string[];
+  /** Algorithms, or methods as papers name them. */
+  readonly algorithms: readonly string[];
+  /** Sets of penalties to add to each of them, `none` for the empty set: `none`, `nuclear-norm`, `nuclear-norm+frobenius-norm`. */
+  readonly regularizers: readonly string[];
+  /** Sets of domains to hold out, `photo` or `photo+sketch`; each domain by itself where there are none. */
+  readonly testDomains: readonly string[];
+  /** Whether every two domains are held out together as well. */
+  readonly pairs: boolean;
+  /** Trial seeds. */
+  readonly trials: readonly number[];
+  /** Seeds of draws; 0 is the defaults. */
+  readonly hparams: readonly number[];
+  /** Settings that take each of some values. */
+  readonly grid: Readonly<Record<string, readonly SettingScalar[]>>;
+  /** Settings of all runs; one with an owner (`swad.tolerance`) goes to the runs that have it. */
+  readonly settings: Request;
+}
+
+/** What was given of a part. */
+export type GivenPart = Partial<SweepPart>;
+
+/** What every part has unless told. */
+export const usualPart: Omit<SweepPart, "data"> = {
+  algorithms: ["ERM"],
+  regularizers: ["none"],
+  testDomains: [],
+  pairs: false,
+  trials: [0, 1, 2],
+  hparams: [0],
+  grid: {},
+  settings: {},
+};
+
+/** The sweep's own keys; in a file, all others are settings of its runs. */
+const readers: { readonly [K in keyof Omit<SweepPart, "settings">]: (name: string, value: unknown) => SweepPart[K] } = {
+  data: list,
+  algorithms: list,
+  regularizers: list,
+  testDomains: list,
+  pairs: boolean,
+  trials: seeds,
+  hparams: seeds,
+  grid: readGrid,
+};
+
+/** Settings that a sweep gives each run itself, and the list that says so. */
+const OWN: Readonly<Record<string, string>> = {
+  data: "data",
+  testDomains: "testDomains",
+  algorithm: "algorithms",
+  regularizers: "regularizers",
+  averaging: "algorithms (SWAD, SWAD-NU, …)",
+  trialSeed: "trials",
+  hparamsSeed: "hparams",
+};
+
+/** Reads a part as a YAML file or the command line gives it: the sweep's own keys, and settings of `nudge train`. */
+export function readPart(given: Request): GivenPart {
+  const part: Record<string, unknown> = {};
+  const settings: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || value === null) continue;
+    if (Object.hasOwn(readers, name)) part[name] = readers[name as keyof typeof readers](name, value);
+    else if (name.startsWith("grid."))
+      part.grid = { ...(part.grid as object), ...readGrid("grid", { [name.slice(5)]: value }) };
+    else settings[name.startsWith("settings.") ? name.slice("settings.".length) : name] = value;
+  }
+  checkSettings(settings);
+  return { ...part, ...(Object.keys(settings).length > 0 && { settings }) };
+}
+
+function checkSettings(settings: Request): void {
+  for (const name of Object.keys(settings)) {
+    if (Object.hasOwn(OWN, name))
+      throw new UsageError(`setting ${name}: in a sweep it is given by the list ${OWN[name]}`);
+    const meant = Object.hasOwn(keys, name) || name.includes(".") ? undefined : closestName(name, Object.keys(readers));
+    if (meant !== undefined) throw new UsageError(`unknown key "${name}" of a sweep: did you mean "${meant}"?`);
+  }
+}
+
+/** `3` for the seeds 0, 1, 2; `3-5` for 3, 4, 5; a list for those in it. */
+export function seeds(name: string, value: unknown): number[] {
+  if (Array.isArray(value)) return [...new Set(value.map((each) => whole(0)(name, each)))];
+  const range = typeof value === "string" ? /^(\d+)-(\d+)$/.exec(value.trim()) : null;
+  if (range) {
+    const [from, to] = [Number(range[1]), Number(range[2])];
+    if (to < from) throw new UsageError(`${name}: expected a range that ends after it begins, got ${value}`);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  }
+  if (typeof value === "string" && value.includes(",")) return seeds(name, value.split(","));
+  return Array.from({ length: whole(1)(name, value) }, (_, i) => i);
+}
+
+/** Values by setting: lists from a file, or texts with commas between them from the command line. */
+function readGrid(name: string, value: unknown): SweepPart["grid"] {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new UsageError(`${name}: expected values by setting, such as { nuclear-norm.weight: [0.001, 0.01] }`);
+  return Object.fromEntries(
+    Object.entries(value).map(([setting, values]: [string, unknown]) => {
+      const items = typeof values === "string" ? values.split(",").map((item) => item.trim()) : values;
+      const all = Array.isArray(items) ? items : [items];
+      const isScalar = (item: unknown): boolean => ["string", "number", "boolean"].includes(typeof item) && item !== "";
+      if (all.length === 0 || !all.every(isScalar))
+        throw new UsageError(`${name} ${setting}: expected one value or more, with commas between them`);
+      return [setting, [...new Set(all as SettingScalar[])]];
+    }),
+  );
+}
+
+/** The parts to plan: those of a preset or one, with what was given in the place of theirs. */
+export function partsOf(
+  preset: readonly (GivenPart & Pick<SweepPart, "data">)[] | undefined,
+  given: GivenPart,
+): SweepPart[] {
+  if (given.grid) checkSettings(given.grid);
+  const bases: readonly GivenPart[] = preset ?? [{}];
+  return bases.map((base) => {
+    const data = given.data ?? base.data ?? [];
+    if (data.length === 0)
+      throw new UsageError("no dataset: name one or more with --data, such as --data shapes or --data pacs,vlcs");
+    return {
+      ...usualPart,
+      ...base,
+      ...given,
+      data,
+      grid: { ...base.grid, ...given.grid },
+      settings: { ...base.settings, ...given.settings },
+    };
+  });
+}

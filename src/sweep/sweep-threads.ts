@@ -1,0 +1,39 @@
+/**
+ * How many CPU threads a run of a sweep has. It is no part of a run's name, and yet the last digits of sums depend on it; so
+ * the first launch fixes it for the whole sweep (`launch/threads`), and a launch with more or fewer runs at a time makes the
+ * same bytes. A run that was begun keeps its own, and so does one for which the plan says it.
+ */
+
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { thisProcess } from "../data/process-identity.js";
+import { sweepPaths } from "./sweep-folder.js";
+
+const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "threads");
+
+/** The count that was fixed; undefined where none was. */
+export function fixedThreads(folder: string): number | undefined {
+  try {
+    const count = Number(readFileSync(pathOf(folder), "utf8"));
+    return Number.isSafeInteger(count) && count > 0 ? count : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fixes the count if nobody has, and returns what it is: of two at once, the first has its way. */
+export function fixThreads(folder: string, proposed: number): number {
+  const path = pathOf(folder);
+  mkdirSync(sweepPaths(folder).launch, { recursive: true });
+  const own = `${path}.${thisProcess().host}-${process.pid}`;
+  writeFileSync(own, `${proposed}\n`);
+  try {
+    linkSync(own, path); // with its content at once, and never over another's
+  } catch {
+    // It was fixed before, or the file system has no links: then the last of two at once has its way.
+    if (fixedThreads(folder) === undefined) renameSync(own, path);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return fixedThreads(folder) ?? proposed;
+}

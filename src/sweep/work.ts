@@ -1,0 +1,147 @@
+/**
+ * One process that works runs off a sweep, one after another: the engine is loaded once, and everything it needs is in the
+ * folder. It ends when nothing is left for it, when it is told to stop (after a checkpoint), or after a run that failed:
+ * a fresh process takes over then, since nobody knows in what state a failed computation leaves the engine.
+ */
+
+import { defaultDevice } from "../engine/device.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { beginAttempt, endAttempt, failAttempt, failedRuns, giveUp, NO_ATTEMPTS } from "./attempts.js";
+import { cancelToken, isCancelled } from "./cancel-marks.js";
+import { type Claim, Claims } from "./claim.js";
+import { HopelessCheck } from "./hopeless.js";
+import { makeRun } from "./make-run.js";
+import { namedRuns, readRunList } from "./run-list.js";
+
+/** How a sweep is worked off, whoever launched it. */
+export interface WorkRules {
+  /** How many more tries a run has after an error. */
+  readonly retries: number;
+  /** Begin no more runs once so many have failed. */
+  readonly maxFailures: number | null;
+  /** Only these runs, by id. */
+  readonly only: readonly string[] | null;
+  /** Whether draws that are far behind the others of their cell are given up. */
+  readonly stopHopeless: boolean;
+}
+
+export interface WorkOptions extends WorkRules {
+  readonly folder: string;
+  /** The usual one where it is not said. */
+  readonly device?: string;
+  /** Of runs that are begun here. */
+  readonly threads: number;
+  /** Ends after so many runs. */
+  readonly runs: number | null;
+  /** Where in the plan to begin to look. */
+  readonly first: number;
+  /** The cancel token under which this was launched: another one says stop. */
+  readonly cancelToken: string;
+  /** Asked after every update. */
+  readonly shouldStop: () => boolean;
+  readonly onEvent: (event: WorkEvent) => void;
+  readonly version: string;
+}
+
+/** What happens to runs, for those who follow. */
+export type WorkEvent =
+  | { readonly event: "begun"; readonly id: string; readonly resumed: boolean }
+  | { readonly event: "done"; readonly id: string; readonly seconds: number }
+  | { readonly event: "stopped"; readonly id: string; readonly step: number }
+  | { readonly event: "hopeless"; readonly id: string; readonly why: string }
+  | { readonly event: "failed"; readonly id: string; readonly error: string; readonly again: boolean }
+  | { readonly event: "end"; readonly why: WorkEnd };
+
+/** Why a process stopped working. */
+export type WorkEnd = "nothing left" | "enough" | "told to stop" | "after a failure" | "too many failures";
+
+/** How often marks on disk are looked for. */
+const LOOK_MS = 1_000;
+
+/** Works until there is a reason to end. */
+export async function work(options: WorkOptions): Promise<WorkEnd> {
+  const why = await new Work(options).toTheEnd();
+  options.onEvent({ event: "end", why });
+  return why;
+}
+
+class Work {
+  private readonly memo = new SettingsMemo();
+  private readonly device: string;
+  private readonly claims: Claims;
+
+  constructor(private readonly options: WorkOptions) {
+    this.device = options.device ?? defaultDevice();
+    const all = readRunList(options.folder);
+    this.claims = new Claims(options.folder, options.only ? namedRuns(all, options.only) : all, options.first);
+  }
+
+  async toTheEnd(): Promise<WorkEnd> {
+    const { folder, runs, maxFailures, shouldStop } = this.options;
+    for (let made = 0; made !== runs; made++) {
+      if (shouldStop() || this.sweepCancelled()) return "told to stop";
+      if (maxFailures !== null && failedRuns(folder).length >= maxFailures) return "too many failures";
+      const claim = this.claims.next();
+      if (!claim) return "nothing left";
+      using _ = claim.folder;
+      const end = await this.make(claim);
+      if (end !== null) return end;
+    }
+    return "enough";
+  }
+
+  /** Makes a run; why to end after it, if at all. */
+  private async make(claim: Claim): Promise<WorkEnd | null> {
+    const { folder, threads, retries, stopHopeless, onEvent, version } = this.options;
+    const { id } = claim.run;
+    const { verdict, last } = beginAttempt(folder, id, claim.folder.path, retries);
+    if (verdict !== null) {
+      onEvent({ event: "failed", id, error: last?.error ?? "", again: false });
+      return null;
+    }
+    const begun = performance.now();
+    onEvent({ event: "begun", id, resumed: claim.folder.isBegun });
+    const hopeless = stopHopeless ? new HopelessCheck(folder, claim.folder.path) : undefined;
+    const asked = this.watchMarks(id);
+    const shouldStop = (): boolean => asked.stop() || hopeless?.verdict() !== undefined;
+    try {
+      const { device, memo } = this;
+      const outcome = await makeRun(claim, { device, threads, memo, shouldStop, version });
+      const why = outcome.done ? undefined : hopeless?.verdict();
+      if (why !== undefined) {
+        giveUp(folder, id, why);
+        onEvent({ event: "hopeless", id, why });
+        return null;
+      }
+      endAttempt(folder, id);
+      if (outcome.done) onEvent({ event: "done", id, seconds: (performance.now() - begun) / 1000 });
+      else onEvent({ event: "stopped", id, step: outcome.steps });
+      return outcome.done || asked.thisRunOnly() ? null : "told to stop";
+    } catch (error) {
+      const attempts = claim.folder.isOwned ? failAttempt(folder, id, error, retries) : NO_ATTEMPTS;
+      const text = attempts.last?.error ?? String(error);
+      onEvent({ event: "failed", id, error: text, again: attempts.verdict === null });
+      return "after a failure";
+    } finally {
+      asked.end();
+    }
+  }
+
+  private sweepCancelled(): boolean {
+    return cancelToken(this.options.folder) !== this.options.cancelToken;
+  }
+
+  /** Whether a run is to stop: marks are looked for now and then, signals each time. */
+  private watchMarks(id: string): { stop(): boolean; thisRunOnly(): boolean; end(): void } {
+    let [all, one] = [false, false];
+    const timer = setInterval(() => {
+      all ||= this.sweepCancelled();
+      one ||= isCancelled(this.options.folder, id);
+    }, LOOK_MS);
+    return {
+      stop: () => all || one || this.options.shouldStop(),
+      thisRunOnly: () => one && !all && !this.options.shouldStop(),
+      end: () => clearInterval(timer),
+    };
+  }
+}

@@ -1,0 +1,147 @@
+/** `nudge sweep run`, `status`, `retry`, `cancel` and `clean` on runs of seconds, as a person uses them. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { RESUMABLE } from "../../src/cli/failure.js";
+import { main } from "../../src/cli/main.js";
+import { StatusReader } from "../../src/sweep/status.js";
+import { type PlannedRun, readPlan, sweepPaths } from "../../src/sweep/sweep-folder.js";
+import { catchPrinted } from "../support/printed.js";
+import { until } from "../support/slurm-cluster.js";
+import { startNudge } from "../support/start-nudge.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-sweep-run-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const printed = catchPrinted();
+
+const tiny = "--data shapes --algorithms ERM --batch-size 4 data.perCell=4 data.size=16".split(" ");
+
+async function plan(name: string, words: string): Promise<{ sweep: string; runs: PlannedRun[] }> {
+  const sweep = join(folder, name);
+  const planned = ["sweep", "plan", ...tiny, ...words.split(" "), "--no-measure", "--out", sweep];
+  expect(await main(planned)).toBe(0);
+  return { sweep, runs: readPlan(sweep) };
+}
+
+const run = (sweep: string, words = "") => startNudge(["sweep", "run", sweep, ...words.split(" ").filter(Boolean)]);
+const isBegun = (sweep: string): boolean =>
+  new StatusReader(sweep).read().running.some(({ progress }) => progress !== null);
+const counts = (sweep: string) => new StatusReader(sweep).read().counts;
+
+test("a run that fails stops no other, has the tries it was given, and is told of, retried and cancelled", {
+  timeout: 120_000,
+}, async () => {
+  // A learning rate that Adam cannot compute with.
+  const { sweep, runs } = await plan(
+    "failing",
+    "--trials 1 --test-domains filled --steps 6 --eval-every 3 --grid lr=1e38,1e-3,1e-4",
+  );
+  const [bad] = runs.filter(({ request }) => request.lr === 1e38);
+  const first = await run(sweep, "--jobs 1 --threads 1 --retries 1").ended;
+  expect(first.code).toBe(1);
+  expect(first.stderr).toMatch(/^failed, tried again: .*lr=1e\+38.*\n(.*\n)*FAILED: .*lr=1e\+38/m);
+  expect(first.stderr).toContain(`2 of 3 done, 1 not; see: nudge sweep status ${sweep}`);
+  expect(counts(sweep)).toMatchObject({ done: 2, failed: 1, waiting: 0 });
+
+  expect(await main(["sweep", "status", sweep])).toBe(0);
+  expect(printed.stdout).toMatch(/failed\n {2}[0-9a-f]{8} {2}.*lr=1e\+38.*\n {12}training stopped at step 0: /);
+  printed.stdout = "";
+  expect(await main(["sweep", "status", sweep, bad.id.slice(0, 6)])).toBe(0);
+  expect(printed.stdout).toContain("tries that ended with an error: 2");
+
+  expect(await main(["sweep", "retry", sweep])).toBe(0);
+  expect(printed.stdout).toContain(`1 run put back; go on with: nudge sweep run ${sweep}`);
+  expect(counts(sweep)).toMatchObject({ done: 2, failed: 0, waiting: 1 });
+
+  expect(await main(["sweep", "cancel", sweep, bad.id])).toBe(0);
+  const idle = await run(sweep).ended;
+  expect(counts(sweep)).toMatchObject({ done: 2, cancelled: 1 });
+  expect(idle.code).toBe(1); // one is missing
+  expect(await main(["sweep", "retry", sweep, bad.id])).toBe(0);
+  expect(counts(sweep)).toMatchObject({ done: 2, waiting: 1 });
+});
+
+test("a run whose controller is killed writes a checkpoint and ends", { timeout: 60_000 }, async () => {
+  const { sweep, runs } = await plan("orphan", "--trials 1 --test-domains filled --steps 100000 --eval-every 50000");
+  const started = run(sweep, "--jobs 1 --threads 1");
+  await until(() => isBegun(sweep), "no run was begun");
+  started.process.kill("SIGKILL");
+  await until(() => counts(sweep).running === 0, "the run did not end");
+  const log = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "log.txt"), "utf8");
+  expect(log).toMatch(/stopped after step \d+; go on with/);
+  expect(counts(sweep)).toMatchObject({ waiting: 1 });
+});
+
+test("stopped by a signal it can go on; the same plan does only what is missing; clean says first what goes", {
+  timeout: 120_000,
+}, async () => {
+  const { sweep, runs } = await plan(
+    "stopped",
+    "--trials 1 --test-domains filled,outlined --steps 150 --eval-every 75",
+  );
+  const started = run(sweep, "--jobs 1 --threads 1");
+  await until(() => isBegun(sweep), "no run was begun");
+  started.process.kill("SIGINT");
+  const { code, stderr } = await started.ended;
+  expect(code).toBe(RESUMABLE);
+  expect(stderr).toContain("SIGINT: the runs finish their step and write a checkpoint; once more to kill them");
+  expect(stderr).toContain(`stopped: 0 of 2 done; go on with: nudge sweep run ${sweep}`);
+  expect(counts(sweep)).toMatchObject({ done: 0, running: 0, waiting: 2 });
+
+  const one = await run(sweep, `--only ${runs[0].id}`).ended;
+  expect(one.code).toBe(0);
+  expect(one.stderr).toMatch(/^goes on: /m);
+  const log = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "log.txt"), "utf8");
+  expect(log).toMatch(/stopped after step (\d+)[\s\S]*resumed after step \1\n/);
+  const before = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "timing.jsonl"), "utf8");
+  const rest = await run(sweep, "--jobs 2").ended;
+  expect(rest.code).toBe(0);
+  expect(readFileSync(join(sweepPaths(sweep).run(runs[0].name), "timing.jsonl"), "utf8")).toBe(before);
+  expect(counts(sweep)).toMatchObject({ done: 2 });
+
+  expect(await main(["sweep", "status", sweep, "--watch", "0.2", "--json"])).toBe(0); // nothing to wait for
+  expect(JSON.parse(printed.stdout.trimEnd().split("\n").at(-1)!)).toMatchObject({ runs: 2, counts: { done: 2 } });
+
+  const checkpoint = join(sweepPaths(sweep).run(runs[0].name), "checkpoint");
+  expect(await main(["sweep", "clean", sweep])).toBe(0);
+  expect(printed.stdout).toMatch(/checkpoints of runs that are done: 2, [\d.]+ MB/);
+  expect(existsSync(checkpoint)).toBe(true);
+  expect(await main(["sweep", "clean", sweep, "--yes"])).toBe(0);
+  expect(existsSync(checkpoint)).toBe(false);
+  expect(readdirSync(sweepPaths(sweep).run(runs[0].name))).toContain("model.safetensors");
+  expect(counts(sweep)).toMatchObject({ done: 2 });
+  expect(await main(["sweep", "clean", sweep, "--done", "--yes"])).toBe(0);
+  expect(counts(sweep)).toMatchObject({ done: 0, waiting: 2 });
+});
+
+test("too many failures end it, and what is planned at once is run at once", { timeout: 120_000 }, async () => {
+  const { sweep } = await plan("doomed", "--trials 3 --test-domains filled --steps 3 lr=1e38");
+  const doomed = await run(sweep, "--jobs 1 --max-failures 1").ended;
+  expect(doomed.code).toBe(1);
+  expect(doomed.stderr).toContain("too many runs failed, so no more were begun: 0 of 3 done");
+  expect(counts(sweep)).toMatchObject({ failed: 1, waiting: 2 });
+
+  const out = join(folder, "at-once");
+  const words = [...tiny, "--trials", "1", "--test-domains", "filled", "--steps", "3", "--out", out, "--jobs", "1"];
+  const { code, stderr } = await startNudge(["sweep", "run", ...words]).ended;
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(stderr).toContain(`${out}: 1 runs planned, 1 of them new`);
+  expect(stderr).toContain(`all 1 done; tables: nudge report ${out}`);
+});
+
+test("a wrong call says what is right", async () => {
+  for (const [words, message] of [
+    ["run", "which sweep? Give its folder, or what to plan"],
+    ["run a b", "expected one folder of a sweep, got a, b"],
+    [`run ${folder} steps=3`, "steps=3: settings are the plan's"],
+    [`run ${folder} -o nothing`, "-o nothing: expected name=value"],
+    [`status ${join(folder, "none")}`, "no sweep is there"],
+    [`cancel ${join(folder, "none")}`, "no sweep is there"],
+  ] as const) {
+    printed.stderr = "";
+    expect(await main(["sweep", ...words.split(" ")]), words).toBe(2);
+    expect(printed.stderr).toContain(message);
+  }
+});

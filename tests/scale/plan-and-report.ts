@@ -1,0 +1,44 @@
+/**
+ * Plans a sweep of some size, reports on one or tells its status, and prints how long it took and what memory it had at most, as JSON:
+ *
+ *     node tests/support/run-typescript.mjs tests/scale/plan-and-report.ts plan|report|status FOLDER COUNT
+ */
+
+import { makePlan } from "../../src/sweep/make-plan.js";
+
+const [what, folder, count] = process.argv.slice(3);
+
+/** Draws enough for `count` runs of 22 algorithms, four held-out domains and three trials. */
+async function plan(): Promise<number> {
+  const { growPlan } = await import("../../src/sweep/grow-plan.js");
+  const hparams = Math.ceil(Number(count) / (22 * 4 * 3));
+  const made = await makePlan({ given: { data: "shapes", algorithms: "all", hparams } });
+  return (await growPlan(folder, made.words, made.runs)).runs;
+}
+
+async function report(): Promise<number> {
+  const [{ readResults }, { makeReport, reportText }] = await Promise.all([
+    import("../../src/records/index.js"),
+    import("../../src/report/index.js"),
+  ]);
+  const results = readResults([folder]);
+  reportText(makeReport(results), "md");
+  return results.stored.length;
+}
+
+async function status(): Promise<number> {
+  const [{ StatusReader }, { statusText }] = await Promise.all([
+    import("../../src/sweep/status.js"),
+    import("../../src/sweep/status-text.js"),
+  ]);
+  const found = new StatusReader(folder).read();
+  statusText(found);
+  return found.counts.done;
+}
+
+const begun = performance.now();
+const runs = await { plan, report, status }[what as "plan" | "report" | "status"]();
+const seconds = (performance.now() - begun) / 1000;
+const { user, system } = process.cpuUsage();
+const bytes = process.resourceUsage().maxRSS * 1024;
+process.stdout.write(`${JSON.stringify({ runs, seconds, cpu: (user + system) / 1e6, bytes })}\n`);
