@@ -47,6 +47,7 @@ const args = process.argv.slice(2);
 const rest = args.filter((argument) => argument !== "--all");
 if (
   step("types", ["tsc", "-p", "tsconfig.json", "--noEmit"], "Mend the types above") &&
+  step("types of the page", ["tsc", "-p", "tsconfig.page.json", "--noEmit"], "Mend the types above") &&
   step(
     "lint and format",
     ["biome", "ci", ".", ...(process.stdout.isTTY ? [] : ["--colors=off"])],

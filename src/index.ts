@@ -27,7 +27,7 @@ export * from "./nn/index.js";
 export { augmentOnHost } from "./data/augment.js";
 export { buildCache } from "./data/cache.js";
 export type { Dataset, Domain } from "./data/dataset.js";
-export { defineDataset } from "./data/dataset.js";
+export { defineDataset, option as datasetOption } from "./data/dataset.js";
 export { datasets } from "./data/datasets/index.js";
 export { SHAPES_CLASSES, SHAPES_DOMAINS, shapesDataset } from "./data/datasets/shapes.js";
 export { Loader } from "./data/loader.js";
@@ -55,9 +55,25 @@ export * from "./optim/index.js";
 export * from "./regularizers/index.js";
 export { Learner, type LearnerOptions } from "./training/learner.js";
 
+// Sweeps
+
+export * from "./sweep/launchers/index.js";
+
+// Models in use
+
+export * from "./export/index.js";
+export * from "./model/index.js";
+
 // Analysis
 
+export * from "./analysis/abstention.js";
+export * from "./analysis/assess.js";
+export * from "./analysis/assessment.js";
+export * from "./analysis/calibration.js";
+export * from "./analysis/evaluation.js";
 export * from "./analysis/feature-rank.js";
+export * from "./analysis/judged.js";
+export * from "./analysis/principal-directions.js";
 export * from "./analysis/rank.js";
 
 // The paper's toy task and theory, and drawing

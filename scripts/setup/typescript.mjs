@@ -1,21 +1,29 @@
-/** Compiles src/ to dist/ when a source, a setting or the compiler changed, and drops what has no source any more. */
-import { existsSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+/**
+ * Compiles src/ to dist/ when a source, a setting or the compiler changed, and drops what has no source any more. What runs
+ * in a browser is compiled by settings of its own (tsconfig.page.json), and its style sheet goes along.
+ */
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { run } from "./command.mjs";
 import { SetupError, timed } from "./report.mjs";
 import { filesUnder, hashOf, hashOfFiles, readJson, setupHash, writeJson } from "./stamp.mjs";
 
 /** @typedef {{ root: string, build: string }} Folders */
 
-const settings = ["tsconfig.json", "tsconfig.build.json"];
+const projects = ["tsconfig.build.json", "tsconfig.page.json"];
+
+/** @param {string} root */
+const projectsIn = (root) => projects.filter((name) => existsSync(join(root, name)));
 
 /** All sources, whether the settings leave some out or not; tests do not matter here. @param {string} root */
-const sourcesIn = (root) => filesUnder(join(root, "src"), (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+const sourcesIn = (root) =>
+  filesUnder(join(root, "src"), (name) => /\.(ts|css)$/.test(name) && !name.endsWith(".test.ts"));
 
 /** @param {string} root */
 function typescriptHash(root) {
   const compiler = readJson(join(root, "node_modules/typescript/package.json"))?.version;
-  return hashOf(setupHash(), compiler, hashOfFiles(root, settings), hashOfFiles(join(root, "src"), sourcesIn(root)));
+  const settings = hashOfFiles(root, ["tsconfig.json", ...projectsIn(root)]);
+  return hashOf(setupHash(), compiler, settings, hashOfFiles(join(root, "src"), sourcesIn(root)));
 }
 
 /** Whether dist/ is what the sources make, and whole; so too where the package was installed with dist/ and without
@@ -34,15 +42,29 @@ export async function buildTypescript({ root, build }) {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   rmSync(join(build, "typescript.json"), { force: true }); // a compilation that fails has written to dist/ all the same
   await timed("compiling TypeScript", async () => {
-    const args = [compiler, "-p", "tsconfig.build.json", "--listEmittedFiles"];
-    const { code, output } = await run(process.execPath, args, { cwd: root });
-    const lines = output.split("\n");
-    const made = lines.flatMap((line) => (line.startsWith("TSFILE: ") ? [relative(dist, line.slice(8).trim())] : []));
-    if (code !== 0) {
-      const errors = lines.filter((line) => line && !line.startsWith("TSFILE: "));
-      throw new SetupError(`compiling TypeScript failed:\n${errors.slice(0, 20).join("\n")}`);
+    const made = copyStyles(root, dist);
+    for (const project of projectsIn(root)) {
+      const args = [compiler, "-p", project, "--listEmittedFiles"];
+      const { code, output } = await run(process.execPath, args, { cwd: root });
+      const lines = output.split("\n");
+      for (const line of lines) if (line.startsWith("TSFILE: ")) made.add(relative(dist, line.slice(8).trim()));
+      if (code !== 0) {
+        const errors = lines.filter((line) => line && !line.startsWith("TSFILE: "));
+        throw new SetupError(`compiling TypeScript failed:\n${errors.slice(0, 20).join("\n")}`);
+      }
     }
-    for (const orphan of filesUnder(dist, (file) => !made.includes(file))) rmSync(join(dist, orphan));
-    writeJson(join(build, "typescript.json"), { hash, files: made });
+    for (const orphan of filesUnder(dist, (file) => !made.has(file))) rmSync(join(dist, orphan));
+    writeJson(join(build, "typescript.json"), { hash, files: [...made] });
   });
+}
+
+/** Copies style sheets to where the compiler puts what is beside them; returns their names.
+ * @param {string} root @param {string} dist */
+function copyStyles(root, dist) {
+  const styles = filesUnder(join(root, "src"), (name) => name.endsWith(".css"));
+  for (const style of styles) {
+    mkdirSync(dirname(join(dist, style)), { recursive: true });
+    copyFileSync(join(root, "src", style), join(dist, style));
+  }
+  return new Set(styles);
 }

@@ -23,6 +23,7 @@
  */
 
 import type { Backbone } from "../backbones/index.js";
+import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import type { Layer, Module } from "../nn/index.js";
@@ -67,6 +68,12 @@ export interface StepContext {
   /** Updates made before this one. */
   readonly step: number;
   readonly draw: Draws;
+  /**
+   * The loss itself, for algorithms with `update` to call before backward: on the CPU one that is not finite is an error there,
+   * before it has changed a weight (the loop does this for what `step` returns). On a GPU the host would have to wait for
+   * the number, so there it is found when it is logged. An update of several steps may have made some of them.
+   */
+  checked(loss: Tensor): Tensor;
   /** The regularizers' terms on these features, to be added to a loss; null when there is none now. */
   penalty(features: Tensor, logits?: Tensor): Tensor | null;
 }
@@ -125,6 +132,8 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly paper: string;
   /** Whether the update uses which domain a sample came from for more than balanced batches. */
   readonly needsDomains: boolean;
+  /** Where it needs them: the settings of the variant that does not, if there is one. */
+  readonly domainFree?: Readonly<Record<string, HparamValue>>;
   /** The fewest training domains it can work with; 1 unless given. */
   readonly minDomains?: number;
   /** Searched hyperparameters first; a `variant` selects one of the forms a method has, and is not searched. */
@@ -142,7 +151,7 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
 export function defineAlgorithm<const H extends HparamSpecs>(
   definition: AlgorithmDefinition<H>,
 ): AlgorithmDefinition<H> {
-  return definition;
+  return declare("algorithm", definition);
 }
 
 /** An algorithm's own hyperparameters on datasets of a size. */

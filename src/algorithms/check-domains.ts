@@ -8,17 +8,24 @@ export interface TrainingDomains {
   readonly domains: number;
   /** Where the samples come from, where that is known. */
   readonly dataset?: { readonly id: string; readonly hasDomains: boolean };
+  /** Its hyperparameters: they may select a variant that needs no domain labels. */
+  readonly hparams?: Readonly<Record<string, unknown>>;
 }
+
+type Asked = Pick<AlgorithmDefinition, "title" | "needsDomains" | "domainFree" | "minDomains">;
 
 /** Refuses samples without domain labels where the update needs them, and too few domains. */
 export function checkDomains(
-  { title, needsDomains, minDomains = 1 }: Pick<AlgorithmDefinition, "title" | "needsDomains" | "minDomains">,
-  { domains, dataset }: TrainingDomains,
+  { title, needsDomains, domainFree = {}, minDomains = 1 }: Asked,
+  { domains, dataset, hparams = {} }: TrainingDomains,
 ): void {
-  if (needsDomains && dataset && !dataset.hasDomains) {
+  const variant = Object.entries(domainFree);
+  const isFree = !needsDomains || (variant.length > 0 && variant.every(([name, value]) => hparams[name] === value));
+  if (!isFree && dataset && !dataset.hasDomains) {
+    const settings = variant.map(([name, value]) => `${name}=${value}`).join(" ");
     throw new UsageError(
       `${title} needs to know the domain of each sample, and those of dataset ${dataset.id} came without domains. ` +
-        "Give each domain a folder, or take an algorithm that needs none (nudge list algorithms says which)",
+        `Give each domain a folder, ${settings ? `set ${settings}, ` : ""}or take an algorithm that needs none (nudge list algorithms says which)`,
     );
   }
   if (domains < minDomains) {

@@ -101,9 +101,9 @@ export function buildAdversarial(
     return loss.add(gradient.square().sum(1).mean().mul(gradPenalty));
   }
 
-  function discriminatorStep(batch: Batch): Record<string, Tensor> {
+  function discriminatorStep(batch: Batch, ctx: StepContext): Record<string, Tensor> {
     const z = noGrad(() => backbone.forward(batch.x)).requiresGrad_(gradPenalty !== 0);
-    const loss = adversarialLoss(z, batch);
+    const loss = ctx.checked(adversarialLoss(z, batch));
     optimizers.discriminator.zeroGrad();
     loss.backward();
     optimizers.discriminator.step();
@@ -126,7 +126,7 @@ export function buildAdversarial(
     optimizers,
     update(batch, ctx) {
       const turn = (ctx.step + 1) % (1 + dStepsPerGStep);
-      return turn < dStepsPerGStep ? discriminatorStep(batch) : generatorStep(batch, ctx);
+      return turn < dStepsPerGStep ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
     },
     predict: (x) => classifier.forward(backbone.forward(x)),
   };

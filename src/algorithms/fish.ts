@@ -11,11 +11,11 @@
  */
 
 import { scope } from "../engine/scope.js";
-import { noGrad } from "../engine/tensor.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam } from "../hparams.js";
-import { defineAlgorithm } from "./algorithm.js";
+import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
-import { type SavedValues, saveValues } from "./saved-values.js";
+import { restoreValues, type SavedValues, saveValues } from "./saved-values.js";
 
 export const fish = defineAlgorithm({
   id: "fish",
@@ -32,17 +32,22 @@ export const fish = defineAlgorithm({
       optimizers: { inner },
       update({ domains }, ctx) {
         const start = saveValues([backbone, classifier]);
-        const losses = domains.map((domain) =>
+        const stepOn = (domain: Minibatch): Tensor =>
           scope(() => {
             const loss = penalisedCrossEntropy({ backbone, classifier }, domain, ctx);
             inner.zeroGrad();
             loss.backward();
             inner.step();
             return loss.detach();
-          }),
-        );
-        goPartOfTheWay(start, metaLr);
-        return { loss: losses[losses.length - 1] };
+          });
+        try {
+          const losses = domains.map(stepOn);
+          goPartOfTheWay(start, metaLr);
+          return { loss: losses[losses.length - 1] };
+        } catch (error) {
+          restoreValues(start); // θ̃ is no weight of the model
+          throw error;
+        }
       },
       predict: (x) => classifier.forward(backbone.forward(x)),
     };

@@ -6,8 +6,7 @@
  * The gradient has a closed form, ∂/∂s CE(s·l, y) at s = 1 = mean_i (Σ_k p_ik·l_ik − l_iy), so nothing is
  * differentiated twice: the reference implementations' double backward costs more and gives the same.
  *
- * As in those, the penalty's weight is 1 (not 0) for the first `annealSteps` updates, at the update where it becomes
- * `penaltyWeight` Adam starts anew, and the loss is not divided by the weight.
+ * The penalty sets in late: see annealed-penalty.ts.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -16,6 +15,7 @@ import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger } from "../hparams.js";
 import { forSum } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
+import { annealed } from "./annealed-penalty.js";
 import { lossByDomain, rowsByDomain } from "./domain-parts.js";
 
 export const irm = defineAlgorithm({
@@ -28,22 +28,15 @@ export const irm = defineAlgorithm({
     annealSteps: hparam(500, powerOfTenInteger(0, 4), { reference: "irm_penalty_anneal_iters" }),
   },
 
-  build: ({ backbone, classifier, hparams: { penaltyWeight, annealSteps } }) => ({
+  build: ({ backbone, classifier, hparams }) => ({
     modules: { backbone, classifier },
-    step(batch, { step }) {
+    step(batch, ctx) {
       const features = backbone.forward(batch.x);
       const logits = classifier.forward(features);
       const nll = lossByDomain(logits, batch).mean();
       const penalties = rowsByDomain(logits, batch).map((own, e) => irmPenalty(own, batch.domains[e].y));
       const penalty = stack(penalties).mean();
-      const weight = step >= annealSteps ? penaltyWeight : 1;
-      return {
-        loss: nll.add(penalty, { alpha: weight }),
-        features,
-        logits,
-        logs: { nll, penalty },
-        resetOptimizer: step === annealSteps,
-      };
+      return { ...annealed({ nll, penalty }, hparams, ctx), features, logits };
     },
     predict: (x) => classifier.forward(backbone.forward(x)),
   }),

@@ -54,10 +54,12 @@ export function metaGradient({ modules, pairs, domains, beta, adam, loss }: Meta
     scope(() => {
       const first = addGradient(train, 1 / domains);
       using inner = adam(parameters);
-      inner.step();
-      const second = addGradient(test, beta / domains);
-      restoreValues(before);
-      return first.add(second);
+      try {
+        inner.step();
+        return first.add(addGradient(test, beta / domains));
+      } finally {
+        restoreValues(before);
+      }
     }),
   );
   for (const [i, parameter] of parameters.entries()) parameter.grad = sums[i];

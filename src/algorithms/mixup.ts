@@ -28,6 +28,7 @@ export const mixup = defineAlgorithm({
   paper:
     "Yan, Song, Li, Zou & Ren, Improve Unsupervised Domain Adaptation with Mixup Training, 2020, https://arxiv.org/abs/2001.00677",
   needsDomains: true,
+  domainFree: { betweenDomains: false },
   hparams: {
     /** Of Beta(α, α): the smaller, the closer λ is to 0 or 1. */
     alpha: hparam(0.2, powerOfTen(-1, 1), { reference: "mixup_alpha" }),

@@ -5,10 +5,10 @@ import type { Tensor } from "../engine/tensor.js";
 import { crossEntropy, type Layer } from "../nn/index.js";
 import type { Minibatch, StepContext } from "./algorithm.js";
 
-/** The loss with the regularizers' terms on its rows' features, where there are any now. */
+/** The loss with the regularizers' terms on its rows' features, where there are any now; checked. */
 export function addPenalty(loss: Tensor, ctx: StepContext, features: Tensor, logits: Tensor): Tensor {
   const term = ctx.penalty(features, logits);
-  return term ? loss.add(term) : loss;
+  return ctx.checked(term ? loss.add(term) : loss);
 }
 
 /** The mean cross-entropy of samples, with the regularizers' terms. */

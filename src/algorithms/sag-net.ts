@@ -49,13 +49,13 @@ export const sagNet = defineAlgorithm({
         optimizers.content.step();
 
         const fixed = noGrad(() => withOtherContent(backbone.forward(x), ctx.draw));
-        const styleLoss = crossEntropy(styleHead.forward(fixed), y);
+        const styleLoss = ctx.checked(crossEntropy(styleHead.forward(fixed), y));
         optimizers.style.zeroGrad();
         styleLoss.backward();
         optimizers.style.step();
 
         const told = forSum(styleHead.forward(withOtherContent(backbone.forward(x), ctx.draw)));
-        const adversarialLoss = told.logSoftmax(1).mean().mul(-adversarialWeight);
+        const adversarialLoss = ctx.checked(told.logSoftmax(1).mean().mul(-adversarialWeight));
         optimizers.backbone.zeroGrad();
         adversarialLoss.backward(); // the style head's gradients are forgotten before its next step
         optimizers.backbone.step();

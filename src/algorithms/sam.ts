@@ -32,11 +32,12 @@ export const sam = defineAlgorithm({
       update(batch, ctx) {
         const loss = () => penalisedCrossEntropy({ backbone, classifier }, batch, ctx);
         const away = scope(() => perturbation(grad(loss(), parameters), rho));
-        noGrad(() => _foreachAdd_(parameters, away));
         main.zeroGrad();
-        const there = loss();
-        there.backward();
-        noGrad(() => _foreachAdd_(parameters, away, { alpha: -1 }));
+        const there = atPoint(parameters, away, () => {
+          const value = loss();
+          value.backward();
+          return value;
+        });
         main.step();
         return { loss: there };
       },
@@ -44,6 +45,16 @@ export const sam = defineAlgorithm({
     };
   },
 });
+
+/** Does something with the parameters moved, and moves them back. */
+function atPoint<T>(parameters: readonly Tensor[], away: readonly Tensor[], action: () => T): T {
+  noGrad(() => _foreachAdd_(parameters, away));
+  try {
+    return action();
+  } finally {
+    noGrad(() => _foreachAdd_(parameters, away, { alpha: -1 }));
+  }
+}
 
 /** ρ·g/‖g‖₂ of all gradients together. */
 function perturbation(gradients: readonly Tensor[], rho: number): Tensor[] {

@@ -5,6 +5,7 @@
  * `loadStateDict(state)` before it is used.
  */
 
+import { declare } from "../definitions.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -80,7 +81,7 @@ export interface BackboneDefinition<B extends Backbone = Backbone> {
 
 /** Declares a backbone; a place in `index.ts` registers it. */
 export function defineBackbone<B extends Backbone>(definition: BackboneDefinition<B>): BackboneDefinition<B> {
-  return definition;
+  return declare("backbone", definition);
 }
 
 /** The input sizes of a backbone for pictures: as given, or its own with other channels. */

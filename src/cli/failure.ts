@@ -3,6 +3,9 @@
 import { CommanderError } from "commander";
 import { DataError, EngineError, UsageError } from "../errors.js";
 
+/** The exit code of a run that was asked to stop and can go on from its checkpoint: "try again later" (EX_TEMPFAIL). */
+export const RESUMABLE = 75;
+
 /** What to print on stderr (nothing where it has been printed already) and the code to exit with. */
 export function endOf(error: unknown): { text: string; code: 0 | 1 | 2 } {
   // Help and version end a command too; commander has printed those, and its own complaints.

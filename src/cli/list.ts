@@ -75,9 +75,11 @@ export function listCommand(write: (text: string) => void = (text) => void proce
 async function listAlgorithms(): Promise<Entry[]> {
   const { algorithms } = await import("../algorithms/index.js");
   return Object.values(algorithms).map(
-    ({ id, title, paper, needsDomains, minDomains = 1, hparams, hparamsBySize, backbone }) => {
+    ({ id, title, paper, needsDomains, domainFree, minDomains = 1, hparams, hparamsBySize, backbone }) => {
       const needs = [
-        needsDomains ? "needs domain labels" : "needs no domain labels",
+        needsDomains
+          ? `needs domain labels${domainFree ? ` unless ${inWords(domainFree)}` : ""}`
+          : "needs no domain labels",
         ...(minDomains > 1 ? [`at least ${minDomains} training domains`] : []),
         ...(backbone?.stages ? ["a backbone with intermediate maps"] : []),
         ...(backbone?.extraChannels ? ["pictures"] : []),
@@ -85,7 +87,12 @@ async function listAlgorithms(): Promise<Entry[]> {
       const small = hparamsBySize && knobsOf({ ...hparams, ...hparamsBySize.small });
       return {
         ...{ id, title, paper, about: needs.join(", "), knobs: knobsOf({ ...hparams, ...hparamsBySize?.large }) },
-        facts: { needsDomains, minDomains, ...(small && { hparamsOnSmallPictures: small }) },
+        facts: {
+          needsDomains,
+          ...(domainFree && { domainFree }),
+          minDomains,
+          ...(small && { hparamsOnSmallPictures: small }),
+        },
       };
     },
   );
@@ -145,6 +152,11 @@ const settingsOf = (settings: Readonly<Record<string, Setting>>): Knob[] =>
     const { default: value, accepts, meaning } = each;
     return { name, default: value, accepts, meaning };
   });
+
+const inWords = (settings: Readonly<Record<string, unknown>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
 
 /** An entry with its facts beside its other fields. */
 const flat = ({ facts, knobs, ...entry }: Entry): object => ({ ...entry, ...facts, ...(knobs && { hparams: knobs }) });

@@ -11,6 +11,8 @@ import { version } from "./version.js";
 
 interface Verb {
   readonly summary: string;
+  /** Whether it takes --plugin. */
+  readonly plugins?: true;
   load(): Promise<Command>;
 }
 
@@ -26,6 +28,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   list: {
     summary: "algorithms, datasets, backbones, regularizers, averaging and selections, with their settings",
+    plugins: true,
     load: async () => (await import("./list.js")).listCommand(),
   },
   data: {
@@ -33,12 +36,44 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./data.js")).dataCommand(),
   },
   train: {
-    summary: "train one model with some domains held out; goes on where it was stopped",
+    summary: "train a model, from your own pictures or by a benchmark's protocol; goes on where it was stopped",
+    plugins: true,
     load: async () => (await import("./train.js")).trainCommand(),
+  },
+  sweep: {
+    summary: "many runs: plan them, make them on one machine or a cluster, see how far they are",
+    plugins: true,
+    load: async () => (await import("./sweep.js")).sweepCommand(),
   },
   report: {
     summary: "tables from folders of runs, by a selection rule, beside the paper's numbers",
+    plugins: true,
     load: async () => (await import("./report.js")).reportCommand(),
+  },
+  dashboard: {
+    summary: "a local page over a folder of runs: live curves, tables, sweep grids, the toy task",
+    plugins: true,
+    load: async () => (await import("./dashboard.js")).dashboardCommand(),
+  },
+  predict: {
+    summary: "what a trained model says of pictures, and how far they lie from its training",
+    plugins: true,
+    load: async () => (await import("./predict.js")).predictCommand(),
+  },
+  eval: {
+    summary: "a model on labelled pictures: accuracy, mistakes, calibration, abstaining",
+    plugins: true,
+    load: async () => (await import("./eval.js")).evalCommand(),
+  },
+  embed: {
+    summary: "features of pictures by a model: files, ranks, spectrum, a map of them",
+    plugins: true,
+    load: async () => (await import("./embed.js")).embedCommand(),
+  },
+  export: {
+    summary: "a model for other programs, as ONNX or safetensors, with a model card",
+    plugins: true,
+    load: async () => (await import("./export.js")).exportCommand(),
   },
   synthetic: {
     summary: "the toy task of the paper's Section 3.1, over many seeds",
@@ -58,6 +93,17 @@ const verbs: Readonly<Record<string, Verb>> = {
 function verbOf(args: readonly string[]): string | undefined {
   const words = args[0] === "help" ? args.slice(1) : args;
   return words[0]?.startsWith("-") ? undefined : words[0];
+}
+
+/** Gives a command, or those under it, the option --plugin. */
+function addPluginOption(command: Command): void {
+  if (command.commands.length > 0) command.commands.forEach(addPluginOption);
+  else
+    command.option(
+      "--plugin <file>",
+      "a JavaScript file with algorithms, datasets and so on of your own; may be given more than once",
+      (file: string, before: readonly string[] = []) => [...before, file],
+    );
 }
 
 /** Errors of a command and of those under it are ours to print and to turn into an exit code. */
@@ -82,8 +128,14 @@ async function programFor(args: readonly string[]): Promise<Command> {
     .usage("<verb> [options]");
   for (const [name, verb] of Object.entries(verbs)) {
     const command = name === asked ? await verb.load() : new Command(name);
+    if (name === asked && verb.plugins) addPluginOption(command);
     program.addCommand(command.summary(verb.summary));
   }
+  program.hook("preAction", async (_, command) => {
+    const { plugin = [] } = command.opts<{ plugin?: readonly string[] }>();
+    if (plugin.length === 0 && !process.env.NUDGE_PLUGINS) return;
+    if (asked !== undefined && verbs[asked].plugins) await (await import("../plugins.js")).loadPlugins(plugin);
+  });
   adopt(program);
   return program;
 }

@@ -1,8 +1,9 @@
 /** `nudge report`: runs on disk to tables. Never loads the engine. */
 
+import { join } from "node:path";
 import { Command } from "commander";
 import { DataError, UsageError } from "../errors.js";
-import type { ReportFormat } from "../report/index.js";
+import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import { oneOf } from "./parse-options.js";
 
@@ -23,15 +24,15 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .description(
       "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, and on request the paper's numbers and claims.",
     )
-    .argument("<dirs...>", "folders of runs, or runs")
+    .argument("<dirs...>", "folders of runs, runs, or sweep folders, which may still be running")
     .option("--selection <rule>", `how models are chosen: ${Object.keys(selections).join(", ")}`, "training-domain")
     .option(
       "--format <format>",
-      "md, latex, csv, json, html or domainbed (the text its own collector prints) (default: md)",
+      "md, latex, csv, json, html, domainbed (the text its own collector prints) or figures (default: md)",
     )
     .option(
       "--out <dir>",
-      "write files: report.md, .tex, .csv, .json, .html and results.txt; or one --format only, where domainbed also writes our runs as its results.jsonl",
+      "write files: report.md, .tex, .csv, .json, .html, results.txt and figures/ (SVG and PNG); or one --format only, where domainbed also writes our runs as its results.jsonl",
     )
     .option("--published", "put the paper's numbers under ours, with the difference and the source")
     .option("--claims", "judge each claim of the paper on its numbers and on these runs")
@@ -39,14 +40,28 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
       "--compare <a,b>",
       "the two methods to compare pair by pair (default: each with its penalty against without)",
     )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge report runs                                      tables and paired differences, in the terminal
+  nudge report runs --out report --claims --published    everything as files, beside the paper's numbers
+  nudge report runs --compare SWAD-NU,SWAD --format json
+  nudge report ../DomainBed/sweep runs                   DomainBed's results and ours in one table`,
+    )
     .action((dirs: string[], flags: ReportFlags) => report(dirs, flags, write));
 }
 
+/** Figures are files only; every other format is a text. */
+const FIGURES = "figures";
+
 async function report(dirs: readonly string[], flags: ReportFlags, write: Write): Promise<void> {
   const selection = selectionNamed(flags.selection);
-  const { makeReport, reportFormats, reportText, writeDomainBedRuns, writeReport } = await import("../report/index.js");
-  const format: ReportFormat | undefined =
-    flags.format === undefined ? undefined : oneOf("format", reportFormats)(flags.format);
+  const { makeReport, reportFormats, reportText } = await import("../report/index.js");
+  const format =
+    flags.format === undefined ? undefined : oneOf("format", [...reportFormats, FIGURES] as const)(flags.format);
+  if (format === FIGURES && flags.out === undefined)
+    throw new UsageError("--format figures: they are files, so say where with --out");
   const compare = flags.compare === undefined ? undefined : twoNames(flags.compare);
   const { readResults } = await import("../records/index.js");
   const results = readResults(dirs);
@@ -56,20 +71,26 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     );
   const made = makeReport(results, { selection, published: flags.published, claims: flags.claims, compare });
   if (flags.out !== undefined) {
-    const files = writeReport(made, flags.out, format ? [format] : reportFormats);
-    const runs = format === "domainbed" ? writeDomainBedRuns(made, flags.out, dirs) : [];
-    if (!format)
-      write(`${reportText(made, "md")}
-`);
-    for (const file of files)
-      write(`wrote ${file}
-`);
-    if (runs.length > 0)
-      write(`wrote ${runs.length} runs as DomainBed's results.jsonl, the first ${runs[0]}
-`);
-    return;
-  }
-  write(reportText(made, format ?? "md"));
+    const lines = await writeFiles(made, { out: flags.out, format, dirs });
+    if (!format) write(`${reportText(made, "md")}\n`);
+    write(lines.map((line) => `wrote ${line}\n`).join(""));
+  } else if (format !== FIGURES) write(reportText(made, format ?? "md"));
+}
+
+/** Writes one format, or all; what was written, in words. */
+async function writeFiles(
+  made: Report,
+  { out, format, dirs }: { out: string; format?: ReportFormat | typeof FIGURES; dirs: readonly string[] },
+): Promise<string[]> {
+  const { reportFormats, writeDomainBedRuns, writeReport, writeReportFigures } = await import("../report/index.js");
+  const texts = format === undefined ? reportFormats : format === FIGURES ? [] : [format];
+  const files = writeReport(made, out, texts);
+  const runs = format === "domainbed" ? writeDomainBedRuns(made, out, dirs) : [];
+  if (runs.length > 0) files.push(`${runs.length} runs as DomainBed's results.jsonl, the first ${runs[0]}`);
+  if (format !== undefined && format !== FIGURES) return files;
+  const folder = join(out, FIGURES);
+  const names = await writeReportFigures(made, folder);
+  return names.length === 0 ? files : [...files, `${folder}: ${names.join(", ")} (SVG and PNG)`];
 }
 
 function twoNames(text: string): [string, string] {

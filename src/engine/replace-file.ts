@@ -1,4 +1,5 @@
 /** Replaces a file in one step: written beside, synced to disk, then renamed, so that a reader sees the old or the new. */
+import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DataError } from "../errors.js";
@@ -6,14 +7,13 @@ import { DataError } from "../errors.js";
 /** Node refuses writes of 2 GiB and over in one call. */
 const LARGEST_WRITE = 1 << 30;
 
-let serial = 0;
-
 /**
  * Writes `path` through `produce`, which calls `write` for each piece. When anything fails, the old file is untouched,
  * the new one is gone, and the error is the producer's own or a `DataError` that names the file.
  */
 export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) => void) => void): void {
-  const beside = join(dirname(path), `.${basename(path)}.${process.pid}-${serial++}.tmp`);
+  // No number of a process: in a container, the next one has the same, and what a killed one left would be in its way.
+  const beside = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   const attempt = <T>(action: () => T): T => {
     try {
       return action();

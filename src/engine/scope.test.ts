@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { UsageError } from "../errors.js";
 import { Parameter } from "../nn/module.js";
 import { liveTensors, memory } from "./device.js";
-import { keep, Scope, scope } from "./scope.js";
+import { allOrNothing, keep, Scope, scope } from "./scope.js";
 import { noGrad, type Tensor, tensor } from "./tensor.js";
 
 /** Runs `body` and says how many tensors it left. */
@@ -144,6 +144,33 @@ test("a Scope holds tensors across awaits, entered with run for each synchronous
   expect([x.isDisposed, y.isDisposed, other.isDisposed]).toEqual([true, true, false]);
   expect(liveTensors()).toBe(before + 1);
   expect(() => room.run(() => 1)).toThrow("this scope has ended");
+});
+
+test("all or nothing: where the body throws, what it kept is freed too", () => {
+  const before = liveTensors();
+  const failing = () =>
+    allOrNothing(() => {
+      keep(tensor([1]));
+      new Parameter(tensor([2]));
+      scope(() => keep(tensor([3])));
+      throw new Error("half-way");
+    });
+  expect(() => scope(failing)).toThrow("half-way");
+  expect(failing).toThrow("half-way");
+  expect(liveTensors()).toBe(before);
+});
+
+test("all or nothing: where it does not, what it made belongs to the scope around", () => {
+  const before = liveTensors();
+  const parameter = scope(() =>
+    allOrNothing(() => {
+      tensor([1]);
+      return new Parameter(tensor([2]));
+    }),
+  );
+  expect(liveTensors()).toBe(before + 1);
+  expect(parameter.item()).toBe(2);
+  parameter.dispose();
 });
 
 test("a scope that ends inside its own run frees also what was made after", () => {

@@ -71,10 +71,19 @@ export class Scope implements Disposable {
     const handedOut = new Set<Tensor>();
     collect(result, handedOut, 0);
     for (const tensor of tensors) {
-      if (tensor.kept || tensor.handle <= 0) continue;
-      if (handedOut.has(tensor)) track(tensor);
+      if (tensor.handle <= 0) continue;
+      if (tensor.kept)
+        current?.tensors.push(tensor); // for allOrNothing around
+      else if (handedOut.has(tensor)) track(tensor);
       else tensor.dispose();
     }
+  }
+
+  /** Frees all that was made in this scope, kept or not: for work that failed half-way. */
+  discard(): void {
+    for (const tensor of this.tensors) if (tensor.handle > 0) tensor.dispose();
+    this.tensors = [];
+    this.ended = true;
   }
 
   [Symbol.dispose](): void {
@@ -98,6 +107,22 @@ export function scope<T>(body: () => T): T {
     return result;
   } finally {
     inner.dispose(result);
+  }
+}
+
+/**
+ * Runs `body`, and frees everything it made if it throws, kept tensors too. Otherwise what it made belongs to the scope
+ * around, as if it had been made there. For constructors: what they made before they failed has no owner.
+ */
+export function allOrNothing<T>(body: () => T): T {
+  const inner = new Scope();
+  try {
+    const result = refuseAsync("allOrNothing", inner.run(body));
+    for (const tensor of inner.tensors) if (tensor.handle > 0) track(tensor);
+    return result;
+  } catch (error) {
+    inner.discard();
+    throw error;
   }
 }
 

@@ -10,6 +10,7 @@
  */
 
 import { unknownName } from "../closest-name.js";
+import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
@@ -106,7 +107,7 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
       },
     };
   };
-  return Object.assign(make, { ...facts, settings: specs });
+  return declare("regularizer", Object.assign(make, { ...facts, settings: specs }));
 }
 
 /** Hyperparameters and settings with their defaults; an unknown name or a value that does not fit is a UsageError. */

@@ -97,3 +97,21 @@ test("a verdict on runs with settings of their own names them", () => {
     why: "PACS 0.0 ± 0.0 (set by hand: steps=9)",
   });
 });
+
+test("with runs of two protocols, the penalty is judged against runs of its own", () => {
+  const given = { protocol: "swad" };
+  const claims = claimsOn((folder) => {
+    for (const heldOut of pacsDomains) {
+      writeMadeRun(join(folder, "domainbed"), { heldOut, trial: 0, accuracy: 0.5 });
+      writeMadeRun(join(folder, "swad"), { heldOut, trial: 0, accuracy: 0.6, settings: { given } });
+      writeMadeRun(join(folder, "swad"), {
+        heldOut,
+        trial: 0,
+        accuracy: 0.62,
+        regularizers: nuclearNormOn,
+        settings: { given },
+      });
+    }
+  });
+  expect(claimOf(claims, "ERM-NU is better").ours.why).toBe("PACS +2.0 ± 0.0");
+});

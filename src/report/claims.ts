@@ -7,8 +7,8 @@ import { oneDecimal } from "../selection/cells.js";
 import { datasetCell } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { inferenceVerdict } from "./claim-inference.js";
-import { bareName, datasetTitle, paperName } from "./names.js";
-import type { Outcome } from "./outcome.js";
+import { bareName, datasetTitle, paperName, variantBesidesPenalties } from "./names.js";
+import type { Outcome, ReportedMethod } from "./outcome.js";
 import { type PublishedNumber, paperDatasets, publishedDataset } from "./published.js";
 
 export interface Verdict {
@@ -90,19 +90,28 @@ const pairs = [
 /** Every claim with its two verdicts. */
 export function judgeClaims(outcome: Outcome): JudgedClaim[] {
   const printed: Accuracy = (method, dataset) => publishedDataset(method, dataset);
-  const measured: Accuracy = (method, dataset) => ownAccuracy(outcome, method, dataset);
+  // With runs of two protocols at hand, what the penalty is added to is taken in the protocol of the penalized runs.
+  const measured = (method: string, over: string): Accuracy => {
+    const variant = chosen(outcome, method)?.method;
+    return (name, dataset) =>
+      ownAccuracy(
+        outcome,
+        chosen(outcome, name, name === over && variant ? variantBesidesPenalties(variant) : undefined),
+        dataset,
+      );
+  };
   const everywhere = pairs.map(
     ([method, over]): JudgedClaim => ({
       claim: `${method} is better than ${over} on all five datasets`,
       published: judgeEverywhere(method, over, printed),
-      ours: withSettings(outcome, judgeEverywhere(method, over, measured)),
+      ours: withSettings(outcome, judgeEverywhere(method, over, measured(method, over))),
     }),
   );
   return [
     ...gains.map((claim) => ({
       claim: claim.claim,
       published: judgePublishedGain(claim),
-      ours: withSettings(outcome, judgeOwnGain(claim, measured)),
+      ours: withSettings(outcome, judgeOwnGain(claim, measured(claim.method, claim.over))),
     })),
     ...everywhere,
     {
@@ -117,13 +126,20 @@ export function judgeClaims(outcome: Outcome): JudgedClaim[] {
 }
 
 /**
- * Percent, over whole cells only: every domain of the dataset in every trial there is. Of several variants of a method the
- * one with nothing set by hand that others have not; without it none, for which of them the claim is about cannot be told.
+ * The row that a name stands for: the one of this variant; else the one with nothing set by hand that others have not; else
+ * the only one. Of several others none, for which of them the claim is about cannot be told.
  */
-function ownAccuracy(outcome: Outcome, title: string, dataset: string): Percent | null {
-  const named = outcome.methods.filter(({ method }) => bareName(paperName(method)) === bareName(title));
-  const method =
-    named.find((each) => each.title === paperName(each.method)) ?? (named.length === 1 ? named[0] : undefined);
+function chosen({ methods }: Outcome, title: string, variant?: string): ReportedMethod | undefined {
+  const named = methods.filter(({ method }) => bareName(paperName(method)) === bareName(title));
+  return (
+    named.find(({ method }) => method.variant === variant) ??
+    named.find((each) => each.title === paperName(each.method)) ??
+    (named.length === 1 ? named[0] : undefined)
+  );
+}
+
+/** Percent, over whole cells only: every domain of the dataset in every trial there is. */
+function ownAccuracy(outcome: Outcome, method: ReportedMethod | undefined, dataset: string): Percent | null {
   if (!method) return null;
   const whole = outcome.trialsOf(dataset).length * outcome.domainsOf(dataset).length;
   if (whole === 0 || outcome.resultsOf(method.key, dataset).length !== whole) return null;

@@ -10,14 +10,15 @@ import { palette, paletteColor } from "./svg.js";
 export const MOST_METHODS: number = palette.length;
 
 /** The charts of a dataset: the held-out domain as a line, the training domains' mean dashed; ranges are over trials. */
-export function curveCharts(outcome: Outcome, dataset: string): string[] {
+export function curveCharts(outcome: Outcome, dataset: string): { domain: string; svg: string }[] {
   return outcome.domainsOf(dataset).flatMap((domain) => {
     const series = outcome.methods
       .slice(0, MOST_METHODS)
       .flatMap((method, i) => methodSeries(outcome, method, { dataset, domain, color: paletteColor(i) }));
     if (series.length === 0) return [];
     const title = `${datasetTitle(dataset)}, ${domain} held out`;
-    return [lineChart({ title, xLabel: "step", yLabel: "accuracy (%)", series, width: 620, height: 360 })];
+    const svg = lineChart({ title, xLabel: "step", yLabel: "accuracy (%)", series, width: 620, height: 360 });
+    return [{ domain, svg }];
   });
 }
 

@@ -5,7 +5,7 @@
 
 import { verdictText } from "./claims.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
-import { improvementChart } from "./improvement.js";
+import { improvementChart, improvementSummary } from "./improvement.js";
 import { differenceTexts } from "./markdown.js";
 import { datasetTitle } from "./names.js";
 import { intervalWords, type PairedComparison } from "./paired.js";
@@ -31,7 +31,7 @@ tr.published > *, tr.difference > * { color: var(--soft); font-size: .92em; } tr
 .holds { color: var(--good); } .fails, .smaller { color: var(--bad); }
 sup { color: var(--soft); margin-left: .15rem; line-height: 0; }
 ol.notes, ul { margin: .3rem 0; padding-left: 1.4rem; font-size: .9em; color: var(--soft); } li { overflow-wrap: anywhere; }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem; } .figure { background: #fff; border: 1px solid var(--line); border-radius: 6px; overflow: hidden; max-width: 100%; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 31rem), 1fr)); gap: 1rem; align-items: start; justify-items: start; } .figures.broad { grid-template-columns: 1fr; } .figure { background: #fff; border: 1px solid var(--line); border-radius: 6px; overflow: hidden; max-width: 100%; }
 @media (prefers-color-scheme: dark) { .figure { background: var(--paper); } }
 .figure svg { display: block; max-width: 100%; height: auto; }
 `;
@@ -42,17 +42,18 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 export function toHtml(report: Report): string {
   const { tables, comparisons, claims, outcome } = report;
   const charts = outcome.datasets.flatMap((dataset) => {
-    const svgs = curveCharts(outcome, dataset);
+    const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
   });
-  const weights = outcome.datasets.flatMap((dataset) => weightFigures(outcome, dataset));
+  const weights = outcome.datasets.flatMap((dataset) => weightFigures(outcome, dataset)).map(({ svg }) => svg);
   const curveWords = `Lines: the held-out domain; dashed: the mean of the training domains' validation parts. Points are means over trials; bands and bars reach from the lowest trial to the highest.${outcome.methods.length > MOST_METHODS ? ` The first ${MOST_METHODS} methods only.` : ""}`;
   const body = [
     `<h1>Report</h1><p class="soft">${new Set(outcome.runs.map(({ source }) => source)).size} runs on ${escapeXml(outcome.datasets.map(datasetTitle).join(", "))}. Selection: ${escapeXml(outcome.selection.title)}.</p>`,
     ...tables.map(tableSection),
+    ...(comparisons.length > 1 ? [`<h2>What the penalty adds</h2>${figures([improvementSummary(comparisons)])}`] : []),
     ...comparisons.map(comparisonSection),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
-    ...(weights.length > 0 ? [`<h2>The penalty's weight</h2>${figures(weights)}`] : []),
+    ...(weights.length > 0 ? [`<h2>The penalty's weight</h2>${figures(weights, "figures broad")}`] : []),
     ...(charts.length > 0 ? [...charts, `<p class="soft">${curveWords}</p>`] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];
@@ -112,8 +113,9 @@ function claimsSection({ claims }: Report): string {
   return `<section id="claims"><h2>The paper's claims</h2><div class="wide"><table class="words"><thead><tr>${head.join("")}</tr></thead><tbody>${body.join("\n")}</tbody></table></div></section>`;
 }
 
-const figures = (svgs: readonly string[]): string =>
-  `<div class="figures">${svgs.map((svg) => `<div class="figure">${svg}</div>`).join("\n")}</div>`;
+/** Figures side by side where there is room; broad ones one under the other. */
+const figures = (svgs: readonly string[], kind: "figures" | "figures broad" = "figures"): string =>
+  `<div class="${kind}">${svgs.map((svg) => `<div class="figure">${svg}</div>`).join("\n")}</div>`;
 
 function list(tag: "ol" | "ul", items: readonly string[]): string {
   const kind = tag === "ol" ? ' class="notes"' : "";

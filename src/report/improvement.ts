@@ -1,44 +1,117 @@
-/** The improvement figure, after the paper's Figure 3: what a penalty adds, domain by domain, each with its interval. */
+/**
+ * Figures of paired differences, each with its interval: one comparison domain by domain, and, after the paper's Figure 3, what
+ * a penalty adds to each of several methods on each dataset.
+ */
 
 import { makeAxis } from "./axis.js";
-import type { PairedComparison } from "./paired.js";
+import { datasetTitle } from "./names.js";
+import type { PairedComparison, PairedDifference } from "./paired.js";
 import { textWidth } from "./stroke-font.js";
-import { coordinate as c, paletteColor, svgDocument, text } from "./svg.js";
+import { coordinate as c, palette, paletteColor, svgDocument, text } from "./svg.js";
 
+/** Pixels between two marks, and between two rows. */
+const MARK = 16;
 const ROW = 24;
 const PLOT = 360;
 const MARGIN = 16;
 
+interface Mark extends Pick<PairedDifference, "mean" | "interval"> {
+  readonly color: string;
+}
+
+interface Row {
+  readonly title: string;
+  /** Over several domains. */
+  readonly bold: boolean;
+  /** One under the other. */
+  readonly marks: readonly Mark[];
+}
+
+interface Chart {
+  readonly heading: string;
+  readonly rows: readonly Row[];
+  readonly legend?: readonly { readonly label: string; readonly color: string }[];
+}
+
 /** Draws a comparison: a point a row, its interval as a line, zero marked; rows over several domains are drawn bold. */
 export function improvementChart({ first, second, rows }: PairedComparison): string {
-  const drawn = rows.filter(({ mean }) => Number.isFinite(mean));
-  const ends = drawn.flatMap(({ mean, interval }) => [mean, ...(interval ?? [])]).map((value) => 100 * value);
-  const left = MARGIN + 12 + Math.max(...drawn.map(({ title }) => textWidth(title, 12, true)), 40);
-  const axis = makeAxis([0, ...ends], left, left + PLOT, { where: `figure ${first} against ${second}` });
-  const x = axis.at;
+  return draw({
+    heading: `${first} − ${second}, points of accuracy`,
+    rows: rows.filter(isKnown).map((row) => ({
+      title: row.title,
+      bold: row.domain === null,
+      marks: [{ ...row, color: paletteColor(row.mean >= 0 ? 0 : 1) }],
+    })),
+  });
+}
+
+/**
+ * Draws what each of several comparisons gives on each dataset and over all: a row a dataset, a colour a comparison, and no
+ * more comparisons than there are colours.
+ */
+export function improvementSummary(all: readonly PairedComparison[]): string {
+  const comparisons = all.slice(0, palette.length);
+  const overall = comparisons.map(({ rows }) => rows.filter(isKnown).filter(({ domain }) => domain === null));
+  const datasets = [...new Set(overall.flat().map(({ dataset }) => dataset))].filter((dataset) => dataset !== null);
+  const rows = [...datasets, null].map((dataset): Row => {
+    const marks = overall.flatMap((rowsOf, i) =>
+      rowsOf.filter((row) => row.dataset === dataset).map((row) => ({ ...row, color: paletteColor(i) })),
+    );
+    const title = dataset === null ? "mean over datasets" : datasetTitle(dataset);
+    return { title, bold: dataset === null, marks };
+  });
+  return draw({
+    heading: "What the penalty adds, points of accuracy",
+    rows: rows.filter(({ marks }) => marks.length > 0),
+    legend: comparisons.map(({ first, second }, i) => ({ label: `${first} − ${second}`, color: paletteColor(i) })),
+  });
+}
+
+const isKnown = ({ mean }: PairedDifference): boolean => Number.isFinite(mean);
+
+function draw({ heading, rows, legend = [] }: Chart): string {
+  const ends = rows.flatMap(({ marks }) => marks.flatMap(({ mean, interval }) => [mean, ...(interval ?? [])]));
+  const left = MARGIN + 12 + Math.max(...rows.map(({ title }) => textWidth(title, 12, true)), 40);
+  const percents = ends.map((value) => 100 * value);
+  const axis = makeAxis([0, ...percents], left, left + PLOT, { where: `figure "${heading}"` });
   const top = 44;
-  const bottom = top + ROW * drawn.length;
-  const heading = `${first} − ${second}, points of accuracy`;
+  const heights = rows.map(({ marks }) => ROW + MARK * (marks.length - 1));
+  const bottom = top + heights.reduce((sum, height) => sum + height, 0);
   const parts = [text(MARGIN, 24, heading, { size: 14, bold: true })];
   for (const { value, label } of axis.ticks) {
-    const stroke = value === 0 ? "#222222" : "#dddddd";
-    parts.push(
-      `<line x1="${c(x(value))}" y1="${top}" x2="${c(x(value))}" y2="${bottom}" stroke="${stroke}" stroke-width="1"/>`,
-    );
-    parts.push(text(x(value), bottom + 16, label, { anchor: "middle", size: 11 }));
+    const [x, stroke] = [c(axis.at(value)), value === 0 ? "#222222" : "#dddddd"];
+    parts.push(`<line x1="${x}" y1="${top}" x2="${x}" y2="${bottom}" stroke="${stroke}" stroke-width="1"/>`);
+    parts.push(text(axis.at(value), bottom + 16, label, { anchor: "middle", size: 11 }));
   }
-  drawn.forEach(({ title, mean, interval, domain }, i) => {
-    const y = top + ROW * (i + 0.5);
-    const [bold, color] = [domain === null, paletteColor(mean >= 0 ? 0 : 1)];
-    parts.push(text(left - 12, y + 4, title, { anchor: "end", bold }));
-    if (interval) {
-      const [a, b] = interval.map((value) => c(x(100 * value)));
+  let from = top;
+  rows.forEach(({ title, bold, marks }, i) => {
+    if (i > 0 && marks.length > 1)
       parts.push(
-        `<line x1="${a}" y1="${c(y)}" x2="${b}" y2="${c(y)}" stroke="${color}" stroke-width="${bold ? 3 : 2}"/>`,
+        `<line x1="${MARGIN}" y1="${from}" x2="${c(left + PLOT)}" y2="${from}" stroke="#dddddd" stroke-width="1"/>`,
       );
-    }
-    parts.push(`<circle cx="${c(x(100 * mean))}" cy="${c(y)}" r="${bold ? 5 : 4}" fill="${color}"/>`);
+    parts.push(text(left - 12, from + heights[i] / 2 + 4, title, { anchor: "end", bold }));
+    marks.forEach((mark, j) => {
+      parts.push(...drawMark(mark, from + ROW / 2 + MARK * j, { at: axis.at, bold }));
+    });
+    from += heights[i];
   });
-  const width = Math.max(left + PLOT + 24, MARGIN * 2 + textWidth(heading, 14, true));
-  return svgDocument(width, bottom + 28, `${first} against ${second}`, parts.join("\n"));
+  legend.forEach(({ label, color }, i) => {
+    const y = bottom + 40 + 18 * i;
+    parts.push(`<circle cx="${c(left + 6)}" cy="${c(y - 4)}" r="4" fill="${color}"/>`, text(left + 18, y, label));
+  });
+  const words = Math.max(...legend.map(({ label }) => left + 18 + textWidth(label, 12) + MARGIN), 0);
+  const width = Math.max(left + PLOT + 24, MARGIN * 2 + textWidth(heading, 14, true), words);
+  return svgDocument(width, bottom + 28 + 18 * legend.length + (legend.length > 0 ? 4 : 0), heading, parts.join("\n"));
+}
+
+function drawMark(
+  { mean, interval, color }: Mark,
+  y: number,
+  { at, bold }: { at: (value: number) => number; bold: boolean },
+): string[] {
+  const point = `<circle cx="${c(at(100 * mean))}" cy="${c(y)}" r="${bold ? 5 : 4}" fill="${color}"/>`;
+  if (!interval) return [point];
+  const [a, b] = interval.map((value) => c(at(100 * value)));
+  const width = bold ? 3 : 2;
+  return [`<line x1="${a}" y1="${c(y)}" x2="${b}" y2="${c(y)}" stroke="${color}" stroke-width="${width}"/>`, point];
 }

@@ -2,11 +2,20 @@
 
 export type { JudgedClaim, Verdict } from "./claims.js";
 export { toCsv } from "./csv.js";
+export { type NamedFigure, reportFigures } from "./figures.js";
 export { toHtml } from "./html.js";
 export { toJson } from "./json.js";
 export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";
+export { shellWord } from "./names.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
 export { makeReport, type Report, type ReportOptions } from "./report.js";
 export type { Table, TableCell, TableRow } from "./table.js";
-export { type ReportFormat, reportFormats, reportText, writeDomainBedRuns, writeReport } from "./write-report.js";
+export {
+  type ReportFormat,
+  reportFormats,
+  reportText,
+  writeDomainBedRuns,
+  writeReport,
+  writeReportFigures,
+} from "./write-report.js";

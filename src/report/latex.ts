@@ -50,6 +50,7 @@ function environment({ caption, label, columns, head, body, under = [] }: Parts)
     "\\centering",
     `\\caption{${escapeLatex(caption)}}`,
     `\\label{tab:${label.replace(/[^A-Za-z0-9-]+/g, "-")}}`,
+    "\\medskip", // the usual classes put captions below, and leave no space under them
     `\\begin{tabular}{${columns}}`,
     "\\toprule",
     `${head} \\\\`,
@@ -75,23 +76,53 @@ function cellText(cell: TableCell, kind: TableRow["kind"]): string {
   return `${marked}${isPartial(cell) ? ` (${cell.trials!.join("/")})` : ""}${note}`;
 }
 
+const GREEK =
+  "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi - pi rho - sigma tau upsilon phi chi psi omega";
+
 const SPECIAL: Readonly<Record<string, string>> = {
   "\\": "\\textbackslash{}",
   "~": "\\textasciitilde{}",
   "^": "\\textasciicircum{}",
+  "<": "$<$", // the usual encoding has other characters in these three places
+  ">": "$>$",
+  "|": "$|$",
   "−": "$-$",
   "±": "$\\pm$",
   "√": "$\\surd$",
   "×": "$\\times$",
+  "·": "$\\cdot$",
+  "≤": "$\\leq$",
+  "≥": "$\\geq$",
+  "‖": "$\\|$",
   "…": "\\dots{}",
   "–": "\\textendash{}",
+  "—": "\\textemdash{}",
+  "‘": "`",
+  "’": "'",
+  "“": "``",
+  "”": "''",
+  ...Object.fromEntries(
+    GREEK.split(" ").flatMap((name, i) => (name === "-" ? [] : [[String.fromCharCode(0x3b1 + i), `$\\${name}$`]])),
+  ),
 };
 
 /** Text as LaTeX prints it; characters that are commands there lose their power. */
 export function escapeLatex(text: string): string {
   return text
+    .normalize("NFC")
     .replace(/[\r\n]+/g, " ")
-    .replace(/[\\~^−±√×…–]|[&%$#_{}]/g, (found) => SPECIAL[found] ?? `\\${found}`)
-    .replaceAll("--", "-{}-") // two hyphens would become a dash, and options have two
-    .replace(/`([^`]*)`/g, "\\texttt{$1}");
+    .replaceAll("--", "-\0-") // two hyphens would become a dash, and options have two
+    .replace(/`([^`]*)`|[&%$#_{}]|[^\x20-\x7e]|[\\~^<>|]/gu, (found, code?: string) =>
+      code === undefined ? escapeCharacter(found) : `\\texttt{${escapeLatex(code)}}`,
+    );
+}
+
+function escapeCharacter(found: string): string {
+  if (found === "\0") return "{}";
+  if (Object.hasOwn(SPECIAL, found)) return SPECIAL[found];
+  if (/^[\x20-\x7e]$/.test(found)) return `\\${found}`;
+  // Letters with an accent that LaTeX has in its usual encoding; it would stop at any other character.
+  return /^[A-Za-z][\u0300-\u0304\u0306-\u0308\u030a-\u030c\u0327]$/.test(found.normalize("NFD")) && found <= "\u017f"
+    ? found
+    : `(U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")})`;
 }

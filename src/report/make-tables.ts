@@ -3,7 +3,6 @@
  * averages of SWAD with other methods (its Tables 3 and 4).
  */
 
-import { methodKey } from "../records/index.js";
 import { averageOf, type Cell, datasetCell, domainCell } from "../selection/index.js";
 import { datasetTitle, domainLabels, paperName } from "./names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
@@ -31,9 +30,7 @@ function domainTable(outcome: Outcome, dataset: string, { published }: TableOpti
   const domains = outcome.domainsOf(dataset);
   const labels = domainLabels(dataset, domains);
   const notes = new Notes();
-  const methods = outcome.methods.filter(({ key }) =>
-    outcome.runs.some((run) => run.dataset === dataset && methodKey(run.method) === key),
-  );
+  const methods = outcome.methods.filter(({ key }) => outcome.runsOf(key, dataset).length > 0);
   const rows = methods.flatMap((method): TableRow[] => {
     const cells = domains.map((domain) => domainCell(outcome.results, { dataset, method: method.key, domain }));
     const shown = cells.map((cell, i) => ownCell(cell, domainGap(outcome, method, dataset, domains[i]), notes));
@@ -96,6 +93,8 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const have = new Set(outcome.resultsOf(method.key, dataset, domain).map(({ trialSeed }) => trialSeed));
   const missing = trials.filter((seed) => !have.has(seed));
   if (missing.length === 0) return { trials: [trials.length, trials.length], text: null };
+  const sweep = outcome.sweepCommand(dataset, missing);
+  if (sweep !== null) return { trials: [have.size, trials.length], text: comingText(sweep) };
   const testDomains = firstMissing(outcome, method, { dataset, domain, trialSeed: missing[0] });
   const where = `${method.title}, ${domain} held out`;
   const what =
@@ -109,15 +108,17 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
 }
 
+/** One note for all that a sweep will still make: cells without it are whole. */
+const comingText = (command: string): string =>
+  `not all of its planned runs are there yet; make the rest with: ${command}`;
+
 /** The domains to hold out in the first run that is missing: the domain alone, or with another for cross-validation. */
 function firstMissing(
   outcome: Outcome,
   { key }: ReportedMethod,
   { dataset, domain, trialSeed }: { dataset: string; domain: string; trialSeed: number },
 ): string[] {
-  const held = outcome.runs.filter(
-    (run) => run.dataset === dataset && run.trialSeed === trialSeed && methodKey(run.method) === key,
-  );
+  const held = outcome.runsOf(key, dataset).filter((run) => run.trialSeed === trialSeed);
   const has = (...domains: string[]): boolean =>
     held.some(
       ({ testDomains }) => testDomains.length === domains.length && domains.every((d) => testDomains.includes(d)),
@@ -134,6 +135,8 @@ function datasetGap(outcome: Outcome, method: ReportedMethod, dataset: string): 
   const have = new Set(results.map(({ trialSeed }) => trialSeed)).size;
   const whole = trials.length * domains.length;
   if (results.length === whole) return { trials: [have, trials.length], text: null };
+  const sweep = outcome.sweepCommand(dataset, trials);
+  if (sweep !== null) return { trials: [have, trials.length], text: comingText(sweep) };
   if (results.length > 0) {
     const text = `${method.title} on ${datasetTitle(dataset)}: ${results.length} of ${whole} runs (domains × trials), so not comparable with whole cells; its own table names what is missing`;
     return { trials: [have, trials.length], text };

@@ -3,11 +3,22 @@
  * (which datasets, methods, trials; which command would fill a cell).
  */
 
+import { join, sep } from "node:path";
 import { algorithms } from "../algorithms/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
-import { CURRENT, type EvaluatedRun, type Method, methodKey, type Results, type StoredRun } from "../records/index.js";
+import type { PluginFile } from "../definitions.js";
+import {
+  CURRENT,
+  type EvaluatedRun,
+  type Method,
+  methodKey,
+  type ReportedSweep,
+  type Results,
+  type StoredRun,
+} from "../records/index.js";
 import { type GroupResult, type SelectionMethod, selectGroups } from "../selection/index.js";
 import { bareName, inPaperOrder, methodTitle, shellWord } from "./names.js";
+import { withOwnNames } from "./own-names.js";
 
 /** A method with runs: a row. */
 export interface ReportedMethod {
@@ -20,6 +31,8 @@ export interface ReportedMethod {
 
 export class Outcome {
   readonly runs: readonly EvaluatedRun[];
+  /** The same under the names of methods that their files have. */
+  readonly asRead: readonly EvaluatedRun[];
   readonly stored: readonly StoredRun[];
   readonly results: readonly GroupResult[];
   /** What was left out or must be known, in words. */
@@ -29,20 +42,36 @@ export class Outcome {
   /** What was set by hand in all runs of ours alike, and so does not tell rows apart. */
   readonly common: readonly string[];
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
+  /** Runs by dataset, and by dataset and method: tables ask for them cell by cell. */
+  private readonly byDataset = new Map<string, EvaluatedRun[]>();
+  private readonly byMethod = new Map<string, EvaluatedRun[]>();
+  private readonly trials = new Map<string, readonly number[]>();
+  private readonly sweeps: readonly ReportedSweep[];
+  /** Those with runs still to make. */
+  private readonly unfinished: readonly ReportedSweep[];
 
   constructor(
-    { runs, stored, notes }: Results,
+    { runs, stored, notes, sweeps = [] }: Results,
     readonly selection: SelectionMethod,
   ) {
     const apart = withDatasetsApart(runs);
-    this.runs = apart.runs;
+    const named = withOwnNames(apart.runs);
+    this.asRead = apart.runs;
+    this.runs = named.runs;
     this.stored = stored;
-    this.notes = [...notes, ...unfinished(stored), ...apart.notes];
+    const progress = sweeps.flatMap((sweep) => progressOf(sweep, stored));
+    this.notes = [...notes, ...progress, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
     this.results = selectGroups(this.runs, selection);
     this.datasets = inPaperOrder(this.runs.map(({ dataset }) => dataset));
     this.common = commonWords(this.runs);
     this.methods = reportedMethods(this.runs, this.common);
     this.storedByFolder = new Map(stored.map((run) => [run.folder, run]));
+    this.sweeps = sweeps;
+    this.unfinished = sweeps.filter((sweep) => doneIn(sweep, stored) < sweep.planned);
+    for (const run of this.runs) {
+      addTo(this.byDataset, run.dataset, run);
+      addTo(this.byMethod, rowKey(run.dataset, methodKey(run.method)), run);
+    }
   }
 
   /** The run folder a run was read from, where it is one of ours. */
@@ -50,15 +79,33 @@ export class Outcome {
     return this.storedByFolder.get(source);
   }
 
-  /** Domains of a dataset, in its order. */
-  domainsOf(dataset: string): readonly string[] {
-    return this.runs.find((run) => run.dataset === dataset)?.domains ?? [];
+  /** The runs of a method on a dataset. */
+  runsOf(method: string, dataset: string): readonly EvaluatedRun[] {
+    return this.byMethod.get(rowKey(dataset, method)) ?? [];
   }
 
-  /** The trials there are on a dataset, of any method. */
-  trialsOf(dataset: string): number[] {
-    const seeds = new Set(this.runs.filter((run) => run.dataset === dataset).map(({ trialSeed }) => trialSeed));
-    return [...seeds].sort((a, b) => a - b);
+  /** Domains of a dataset, in its order. */
+  domainsOf(dataset: string): readonly string[] {
+    return this.byDataset.get(dataset)?.[0].domains ?? [];
+  }
+
+  /** The trials there are on a dataset, of any method, and those that its sweep will have. */
+  trialsOf(dataset: string): readonly number[] {
+    const known = this.trials.get(dataset);
+    if (known) return known;
+    const seeds = new Set<number>();
+    const given = new Set<string>();
+    for (const run of this.byDataset.get(dataset) ?? []) {
+      seeds.add(run.trialSeed);
+      const settings: object | undefined = this.sweeps.length > 0 ? this.storedOf(run)?.settings : undefined;
+      const { data } = (settings ?? {}) as { data?: string };
+      if (data !== undefined) given.add(data);
+    }
+    for (const { trials } of this.sweeps)
+      for (const data of given) for (const seed of Object.hasOwn(trials, data) ? trials[data] : []) seeds.add(seed);
+    const sorted = [...seeds].sort((a, b) => a - b);
+    this.trials.set(dataset, sorted);
+    return sorted;
   }
 
   /** What selection chose for a method, by dataset and held-out domain. */
@@ -71,10 +118,21 @@ export class Outcome {
     );
   }
 
-  /** What was set by hand in a method's runs. */
-  private givenOf(key: string): NonNullable<StoredRun["settings"]["given"]> {
-    const run = this.runs.find(({ method }) => methodKey(method) === key);
-    return (run && this.storedOf(run)?.settings.given) ?? {};
+  /** The command that makes the trials a sweep still lacks on a dataset; null where no sweep plans them. */
+  sweepCommand(dataset: string, missing: readonly number[]): string | null {
+    const run = this.byDataset.get(dataset)?.[0];
+    const settings: object | undefined = run && this.storedOf(run)?.settings;
+    const { data = dataset } = (settings ?? {}) as { data?: string };
+    const sweep = this.unfinished.find(({ trials }) =>
+      missing.some((seed) => Object.hasOwn(trials, data) && trials[data].includes(seed)),
+    );
+    return sweep ? `nudge sweep run ${shellWord(sweep.folder)}` : null;
+  }
+
+  /** What was set by hand in a method's runs, and the plug-ins they were made with. */
+  private settingsOf(key: string): { given?: StoredRun["settings"]["given"]; plugins?: readonly PluginFile[] } {
+    const run = this.runs.find(({ method, format }) => format === "nudge" && methodKey(method) === key);
+    return (run && this.storedOf(run)?.settings) ?? {};
   }
 
   /** The command that trains a run that is missing; null for rows of another testbed. */
@@ -84,12 +142,14 @@ export class Outcome {
     { testDomains, trialSeed }: { testDomains: readonly string[]; trialSeed: number },
   ): string | null {
     if (!own) return null;
-    const like = this.runs.find((run) => run.dataset === dataset && run.format === "nudge");
+    const like = this.byDataset.get(dataset)?.find((run) => run.format === "nudge");
     const settings: object | undefined = like && this.storedOf(like)?.settings;
     const { data = dataset, root } = (settings ?? {}) as { data?: string; root?: string | null };
     const option = (name: string, value: string): string[] => (value === "" ? [] : [name, shellWord(value)]);
+    const { given = {}, plugins = [] } = this.settingsOf(key);
     return [
       "nudge train",
+      ...plugins.flatMap(({ file }) => option("--plugin", file)),
       ...option("--data", data),
       ...option("--root", root ?? ""),
       ...option("--test-domain", testDomains.join(",")),
@@ -97,7 +157,7 @@ export class Outcome {
       ...option("--regularizer", method.regularizers.join(",")),
       ...option("--averaging", method.model === CURRENT ? "" : method.model),
       ...option("--trial-seed", String(trialSeed)),
-      ...Object.entries(this.givenOf(key)).map(([name, value]) => shellWord(`${name}=${value}`)),
+      ...Object.entries(given).map(([name, value]) => shellWord(`${name}=${value}`)),
     ].join(" ");
   }
 }
@@ -110,7 +170,9 @@ function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[
   const mixed = [...lists].filter(([, domains]) => domains.size > 1).map(([dataset]) => dataset);
   return {
     runs: runs.map((run) =>
-      mixed.includes(run.dataset) ? { ...run, dataset: `${run.dataset} (${run.domains.join(", ")})` } : run,
+      mixed.includes(run.dataset)
+        ? { ...run, dataset: `${run.dataset} (${run.domains.join(", ")})`, evaluations: run.evaluations } // may be a getter
+        : run,
     ),
     notes: mixed.map(
       (dataset) =>
@@ -119,18 +181,45 @@ function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[
   };
 }
 
+const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
+  folder.startsWith(join(sweep, "runs") + sep);
+
+const doneIn = (sweep: ReportedSweep, stored: readonly StoredRun[]): number =>
+  stored.reduce((count, run) => count + Number(run.done && isOf(sweep, run)), 0);
+
+/** How far a sweep is that is not finished. */
+function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): string[] {
+  const own = stored.filter((run) => isOf(sweep, run));
+  const done = doneIn(sweep, stored);
+  if (done >= sweep.planned) return [];
+  const begun = own.length > done ? `, ${own.length - done} begun and counted as far as they came` : "";
+  const rest = `Make the rest with: nudge sweep run ${shellWord(sweep.folder)}`;
+  return [`${sweep.folder}: ${done} of ${sweep.planned} planned runs are done${begun}. ${rest}`];
+}
+
 /** Runs that are going on or were broken off count as far as they came, which a reader must know. */
-function unfinished(stored: readonly StoredRun[]): string[] {
-  const open = stored.filter(({ done, records }) => !done && records.length > 0);
-  return open.map(
-    ({ folder }) =>
-      `${folder}: not finished, counted as far as it came. Go on with: nudge train --resume ${shellWord(folder)}`,
-  );
+function unfinished(stored: readonly StoredRun[], sweeps: readonly ReportedSweep[]): string[] {
+  const open = stored.filter((run) => !run.done && !sweeps.some((sweep) => isOf(sweep, run)));
+  // Records are read when they are asked for, so they are asked of these only.
+  return open
+    .filter((run) => run.records.length > 0)
+    .map(
+      ({ folder }) =>
+        `${folder}: not finished, counted as far as it came. Go on with: nudge train --resume ${shellWord(folder)}`,
+    );
+}
+
+const rowKey = (dataset: string, method: string): string => `${dataset}\n${method}`;
+
+function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }
 
 function commonWords(runs: readonly EvaluatedRun[]): string[] {
-  const own = runs.filter(({ format }) => format === "nudge").map(({ method }) => method.variant.split(" "));
-  const [first = [], ...others] = own;
+  const variants = new Set(runs.filter(({ format }) => format === "nudge").map(({ method }) => method.variant));
+  const [first = [], ...others] = Array.from(variants, (variant) => variant.split(" "));
   return first.filter((word) => word !== "" && others.every((words) => words.includes(word)));
 }
 
@@ -138,14 +227,16 @@ function commonWords(runs: readonly EvaluatedRun[]): string[] {
 function reportedMethods(runs: readonly EvaluatedRun[], common: readonly string[]): ReportedMethod[] {
   const found = new Map<string, ReportedMethod>();
   const mixed = new Set(runs.map(({ format }) => format)).size > 1;
+  const own = new Set(runs.filter(({ format }) => format === "nudge").map(({ method }) => methodKey(method)));
   for (const { method, format } of runs) {
     const key = methodKey(method);
+    if (found.has(key)) continue;
     const variant = method.variant
       .split(" ")
       .filter((word) => !common.includes(word))
       .join(" ");
-    const title = methodTitle({ ...method, variant }) + (mixed && format !== "nudge" ? ` (${format})` : "");
-    if (!found.has(key)) found.set(key, { key, title, method, own: format === "nudge" });
+    const title = methodTitle({ ...method, variant }) + (mixed && !own.has(key) ? ` (${format})` : "");
+    found.set(key, { key, title, method, own: own.has(key) });
   }
   const order = Object.keys(algorithms).map(bareName);
   const place = ({ algorithm }: Method): number =>

@@ -19,13 +19,14 @@ function figuresOf(weights: readonly number[], { ranks = true, trials = (_: numb
           const given: Record<string, number> = weight === 0 ? {} : { "nuclear-norm.weight": weight };
           const made = { heldOut, trial, accuracy: 0.5 + weight, regularizers, settings: { given } };
           const run = writeMadeRun(join(folder, `w${weight}`), made);
-          const row = { model: "current", domain: null, split: "out", metric: "stableRank" } as const;
-          const records = [0, 100].map((step) =>
-            formatRecord({ ...row, step, value: step === 100 ? 3 - 10 * weight : 99 }),
-          );
+          const row = { model: "current", split: "out", metric: "stableRank" } as const;
+          const records = [0, 100].flatMap((step) => [
+            formatRecord({ ...row, step, domain: heldOut, value: step === 100 ? 3 - 10 * weight : 99 }),
+            formatRecord({ ...row, step, domain: null, value: 99 }), // the training domains'
+          ]);
           if (ranks) appendFileSync(join(run, "records.jsonl"), records.join(""));
         }
-    return weightFigures(new Outcome(readResults([folder]), trainingDomain), "pacs");
+    return weightFigures(new Outcome(readResults([folder]), trainingDomain), "pacs").map(({ svg }) => svg);
   });
 }
 

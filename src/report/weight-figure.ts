@@ -1,5 +1,5 @@
 /**
- * The figure of the penalty's weight, after the paper's Figure 4: accuracy on held-out domains and stable rank of the
+ * The figure of the penalty's weight, after the paper's Figure 4: accuracy on held-out domains and stable rank of their
  * features, against λ. Drawn where runs of one method were made with two weights or more, all on the same domains and
  * trials; the method without the penalty is a dashed line across.
  */
@@ -14,9 +14,8 @@ import { lineChart, panels, type Series } from "./plot.js";
 const PENALTY = "nuclear-norm";
 
 /** Mean over held-out domains and trials of one method. */
-interface Measured {
+export interface Measured {
   readonly weight: number;
-  readonly runs: string;
   /** Percent. */
   readonly accuracy: number;
   /** As the paper defines it (uncentred), and centred; null where the runs did not record it. */
@@ -24,11 +23,22 @@ interface Measured {
   readonly centredStableRank: number | null;
 }
 
+/** What one algorithm did with several weights of the penalty, lightest first, and without it. */
+export interface WeightStudy {
+  readonly title: string;
+  readonly points: readonly Measured[];
+  readonly baseline: Measured | null;
+}
+
 /** The figures of a dataset, one for each algorithm that was run with several weights. */
-export function weightFigures(outcome: Outcome, dataset: string): string[] {
+export const weightFigures = (outcome: Outcome, dataset: string): { title: string; svg: string }[] =>
+  weightStudies(outcome, dataset).map(({ title, points, baseline }) => ({ title, svg: draw(title, points, baseline) }));
+
+/** The numbers of those figures. */
+export function weightStudies(outcome: Outcome, dataset: string): WeightStudy[] {
   const plain = outcome.methods.filter(({ method }) => method.regularizers.length === 0 && method.model === CURRENT);
   return plain.flatMap((base) => {
-    const baseline = measure(outcome, base, dataset);
+    const baseline = chosen(outcome, base, dataset);
     const weighted = outcome.methods
       .filter(
         ({ method }) =>
@@ -37,36 +47,49 @@ export function weightFigures(outcome: Outcome, dataset: string): string[] {
           method.regularizers.join() === PENALTY &&
           variantBesidesPenalties(method) === base.method.variant,
       )
-      .flatMap((method) => measure(outcome, method, dataset) ?? [])
+      .flatMap((method) => chosen(outcome, method, dataset) ?? [])
       .filter(({ weight, runs }) => weight > 0 && (baseline === null || runs === baseline.runs))
       .sort((a, b) => a.weight - b.weight);
     const comparable = weighted.filter(({ runs }) => runs === weighted[0].runs);
-    return comparable.length < 2
-      ? []
-      : [draw(`${paperName(base.method)}-NU on ${datasetTitle(dataset)}`, comparable, baseline)];
+    if (comparable.length < 2) return [];
+    return [
+      {
+        title: `${paperName(base.method)}-NU on ${datasetTitle(dataset)}`,
+        points: comparable.map((each) => measure(outcome, each)),
+        baseline: baseline && measure(outcome, baseline),
+      },
+    ];
   });
 }
 
-function measure(outcome: Outcome, { key }: ReportedMethod, dataset: string): Measured | null {
+/** What selection chose of a method on a dataset. */
+interface Chosen {
+  readonly weight: number;
+  /** Held-out domains and trials: what two methods must have alike to be compared. */
+  readonly runs: string;
+  readonly results: readonly GroupResult[];
+}
+
+/** Null where the runs do not have one weight: random search gives each trial its own. */
+function chosen(outcome: Outcome, { key }: ReportedMethod, dataset: string): Chosen | null {
   const results = outcome.resultsOf(key, dataset);
   const weights = new Set(results.map((result) => weightOf(outcome, result)));
-  // Random search gives each trial a weight of its own: then there is no weight to plot against.
-  if (weights.size !== 1) return null;
-  const over = (of: (result: GroupResult) => number | undefined): number | null => {
-    const values = results.map(of);
-    return values.every((value) => value !== undefined && Number.isFinite(value)) ? mean(values as number[]) : null;
+  if (weights.size !== 1 || results.some(({ choice }) => !Number.isFinite(choice.test))) return null;
+  const runs = results.map(({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed])).sort();
+  return { weight: [...weights][0], runs: runs.join(), results };
+}
+
+function measure(outcome: Outcome, { weight, results }: Chosen): Measured {
+  const ranks = results.map((result) => recordedRanks(outcome, result));
+  const over = (metric: keyof (typeof ranks)[number]): number | null => {
+    const values = ranks.map((each) => each[metric] ?? Number.NaN);
+    return values.every(Number.isFinite) ? mean(values) : null;
   };
-  const accuracy = over(({ choice }) => 100 * choice.test);
-  if (accuracy === null) return null;
   return {
-    weight: [...weights][0],
-    runs: results
-      .map(({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed]))
-      .sort()
-      .join(),
-    accuracy,
-    stableRank: over((result) => recorded(outcome, result, "stableRank")),
-    centredStableRank: over((result) => recorded(outcome, result, "centredStableRank")),
+    weight,
+    accuracy: mean(results.map(({ choice }) => 100 * choice.test)),
+    stableRank: over("stableRank"),
+    centredStableRank: over("centredStableRank"),
   };
 }
 
@@ -76,13 +99,17 @@ function weightOf(outcome: Outcome, { choice }: GroupResult): number {
   return Number(penalty?.settings.weight ?? 0);
 }
 
-/** What the chosen run recorded of its training domains' features at the chosen step. */
-function recorded(outcome: Outcome, { choice }: GroupResult, metric: string): number | undefined {
+/** What the chosen run recorded of the held-out domain's features at the chosen step. */
+function recordedRanks(
+  outcome: Outcome,
+  { choice, testDomain }: GroupResult,
+): { stableRank?: number; centredStableRank?: number } {
   const records = outcome.storedOf(choice.run)?.records ?? [];
-  return records.find(
-    (record) =>
-      record.metric === metric && record.step === choice.step && record.model === CURRENT && record.domain === null,
-  )?.value;
+  const own = records.filter(
+    ({ step, model, domain }) => step === choice.step && model === CURRENT && domain === testDomain,
+  );
+  const ofMetric = (metric: string): number | undefined => own.find((record) => record.metric === metric)?.value;
+  return { stableRank: ofMetric("stableRank"), centredStableRank: ofMetric("centredStableRank") };
 }
 
 function draw(title: string, weighted: readonly Measured[], baseline: Measured | null): string {
@@ -107,6 +134,7 @@ function draw(title: string, weighted: readonly Measured[], baseline: Measured |
     ...line("centred", (measured) => measured.centredStableRank, "#009E73"),
   ];
   const charts = [lineChart({ ...axes, title: "Accuracy", yLabel: "accuracy (%)", series: accuracy })];
-  if (ranks.length > 0) charts.push(lineChart({ ...axes, title: "Features", yLabel: "stable rank", series: ranks }));
+  if (ranks.length > 0)
+    charts.push(lineChart({ ...axes, title: "Held-out features", yLabel: "stable rank", series: ranks }));
   return panels(charts, { title });
 }

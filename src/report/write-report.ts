@@ -1,4 +1,7 @@
-/** A report's files: each format under its name, and DomainBed's own: its tables, and our runs as its `results.jsonl`. */
+/**
+ * A report's files: each format under its name, the figures, and DomainBed's own: its tables, and our runs as its
+ * `results.jsonl`.
+ */
 
 import { mkdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -7,11 +10,13 @@ import { DataError, UsageError } from "../errors.js";
 import { CURRENT, methodKey, toDomainBed } from "../records/index.js";
 import { domainBedTables } from "../selection/index.js";
 import { toCsv } from "./csv.js";
+import { reportFigures } from "./figures.js";
 import { toHtml } from "./html.js";
 import { toJson } from "./json.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
 import type { Report } from "./report.js";
+import { writeFigure } from "./write-figure.js";
 
 interface Format {
   readonly file: string;
@@ -24,7 +29,7 @@ const formats = {
   csv: { file: "report.csv", text: toCsv },
   json: { file: "report.json", text: toJson },
   html: { file: "report.html", text: toHtml },
-  domainbed: { file: "results.txt", text: ({ outcome }: Report) => domainBedTables(outcome.runs) },
+  domainbed: { file: "results.txt", text: ({ outcome }: Report) => domainBedTables(outcome.asRead) },
 } satisfies Record<string, Format>;
 
 export type ReportFormat = keyof typeof formats;
@@ -42,6 +47,13 @@ export function writeReport(report: Report, folder: string, wanted: readonly Rep
     writeText(path, reportText(report, format));
     return path;
   });
+}
+
+/** Writes a report's figures into a folder, each as SVG and PNG; returns their names without an ending. */
+export async function writeReportFigures(report: Report, folder: string): Promise<string[]> {
+  const figures = reportFigures(report);
+  for (const { name, svg } of figures) await writeFigure(svg, join(folder, name));
+  return figures.map(({ name }) => name);
 }
 
 /**

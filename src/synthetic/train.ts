@@ -144,7 +144,8 @@ function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: E
   return step >= options.steps ? "steps" : undefined;
 }
 
-function descend(model: Model, { gradient }: Evaluation, learningRate: number): void {
+/** Takes one step down the gradient. */
+export function descend(model: Model, { gradient }: Evaluation, learningRate: number): void {
   const pairs = [
     [model.map.data, gradient.map.data],
     [model.head.data, gradient.head.data],

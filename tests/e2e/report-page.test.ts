@@ -1,44 +1,41 @@
-/** The report's page in a browser, where one is installed: it is laid out without a script and without any request. */
+/** The report's page in a browser, where one can be had: it is laid out without a script and without any request. */
 
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { readResults } from "../../src/records/index.js";
 import { makeReport, writeReport } from "../../src/report/index.js";
+import { openBrowser, watchPage } from "../support/chromium.js";
 import { temporaryFolder } from "../support/picture-folder.js";
 import { writePacsSweep } from "../support/report-runs.js";
 
-const browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const browser = await openBrowser();
 
-/** Opens a page; what it became, and who asked for addresses meanwhile (the browser itself is "not an origin"). */
-function open(page: string): { dom: string; askers: string[] } {
-  const folder = temporaryFolder();
-  const log = join(folder, "net.json");
-  const quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync";
-  const options = `--headless --no-sandbox --disable-gpu --disable-quic ${quiet} --log-net-log=${log}`;
-  const dom = execFileSync(
-    browser!,
-    [...options.split(" "), `--user-data-dir=${join(folder, "profile")}`, "--dump-dom", `file://${page}`],
-    { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], timeout: 30_000 },
-  );
-  const askers = readFileSync(log, "utf8").match(/"initiator":"[^"]*"/g) ?? [];
-  return { dom, askers: askers.filter((asker) => asker !== '"initiator":"not an origin"') };
-}
-
-test.skipIf(browser === undefined)(
-  "a browser shows the page, which asks for nothing (needs Chromium)",
-  () => {
+test.skipIf(!browser).each([{ width: 1100 }, { width: 380 }])(
+  "the page asks for nothing, says no error and is not wider than a window of $width (needs Chromium)",
+  async ({ width }) => {
     const folder = temporaryFolder();
     writePacsSweep(join(folder, "runs"));
-    const [page] = writeReport(makeReport(readResults([join(folder, "runs")]), { claims: true }), folder, ["html"]);
-    const { dom, askers } = open(page);
-    expect(dom).toContain('<td class="best">82.0 ± 0.7</td>');
-    expect(dom.match(/class="figure"/g)).toHaveLength(5);
-    expect(askers).toEqual([]);
-    const asking = join(folder, "asking.html"); // that the log would have shown it
-    writeFileSync(asking, '<img src="http://127.0.0.1:9/picture.png">');
-    expect(open(asking).askers).not.toEqual([]);
+    const [file] = writeReport(makeReport(readResults([join(folder, "runs")]), { claims: true }), folder, ["html"]);
+    const page = await browser!.newPage({ viewport: { width, height: 800 } });
+    const seen = watchPage(page);
+    await page.goto(pathToFileURL(file).href);
+    expect(seen).toEqual({ errors: [], requests: [pathToFileURL(file).href] });
+    expect(await page.locator("td.best", { hasText: "82.0 ± 0.7" }).count()).toBe(1);
+    expect(await page.locator(".figure").count()).toBe(5);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await page.close();
   },
-  60_000,
 );
+
+test.skipIf(!browser)("a page that asks and fails would have been seen to (needs Chromium)", async () => {
+  const asking = join(temporaryFolder(), "asking.html");
+  writeFileSync(asking, '<img src="http://pictures.invalid/a.png"><script>absent()</script>');
+  const page = await browser!.newPage();
+  const seen = watchPage(page);
+  await page.goto(pathToFileURL(asking).href);
+  expect(seen.requests).toEqual([pathToFileURL(asking).href, "http://pictures.invalid/a.png"]);
+  expect(seen.errors.join("\n")).toMatch(/absent is not defined/);
+  await page.close();
+});

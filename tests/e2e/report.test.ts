@@ -7,7 +7,7 @@ import { main } from "../../src/cli/main.js";
 import { readResults } from "../../src/records/index.js";
 import { temporaryFolder } from "../support/picture-folder.js";
 import { catchPrinted } from "../support/printed.js";
-import { nuclearNormOn, vlcsDomains, writeMadeRun, writePacsSweep } from "../support/report-runs.js";
+import { nuclearNormOn, pacsDomains, vlcsDomains, writeMadeRun, writePacsSweep } from "../support/report-runs.js";
 import { accuraciesAt, writeRun } from "../support/run-folders.js";
 
 const printed = catchPrinted();
@@ -33,15 +33,23 @@ test("the report of two datasets is the golden one", async () => {
   expect(printed.stdout).toBe(readFileSync(new URL("report-golden.md", import.meta.url), "utf8"));
 });
 
-test("--out writes every format; --format one", async () => {
+test("--out writes every format and the figures; --format one", async () => {
   const runs = twoDatasets();
   const out = temporaryFolder();
   expect(await main(["report", runs, "--out", join(out, "all")])).toBe(0);
-  const names = ["report.csv", "report.html", "report.json", "report.md", "report.tex", "results.txt"];
+  const names = ["figures", "report.csv", "report.html", "report.json", "report.md", "report.tex", "results.txt"];
   expect(readdirSync(join(out, "all")).sort()).toEqual(names);
+  const curves = [...pacsDomains.map((name) => `pacs-${name}`), ...vlcsDomains.map((name) => `vlcs-${name}`)];
+  const figures = ["improvement", "improvement-erm-nu-over-erm", ...curves.map((name) => `curves-${name}`)];
+  const files = figures.flatMap((name) =>
+    ["png", "svg"].map((kind) => `${name.toLowerCase().replace("_", "-")}.${kind}`),
+  );
+  expect(readdirSync(join(out, "all", "figures")).sort()).toEqual(files.sort());
   expect(printed.stdout).toContain(`wrote ${join(out, "all", "report.html")}\n`);
   expect(await main(["report", runs, "--out", join(out, "one"), "--format", "csv"])).toBe(0);
   expect(readdirSync(join(out, "one"))).toEqual(["report.csv"]);
+  expect(await main(["report", runs, "--out", join(out, "drawn"), "--format", "figures"])).toBe(0);
+  expect(readdirSync(join(out, "drawn"))).toEqual(["figures"]);
 });
 
 test("runs written as DomainBed's are read back into the same cells", async () => {
@@ -79,6 +87,7 @@ test("a report beside the runs it reads does not become one of them", async () =
 test.each([
   [["--selection", "training"], 'unknown selection method "training"'],
   [["--format", "markdown"], 'unknown format "markdown"'],
+  [["--format", "figures"], "--format figures: they are files, so say where with --out"],
   [["--compare", "ERM"], "--compare: expected two methods with a comma between them, such as ERM-NU,ERM"],
   [["--compare", "ERM,Mixup"], 'unknown method among these runs "Mixup"'],
 ])("wrong options are told: %j", async (options, words) => {

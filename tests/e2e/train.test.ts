@@ -1,6 +1,6 @@
 /** `nudge train` from the command line to the files of a run, on generated pictures and networks of seconds. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,18 +9,16 @@ import { main } from "../../src/cli/main.js";
 import { Loader } from "../../src/data/loader.js";
 import { liveTensors } from "../../src/engine/device.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
-import { scope } from "../../src/engine/scope.js";
-import { readWeights } from "../../src/engine/weights.js";
+import type { Tensor } from "../../src/engine/tensor.js";
+import { loadModel } from "../../src/model/index.js";
 import type { RunRecord } from "../../src/records/record.js";
 import { evaluatedRuns, readRun } from "../../src/records/run.js";
 import type { Request } from "../../src/settings/keys.js";
 import { resolve } from "../../src/settings/resolve.js";
 import { evaluate } from "../../src/training/evaluate.js";
-import { makeLearner } from "../../src/training/make-learner.js";
 import { RunFolder } from "../../src/training/run-folder.js";
 import { train } from "../../src/training/train.js";
 import { makePictureFolder } from "../support/made-pictures.js";
-import { startNudge } from "../support/start-nudge.js";
 
 const folder = mkdtempSync(join(tmpdir(), "nudge-train-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -134,12 +132,11 @@ test("the model file holds the averaged weights and predicts as recorded", async
     modules: ["backbone", "classifier"],
   });
   const plan = await resolve({ ...TINY, algorithm: "SWAD-NU", warmup: 3 });
-  using learner = makeLearner(plan);
-  scope(() => learner.loadStateDict(readWeights(path)));
+  using trained = await loadModel(path);
   const { dataset, split, settings } = plan;
   const trainDomains = settings.domains.filter((name) => name !== "inverted");
   const loader = new Loader({ dataset, split, seed: 0, trainDomains, batchSize: 4 });
-  const predict = learner.predict.bind(learner);
+  const predict = (x: Tensor): Tensor => trained.forward(x).logits;
   const rows = await evaluate({ loader, predict, split, step: 10, model: "swad" });
   expect(rows).toEqual(recordsOf(swadRun).filter(({ model }) => model === "swad"));
 });
@@ -147,9 +144,8 @@ test("the model file holds the averaged weights and predicts as recorded", async
 test("modules that only training needs are not in the model file", async () => {
   const run = await trainIn("dann", { algorithm: "dann", steps: 1 });
   using file = openSafetensors(join(run, "model.safetensors"));
-  expect(new Set([...file.tensors.keys()].map((name) => name.split(".")[0]))).toEqual(
-    new Set(["backbone", "classifier"]),
-  );
+  const names = [...file.tensors.keys()].map((name) => name.split(/[./]/)[0]);
+  expect(new Set(names)).toEqual(new Set(["backbone", "classifier", "distance"]));
 });
 
 test.each(Object.keys(algorithms))(
@@ -187,6 +183,15 @@ test("pictures in folders are trained on, and the run goes on with them when the
     expect(bytes(rough, file) === bytes(calm, file), file).toBe(true);
 });
 
+test("Mixup without domains trains on pictures that have none; between domains it says what to set", async () => {
+  await makePictureFolder(join(folder, "no-domains"), { perCell: 6, domains: ["all"] });
+  const data = { data: join(folder, "no-domains", "all"), "data.perCell": null, "data.size": null, cache: "false" };
+  const request = { ...data, testDomains: [], algorithm: "mixup", backbone: "small-cnn", steps: 2, evaluateEvery: 1 };
+  await expect(trainIn("between", request)).rejects.toThrow("Give each domain a folder, set betweenDomains=false, or");
+  const run = await trainIn("within", { ...request, betweenDomains: "false" });
+  expect(existsSync(join(run, "done"))).toBe(true);
+});
+
 test("a run leaves no tensors behind", async () => {
   const before = liveTensors();
   await trainIn("leaks", { algorithm: "SWAD-NU", seed: 5 });
@@ -210,9 +215,12 @@ test.each([
   rmSync(join(folder, "diverged"), { recursive: true });
 });
 
-test("a second process at a run folder is refused", async () => {
-  using _first = await RunFolder.own(join(folder, "owned"));
-  await expect(RunFolder.own(join(folder, "owned"))).rejects.toThrow(`process ${process.pid} is at work on it`);
+test("a run that is resumed times no step twice, and drops half a line", async () => {
+  const run = await trainIn("timed", { steps: 7, evaluateEvery: 3 }, 5);
+  appendFileSync(join(run, "timing.jsonl"), '{"step":6,"seconds":9}\n{"step":6,"sec');
+  await trainIn("timed", { steps: 7, evaluateEvery: 3 });
+  const rows = bytes(run, "timing.jsonl").trim().split("\n");
+  expect(rows.map((row) => JSON.parse(row).step)).toEqual([0, 3, 6]);
 });
 
 test("a device that is not there is refused", async () => {
@@ -222,19 +230,6 @@ test("a device that is not there is refused", async () => {
 const COMMAND = "train --data shapes --test-domain filled --batch-size 4 --threads 1 data.perCell=5 data.size=16".split(
   " ",
 );
-
-test("SIGTERM finishes the step, writes a checkpoint and says how to go on", async () => {
-  const out = join(folder, "signalled");
-  const run = startNudge([...COMMAND, "--steps", "100000", "--eval-every", "50000", "--out", out]);
-  expect(await run.said("step 0:")).toBe(true);
-  run.process.kill("SIGTERM");
-  const { code, stderr } = await run.ended;
-  expect(code).toBe(1);
-  const path = join(out, readdirSync(out)[0]);
-  expect(stderr).toContain(`go on with: nudge train --resume ${path}`);
-  expect(existsSync(join(path, "checkpoint", "last.safetensors"))).toBe(true);
-  expect(existsSync(join(path, "lock"))).toBe(false);
-});
 
 test("the command ends with 2 and changes nothing where it is called wrongly", async () => {
   const out = join(folder, "wrong");

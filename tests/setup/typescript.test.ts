@@ -59,6 +59,30 @@ test("what has no source any more goes", async () => {
   expect(existsSync(join(folders.root, "dist/a.js"))).toBe(true);
 });
 
+test("what runs in a browser is compiled by its own settings, and its style sheets go along", async () => {
+  const folders = clone();
+  const { root } = folders;
+  const dist = (file: string) => join(root, "dist", file);
+  const build = readFileSync(join(root, "tsconfig.build.json"), "utf8");
+  writeFileSync(
+    join(root, "tsconfig.build.json"),
+    build.replace('"src/**/*.test.ts"', '"src/page", "src/**/*.test.ts"'),
+  );
+  const options = '{ "lib": ["es2022", "dom"] }';
+  const page = `{ "extends": "./tsconfig.build.json", "compilerOptions": ${options}, "include": ["src/page"], "exclude": [] }`;
+  write(join(root, "tsconfig.page.json"), page);
+  write(join(root, "src/page/main.ts"), 'import { a } from "../a.js";\ndocument.title = String(a);\n');
+  write(join(root, "src/page/style/base.css"), "body { margin: 0 }\n");
+  await buildTypescript(folders);
+  expect(typescriptIsCurrent(folders)).toBe(true);
+  expect(existsSync(dist("page/main.js"))).toBe(true);
+  expect(existsSync(dist("deep/b.js"))).toBe(true);
+  writeFileSync(join(root, "src/page/style/base.css"), "body { margin: 1px }\n");
+  expect(typescriptIsCurrent(folders)).toBe(false);
+  await buildTypescript(folders);
+  expect(readFileSync(dist("page/style/base.css"), "utf8")).toContain("1px");
+});
+
 test("a source that does not compile is told, and going back to the one before compiles again", async () => {
   const folders = clone();
   await buildTypescript(folders);

@@ -1,0 +1,51 @@
+/** `nudge dashboard`: a local page over a folder of runs. It reads only, and never loads the engine. */
+
+import { Command } from "commander";
+import { UsageError } from "../errors.js";
+import { wholeNumber } from "./parse-options.js";
+import { version } from "./version.js";
+
+/** The command; `write` takes what it prints. */
+export function dashboardCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
+  return new Command("dashboard")
+    .description(
+      "Serves a page over a folder of runs and sweeps to a browser on this machine: runs as they train, curves side by side, tables under each selection rule, the grid of a sweep, the toy task. It changes nothing on disk and needs no network; end it with Ctrl-C.",
+    )
+    .argument("<dir>", "a folder of runs or sweeps, up to four levels deep, or one run's")
+    .option(
+      "--port <n>",
+      "the port to listen on; 0 for any that is free (default: 4747, or the next that is free)",
+      port,
+    )
+    .option("--json", "print the address as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge dashboard runs                   watch what nudge train writes to runs/
+  nudge dashboard sweeps/pacs --port 8080
+From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.1:4747/ at home.`,
+    )
+    .action(async (folder: string, options: { port?: number; json: boolean }) => {
+      const { startDashboard } = await import("../dashboard/server.js");
+      const dashboard = await startDashboard({ folder, port: options.port, version: version() });
+      const { url } = dashboard;
+      write(
+        options.json ? `${JSON.stringify({ url, folder })}\n` : `watching ${folder}: open ${url} (Ctrl-C ends it)\n`,
+      );
+      await untilToldToStop();
+      await dashboard.close();
+    });
+}
+
+function port(text: string): number {
+  const value = wholeNumber("--port")(text);
+  if (value > 65535) throw new UsageError(`--port: expected a port from 0 to 65535, got "${text}"`);
+  return value;
+}
+
+function untilToldToStop(): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => done());
+  });
+}

@@ -1,0 +1,64 @@
+/** What `eval` and `embed` share: the dataset that a model is shown, from `--data`, `--root` and `key=value`. */
+
+import type { Command } from "commander";
+import type { Dataset, OptionValues } from "../data/dataset.js";
+import { openDataset } from "../data/open-dataset.js";
+import { UsageError } from "../errors.js";
+import { type DatasetChoice, ModelDataset } from "../model/dataset-batches.js";
+import type { Model } from "../model/index.js";
+import { shortened } from "./model-options.js";
+import { wholeNumber } from "./parse-options.js";
+
+export interface DataFlags {
+  data?: string;
+  root?: string;
+  domain?: string;
+  limit?: number;
+}
+
+/** Adds the options to a command. */
+export function withDataOptions(command: Command): Command {
+  return command
+    .argument("[key=value...]", "options of the dataset, such as size=64 for shapes or layout=class for a folder")
+    .option("--data <path|name>", "a folder of pictures, a manifest, or a dataset's name (required)")
+    .option("--root <dir>", "the folder a named dataset lies in")
+    .option("--domain <names>", "these domains only, with commas between them")
+    .option("--limit <n>", "at most n pictures of each domain, evenly from all of them", wholeNumber("--limit", 1));
+}
+
+/** Opens the dataset and matches it to the model. */
+export async function openModelData(
+  model: Model,
+  { data, root, domain, limit }: DataFlags,
+  pairs: readonly string[],
+  labels: DatasetChoice["labels"] = "model",
+): Promise<{ dataset: Dataset; shown: ModelDataset }> {
+  if (data === undefined)
+    throw new UsageError("no dataset: give a folder of pictures, a manifest or a name with --data");
+  const dataset = await openDataset(data, { root, options: optionsOf(pairs) });
+  const domains = domain?.split(",").map((name) => name.trim());
+  return { dataset, shown: new ModelDataset(model, dataset, { domains, limit, labels }) };
+}
+
+/** `key=value`; numbers and truth values are told by their looks. */
+function optionsOf(pairs: readonly string[]): OptionValues {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      if (at < 1) throw new UsageError(`expected options of the dataset as key=value, got "${pair}"`);
+      const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
+      if (text === "true" || text === "false") return [key, text === "true"];
+      return [key, text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text];
+    }),
+  );
+}
+
+/** Says at the end what could not be read, and that the exit code is 1 for it. */
+export function tellProblems(problems: ReadonlyMap<string, string>, total: number): void {
+  if (problems.size === 0) return;
+  const lines = shortened([...problems.values()]).map((problem) => `  ${problem}\n`);
+  process.stderr.write(
+    `nudge: ${problems.size} of ${total} pictures could not be read, and are left out:\n${lines.join("")}`,
+  );
+  process.exitCode = 1;
+}

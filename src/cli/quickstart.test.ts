@@ -1,0 +1,73 @@
+/** `nudge quickstart` with a few updates a run: what it prints and leaves, and that calling it again goes on. */
+
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startNudge } from "../../tests/support/start-nudge.js";
+import { RESUMABLE } from "./failure.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-quickstart-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const options = ["quickstart", "--seeds", "1", "--steps", "2", "--out", folder];
+let interrupted: Awaited<ReturnType<typeof startNudge>["ended"]>;
+let first: typeof interrupted;
+
+beforeAll(async () => {
+  const begun = startNudge(options);
+  await begun.said("run 3/8: ERM, outlined held out, seed 0: done");
+  begun.process.kill("SIGINT");
+  interrupted = await begun.ended;
+  first = await startNudge(options).ended;
+}, 60_000);
+
+test("a signal stops it after a step, with words on how to go on", () => {
+  expect(interrupted.code).toBe(RESUMABLE);
+  expect(interrupted.stderr).toMatch(
+    /SIGINT: finishing the step.*\nstopped in run \d+ of 8; to go on, call nudge quickstart with the same options\n$/,
+  );
+  expect(interrupted.stdout).toBe("");
+});
+
+test("called again it uses what is done, and prints the table, the paired difference and three commands", () => {
+  expect(first.code).toBe(0);
+  expect(first.stderr).toContain("run 1/8: ERM, filled held out, seed 0: was done before\n");
+  expect(first.stderr).toContain("run 8/8: ERM-NU, inverted held out, seed 0: done\n");
+  expect(first.stdout).toMatch(/\| Algorithm +\| +filled +\| +outlined +\| +textured +\| +inverted +\| +Average \|/);
+  for (const method of ["ERM", "ERM-NU"])
+    expect(first.stdout).toMatch(new RegExp(`\\| ${method} +(\\| +[*_]*\\d+\\.\\d ± \\d+\\.\\d[*_]* ){4}\\|`));
+  expect(first.stdout).toMatch(/\| Shapes, 4 of 4 domains \| +[+-]?\d+\.\d \| – \(needs two trials\) \| +4 \|/);
+  const [, next] = first.stdout.split("\nNext:\n");
+  expect(next.match(/^ {2}npx nudge /gm)).toHaveLength(3);
+  expect(next).toContain(`npx nudge quickstart --seeds 6 --steps 2 --out ${folder}\n`);
+});
+
+test("the folder holds ordinary runs and the page", () => {
+  expect(readdirSync(folder).sort()).toEqual(["report.html", "runs"]);
+  const runs = readdirSync(join(folder, "runs"));
+  expect(runs).toHaveLength(8);
+  for (const run of runs) expect(existsSync(join(folder, "runs", run, "done"))).toBe(true);
+  expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("ERM-NU against ERM, pair by pair");
+});
+
+test("what is done is left alone, and --json has the report and the folders", async () => {
+  const models = (): number[] =>
+    readdirSync(join(folder, "runs")).map((run) => statSync(join(folder, "runs", run, "model.safetensors")).mtimeMs);
+  const before = models();
+  const again = await startNudge([...options, "--json"]).ended;
+  expect(again.code).toBe(0);
+  expect(models()).toEqual(before);
+  const { page, runs, report } = JSON.parse(again.stdout);
+  expect(page).toBe(join(folder, "report.html"));
+  expect(runs).toHaveLength(8);
+  expect(report.comparisons[0]).toMatchObject({ first: "ERM-NU", second: "ERM" });
+});
+
+test("wrong numbers are refused before anything is made", async () => {
+  const out = join(folder, "none");
+  const wrong = await startNudge(["quickstart", "--seeds", "0", "--out", out]).ended;
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toBe('nudge: --seeds: expected a whole number of at least 1, got "0"\n');
+  expect(existsSync(out)).toBe(false);
+});

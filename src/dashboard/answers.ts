@@ -1,0 +1,99 @@
+/** The questions that the page asks, by address, and how each is answered. */
+
+import type { ServerResponse } from "node:http";
+import { UsageError } from "../errors.js";
+import { EventStream } from "./event-stream.js";
+import type { Live } from "./live.js";
+import { readPicture } from "./picture-file.js";
+import { runCurves, runDetails } from "./run-details.js";
+import type { RunEntry } from "./run-entry.js";
+import type { RunIndex } from "./run-index.js";
+import { wrongPicture } from "./run-mistakes.js";
+import type { Tables } from "./tables.js";
+import { readToySettings, trainToy } from "./toy.js";
+
+/** What there is to answer from. */
+export interface Asked {
+  readonly index: RunIndex;
+  readonly live: Live;
+  readonly tables: Tables;
+  /** How many toy tasks are being trained. */
+  readonly toys: { running: number };
+}
+
+export interface Question {
+  readonly query: URLSearchParams;
+  readonly response: ServerResponse;
+  readonly asked: Asked;
+}
+
+/** Answers, or fails with a UsageError in words for the page. */
+export type Answer = (question: Question) => void | Promise<void>;
+
+/** A page trains one toy task at a time; a few pages may be open. */
+const MOST_TOYS = 4;
+
+export const answers: Readonly<Record<string, Answer>> = {
+  "/api/events": ({ response, asked }) => asked.live.add(new EventStream(response)),
+
+  "/api/run": async ({ query, response, asked: { index } }) =>
+    sendJson(response, JSON.stringify(await runDetails(index.root, runAsked(index, query)))),
+
+  "/api/curves": ({ query, response, asked: { index } }) =>
+    sendJson(response, JSON.stringify(runCurves(index.root, runAsked(index, query)))),
+
+  "/api/report": async ({ query, response, asked: { tables } }) =>
+    sendJson(
+      response,
+      await tables.json({
+        selection: query.get("selection") ?? "training-domain",
+        published: query.get("published") === "1",
+        sweep: query.get("sweep") ?? undefined,
+      }),
+    ),
+
+  "/api/sweep": ({ query, response, asked: { index } }) => {
+    const grid = index.grid(query.get("sweep") ?? "");
+    if (!grid) throw new UsageError("there is no sweep of this name in the folder");
+    sendJson(response, JSON.stringify(grid));
+  },
+
+  "/api/picture": async ({ query, response, asked: { index } }) => {
+    const n = /^\d{1,6}$/.exec(query.get("n") ?? "")?.[0];
+    const { folder } = runAsked(index, query);
+    const file = n === undefined ? undefined : await wrongPicture(index.root, folder, Number(n));
+    const picture = file === undefined ? undefined : readPicture(file);
+    if (!picture) throw new UsageError("there is no such picture to show");
+    response.writeHead(200, { "Content-Type": picture.type, "Content-Length": picture.bytes.length });
+    response.end(picture.bytes);
+  },
+
+  "/api/toy": ({ query, response, asked: { toys } }) => {
+    const settings = readToySettings(query);
+    if (toys.running >= MOST_TOYS) throw new UsageError("toy task: too many are being trained; close another page");
+    const stream = new EventStream(response);
+    toys.running++;
+    trainToy(
+      settings,
+      (kind, data) => stream.send(kind, JSON.stringify(data)),
+      () => stream.isOver,
+    )
+      .catch((error: Error) => stream.send("problem", JSON.stringify(error.message)))
+      .finally(() => {
+        toys.running--;
+        stream.end();
+      });
+  },
+};
+
+function runAsked(index: RunIndex, query: URLSearchParams): RunEntry {
+  const entry = index.run(query.get("run") ?? "");
+  if (!entry) throw new UsageError("there is no run of this name in the folder");
+  return entry;
+}
+
+function sendJson(response: ServerResponse, json: string): void {
+  const body = Buffer.from(json);
+  response.writeHead(200, { "Content-Type": "application/json; charset=utf-8", "Content-Length": body.length });
+  response.end(body);
+}

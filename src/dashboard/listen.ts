@@ -1,0 +1,40 @@
+/** Finds a port of this machine to listen on: the one that was asked for, or a free one near the usual. */
+
+import type { Server } from "node:http";
+import { UsageError } from "../errors.js";
+
+/** Tried first where none was asked for. */
+export const USUAL_PORT = 4747;
+
+const TRIES = 20;
+
+/** Listens on the loopback address; returns the port. */
+export async function listen(server: Server, asked: number | undefined): Promise<number> {
+  const ports = asked === undefined ? Array.from({ length: TRIES }, (_, i) => USUAL_PORT + i) : [asked];
+  for (const port of ports) {
+    const problem = await tryPort(server, port);
+    if (problem === undefined) {
+      const address = server.address();
+      return typeof address === "object" && address ? address.port : port;
+    }
+    if (problem.code !== "EADDRINUSE" && problem.code !== "EACCES") throw problem;
+  }
+  const which = asked === undefined ? `ports ${ports[0]} to ${ports.at(-1)} are` : `port ${asked} is`;
+  throw new UsageError(`dashboard: ${which} taken or not allowed. Give another with --port, or --port 0 for any`);
+}
+
+function tryPort(server: Server, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((done) => {
+    const failed = (error: NodeJS.ErrnoException): void => {
+      server.off("listening", listening);
+      done(error);
+    };
+    const listening = (): void => {
+      server.off("error", failed);
+      done(undefined);
+    };
+    server.once("error", failed);
+    server.once("listening", listening);
+    server.listen(port, "127.0.0.1");
+  });
+}

@@ -1,0 +1,89 @@
+/** Keeps the index up to date and tells every page that listens what changed. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Events } from "./api.js";
+import type { EventStream } from "./event-stream.js";
+import { type Changes, ROWS_A_PIECE, type RunIndex } from "./run-index.js";
+
+/** Milliseconds between two looks, with somebody watching and without. */
+const WATCHED_MS = 1_000;
+const IDLE_MS = 10_000;
+
+export class Live {
+  private readonly streams = new Set<EventStream>();
+  private wake = new AbortController();
+  private stopped = false;
+  private told = "";
+
+  constructor(
+    private readonly index: RunIndex,
+    private readonly version: string,
+  ) {}
+
+  /** Looks again and again, until `stop`. */
+  async run(): Promise<void> {
+    while (!this.stopped) {
+      const begun = performance.now();
+      try {
+        await this.index.look(
+          (changes) => this.tell(changes),
+          () => this.stopped,
+        );
+        this.tellProgress();
+      } catch (error) {
+        // A disk that does not answer, or a folder that went away in the middle: the next look will see.
+        process.stderr.write(`nudge: looking at ${this.index.root}: ${(error as Error).message}\n`);
+      }
+      const { signal } = this.wake;
+      // Where a look takes long, because the folder holds much else, the next comes later.
+      const often = Math.min(IDLE_MS, Math.max(WATCHED_MS, 10 * (performance.now() - begun)));
+      const pause = this.streams.size > 0 ? often : IDLE_MS;
+      await sleep(pause, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.wake.abort();
+    for (const stream of this.streams) stream.end();
+  }
+
+  /** Tells a page all there is, and from then on what changes. */
+  add(stream: EventStream): void {
+    const hello: Events["hello"] = { folder: this.index.root, version: this.version };
+    stream.send("hello", JSON.stringify(hello));
+    stream.send("sweeps", JSON.stringify(this.index.sweepList()));
+    sendRows([stream], this.index.rows());
+    stream.send("progress", JSON.stringify(this.index.progress));
+    this.streams.add(stream);
+    this.wake.abort();
+    this.wake = new AbortController();
+  }
+
+  private open(): EventStream[] {
+    for (const stream of this.streams) if (stream.isOver) this.streams.delete(stream);
+    return [...this.streams];
+  }
+
+  private tell({ runs, gone, sweeps }: Changes): void {
+    const streams = this.open();
+    if (gone.length > 0) for (const stream of streams) stream.send("gone", JSON.stringify(gone));
+    if (sweeps.length > 0) for (const stream of streams) stream.send("sweeps", JSON.stringify(sweeps));
+    sendRows(streams, runs);
+    this.tellProgress();
+  }
+
+  private tellProgress(): void {
+    const progress = JSON.stringify(this.index.progress);
+    if (progress === this.told) return;
+    this.told = progress;
+    for (const stream of this.open()) stream.send("progress", progress);
+  }
+}
+
+function sendRows(streams: readonly EventStream[], rows: readonly string[]): void {
+  for (let from = 0; from < rows.length; from += ROWS_A_PIECE) {
+    const piece = `[${rows.slice(from, from + ROWS_A_PIECE).join(",")}]`;
+    for (const stream of streams) stream.send("runs", piece);
+  }
+}

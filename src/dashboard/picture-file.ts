@@ -1,0 +1,33 @@
+/** A picture from disk for a browser: known by its first bytes, never by its name, so that nothing else can pass for one. */
+
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { readAt } from "./inside.js";
+
+/** Larger ones are not for a page of many. */
+const MOST_BYTES = 32 << 20;
+
+/** The kinds that browsers show and that hold no program. */
+const kinds: readonly { readonly type: string; is(start: Buffer): boolean }[] = [
+  { type: "image/jpeg", is: (start) => start.readUIntBE(0, 3) === 0xffd8ff },
+  { type: "image/png", is: (start) => start.readUInt32BE(0) === 0x89504e47 },
+  { type: "image/gif", is: (start) => start.toString("latin1", 0, 4) === "GIF8" },
+  { type: "image/bmp", is: (start) => start.toString("latin1", 0, 2) === "BM" },
+  { type: "image/webp", is: (start) => /^RIFF....WEBP/s.test(start.toString("latin1", 0, 12)) },
+];
+
+/** The picture's bytes and type; undefined where the file is none that a browser shows. */
+export function readPicture(path: string): { type: string; bytes: Buffer } | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.size < 12 || stat.size > MOST_BYTES) return undefined;
+    const bytes = readAt(fd, 0, stat.size);
+    const kind = kinds.find(({ is }) => is(bytes));
+    return kind && { type: kind.type, bytes };
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}

@@ -1,0 +1,23 @@
+/** How far a run is and when it may end: told by the process at work on it, else by its last evaluation. */
+
+import type { RunRow } from "./api.js";
+
+export interface Progress {
+  /** Steps made. */
+  readonly step: number;
+  /** From 0 to 1; null where the number of steps is not known. */
+  readonly share: number | null;
+  /** Seconds to the end; null where nothing can be said. */
+  readonly left: number | null;
+}
+
+/** Where a run is at a time, in milliseconds since 1970. */
+export function progressOf({ state, step, steps, told }: RunRow, now: number): Progress {
+  const evaluated = step === null ? 0 : step + 1;
+  // One that stopped early by its own rule is done all the same.
+  if (state === "done") return { step: evaluated, share: 1, left: 0 };
+  const made = Math.max(evaluated, state === "running" && told ? told.step : 0);
+  const share = steps ? Math.min(1, made / steps) : null;
+  const left = state === "running" && told ? Math.max(0, told.left - (now - told.at) / 1000) : null;
+  return { step: made, share, left };
+}

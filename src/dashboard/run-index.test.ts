@@ -1,0 +1,173 @@
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { accuraciesAt, writeRun } from "../../tests/support/run-folders.js";
+import { FolderLock } from "../data/folder-lock.js";
+import { formatRecord } from "../records/record.js";
+import { failAttempt } from "../sweep/attempts.js";
+import { cancelRun, uncancelRun } from "../sweep/cancel-marks.js";
+import { writePlan } from "../sweep/sweep-folder.js";
+import type { RunRow } from "./api.js";
+import { type Changes, RunIndex } from "./run-index.js";
+
+const realFolder = (): string => realpathSync(temporaryFolder());
+
+/** One look, with what it told. */
+async function look(index: RunIndex): Promise<{ runs: RunRow[]; gone: string[]; sweeps: Changes["sweeps"] }> {
+  const all: Changes = { runs: [], gone: [], sweeps: [] };
+  await index.look(({ runs, gone, sweeps }) => {
+    all.runs.push(...runs);
+    all.gone.push(...gone);
+    all.sweeps.push(...sweeps);
+  });
+  return { ...all, runs: all.runs.map((row) => JSON.parse(row) as RunRow) };
+}
+
+/** A folder looks as if nothing had happened in it for an hour, so that a change is not told by its youth. */
+function age(...folders: string[]): void {
+  const then = new Date(Date.now() - 3_600_000);
+  for (const folder of folders) utimesSync(folder, then, then);
+}
+
+test("a run is done, running, stopped or failed as its files say", async () => {
+  const root = realFolder();
+  writeRun(join(root, "done"));
+  writeRun(join(root, "stopped"), { done: false });
+  const running = writeRun(join(root, "deep", "er", "running"), { done: false });
+  const failed = writeRun(join(root, "failed"), { done: false });
+  mkdirSync(join(failed, "failure"));
+  writeFileSync(join(failed, "failure", "failure.json"), '{ "step": 7, "message": "loss is NaN" }');
+  mkdirSync(join(root, "broken"));
+  writeFileSync(join(root, "broken", "settings.json"), "{");
+  using lock = await FolderLock.take(join(running, "lock"));
+  lock.note('{ "step": 120, "steps": 300, "left": 42 }');
+  const { runs } = await look(new RunIndex(root));
+  const rows = new Map(runs.map((row) => [row.id, row]));
+  expect([...rows].map(([id, { state }]) => [id, state]).sort()).toEqual([
+    ["broken", "failed"],
+    ["deep/er/running", "running"],
+    ["done", "done"],
+    ["failed", "failed"],
+    ["stopped", "stopped"],
+  ]);
+  expect(rows.get("failed")!.problem).toBe("step 7: loss is NaN");
+  expect(rows.get("broken")!.problem).toContain("settings.json");
+  expect(rows.get("deep/er/running")!.told).toMatchObject({ step: 120, left: 42 });
+  expect(rows.get("done")).toMatchObject({ method: "ERM", dataset: "pacs", heldOut: ["sketch"], step: 0, told: null });
+  // Accuracies of domain i are 0.5 + i/100, on out half of that; sketch is the fourth.
+  expect(rows.get("done")!.test).toBeCloseTo(0.53, 12);
+  expect(rows.get("done")!.validation).toBeCloseTo(0.255, 12);
+});
+
+test("a second look tells only what changed, and what is gone", async () => {
+  const root = realFolder();
+  const one = writeRun(join(root, "one"), { done: false });
+  const two = writeRun(join(root, "two"), { done: false });
+  const index = new RunIndex(root);
+  await look(index);
+  const { version } = index;
+  age(one, two);
+  await look(index); // sees the aged times
+  expect(await look(index)).toEqual({ runs: [], gone: [], sweeps: [] });
+  expect(index.version).toBe(version);
+  using lock = await FolderLock.take(join(one, "lock"));
+  expect((await look(index)).runs).toMatchObject([{ id: "one", state: "running", step: 0 }]);
+  expect(index.version).toBe(version); // no number changed
+  writeFileSync(join(one, "records.jsonl"), accuraciesAt(300, 0.75).map(formatRecord).join(""), { flag: "a" });
+  expect((await look(index)).runs).toMatchObject([{ id: "one", step: 300 }]);
+  expect(index.version).toBeGreaterThan(version);
+  // Resumed: cut back, which replaces the file.
+  const first = readFileSync(join(one, "records.jsonl"), "utf8").split("\n").slice(0, 8).join("\n");
+  rmSync(join(one, "records.jsonl"));
+  writeFileSync(join(one, "records.jsonl"), `${first}\n`);
+  expect((await look(index)).runs).toMatchObject([{ id: "one", step: 0 }]);
+  lock[Symbol.dispose]();
+  expect((await look(index)).runs).toMatchObject([{ id: "one", state: "stopped" }]);
+  writeFileSync(join(one, "done"), "{}");
+  expect((await look(index)).runs).toMatchObject([{ id: "one", state: "done" }]);
+  rmSync(two, { recursive: true });
+  expect(await look(index)).toMatchObject({ runs: [], gone: ["two"] });
+});
+
+test("a finished run that was removed and begun anew between two looks is read anew", async () => {
+  const root = realFolder();
+  const run = writeRun(join(root, "one"), { records: accuraciesAt(900, 0.9) });
+  const index = new RunIndex(root);
+  expect((await look(index)).runs).toMatchObject([{ state: "done", step: 900 }]);
+  age(root);
+  rmSync(run, { recursive: true });
+  writeRun(run, { done: false, settings: { testDomains: ["photo"] } });
+  expect((await look(index)).runs).toMatchObject([{ state: "stopped", step: 0, heldOut: ["photo"] }]);
+});
+
+test("links are followed inside the folder, once, and never out of it", async () => {
+  const [root, outside] = [realFolder(), realFolder()];
+  writeRun(join(root, "runs", "own"));
+  writeRun(join(outside, "foreign"));
+  symlinkSync(join(outside, "foreign"), join(root, "foreign"));
+  symlinkSync(outside, join(root, "outside"));
+  symlinkSync(join(root, "runs"), join(root, "again"));
+  symlinkSync(root, join(root, "runs", "loop"));
+  // A run of ours whose files are another's: its settings are not read.
+  mkdirSync(join(root, "hollow"));
+  symlinkSync(join(outside, "foreign", "settings.json"), join(root, "hollow", "settings.json"));
+  const { runs } = await look(new RunIndex(root));
+  expect(runs.map(({ id, state }) => [id, state]).sort()).toEqual([
+    ["hollow", "failed"],
+    ["runs/own", "done"],
+  ]);
+});
+
+test("a sweep's planned runs wait, run and fail, and its grid counts them", async () => {
+  const root = realFolder();
+  const sweep = join(root, "sweep");
+  const planned = [0, 1, 2].map((trial) => {
+    const id = `000000000000000${trial}`;
+    const request = { data: "pacs", testDomains: ["sketch"], algorithm: "erm", trialSeed: trial, steps: 300 };
+    const words = trial === 2 ? "steps=300 lr=0.1 · " : "steps=300 · ";
+    return { id, name: `${id}-run`, title: `pacs · sketch held out · ERM · ${words}trial ${trial}`, request };
+  });
+  writePlan(sweep, { name: "three", protocol: ["As usual."], requests: [] }, planned);
+  writeRun(join(sweep, "runs", planned[0].name));
+  failAttempt(sweep, planned[1].id, new Error("no memory"), 0);
+  const index = new RunIndex(root);
+  const { runs, sweeps } = await look(index);
+  expect(runs.map(({ id, state, problem, variant }) => [id, state, problem, variant])).toEqual([
+    [`sweep/runs/${planned[0].name}`, "done", null, ""],
+    [`sweep/runs/${planned[1].name}`, "failed", "no memory", "steps=300"],
+    [`sweep/runs/${planned[2].name}`, "waiting", null, "steps=300 lr=0.1"],
+  ]);
+  expect(sweeps).toEqual([
+    {
+      ...{ id: "sweep", name: "three", runs: 3, problem: null },
+      counts: { running: 0, waiting: 1, failed: 1, stopped: 0, done: 1 },
+    },
+  ]);
+  const grid = index.grid("sweep")!;
+  expect(grid.columns).toEqual([{ dataset: "PACS", heldOut: "sketch" }]);
+  expect(
+    grid.rows.map(({ method, variant, cells }) => [method, variant, cells[0]?.runs.map(([, state]) => state)]),
+  ).toEqual([
+    ["ERM", "", ["done", "failed"]],
+    ["ERM", "lr=0.1", ["waiting"]], // steps=300 they all have
+  ]);
+  cancelRun(sweep, planned[2].id);
+  expect((await look(index)).runs).toMatchObject([{ state: "stopped", problem: "cancelled" }]);
+  uncancelRun(sweep, planned[2].id);
+  expect((await look(index)).runs).toMatchObject([{ state: "waiting", problem: null }]);
+  writeRun(join(sweep, "runs", planned[2].name));
+  const after = await look(index);
+  expect(after.runs).toMatchObject([{ id: `sweep/runs/${planned[2].name}`, state: "done" }]);
+  expect(after.sweeps[0].counts).toMatchObject({ done: 2, waiting: 0 });
+});
+
+test("a plan that cannot be read is told, and costs no run", async () => {
+  const root = realFolder();
+  writeFileSync(join(root, "sweep.json"), "{}");
+  writeFileSync(join(root, "plan.jsonl"), "");
+  writeRun(join(root, "runs", "one"));
+  const { runs, sweeps } = await look(new RunIndex(root));
+  expect(runs).toHaveLength(1);
+  expect(sweeps[0].problem).toContain("expected a sweep of format 1");
+});

@@ -1,0 +1,84 @@
+/**
+ * What a run's assessment says of its model, and the pictures it was wrong about. A picture is shown only where it is a file of
+ * the dataset's own folder, links followed; it is asked for by its place in the assessment, never by a path.
+ */
+
+import { realpathSync, statSync } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { ASSESSMENT_FILE, type Assessment as StoredAssessment } from "../analysis/assessment.js";
+import { findDomainFolders } from "../data/discover.js";
+import { SETTINGS_FILE } from "../records/run.js";
+import type { Assessment } from "./api.js";
+import { liesIn, readJsonInside } from "./inside.js";
+
+/** The assessment of the run in a folder below `root`; null where there is none that can be read. */
+export async function runMistakes(root: string, folder: string): Promise<Assessment | null> {
+  const stored = readStored(root, folder);
+  if (!stored) return null;
+  const place = await dataFolder(root, folder);
+  const heldOutFirst = [...stored.domains].sort(
+    (a, b) => Number(b.part === "held out") - Number(a.part === "held out"),
+  );
+  return {
+    classes: stored.classes,
+    confusion: heldOutFirst.map(({ name, confusion }) => ({ domain: name, counts: confusion })),
+    mostWrong: stored.mostWrong.map(({ path, domain, label, predicted, confidence }, n) => ({
+      ...{ n, name: path, domain, label, predicted, confidence },
+      shown: pictureIn(place, path) !== undefined,
+    })),
+  };
+}
+
+/** The file of the n-th picture of an assessment; undefined where it is not to be shown. */
+export async function wrongPicture(root: string, folder: string, n: number): Promise<string | undefined> {
+  const picture = readStored(root, folder)?.mostWrong[n];
+  return picture && pictureIn(await dataFolder(root, folder), picture.path);
+}
+
+type Shown = Pick<StoredAssessment, "classes" | "domains" | "mostWrong">;
+
+/** The file may come from anybody, so what is shown of it is checked. */
+function readStored(root: string, folder: string): Shown | undefined {
+  const parsed = readJsonInside(root, join(folder, ASSESSMENT_FILE));
+  if (parsed?.format !== 1) return undefined;
+  const { classes, domains, mostWrong } = parsed;
+  const isWhole =
+    isListOf(classes, isText) &&
+    isListOf(domains, ({ name, confusion }) => isText(name) && isListOf(confusion, (row) => isListOf(row, isCount))) &&
+    isListOf(mostWrong, ({ path, domain, label, predicted }) => [path, domain, label, predicted].every(isText));
+  return isWhole ? (parsed as unknown as Shown) : undefined;
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
+const isListOf = (value: unknown, test: (item: Record<string, unknown>) => boolean): boolean =>
+  Array.isArray(value) && value.every((item) => item !== null && item !== undefined && test(item));
+
+/** The real path of the folder that a run's pictures lie in; undefined where it is not on this machine. */
+async function dataFolder(root: string, run: string): Promise<string | undefined> {
+  const { root: named, data, domains } = readJsonInside(root, join(run, SETTINGS_FILE)) ?? {};
+  const given = named ?? data;
+  if (typeof given !== "string" || given === "") return undefined;
+  try {
+    const place = realpathSync(resolve(given));
+    if (place === sep) return undefined; // no dataset is the whole disk
+    if (statSync(place).isFile()) return dirname(place); // a manifest
+    // A benchmark may lie some levels below the folder that was given.
+    const sought = isListOf(domains, isText) ? (domains as string[]).map((name) => ({ name })) : [];
+    const [[found]] = await findDomainFolders(place, [sought]);
+    return found ? realpathSync(found.path) : place;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The real path of a picture, if it lies in its dataset's folder. */
+function pictureIn(place: string | undefined, path: string): string | undefined {
+  if (place === undefined) return undefined;
+  try {
+    const real = realpathSync(resolve(place, path));
+    return liesIn(place, real) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * A sweep of the index: its plan, the place of each planned run in the grid (a row a method, a column a held-out domain), and
+ * what was decided about runs: failed for good, hopeless, cancelled. The plan is read again only when its file changes.
+ */
+
+import { closeSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { CURRENT } from "../records/record.js";
+import { datasetTitle, methodTitle } from "../report/names.js";
+import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
+import { cancelledIds } from "../sweep/cancel-marks.js";
+import { type PlannedRun, planLines, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
+import { type GridCell, type RunRow, type RunState, runStates, type SweepGrid, type SweepRow } from "./api.js";
+import { isInside, openInside } from "./inside.js";
+import type { Verdict } from "./run-entry.js";
+
+/** What is kept of a planned run. */
+interface Planned {
+  readonly id: string;
+  readonly name: string;
+  readonly title: string;
+  readonly dataset: string;
+  readonly heldOut: readonly string[];
+  readonly method: string;
+  /** What was set by hand. */
+  readonly variant: string;
+  readonly trial: number;
+  readonly draw: number;
+  readonly steps: number | null;
+}
+
+type StateOf = (id: string) => RunState | undefined;
+
+/** What changed so lately, in milliseconds, is read again: the clock's grain may hide a second change. */
+const YOUNG_MS = 2_000;
+
+/** When a file or folder last changed; 0 where there is none. */
+const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** More runs than this in a cell are counted, not shown one by one. */
+const MOST_IN_CELL = 120;
+
+export class SweepEntry {
+  private planTime = -1;
+  private decidedTime = -1;
+  private verdicts = new Map<string, Verdict>();
+  private plan: readonly Planned[] = [];
+  /** What was set by hand in all runs alike, which tells no row of the grid from another. */
+  private common: ReadonlySet<string> = new Set();
+  private name = "";
+  private protocol: readonly string[] = [];
+  private problem: string | null = null;
+
+  constructor(
+    readonly id: string,
+    readonly folder: string,
+    private readonly root: string,
+  ) {}
+
+  /** Looks again; whether the plan or what was decided about runs changed. */
+  refresh(): boolean {
+    const decided = this.readVerdicts();
+    return this.readPlan() || decided;
+  }
+
+  /** What was decided about the run in this folder. */
+  verdictOn(run: string): Verdict | undefined {
+    return this.verdicts.get(basename(run).slice(0, 16));
+  }
+
+  /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so times of folders tell of every change. */
+  private readVerdicts(): boolean {
+    const { attempts, launch } = sweepPaths(this.folder);
+    const cancelled = join(launch, "cancelled");
+    const time = Math.max(timeOf(attempts), timeOf(cancelled));
+    if (time === this.decidedTime) return false;
+    this.decidedTime = Date.now() - time > YOUNG_MS ? time : -1;
+    const now = new Map<string, Verdict>();
+    if (isInside(this.root, cancelled))
+      for (const id of cancelledIds(this.folder)) now.set(id, { state: "stopped", why: "cancelled" });
+    if (isInside(this.root, attempts))
+      for (const id of idsWithAttempts(this.folder)) {
+        const { verdict, last } = readAttempts(this.folder, id);
+        if (verdict !== null)
+          now.set(id, { state: verdict === "failed" ? "failed" : "stopped", why: last?.error ?? verdict });
+      }
+    // A verdict that is the same stays the same object: runs look whether theirs is another.
+    for (const [id, before] of this.verdicts) {
+      const verdict = now.get(id);
+      if (verdict?.state === before.state && verdict.why === before.why) now.set(id, before);
+    }
+    this.verdicts = now;
+    return true;
+  }
+
+  private readPlan(): boolean {
+    const time = timeOf(sweepPaths(this.folder).plan);
+    if (time === this.planTime) return false;
+    this.planTime = time;
+    this.name = this.id;
+    try {
+      this.checkFiles();
+      const file = readSweepFile(this.folder);
+      [this.name, this.protocol] = [file.name, file.protocol];
+      this.plan = Array.from(planLines(this.folder), toPlanned);
+      this.common = commonWords(this.plan);
+      this.problem = null;
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+    return true;
+  }
+
+  /** The plan must be plain files in the folder that is watched: its reader follows links. */
+  private checkFiles(): void {
+    const { sweep, plan } = sweepPaths(this.folder);
+    for (const path of [sweep, plan]) {
+      const fd = openInside(this.root, path);
+      if (fd === undefined) throw new Error(`${path}: not a plain file of this folder`);
+      closeSync(fd);
+    }
+  }
+
+  /** The id under which a planned run is, or will be, in the index. */
+  runId({ name }: Planned): string {
+    return this.id === "." ? `runs/${name}` : `${this.id}/runs/${name}`;
+  }
+
+  /** The planned runs that have no folder yet, as rows. */
+  waiting(has: (id: string) => boolean): RunRow[] {
+    return this.plan.filter((planned) => !has(this.runId(planned))).map((planned) => this.waitingRow(planned));
+  }
+
+  row(stateOf: StateOf): SweepRow {
+    const counts = emptyCounts();
+    for (const planned of this.plan) counts[this.stateOfPlanned(planned, stateOf)]++;
+    return { id: this.id, name: this.name, runs: this.plan.length, counts, problem: this.problem };
+  }
+
+  /** A run without settings has failed before it began, or waits. */
+  private stateOfPlanned(planned: Planned, stateOf: StateOf): RunState {
+    return stateOf(this.runId(planned)) ?? this.verdicts.get(planned.id)?.state ?? "waiting";
+  }
+
+  grid(stateOf: StateOf): SweepGrid {
+    const columns = new Map<string, Column>();
+    const rows = new Map<string, GridRow>();
+    for (const planned of this.plan) {
+      const { dataset, heldOut, method } = planned;
+      const column = JSON.stringify([dataset, heldOut]);
+      if (!columns.has(column)) columns.set(column, { key: column, dataset, heldOut });
+      const variant = planned.variant
+        .split(" ")
+        .filter((word) => !this.common.has(word))
+        .join(" ");
+      const row: GridRow = rows.get(`${method}\n${variant}`) ?? { method, variant, cells: new Map() };
+      rows.set(`${method}\n${variant}`, row);
+      const cell = row.cells.get(column) ?? { counts: emptyCounts(), runs: [] };
+      row.cells.set(column, cell);
+      const state = this.stateOfPlanned(planned, stateOf);
+      cell.counts[state]++;
+      cell.runs.push([this.runId(planned), state, planned.title]);
+    }
+    const ordered = inOrder([...columns.values()]);
+    return {
+      id: this.id,
+      name: this.name,
+      protocol: this.protocol,
+      columns: ordered.map(({ dataset, heldOut }) => ({
+        dataset: datasetTitle(dataset),
+        heldOut: heldOut.join(" + "),
+      })),
+      rows: Array.from(rows.values(), ({ method, variant, cells }) => ({
+        ...{ method, variant },
+        cells: ordered.map(({ key }) => shownCell(cells.get(key))),
+      })),
+    };
+  }
+
+  private waitingRow(planned: Planned): RunRow {
+    const { dataset, heldOut, method, variant, trial, draw, steps } = planned;
+    const verdict = this.verdicts.get(planned.id);
+    return {
+      id: this.runId(planned),
+      state: verdict?.state ?? "waiting",
+      sweep: this.id,
+      ...{ dataset, heldOut, method, variant, trial, draw, steps, problem: verdict?.why ?? null },
+      ...{ step: null, told: null, validation: null, test: null, secondsPerStep: null, at: null },
+    };
+  }
+}
+
+interface Column {
+  readonly key: string;
+  readonly dataset: string;
+  readonly heldOut: readonly string[];
+}
+
+interface GridRow {
+  readonly method: string;
+  readonly variant: string;
+  readonly cells: Map<string, { readonly counts: Record<RunState, number>; readonly runs: GridCell["runs"][number][] }>;
+}
+
+/** Datasets as they come in the plan; in each, domains held out alone before those held out together. */
+function inOrder(columns: readonly Column[]): Column[] {
+  const datasets = [...new Set(columns.map(({ dataset }) => dataset))];
+  const place = ({ dataset }: Column): number => datasets.indexOf(dataset);
+  return [...columns].sort((a, b) => place(a) - place(b) || a.heldOut.length - b.heldOut.length);
+}
+
+function shownCell(cell: GridCell | undefined): GridCell | null {
+  if (cell === undefined) return null;
+  return cell.runs.length > MOST_IN_CELL ? { counts: cell.counts, runs: [] } : cell;
+}
+
+const emptyCounts = (): Record<RunState, number> =>
+  Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>;
+
+function commonWords(plan: readonly Planned[]): Set<string> {
+  const common = new Set(plan[0]?.variant.split(" "));
+  for (const { variant } of plan) {
+    const words = new Set(variant.split(" "));
+    for (const word of common) if (!words.has(word)) common.delete(word);
+    if (common.size === 0) break;
+  }
+  return common;
+}
+
+function toPlanned({ id, name, title, request }: PlannedRun): Planned {
+  const names = (key: string): readonly string[] => {
+    const value = request[key];
+    return Array.isArray(value) ? value : typeof value === "string" && value !== "" ? value.split(",") : [];
+  };
+  const [model = CURRENT] = names("averaging");
+  const algorithm = String(request.algorithm ?? "erm");
+  // `pacs · sketch held out · ERM-NU · weight=0.03 · trial 0 · draw 4`
+  const [, , , ...others] = title.split(" · ");
+  return {
+    ...{ id, name, title, heldOut: names("testDomains") },
+    dataset: String(request.data ?? ""),
+    method: methodTitle({ algorithm, regularizers: names("regularizers"), model, variant: "" }),
+    variant: others.filter((words) => !/^(?:trial|draw) \d+$/.test(words)).join(" "),
+    trial: Number(request.trialSeed ?? 0),
+    draw: Number(request.hparamsSeed ?? 0),
+    steps: typeof request.steps === "number" ? request.steps : null,
+  };
+}

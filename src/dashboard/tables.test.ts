@@ -1,0 +1,90 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
+import { readResults } from "../records/index.js";
+import { makeReport } from "../report/report.js";
+import { cellNumbers } from "../report/table.js";
+import { selections } from "../selection/index.js";
+import type { ReportData } from "./api.js";
+import { RunIndex } from "./run-index.js";
+import { Tables } from "./tables.js";
+
+async function tablesOf(root: string): Promise<{ tables: Tables; index: RunIndex }> {
+  const index = new RunIndex(realpathSync(root));
+  await index.look(() => {});
+  return { tables: new Tables(index), index };
+}
+
+const ask = async (tables: Tables, selection: string, sweep?: string): Promise<ReportData> =>
+  JSON.parse(await tables.json({ selection, published: false, sweep })) as ReportData;
+
+test.each(Object.values(selections))("the tables under $id are those of nudge report", async (selection) => {
+  const folder = temporaryFolder();
+  writePacsSweep(join(folder, "runs"));
+  const { tables } = await tablesOf(folder);
+  const ours = await ask(tables, selection.id);
+  const report = makeReport(readResults([realpathSync(folder)]), { selection });
+  expect(ours.tables.map(({ title, columns }) => [title, columns])).toEqual(
+    report.tables.map(({ title, columns }) => [title, columns]),
+  );
+  for (const [i, { rows }] of report.tables.entries())
+    expect(
+      ours.tables[i].rows.map(({ title, cells }) => [title, ...cells.map(({ text }) => text.split(" ")[0])]),
+    ).toEqual(
+      rows.map(({ title, cells, kind }) => [title, ...cells.map((cell) => cellNumbers(cell, kind)?.mean ?? "")]),
+    );
+  expect(ours.comparisons.map(({ first, second }) => [first, second])).toEqual(
+    report.comparisons.map(({ first, second }) => [first, second]),
+  );
+  expect(ours.runs).toBe(24);
+});
+
+test("an answer is kept until a number changes, and new runs are in the next", async () => {
+  const folder = temporaryFolder();
+  writePacsSweep(join(folder, "runs"));
+  const { tables, index } = await tablesOf(folder);
+  const asked = { selection: "oracle", published: false, sweep: undefined };
+  const first = await tables.json(asked);
+  expect(await tables.json(asked)).toBe(first);
+  writeMadeRun(join(folder, "runs"), { heldOut: "photo", trial: 3, accuracy: 0.5 });
+  await index.look(() => {});
+  expect((JSON.parse(await tables.json(asked)) as ReportData).runs).toBe(25);
+});
+
+test("a run that is there twice counts once, and that is told", async () => {
+  const folder = temporaryFolder();
+  for (const copy of ["one", "two"]) writePacsSweep(join(folder, copy));
+  const { tables } = await tablesOf(folder);
+  const { runs, notes } = await ask(tables, "training-domain");
+  expect(runs).toBe(24);
+  expect(notes[0]).toContain("is a run of the same setting");
+});
+
+test("several weights of the penalty are a figure", async () => {
+  const folder = temporaryFolder();
+  for (const heldOut of pacsDomains.slice(0, 2)) {
+    writeMadeRun(join(folder, "plain"), { heldOut, trial: 0, accuracy: 0.7 });
+    for (const weight of [0.01, 0.1])
+      writeMadeRun(join(folder, `weight${weight}`), {
+        ...{ heldOut, trial: 0, accuracy: 0.7 + weight },
+        regularizers: [{ ...nuclearNormOn[0], settings: { ...nuclearNormOn[0].settings, weight } }],
+        settings: weight === 0.01 ? {} : { given: { "nuclear-norm.weight": weight } },
+      });
+  }
+  const { tables } = await tablesOf(folder);
+  const { weights } = await ask(tables, "training-domain");
+  expect(weights).toHaveLength(1);
+  expect(weights[0].points.map(({ weight, accuracy }) => [weight, accuracy])).toEqual([
+    [0.01, expect.closeTo(71, 9)],
+    [0.1, expect.closeTo(80, 9)],
+  ]);
+  expect(weights[0].baseline?.accuracy).toBeCloseTo(70, 9);
+});
+
+test("no runs are no tables, and an unknown rule is an error that names the nearest", async () => {
+  const { tables } = await tablesOf(temporaryFolder());
+  expect((await ask(tables, "oracle")).tables).toEqual([]);
+  await expect(ask(tables, "oracel")).rejects.toThrow('did you mean "oracle"');
+});

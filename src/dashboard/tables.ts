@@ -1,0 +1,118 @@
+/** The tables of the report over the runs of the index, as the page prints them: made when asked for, kept until a run changes. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { withoutDuplicates } from "../records/read-results.js";
+import { intervalWords } from "../report/paired.js";
+import { makeReport, type Report } from "../report/report.js";
+import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "../report/table.js";
+import { type Measured, weightStudies } from "../report/weight-figure.js";
+import { selectionNamed, selections } from "../selection/index.js";
+import type { CellText, ReportData, TableData, WeightPoint } from "./api.js";
+import type { TabledRun } from "./run-entry.js";
+import type { RunIndex } from "./run-index.js";
+
+export interface TablesAsked {
+  readonly selection: string;
+  readonly published: boolean;
+  /** Of one sweep; of all runs where it is undefined. */
+  readonly sweep: string | undefined;
+}
+
+const SLICE_MS = 12;
+
+/** As many answers are kept: each rule with and without the paper's numbers. */
+const MOST_KEPT = 8;
+
+export class Tables {
+  private readonly kept = new Map<string, { version: number; text: Promise<string> }>();
+
+  constructor(private readonly index: RunIndex) {}
+
+  /** The answer as JSON. An unknown rule is a UsageError. */
+  json(asked: TablesAsked): Promise<string> {
+    const key = JSON.stringify(asked);
+    const { version } = this.index;
+    const before = this.kept.get(key);
+    if (before?.version === version) return before.text;
+    const text = this.make(asked).then((report) => JSON.stringify(report));
+    this.kept.delete(key);
+    this.kept.set(key, { version, text });
+    for (const old of this.kept.keys()) if (this.kept.size > MOST_KEPT) this.kept.delete(old);
+    return text;
+  }
+
+  private async make({ selection, published, sweep }: TablesAsked): Promise<ReportData> {
+    const rule = selectionNamed(selection);
+    const tabled = await this.collect(sweep);
+    const stored = tabled.map((run) => run.stored);
+    const all = { runs: tabled.flatMap(({ runs }) => runs), stored, notes: tabled.flatMap(({ notes }) => notes) };
+    const { runs, notes } = withoutDuplicates(all);
+    const report = makeReport({ runs, stored, notes: [...all.notes, ...notes] }, { selection: rule, published });
+    return { selection, runs: new Set(runs.map(({ source }) => source)).size, ...reportData(report) };
+  }
+
+  /** The runs as tables take them, in slices: the first time this is much work. */
+  private async collect(sweep: string | undefined): Promise<TabledRun[]> {
+    const tabled: TabledRun[] = [];
+    let since = performance.now();
+    for (const entry of this.index.runs(sweep)) {
+      const run = entry.forTables();
+      if (run) tabled.push(run);
+      if (performance.now() - since < SLICE_MS) continue;
+      await turn();
+      since = performance.now();
+    }
+    return tabled;
+  }
+}
+
+function reportData({ outcome, tables, comparisons }: Report): Omit<ReportData, "selection" | "runs"> {
+  return {
+    selections: Object.values(selections).map(({ id, title, about }) => ({ id, title, about })),
+    tables: tables.map(tableData),
+    comparisons: comparisons.map(({ first, second, rows }) => ({
+      first,
+      second,
+      rows: rows
+        .filter(({ mean }) => Number.isFinite(mean))
+        .map(({ title, domain, mean, interval, pairs }) => ({
+          ...{ title, whole: domain === null, mean: 100 * mean, pairs },
+          interval: interval && [100 * interval[0], 100 * interval[1]],
+        })),
+    })),
+    intervalWords,
+    weights: outcome.datasets
+      .flatMap((dataset) => weightStudies(outcome, dataset))
+      .map(({ title, points, baseline }) => ({
+        title,
+        points: points.map(weightPoint),
+        baseline: baseline && weightPoint(baseline),
+      })),
+    notes: shortened(outcome.notes),
+  };
+}
+
+const weightPoint = ({ weight, accuracy, stableRank, centredStableRank }: Measured): WeightPoint => ({
+  ...{ weight, accuracy, stableRank, centredStableRank },
+});
+
+/** Nobody reads a thousand notes. */
+function shortened(notes: readonly string[], most = 50): string[] {
+  return notes.length <= most ? [...notes] : [...notes.slice(0, most), `and ${notes.length - most} more of this kind`];
+}
+
+function tableData({ id, title, words, columns, rows, notes }: Table): TableData {
+  const shown = rows.map((row) => ({
+    title: row.title,
+    kind: row.kind,
+    cells: row.cells.map((cell) => cellText(cell, row.kind)),
+  }));
+  return { id, title, words, columns, rows: shown, notes };
+}
+
+function cellText(cell: TableCell, kind: TableRow["kind"]): CellText {
+  const numbers = cellNumbers(cell, kind);
+  const text = !numbers ? "" : numbers.error === "" ? numbers.mean : `${numbers.mean} ± ${numbers.error}`;
+  const partial = numbers && isPartial(cell) ? cell.trials!.join("/") : null;
+  return { text, mark: cell.mark, partial, note: cell.note };
+}

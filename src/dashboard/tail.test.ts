@@ -1,0 +1,74 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { Tail } from "./tail.js";
+
+const realFolder = (): string => realpathSync(temporaryFolder());
+
+test("only what was added is read, and half a line waits for its end", () => {
+  const root = realFolder();
+  const path = join(root, "records.jsonl");
+  const tail = new Tail(root, path);
+  expect(tail.read()).toEqual({ lines: [], anew: false });
+  writeFileSync(path, "one\ntwo\nthr");
+  expect(tail.read()).toEqual({ lines: ["one", "two"], anew: false });
+  expect(tail.read()).toEqual({ lines: [], anew: false });
+  appendFileSync(path, "ee\nfour\n");
+  expect(tail.read()).toEqual({ lines: ["three", "four"], anew: false });
+});
+
+test("a file that was cut, replaced or removed is read anew", () => {
+  const root = realFolder();
+  const path = join(root, "records.jsonl");
+  writeFileSync(path, "one\ntwo\nthree\n");
+  const tail = new Tail(root, path);
+  tail.read();
+  truncateSync(path, 4);
+  appendFileSync(path, "2\n");
+  expect(tail.read()).toEqual({ lines: ["one", "2"], anew: true });
+  // Longer than before and in the same inode: only the bytes before the place of reading tell.
+  writeFileSync(path, "ONE\n2\nthree\n");
+  expect(tail.read()).toEqual({ lines: ["ONE", "2", "three"], anew: true });
+  rmSync(path);
+  expect(tail.read()).toEqual({ lines: [], anew: true });
+  writeFileSync(path, "again\n");
+  expect(tail.read().lines).toEqual(["again"]);
+});
+
+test("a large file is read over several looks, and none of it twice", () => {
+  const root = realFolder();
+  const path = join(root, "records.jsonl");
+  const written = Array.from({ length: 40 }, (_, i) => `${i} ${"x".repeat(1 << 20)}`);
+  writeFileSync(path, `${written.join("\n")}\n`);
+  const tail = new Tail(root, path);
+  const looks: number[] = [];
+  const read: string[] = [];
+  do {
+    const { lines } = tail.read();
+    looks.push(lines.length);
+    read.push(...lines);
+  } while (tail.hasMore);
+  expect(looks.length).toBeGreaterThan(2);
+  expect(read.map((line) => line.slice(0, 3))).toEqual(written.map((line) => line.slice(0, 3)));
+});
+
+test("a line longer than any of ours is passed over, and those after it are read", () => {
+  const root = realFolder();
+  const path = join(root, "records.jsonl");
+  writeFileSync(path, `${"x".repeat(9 << 20)}\nlast\n`);
+  expect(new Tail(root, path).read().lines.at(-1)).toBe("last");
+});
+
+test("links, pipes and folders are no files to read", () => {
+  const root = realFolder();
+  const outside = realFolder();
+  writeFileSync(join(outside, "secret"), "secret\n");
+  symlinkSync(join(outside, "secret"), join(root, "link"));
+  symlinkSync(outside, join(root, "folder"));
+  mkdirSync(join(root, "inner"));
+  execFileSync("mkfifo", [join(root, "pipe")]);
+  for (const name of ["link", "folder/secret", "inner", "pipe", "none"])
+    expect(new Tail(root, join(root, name)).read(), name).toEqual({ lines: [], anew: false });
+});

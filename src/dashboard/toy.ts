@@ -1,0 +1,116 @@
+/**
+ * The toy task of the paper's Section 3.1, step by step, for the page: ERM and ERM-NU from the same start on the same points.
+ * It is small enough for plain TypeScript, so not even this loads the engine; it works in slices between which the server
+ * answers others, and stops when nobody listens any more.
+ */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { UsageError } from "../errors.js";
+import { accuracyMeter } from "../synthetic/accuracy.js";
+import { decompose, multiply, transpose } from "../synthetic/matrix.js";
+import { initialModel, type Model, predictorOf } from "../synthetic/model.js";
+import {
+  type Evaluation,
+  evaluateObjective,
+  type Objective,
+  prepare,
+  type TrainingSet,
+} from "../synthetic/objective.js";
+import { paperTask, sampleTask } from "../synthetic/task.js";
+import { descend } from "../synthetic/train.js";
+import { type ToyClassifier, type ToyEvents, type ToySettings, toyLimits, toyStarts } from "./api.js";
+
+/** Moments shown of a training: more than a screen shows in the seconds that it plays. */
+const FRAMES = 240;
+
+const SLICE_MS = 8;
+
+type Send = <K extends keyof ToyEvents>(kind: K, data: ToyEvents[K]) => void;
+
+/** Reads the settings from a query; a value that is missing is the usual one, one out of bounds a UsageError. */
+export function readToySettings(query: URLSearchParams): ToySettings {
+  const number = (name: keyof typeof toyLimits, whole: boolean): number => {
+    const { least, most, usual } = toyLimits[name];
+    const text = query.get(name);
+    if (text === null) return usual;
+    const value = Number(text);
+    if (text.trim() === "" || !(value >= least && value <= most) || (whole && !Number.isInteger(value)))
+      throw new UsageError(
+        `toy task: expected ${name} to be a ${whole ? "whole " : ""}number from ${least} to ${most}, got "${text.slice(0, 40)}"`,
+      );
+    return value;
+  };
+  const asked = query.get("init") ?? toyStarts[0];
+  const init = toyStarts.find((name) => name === asked);
+  if (init === undefined)
+    throw new UsageError(`toy task: expected init to be one of ${toyStarts.join(", ")}, got "${asked.slice(0, 40)}"`);
+  return {
+    samples: number("samples", true),
+    weight: number("weight", false),
+    steps: number("steps", true),
+    learningRate: number("learningRate", false),
+    seed: number("seed", true),
+    init,
+  };
+}
+
+/** Trains both and tells of it, until the end or until `stopped` says so. */
+export async function trainToy(settings: ToySettings, send: Send, stopped: () => boolean): Promise<void> {
+  const { samples, seed, init, steps, weight, learningRate } = settings;
+  const sample = sampleTask(paperTask, samples, "in", seed, "train");
+  const points = Array.from(
+    { length: sample.n },
+    (_, i) => [sample.x[2 * i], sample.x[2 * i + 1], sample.y[i]] as const,
+  );
+  const shown = frameSteps(steps);
+  send("start", { points, frames: shown.size });
+  const start = (penalty: "none" | "nuclear-norm"): Learner => ({
+    model: initialModel({ d: 2, loss: "cross-entropy", map: "full", init, bias: false, seed }),
+    objective: { penalty, weight, scaling: "sum", map: "full" },
+  });
+  const [erm, nu] = [start("none"), start("nuclear-norm")];
+  const set = prepare(sample);
+  let since = performance.now();
+  for (let step = 0; step <= steps; step++) {
+    const evaluations = [erm, nu].map(({ model, objective }) => evaluateObjective(model, set, objective));
+    if (evaluations.some(({ gradientNorm }) => !Number.isFinite(gradientNorm)))
+      throw new UsageError(`toy task: the gradient is not finite at step ${step}; take a smaller learning rate`);
+    if (shown.has(step))
+      send("frame", {
+        step,
+        erm: describe(erm, set, evaluations[0]),
+        nu: describe(nu, set, evaluations[1]),
+      });
+    [erm, nu].forEach(({ model }, i) => {
+      descend(model, evaluations[i], learningRate);
+    });
+    if (performance.now() - since > SLICE_MS) {
+      await turn();
+      if (stopped()) return;
+      since = performance.now();
+    }
+  }
+  send("end", { steps });
+}
+
+interface Learner {
+  readonly model: Model;
+  readonly objective: Objective;
+}
+
+const meter = accuracyMeter(paperTask);
+
+function describe({ model }: Learner, { inputs }: TrainingSet, { loss, accuracy }: Evaluation): ToyClassifier {
+  const predictor = predictorOf(model);
+  const [a, b] = predictor.weights;
+  const { sigma } = decompose(multiply(inputs.plain, transpose(model.map)));
+  const [nuclear, squares] = sigma.reduce(([sum, square], s) => [sum + s, square + s * s], [0, 0]);
+  const ratio = squares > 0 ? nuclear / Math.sqrt(squares) : 1;
+  return { a, b, c: predictor.offset, loss, train: accuracy, ...meter(predictor), ratio };
+}
+
+/** Steps to show: dense at the start, where the boundary turns fast. */
+function frameSteps(steps: number): Set<number> {
+  const last = FRAMES - 1;
+  return new Set(Array.from({ length: FRAMES }, (_, i) => Math.round(steps * (i / last) ** 2)));
+}

@@ -1,0 +1,84 @@
+/**
+ * Runs of other testbeds under this project's names of their methods, so that DomainBed's `GroupDRO` and our `group-dro` are one
+ * row, and `ERM_NU` is ERM with the nuclear norm. Names that mean nothing here stay as they are.
+ *
+ * Where both have a run of the same cell and trial, one row would make them compete as if they were two draws of a search; then
+ * the other testbed's stay a row of their own.
+ */
+
+import { algorithms } from "../algorithms/index.js";
+import { followers } from "../averaging/index.js";
+import { UsageError } from "../errors.js";
+import { CURRENT, type EvaluatedRun, type Method, methodKey } from "../records/index.js";
+import { regularizers } from "../regularizers/index.js";
+import { parseMethodName } from "../regularizers/shorthand.js";
+import { methodTitle } from "./names.js";
+
+/** The runs with the names they have here, and what must be known of rows that two testbeds share. */
+export function withOwnNames(runs: readonly EvaluatedRun[]): { runs: readonly EvaluatedRun[]; notes: string[] } {
+  const foreign = runs.filter(({ format }) => format !== "nudge");
+  if (foreign.length === 0) return { runs, notes: [] };
+  const names = new Map(foreign.map(({ method }) => [methodKey(method), method]));
+  const own = new Map(Array.from(names, ([key, method]) => [key, ownMethod(method)]));
+  const renamed = runs.map((run) => {
+    const method = run.format === "nudge" ? undefined : own.get(methodKey(run.method));
+    return method ? { ...run, method } : run;
+  });
+  const { shared, rivals } = sharedRows(renamed);
+  const notes = [
+    ...Array.from(shared, (title) => `${title}: one row of runs from here and from another testbed`),
+    ...Array.from(
+      rivals.values(),
+      (title) => `${title}: two testbeds have the same trials, so each has a row of its own`,
+    ),
+  ];
+  return { runs: renamed.map((run, i) => (rivals.has(methodKey(run.method)) ? runs[i] : run)), notes };
+}
+
+/** The method as it is called here; undefined where that is not known. */
+function ownMethod({ algorithm: name, model }: Method): Method | undefined {
+  const parsed = parseKey(name) ?? parsePaperName(name);
+  return parsed && { ...parsed, model: model === CURRENT ? parsed.model : model };
+}
+
+/** The keys under which runs of ours are written for DomainBed: `ERM+nuclear-norm`, `swad(erm) [lr=0.1]`. */
+function parseKey(name: string): Method | undefined {
+  const [, model, trained, variant] = /^(?:([\w-]+)\()?([\w+-]+)\)?(?: \[(.*)\])?$/.exec(name) ?? [];
+  if (trained === undefined || name === trained.replaceAll("+", "")) return undefined;
+  const [algorithm, ...penalties] = trained.split("+");
+  const base = parsePaperName(algorithm);
+  const known = penalties.every((id) => Object.hasOwn(regularizers, id));
+  return base && known
+    ? { ...base, regularizers: penalties, model: model ?? CURRENT, variant: variant ?? "" }
+    : undefined;
+}
+
+/** `ERM`, `ANDMask`, `Mixup_NU`, `SWAD-CORAL`. */
+function parsePaperName(name: string): Method | undefined {
+  try {
+    const parts = { algorithms: Object.values(algorithms), averagings: Object.values(followers) };
+    const { algorithm, regularizers: penalties, averaging } = parseMethodName(name.replaceAll("_", "-"), parts);
+    return { algorithm, regularizers: penalties, model: averaging ?? CURRENT, variant: "" };
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** Titles of rows with runs of several testbeds, and by key of those where these would compete. */
+function sharedRows(runs: readonly EvaluatedRun[]): { shared: Set<string>; rivals: Map<string, string> } {
+  const [shared, rivals] = [new Set<string>(), new Map<string, string>()];
+  const rows = new Map<string, { method: Method; cells: Map<string, string>; formats: Set<string> }>();
+  for (const { method, dataset, testDomains, trialSeed, format } of runs) {
+    const key = methodKey(method);
+    const row = rows.get(key) ?? { method, cells: new Map<string, string>(), formats: new Set<string>() };
+    rows.set(key, row);
+    const cell = JSON.stringify([dataset, [...testDomains].sort(), trialSeed]);
+    row.formats.add(format);
+    if ((row.cells.get(cell) ?? format) !== format) rivals.set(key, methodTitle(method));
+    row.cells.set(cell, format);
+  }
+  for (const [key, { method, formats }] of rows)
+    if (formats.size > 1 && formats.has("nudge") && !rivals.has(key)) shared.add(methodTitle(method));
+  return { shared, rivals };
+}

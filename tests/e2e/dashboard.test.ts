@@ -1,0 +1,349 @@
+/**
+ * The dashboard in a browser: as built, over real folders, one of them being trained in. Every page is watched: none may log
+ * an error or ask for anything but its own server.
+ */
+
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import { FolderLock } from "../../src/data/folder-lock.js";
+import { formatRecord } from "../../src/records/record.js";
+import { openBrowser, type Seen, watchPage } from "../support/chromium.js";
+import { writeManyRuns } from "../support/many-runs.js";
+import { temporaryFolder, writeFile } from "../support/picture-folder.js";
+import { writePacsSweep } from "../support/report-runs.js";
+import { writeRun } from "../support/run-folders.js";
+import { startDashboardProcess } from "../support/start-dashboard.js";
+import { startNudge } from "../support/start-nudge.js";
+
+const browser = await openBrowser();
+const withBrowser = test.skipIf(!browser);
+const SLOW = 30_000; // the machine may be busy with other tests
+
+/** Opens the page; what it said and asked for is checked when the test ends. */
+async function open(url: string, options: { colorScheme?: "light" | "dark" } = {}): Promise<Page> {
+  const page = await browser!.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  page.setDefaultTimeout(SLOW);
+  const seen: Seen = watchPage(page);
+  onTestFinished(async () => {
+    await page.close();
+    expect(seen.errors).toEqual([]);
+    expect(seen.requests.filter((address) => !address.startsWith(new URL(url).origin))).toEqual([]);
+  });
+  await page.goto(url);
+  return page;
+}
+
+const rows = (page: Page): Locator => page.getByRole("grid", { name: "Runs" }).locator(".row");
+
+/** The text of an element, again and again until it fits. */
+const eventually = (read: () => Promise<unknown>) => expect.poll(read, { timeout: SLOW, interval: 100 });
+
+withBrowser("a run is followed while it trains, and told how to go on with once it is stopped", async () => {
+  const folder = temporaryFolder();
+  const { url, pid } = await startDashboardProcess(folder);
+  const page = await open(url);
+  await page.getByText("No runs here yet").waitFor();
+  const data = ["--data", "shapes", "data.size=16", "data.perCell=5", "--test-domain", "outlined"];
+  const length = ["--steps", "4000", "--eval-every", "3", "--batch-size", "4", "--threads", "1"];
+  const training = startNudge([
+    "train",
+    ...data,
+    "--backbone",
+    "small-cnn",
+    "--algorithm",
+    "ERM-NU",
+    ...length,
+    "--out",
+    folder,
+  ]);
+  onTestFinished(() => void training.process.kill("SIGKILL"));
+
+  await eventually(() => rows(page).getByText("running").count()).toBe(1);
+  await rows(page).getByText("ERM-NU").click();
+  await page.getByRole("heading", { name: "ERM-NU · shapes · outlined held out" }).waitFor();
+  const line = page.locator("figure", { hasText: "Accuracy" }).locator("path.strong");
+  const points = async (): Promise<number> => ((await line.getAttribute("d")) ?? "").split("L").length;
+  await eventually(points).toBeGreaterThan(2);
+  const before = await points();
+  await eventually(points).toBeGreaterThan(before);
+  await eventually(() => page.locator(".progress-words").textContent()).toMatch(/step [\d,]+ of 4,000 · ≈ .* left/);
+
+  training.process.kill("SIGTERM");
+  await page.getByText("stopped", { exact: true }).waitFor();
+  await page.getByText(/^nudge train --resume .*shapes-outlined/).waitFor();
+  await page.getByRole("tab", { name: "Log" }).click();
+  await page.getByRole("log").getByText("go on with: nudge train --resume").waitFor();
+  await page.getByRole("tab", { name: "Features" }).click();
+  await page.getByRole("heading", { name: "Stable rank" }).waitFor();
+  // All of this with the toy task too, and the engine was never loaded: neither the addon nor libtorch is in its memory.
+  await page.getByRole("link", { name: "Toy task" }).click();
+  await page.getByText(/^step [1-9]/).waitFor();
+  expect(readFileSync(`/proc/${pid}/maps`, "utf8")).not.toMatch(/libtorch|libc10|nudge\.node|build\/.*\.node/);
+});
+
+withBrowser("runs are filtered, chosen by keyboard, compared and zoomed", async () => {
+  const folder = temporaryFolder();
+  writePacsSweep(join(folder, "runs"));
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(url, { colorScheme: "dark" });
+  await page.getByText("24 runs.").waitFor();
+  await page.getByRole("searchbox").fill("sketch trial1");
+  await eventually(() => rows(page).count()).toBe(2);
+  await rows(page).first().focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Space");
+  await page.getByRole("link", { name: "Compare (2)" }).click();
+
+  const lines = page.locator("figure path.line");
+  await eventually(() => lines.count()).toBe(2);
+  // What tells the two apart is the penalty, and the table says so.
+  await page.getByRole("columnheader", { name: "nuclear-norm.weight" }).waitFor();
+  const plot = page.getByRole("group", { name: /^Accuracy/ });
+  const all = await lines.first().getAttribute("d");
+  await plot.focus();
+  await page.keyboard.press("+");
+  const showAll = page.getByRole("button", { name: "Show all" });
+  await showAll.waitFor();
+  expect(await lines.first().getAttribute("d")).not.toBe(all);
+  await page.keyboard.press("0");
+  await eventually(() => showAll.isVisible()).toBe(false);
+  expect(await lines.first().getAttribute("d")).toBe(all);
+  // The same by dragging over a part, and by the wheel.
+  const box = (await plot.boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 80, { steps: 4 });
+  await page.mouse.up();
+  await showAll.click();
+  await page.mouse.move(box.x + box.width / 2, box.y + 50);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -200);
+  await page.keyboard.up("Control");
+  await showAll.waitFor();
+  // Reading values by keyboard: the legend shows them, and a screen reader is told.
+  await plot.focus();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowRight");
+  await eventually(() => plot.locator("xpath=..").getByRole("status").textContent()).toMatch(/^step \d+: ERM.* \d/);
+  await page.getByLabel("Metric").selectOption("accuracy");
+  await page.getByLabel("On").selectOption({ label: "photo" });
+  expect(await lines.first().getAttribute("d")).not.toBe(all);
+});
+
+withBrowser("tables follow the selection rule, and the paper's numbers can be had beside them", async () => {
+  const folder = temporaryFolder();
+  writePacsSweep(join(folder, "runs"));
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(`${url}#/tables`);
+  const average = page
+    .getByRole("row", { name: /^ERM-NU/ })
+    .first()
+    .getByRole("cell")
+    .last();
+  await eventually(() => average.textContent()).toMatch(/^7\d\.\d/);
+  const chosen = await average.textContent();
+  // The oracle takes the last evaluation, which is five points worse here.
+  await page.getByRole("radio", { name: "oracle" }).check();
+  await eventually(() => average.textContent()).toBe((Number(chosen) - 5).toFixed(1));
+  await page.getByRole("checkbox", { name: "the paper's numbers" }).check();
+  await page
+    .getByRole("row", { name: /^published/ })
+    .first()
+    .waitFor();
+  await page.getByRole("heading", { name: "ERM-NU less ERM, pair by pair" }).waitFor();
+});
+
+withBrowser("the cells of a sweep fill as its runs end", async () => {
+  const folder = temporaryFolder();
+  writeManyRuns(folder, { count: 16, made: 6 });
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(`${url}#/sweeps`);
+  await page.getByText("6 of 16 runs done").waitFor();
+  await eventually(() => page.locator("a.cell").count()).toBe(16);
+  await eventually(() => page.locator("a.cell.done").count()).toBe(6);
+  writeManyRuns(folder, { count: 16, made: 11 });
+  await eventually(() => page.locator("a.cell.done").count()).toBe(11);
+  await page.getByText("11 of 16 runs done").waitFor();
+});
+
+withBrowser("the boundaries of the toy task move as it trains, and a slider trains anew", async () => {
+  const { url } = await startDashboardProcess(temporaryFolder());
+  const page = await open(`${url}#/toy`);
+  const boundary = page.locator(".boundary.strong");
+  const place = (): Promise<string | null> => boundary.getAttribute("x1");
+  const first = await place();
+  await eventually(place).not.toBe(first);
+  const second = await place();
+  await eventually(place).not.toBe(second);
+  await eventually(() => page.locator(".points > *").count()).toBe(100);
+  const n = page.getByLabel("Training points, n");
+  await n.focus();
+  for (let i = 0; i < 4; i++) await page.keyboard.press("PageDown");
+  await eventually(() => page.locator(".points > *").count()).toBeLessThan(100);
+  await page.getByRole("radio", { name: "identity" }).check();
+  const moment = page.getByLabel("Moment of the training");
+  await page.getByText(/^step [1-9]/).waitFor();
+  await moment.fill("1000");
+  await page.getByText("step 2,000").waitFor();
+  const out = page.getByRole("row", { name: /^Out of domain/ }).getByRole("cell");
+  const [erm, nu] = await out.allTextContents();
+  expect([Number(erm) > 50, Number(nu) > 50]).toEqual([true, true]);
+  // Back to an earlier moment by hand.
+  await moment.fill("0");
+  await page.getByText("step 0").waitFor();
+});
+
+withBrowser("the page is usable by keyboard, and light or dark as one likes", async () => {
+  const folder = temporaryFolder();
+  writePacsSweep(join(folder, "runs"));
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(url, { colorScheme: "light" });
+  await page.getByText("24 runs.").waitFor();
+  const ground = (): Promise<string> =>
+    page.evaluate("getComputedStyle(document.body).backgroundColor") as Promise<string>;
+  const light = await ground();
+  const theme = page.getByRole("button", { name: /Theme/ });
+  await theme.click();
+  await theme.click(); // light, then dark
+  await eventually(ground).not.toBe(light);
+  await page.reload();
+  await eventually(ground).not.toBe(light); // remembered
+
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+  await page.keyboard.press("Enter");
+  expect(await page.evaluate("document.activeElement.id")).toBe("main");
+  await rows(page).first().focus();
+  await page.keyboard.press("End");
+  await eventually(() => page.evaluate("document.activeElement.getAttribute('aria-rowindex')")).toBe("25");
+  await page.keyboard.press("Enter");
+  const tabs = page.getByRole("tab");
+  await tabs.first().focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.getByRole("log").waitFor();
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Log");
+  await page.goBack();
+  await page.getByText("24 runs.").waitFor();
+});
+
+withBrowser("names and logs that look like markup or addresses are text, and do nothing", async () => {
+  const folder = temporaryFolder();
+  const bad = "<img src=x onerror=alert(1)>";
+  const name = "100% a+b #1 ü 'x' \"y\"";
+  const settings = { dataset: bad, algorithm: `"><script>alert(2)</script>`, domains: [bad, "b"], testDomains: [bad] };
+  const records = [bad, "b"].flatMap((domain) =>
+    (["in", "out"] as const).map((split) => ({ step: 0, model: bad, domain, split, metric: "accuracy", value: 0.5 })),
+  );
+  const run = writeRun(join(folder, name), { settings, records });
+  writeFile(run, "log.txt", `${bad}\njavascript:alert(3)\n`);
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(url);
+  let dialogs = 0;
+  page.on("dialog", (dialog) => {
+    dialogs++;
+    void dialog.dismiss();
+  });
+  await rows(page).getByText(`${bad} held out`).click();
+  await page.getByRole("tab", { name: "Log" }).click();
+  await page.getByRole("log").getByText("javascript:alert(3)").waitFor();
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.getByRole("link", { name: "Compare (1)" }).click();
+  await page.locator("figure").getByText(bad).first().waitFor();
+  await page.getByRole("link", { name: "Tables" }).click();
+  await page.getByRole("heading", { name: bad }).waitFor();
+  expect(dialogs).toBe(0);
+  expect(await page.locator("img, script:not([src])").count()).toBe(0);
+});
+
+withBrowser("a server that goes away is told, and the page finds a new one by itself", async () => {
+  const folder = temporaryFolder();
+  const { url, pid } = await startDashboardProcess(folder);
+  const page = await browser!.newPage();
+  onTestFinished(() => page.close());
+  await page.goto(url);
+  await page.getByText("live", { exact: true }).waitFor({ timeout: SLOW });
+  process.kill(pid, "SIGTERM");
+  await page.getByText("is nudge dashboard still running?").waitFor({ timeout: SLOW });
+  await startDashboardProcess(folder, Number(new URL(url).port));
+  await page.getByText("live", { exact: true }).waitFor({ timeout: SLOW });
+});
+
+test.skipIf(!browser || !process.env.NUDGE_LONG)(
+  "ten thousand runs are listed, searched, scrolled and followed (NUDGE_LONG=1; prints what it measured)",
+  async () => {
+    const folder = temporaryFolder();
+    const runs = writeManyRuns(folder, { count: 10_000, evaluations: 17 });
+    const { url, pid } = await startDashboardProcess(folder);
+    const page = await open(url);
+    const all = page.getByText("10,000 runs. Choose", { exact: false });
+    const seconds = async (action: () => Promise<unknown>): Promise<string> => {
+      const begun = performance.now();
+      await action();
+      return `${((performance.now() - begun) / 1000).toFixed(2)} s`;
+    };
+    const read = await seconds(async () => {
+      await all.waitFor({ timeout: 120_000 });
+      await eventually(async () => (await page.locator(".runs > .soft").textContent()) ?? "").not.toContain("Reading");
+    });
+    const again = await seconds(async () => {
+      await page.reload();
+      await all.waitFor();
+    });
+    const painted = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime");
+    expect(await rows(page).count()).toBeLessThan(60);
+
+    const search = await seconds(async () => {
+      await page.getByRole("searchbox").fill("mixup sketch trial2");
+      await eventually(async () => (await rows(page).first().textContent()) ?? "").toMatch(/Mixup.*trial 2/);
+    });
+    await page.getByRole("searchbox").fill("");
+    await rows(page).first().focus();
+    const end = await seconds(async () => {
+      await page.keyboard.press("End");
+      await eventually(() => page.evaluate("document.activeElement.getAttribute('aria-rowindex')")).toBe("10001");
+    });
+    expect(await rows(page).count()).toBeLessThan(60);
+
+    const tables = await seconds(() => fetch(`${url}api/report`).then((response) => response.text()));
+    const oracle = await seconds(() => fetch(`${url}api/report?selection=oracle`).then((response) => response.text()));
+    const before = cpuSeconds(pid);
+    await new Promise((done) => setTimeout(done, 10_000));
+    const idle = ((cpuSeconds(pid) - before) * 10).toFixed(1);
+
+    // One of them goes on: removed, and begun anew under a lock of this process.
+    const run = join(folder, "runs", runs[0].name);
+    rmSync(join(run, "done"));
+    using _lock = await FolderLock.take(join(run, "lock"));
+    await page.getByRole("searchbox").fill(runs[0].id);
+    await rows(page).getByText("running").waitFor({ timeout: 90_000 });
+    const step = {
+      step: 4_999,
+      model: "current",
+      domain: "sketch",
+      split: "in",
+      metric: "accuracy",
+      value: 0.5,
+    } as const;
+    const update = await seconds(async () => {
+      appendFileSync(join(run, "records.jsonl"), formatRecord(step));
+      await rows(page).getByText("5,000 / 5,001").waitFor();
+    });
+    const memory = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) / 1024;
+    console.info(
+      `10,000 runs: all read and listed after ${read}; opened again: painted after ${(Number(painted) / 1000).toFixed(2)} s, listed after ${again}; ` +
+        `search ${search}, to the end ${end}; tables ${tables}, then ${oracle}; a new evaluation shown after ${update}; ` +
+        `server ${memory.toFixed(0)} MB, ${idle} % of a core while watched`,
+    );
+    rmSync(folder, { recursive: true }); // takes longer than what runs after a test may
+  },
+  300_000,
+);
+
+/** The processor time a process has used. */
+function cpuSeconds(pid: number): number {
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13);
+  return (Number(user) + Number(system)) / 100; // in hundredths of a second, on every Linux of today
+}

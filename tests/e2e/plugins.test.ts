@@ -1,0 +1,125 @@
+/** `--plugin` from a file to a run, a list and a table; from anywhere on disk, in processes of their own. */
+
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { runChild } from "../support/child.js";
+import { startNudge } from "../support/start-nudge.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-plugins-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const example = (name: string): string => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+const nudge = (...args: readonly string[]) => startNudge(args).ended;
+const runIn = (out: string): string => join(out, readdirSync(out)[0]);
+const settingsOf = (run: string) => JSON.parse(readFileSync(join(run, "settings.json"), "utf8"));
+
+/** Copies, far from the package: `nudge-dg` must be found from there too. */
+const algorithm = join(folder, "spectral-decoupling.mjs");
+const sensors = join(folder, "sensors.mjs");
+cpSync(example("plugin-algorithm/spectral-decoupling.mjs"), algorithm);
+cpSync(example("plugin-dataset/sensors.mjs"), sensors);
+
+const TINY = "--steps 3 --batch-size 4 --threads 1 --quiet".split(" ");
+
+test("a run trains with an algorithm, a dataset, a backbone and a penalty from plug-ins, and says which files", async () => {
+  const out = join(folder, "all");
+  const words = "train --data sensors --test-domain hall --algorithm SD-ABS --backbone gated data.samples=20".split(
+    " ",
+  );
+  const trained = await nudge(...words, "--plugin", algorithm, "--plugin", sensors, ...TINY, "--out", out);
+  expect(trained).toMatchObject({ code: 0, stderr: "" });
+  const { plugins, ...settings } = settingsOf(runIn(out));
+  expect(settings).toMatchObject({ dataset: "sensors", algorithm: "spectral-decoupling", backbone: "gated" });
+  expect(plugins.map(({ file }: { file: string }) => file)).toEqual(["sensors.mjs", "spectral-decoupling.mjs"]);
+  for (const { sha256 } of plugins) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+
+  const report = await nudge("report", out, "--plugin", algorithm, "--plugin", sensors);
+  expect(report.stdout).toContain("| SD-ABS ");
+  expect(report.stdout).toContain("nudge train --plugin sensors.mjs --plugin spectral-decoupling.mjs --data sensors");
+});
+
+test("a run without parts of the plug-in is the run it is without the plug-in", async () => {
+  const out = join(folder, "plain");
+  const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm erm".split(" ");
+  expect(await nudge(...words, ...TINY, "--out", out)).toMatchObject({ code: 0 });
+  const again = await nudge(...words, "--plugin", algorithm, ...TINY, "--out", out);
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.stdout).toContain(`already done: ${runIn(out)}\n`);
+  expect(settingsOf(runIn(out)).plugins).toBeUndefined();
+});
+
+test("a run resumes only with the plug-in it was made with, wherever that lies now", async () => {
+  const out = join(folder, "resumed");
+  const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm SD".split(" ");
+  expect(await nudge(...words, "--plugin", algorithm, ...TINY, "--out", out)).toMatchObject({ code: 0 });
+  const run = runIn(out);
+  rmSync(join(run, "done"));
+  const without = await nudge("train", "--resume", run, "--quiet");
+  expect(without.code).toBe(2);
+  expect(without.stderr).toContain(`${run} was made with the plug-in spectral-decoupling.mjs (SHA-256 `);
+
+  const changed = join(folder, "changed.mjs");
+  cpSync(algorithm, changed);
+  appendFileSync(changed, "\n// one line more\n");
+  const other = await nudge("train", "--resume", run, "--plugin", changed, "--quiet");
+  expect(other.code).toBe(2);
+  expect(other.stderr).toContain("if you did, the file has changed since");
+  expect(await nudge(...words, "--plugin", changed, ...TINY, "--out", out)).toMatchObject({ code: 0 });
+  expect(readdirSync(out)).toHaveLength(2); // another plug-in, another run
+
+  const moved = join(folder, "moved.mjs");
+  cpSync(algorithm, moved);
+  expect(await nudge("train", "--resume", run, "--plugin", moved, "--quiet")).toMatchObject({ code: 0 });
+});
+
+test("a list has what plug-ins add", async () => {
+  const { stdout } = await nudge("list", "datasets", "--json", "--plugin", sensors);
+  expect(JSON.parse(stdout).find(({ id }: { id: string }) => id === "sensors")).toMatchObject({ title: "Sensors" });
+});
+
+const ours = (body: string): string =>
+  `import { defineAlgorithm, defineRegularizer, hparam, uniform } from "nudge-dg";\n${body}`;
+const algorithmWith = (fields: string): string =>
+  ours(
+    `export default defineAlgorithm({ paper: "", needsDomains: false, hparams: {}, build: () => ({}), ${fields} });`,
+  );
+
+const REFUSED: readonly (readonly [which: string, source: string | undefined, words: string])[] = [
+  ["that is not there", undefined, "no such file"],
+  ["that exports nothing of ours", "export const x = 1;", "it exports nothing that defineAlgorithm, "],
+  ["that fails", "throw new Error('not today');", "it could not be loaded: Error: not today"],
+  ["that is not JavaScript", "export const = ;", "it could not be loaded: SyntaxError"],
+  ["with an id that is taken", algorithmWith('id: "erm", title: "Mine"'), "has the name of another, erm (ERM)"],
+  ["with a title that is taken", algorithmWith('id: "mine", title: "Group-DRO"'), "has the name of another, group-dro"],
+  ["without an id", algorithmWith('title: "Mine"'), 'to be a name such as "group-dro", got undefined'],
+  ["without a title", algorithmWith('id: "mine"'), "expected the algorithm mine to have a title, got undefined"],
+  [
+    "without a part",
+    algorithmWith('id: "mine", title: "Mine", build: 3'),
+    '"build" of the algorithm mine to be a function, got number',
+  ],
+  [
+    "with a penalty that has no weight",
+    ours('export const p = defineRegularizer({ id: "p", title: "P", paper: "", hparams: {}, penalty: () => null });'),
+    'expected the regularizer p to have the hyperparameter "weight"',
+  ],
+];
+
+test("plug-ins that are not what they should be are refused in words", async () => {
+  const files = REFUSED.map(([, source], i) => {
+    const file = join(folder, `refused-${i}.mjs`);
+    if (source !== undefined) writeFileSync(file, source);
+    return file;
+  });
+  const loader = new URL("../support/load-plugins.ts", import.meta.url);
+  const { stdout, stderr } = await runChild(loader, { args: files, timeout: 30_000 });
+  expect(stderr).toBe("");
+  const answers = JSON.parse(stdout) as string[];
+  for (const [i, [which, , words]] of REFUSED.entries()) {
+    expect(answers[i], which).toContain(`UsageError: plug-in ${files[i]}: `);
+    expect(answers[i], which).toContain(words);
+  }
+});
