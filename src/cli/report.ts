@@ -15,6 +15,7 @@ interface ReportFlags {
   out?: string;
   published?: true;
   claims?: true;
+  features?: true;
   compare?: string;
 }
 
@@ -36,6 +37,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option("--published", "put the paper's numbers under ours, with the difference and the source")
     .option("--claims", "judge each claim of the paper on its numbers and on these runs")
+    .option("--features", "also what the features are like: norms and ranks at the chosen step (md and json)")
     .option(
       "--compare <a,b>",
       "the two methods to compare pair by pair (default: each with its penalty against without)",
@@ -69,7 +71,13 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     throw new DataError(
       `${dirs.join(", ")}: nothing to report on:\n${results.notes.map((note) => `  ${note}`).join("\n")}\n  Train with: nudge train --out ${dirs[0]}`,
     );
-  const made = makeReport(results, { selection, published: flags.published, claims: flags.claims, compare });
+  const made = makeReport(results, {
+    selection,
+    published: flags.published,
+    claims: flags.claims,
+    features: flags.features,
+    compare,
+  });
   if (flags.out !== undefined) {
     const lines = await writeFiles(made, { out: flags.out, format, dirs });
     if (!format) write(`${reportText(made, "md")}\n`);

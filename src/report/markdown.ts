@@ -2,12 +2,13 @@
 
 import { oneDecimal } from "../selection/cells.js";
 import { verdictText } from "./claims.js";
+import { FEATURE_COLUMNS, type FeatureTable, featureWords } from "./feature-table.js";
 import { intervalWords, type PairedDifference } from "./paired.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
 
 /** The whole report. */
-export function toMarkdown({ tables, comparisons, claims, outcome }: Report): string {
+export function toMarkdown({ tables, comparisons, claims, features, outcome }: Report): string {
   const parts = tables.map(tableSection);
   for (const { first, second, rows, notes } of comparisons) {
     const head = ["held out", `${first} − ${second}`, "95% interval", "pairs"];
@@ -31,10 +32,26 @@ export function toMarkdown({ tables, comparisons, claims, outcome }: Report): st
       ),
     );
   }
+  parts.push(...features.map(featureSection));
   if (outcome.notes.length > 0)
     parts.push(["## What was left out, or must be known", ...bullets(outcome.notes)].join("\n\n"));
   return `${parts.join("\n\n")}\n`;
 }
+
+function featureSection({ title, rows }: FeatureTable): string {
+  const columns = Object.keys(FEATURE_COLUMNS) as (keyof typeof FEATURE_COLUMNS)[];
+  const head = ["Algorithm", "features of", ...columns.map((name) => plain(FEATURE_COLUMNS[name])), "head", "runs"];
+  const body = rows.map(({ title: method, of, values, headNorm, runs }) => [
+    plain(method),
+    of,
+    ...columns.map((name) => threeDigits(values[name])),
+    headNorm === null ? "–" : threeDigits(headNorm),
+    String(runs),
+  ]);
+  return [`## Features on ${plain(title)}`, featureWords, grid(head, body)].join("\n\n");
+}
+
+const threeDigits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
 
 /** The difference, its interval and the number of pairs, as text. */
 export function differenceTexts({ mean, interval, pairs }: PairedDifference): [string, string, string] {
