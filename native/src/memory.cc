@@ -158,6 +158,12 @@ void defineMemory(napi_env env, napi_value exports, State* state) {
   static bool installed = [] {
     limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
+#ifdef __GLIBC__
+    // The scratch of libraries, and large blocks that no kept one fits: from the heap, which stays, and not from pages that the
+    // kernel takes back at every free. (From 32 MB on glibc would do that whatever a program's habits are.)
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
     return true;
   }();
   (void)installed;
