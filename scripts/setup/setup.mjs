@@ -9,7 +9,8 @@ import { buildTypescript, typescriptIsCurrent } from "./typescript.mjs";
 
 /**
  * @typedef {object} Options
- * @property {string} root the clone
+ * @property {string} root the clone, or the installed package
+ * @property {string} [build] where the addon is built: build/ in the root unless told
  * @property {import("./command.mjs").Environment} [env]
  * @property {string} [sources] the addon's sources
  * @property {string} [searchRoot] where the system begins: "/" but in tests
@@ -19,12 +20,12 @@ import { buildTypescript, typescriptIsCurrent } from "./typescript.mjs";
 /** Does what is due and returns whether anything was. @param {Options} options */
 export async function setup({
   root,
+  build = join(root, "build"),
   env = process.env,
   sources = join(root, "native/src"),
   searchRoot = "/",
   again = false,
 }) {
-  const build = join(root, "build");
   const folders = { root, build, sources };
   const place = { build, env, arch: process.arch, searchRoot };
   const isDone = () => {

@@ -12,11 +12,15 @@ interface Common {
 }
 
 export function benchCommand(): Command {
-  const bench = new Command("bench").description(
-    "Times our work and, with --peer, PyTorch's in the same run. Machines are noisy: read the ratios.",
-  );
+  const bench = new Command("bench")
+    .description("Times our work and, with --peer, PyTorch's in the same run. Machines are noisy: read the ratios.")
+    .addHelpText(
+      "after",
+      examples("ops --peer", "step --backbone mobilenet_v2 --peer", "nuclear-norm --device cuda:0"),
+    );
   common(bench.command("ops"))
-    .description("one small operator call (a 4×4 add without gradients), in nanoseconds")
+    .description("Times one small operator call (a 4×4 add without gradients), in nanoseconds.")
+    .addHelpText("after", examples("ops", "ops --peer", "ops --peer ~/venv/bin/python"))
     .action(async ({ device, peer, json }: Common) => {
       const { benchOps } = await import("../bench/ops.js");
       const result = await benchOps({ device, peer: peerName(peer) });
@@ -24,7 +28,11 @@ export function benchCommand(): Command {
     });
   common(bench.command("step"))
     .description(
-      "one training step: forward, cross-entropy, backward, Adam, on pictures already in memory; with --algorithm, one update of an algorithm beside one of ERM",
+      "Times one training step: forward, cross-entropy, backward, Adam, on pictures already in memory; with --algorithm, one update of an algorithm beside one of ERM.",
+    )
+    .addHelpText(
+      "after",
+      examples("step --peer", "step --backbone mobilenet_v2 --batch 32 --peer", "step --algorithm all"),
     )
     .option("--algorithm <id>", "time an algorithm's update, or with all everyone's, relative to ERM's")
     .option("--backbone <id>", "what is trained (default: resnet50; with --algorithm mobilenet_v2)")
@@ -50,7 +58,8 @@ export function benchCommand(): Command {
       print(json ? JSON.stringify(result) : stepText(result));
     });
   common(bench.command("nuclear-norm"))
-    .description("the penalty's value and gradient by each route beside torch.svd, at the sizes of real batches")
+    .description("Times the penalty's value and gradient by each route beside torch.svd, at the sizes of real batches.")
+    .addHelpText("after", examples("nuclear-norm", "nuclear-norm --peer --repeats 100"))
     .option("--repeats <n>", "rounds; the fastest counts", "30")
     .action(async ({ device, peer, json, repeats }: Common & { repeats: string }) => {
       const { benchNuclearNorm } = await import("../bench/nuclear-norm.js");
@@ -60,8 +69,9 @@ export function benchCommand(): Command {
     });
   common(bench.command("loader"))
     .description(
-      "pictures a second from files to augmented batches, cold and cached, and how long training waits for them",
+      "Times pictures from files to augmented batches, cold and cached, and how long training waits for them.",
     )
+    .addHelpText("after", examples("loader --data data/PACS", "loader --data ./pictures --peer --backbone none"))
     .requiredOption("--data <dir>", "a folder of pictures")
     .option("--batch <n>", "pictures of each domain in a batch", "32")
     .option("--steps <n>", "batches a round", "8")
@@ -103,6 +113,10 @@ interface LoaderFlags {
   backbone: string;
   cache?: string;
 }
+
+/** Examples as help prints them. */
+const examples = (...lines: string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  nudge bench ${line}`).join("\n")}`;
 
 /** The options all benchmarks share. */
 function common(command: Command): Command {

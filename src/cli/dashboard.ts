@@ -3,7 +3,6 @@
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import { wholeNumber } from "./parse-options.js";
-import { version } from "./version.js";
 
 /** The command; `write` takes what it prints. */
 export function dashboardCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
@@ -28,7 +27,7 @@ From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.
     )
     .action(async (folder: string, options: { port?: number; json: boolean }) => {
       const { startDashboard } = await import("../dashboard/server.js");
-      const dashboard = await startDashboard({ folder, port: options.port, version: version() });
+      const dashboard = await startDashboard({ folder, port: options.port });
       const { url } = dashboard;
       write(
         options.json ? `${JSON.stringify({ url, folder })}\n` : `watching ${folder}: open ${url} (Ctrl-C ends it)\n`,

@@ -21,6 +21,7 @@ interface CacheCommandOptions {
 
 export function cacheCommand(write: Write): Command {
   return new Command("cache")
+    .summary("decode every picture once, for training")
     .description(
       "Decodes every picture once into a cache of pixels, which training reads instead of the files. Tells its size first; can be stopped at any moment and run again; decodes again what has changed.",
     )
@@ -31,6 +32,14 @@ export function cacheCommand(write: Write): Command {
     .option("--full", "keep every picture in its full size", false)
     .option("--fresh", "throw away what is there, and begin anew", false)
     .option("--json", "print the outcome as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge data cache ./pictures
+  nudge data cache pacs --root data --short-side 256
+  nudge data cache ./pictures --full --out /scratch/pixels`,
+    )
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
 }
 

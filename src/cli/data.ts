@@ -72,6 +72,7 @@ async function inspect(
 
 function inspectCommand(write: Write): Command {
   return new Command("inspect")
+    .summary("what a folder holds, and what is wrong with it")
     .description(
       "Tells what a folder (or manifest, or named dataset) holds: domains, classes, counts, sizes, formats, damaged or misnamed files, duplicates.",
     )
@@ -81,16 +82,33 @@ function inspectCommand(write: Write): Command {
     .option("--html <file>", "write a page with a contact sheet of samples of each domain and class")
     .option("--deep", "decode every picture, to find those that only look whole", false)
     .option("--json", "print everything as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge data inspect ./pictures
+  nudge data inspect ./pictures --deep --html pictures.html
+  nudge data inspect pacs --root data
+  nudge data inspect shapes size=32`,
+    )
     .action((path: string, settings: string[], options: InspectOptions) => inspect(path, settings, options, write));
 }
 
 function verifyCommand(write: Write): Command {
   return new Command("verify")
+    .summary("a benchmark's copy against the published counts")
     .description("Checks a benchmark's copy against the published counts and names each difference; exits with 1 then.")
     .argument("<name>", "pacs, vlcs, office-home, terra-incognita, domain-net, rotated-mnist, colored-mnist")
     .argument("<dir>", "its folder, or one up to three levels above it")
     .option("--duplicates <file>", "for domain-net: the list of duplicates to leave out")
     .option("--json", "print everything as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge data verify pacs data/PACS
+  nudge data verify domain-net data --duplicates domain_net_duplicates.txt`,
+    )
     .action(async (name: string, dir: string, { json, ...options }: { json: boolean; duplicates?: string }) => {
       const verification = await verifyDataset(datasetNamed(name), dir, options);
       write(json ? `${JSON.stringify(verification, null, 2)}\n` : verificationText(verification));
@@ -104,5 +122,13 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
     .description("Looks at data before training does.")
     .addCommand(inspectCommand(write))
     .addCommand(verifyCommand(write))
-    .addCommand(cacheCommand(write));
+    .addCommand(cacheCommand(write))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge data inspect ./pictures
+  nudge data verify pacs data/PACS
+  nudge data cache ./pictures`,
+    );
 }

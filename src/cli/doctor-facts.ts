@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
-import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { buildFolder } from "../engine/build-folder.js";
 import { addonPath, loadNative } from "../engine/load.js";
 import type { Native } from "../engine/native.js";
 
@@ -114,14 +114,15 @@ function engineOf(native: Native): Engine {
 
 function setupRecord(): SetupRecord | null {
   try {
-    return JSON.parse(readFileSync(new URL("../../build/engine.json", import.meta.url), "utf8"));
+    return JSON.parse(readFileSync(join(buildFolder(), "engine.json"), "utf8"));
   } catch {
     return null; // set-up has not run
   }
 }
 
-/** Loads the engine, or says why it does not load. */
-function tryEngine(): { engine: Engine | null; error: string | null } {
+/** Loads the engine, or says why it does not load. One that has not been built is not built here. */
+function tryEngine(path: string): { engine: Engine | null; error: string | null } {
+  if (!existsSync(path)) return { engine: null, error: `${path} is missing` };
   try {
     return { engine: engineOf(loadNative()), error: null };
   } catch (error) {
@@ -134,7 +135,7 @@ function tryEngine(): { engine: Engine | null; error: string | null } {
 export function gatherFacts(nudge: string): Facts {
   const path = addonPath();
   const start = performance.now();
-  const { engine, error } = tryEngine();
+  const { engine, error } = tryEngine(path);
   const limit = process.constrainedMemory();
   return {
     nudge,
@@ -148,6 +149,3 @@ export function gatherFacts(nudge: string): Facts {
     nvidia: existsSync("/proc/driver/nvidia/version"),
   };
 }
-
-/** The package's root, to shorten paths in print. */
-export const root = dirname(fileURLToPath(new URL("../../package.json", import.meta.url)));

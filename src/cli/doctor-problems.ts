@@ -12,7 +12,8 @@ export interface Problem {
 
 const oldestNode = [20, 19];
 const leastMemory = 2 * 2 ** 30;
-const again = "npm run setup -- --again";
+const setup = "npx nudge setup";
+const again = `${setup} --again`;
 
 /** Everything that is wrong, errors first. */
 export function findProblems(facts: Facts): Problem[] {
@@ -24,7 +25,7 @@ export function findProblems(facts: Facts): Problem[] {
   const [major, minor] = facts.node.slice(1).split(".").map(Number);
   if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]))
     error(`Node ${facts.node} is older than ${oldestNode.join(".")}`, "install a newer Node from https://nodejs.org");
-  if (!facts.addon.exists) error(`the engine has not been built: ${facts.addon.path} is missing`, "npm run setup");
+  if (!facts.addon.exists) error(`the engine has not been built: ${facts.addon.path} is missing`, setup);
   else if (facts.addon.error) error(`the engine does not load: ${facts.addon.error}`, again);
 
   if (facts.engine) {
@@ -44,15 +45,15 @@ export function findProblems(facts: Facts): Problem[] {
 }
 
 /** A library other than the one the addon was built against. */
-function strayLibrary({ setup }: Facts, { library, version }: Engine): Problem[] {
-  if (!setup) return [];
-  const { lib, version: built } = setup.libtorch;
+function strayLibrary({ setup: record }: Facts, { library, version }: Engine): Problem[] {
+  if (!record) return [];
+  const { lib, version: built } = record.libtorch;
   if (!built.startsWith(version))
     return [
       {
         severity: "warning",
         what: `the addon was built against libtorch ${version}, set-up has since found ${built}`,
-        remedy: "npm run setup",
+        remedy: setup,
       },
     ];
   if (library && dirname(library) !== lib)
@@ -84,17 +85,17 @@ function slowness({ cores }: Facts, { blas, settings, threads }: Engine): Proble
 }
 
 /** A GPU that is there and is not used. */
-function gpuProblems({ nvidia, setup }: Facts, { settings, builtForCuda, gpus }: Engine): Problem[] {
+function gpuProblems({ nvidia, setup: record }: Facts, { settings, builtForCuda, gpus }: Engine): Problem[] {
   if (!nvidia) return [];
   const warn = (what: string, remedy: string): Problem[] => [{ severity: "warning", what, remedy }];
-  if (!settings.cuda && !builtForCuda && !setup?.cudaProblem)
+  if (!settings.cuda && !builtForCuda && !record?.cudaProblem)
     return warn(
       "this machine has an NVIDIA GPU, but this libtorch was built without CUDA",
       `pip install torch, then ${again}`,
     );
   if (!builtForCuda)
     return warn(
-      `the addon was built without CUDA: ${setup?.cudaProblem ?? "its headers were not found"}`,
+      `the addon was built without CUDA: ${record?.cudaProblem ?? "its headers were not found"}`,
       `install the CUDA toolkit or set CUDA_HOME, then ${again}`,
     );
   if (gpus.length === 0)

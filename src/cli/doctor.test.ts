@@ -89,7 +89,7 @@ test("an engine that is missing or does not load is an error", () => {
     {
       severity: "error",
       what: "the engine has not been built: /nudge/build/nudge.node is missing",
-      remedy: "npm run setup",
+      remedy: "npx nudge setup",
     },
   ]);
   expect(
@@ -98,7 +98,7 @@ test("an engine that is missing or does not load is an error", () => {
     {
       severity: "error",
       what: "the engine does not load: libtorch.so: cannot open shared object file",
-      remedy: "npm run setup -- --again",
+      remedy: "npx nudge setup --again",
     },
   ]);
 });
@@ -152,7 +152,7 @@ test("a library other than the one built against is named", () => {
     { remedy: expect.stringMatching(/LD_LIBRARY_PATH/) },
   ]);
   const setup = { ...facts.setup!, libtorch: { ...facts.setup!.libtorch, version: "2.11.0" } };
-  expect(wrong({ setup })).toMatchObject([{ remedy: "npm run setup" }]);
+  expect(wrong({ setup })).toMatchObject([{ remedy: "npx nudge setup" }]);
 });
 
 test("the report has a row for each fact, and a line with the remedy for each problem", () => {
@@ -175,6 +175,6 @@ test("the report has a row for each fact, and a line with the remedy for each pr
     "memory  6.0 GiB free of 8.0 GiB",
     "",
     "error: the engine has not been built: /nudge/build/nudge.node is missing",
-    "  mend it: npm run setup",
+    "  mend it: npx nudge setup",
   ]);
 });

@@ -2,9 +2,10 @@
 
 import { basename } from "node:path";
 import { Command } from "commander";
+import { packageRoot } from "../engine/build-folder.js";
 import { UsageError } from "../errors.js";
 import type { Check } from "../training/self-test.js";
-import { type Facts, gatherFacts, root } from "./doctor-facts.js";
+import { type Facts, gatherFacts } from "./doctor-facts.js";
 import { findProblems, type Problem } from "./doctor-problems.js";
 import { version } from "./version.js";
 
@@ -12,7 +13,7 @@ const gibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
 /** The facts as rows of two columns. */
 export function factRows({ nudge, node, platform, addon, engine, setup, cores, memory }: Facts): [string, string][] {
-  const place = addon.path.startsWith(`${root}/`) ? addon.path.slice(root.length + 1) : addon.path;
+  const place = addon.path.startsWith(`${packageRoot}/`) ? addon.path.slice(packageRoot.length + 1) : addon.path;
   const state =
     addon.error === null ? `loads in ${addon.seconds.toFixed(1)} s` : addon.exists ? "does not load" : "missing";
   const rows: [string, string][] = [
@@ -71,7 +72,7 @@ export function doctorCommand(): Command {
       `
 Examples:
   nudge doctor                          what this machine has
-  nudge doctor --device cuda --full     whether training on its GPU can be trusted; about two minutes`,
+  nudge doctor --device cuda --full     whether its GPU trains rightly; about two minutes`,
     )
     .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
       if (device !== undefined && !full)

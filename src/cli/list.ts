@@ -64,6 +64,14 @@ export function listCommand(write: (text: string) => void = (text) => void proce
     )
     .argument("<kind>", names.join(", "))
     .option("--json", "print everything as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge list algorithms
+  nudge list backbones --json
+  nudge list algorithms --plugin ./mine.mjs     with those of a file of your own`,
+    )
     .action(async (name: string, { json }: { json: boolean }) => {
       if (!Object.hasOwn(kinds, name)) throw new UsageError(unknownName("list", name, names));
       const { entries, note } = kinds[name];

@@ -5,8 +5,10 @@
 
 import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
+import { whenAddonIsMissing } from "../engine/load.js";
 import { UsageError } from "../errors.js";
 import { endOf } from "./failure.js";
+import { buildOnFirstUse } from "./run-setup.js";
 import { version } from "./version.js";
 
 interface Verb {
@@ -21,6 +23,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   quickstart: {
     summary: "ERM against ERM + NU, each domain left out once, on generated pictures",
     load: async () => (await import("./quickstart.js")).quickstartCommand(),
+  },
+  setup: {
+    summary: "find or install libtorch and build the engine; verbs that compute do it when it is due",
+    load: async () => (await import("./setup.js")).setupCommand(),
   },
   doctor: {
     summary: "engine, devices, threads, versions; what is missing and how to mend it",
@@ -87,6 +93,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "the benchmarks behind the speed figures, beside PyTorch in the same run",
     load: async () => (await import("./bench.js")).benchCommand(),
   },
+  completion: {
+    summary: "a script that completes verbs, options and names in bash, zsh or fish",
+    load: async () => (await import("./completion.js")).completionCommand(wholeProgram),
+  },
 };
 
 /** The verb that is called or asked about: `nudge synthetic …`, `nudge help synthetic`. */
@@ -113,7 +123,10 @@ function adopt(command: Command): void {
   command.commands.forEach(adopt);
 }
 
-async function programFor(args: readonly string[]): Promise<Command> {
+/** The program with every verb loaded, for what reads commands and options, such as the reference in the docs. */
+export const wholeProgram = (): Promise<Command> => programFor([], Object.keys(verbs));
+
+async function programFor(args: readonly string[], also: readonly string[] = []): Promise<Command> {
   const asked = verbOf(args);
   if (asked !== undefined && !Object.hasOwn(verbs, asked))
     throw new UsageError(unknownName("verb", asked, Object.keys(verbs)));
@@ -127,8 +140,9 @@ async function programFor(args: readonly string[]): Promise<Command> {
     .helpCommand("help [verb]", "print a verb's help")
     .usage("<verb> [options]");
   for (const [name, verb] of Object.entries(verbs)) {
-    const command = name === asked ? await verb.load() : new Command(name);
-    if (name === asked && verb.plugins) addPluginOption(command);
+    const loaded = name === asked || also.includes(name);
+    const command = loaded ? await verb.load() : new Command(name);
+    if (loaded && verb.plugins) addPluginOption(command);
     program.addCommand(command.summary(verb.summary));
   }
   program.hook("preAction", async (_, command) => {
@@ -142,6 +156,7 @@ async function programFor(args: readonly string[]): Promise<Command> {
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  whenAddonIsMissing(buildOnFirstUse);
   try {
     const program = await programFor(args);
     await program.parseAsync(args, { from: "user" });

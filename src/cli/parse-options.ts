@@ -26,17 +26,21 @@ export const realNumber =
     return value;
   };
 
+/** A reader that has the names it takes with it, for shell completion. */
+export type NameReader<T> = ((text: string) => T) & { readonly known: readonly string[] };
+
 /** One of some names. */
-export const oneOf =
-  <T extends string>(kind: string, known: readonly T[]) =>
-  (text: string): T => {
+export function oneOf<T extends string>(kind: string, known: readonly T[]): NameReader<T> {
+  const read = (text: string): T => {
     const found = known.find((name) => name === text);
     if (found === undefined) throw new UsageError(unknownName(kind, text, known));
     return found;
   };
+  return Object.assign(read, { known });
+}
 
 /** Some of some names, with commas between them. */
-export const someOf =
-  <T extends string>(kind: string, known: readonly T[]) =>
-  (text: string): T[] =>
-    text.split(",").map((name) => oneOf(kind, known)(name.trim()));
+export function someOf<T extends string>(kind: string, known: readonly T[]): NameReader<T[]> {
+  const one = oneOf(kind, known);
+  return Object.assign((text: string) => text.split(",").map((name) => one(name.trim())), { known });
+}

@@ -36,7 +36,7 @@ export function quickstartCommand(): Command {
       `
 Examples:
   nudge quickstart
-  nudge quickstart --seeds 10                 a narrower interval; the first seeds are not trained again
+  nudge quickstart --seeds 10                 a narrower interval; seeds that are done stay
   nudge quickstart --steps 401 --out longer   twice the training`,
     )
     .action((flags: QuickstartFlags) => quickstart(flags));

@@ -17,6 +17,7 @@ interface ReportFlags {
   claims?: true;
   features?: true;
   compare?: string;
+  json?: true;
 }
 
 /** The command; `write` takes what it prints. */
@@ -42,14 +43,15 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
       "--compare <a,b>",
       "the two methods to compare pair by pair (default: each with its penalty against without)",
     )
+    .option("--json", "print everything as JSON, as --format json")
     .addHelpText(
       "after",
       `
 Examples:
-  nudge report runs                                      tables and paired differences, in the terminal
-  nudge report runs --out report --claims --published    everything as files, beside the paper's numbers
-  nudge report runs --compare SWAD-NU,SWAD --format json
-  nudge report ../DomainBed/sweep runs                   DomainBed's results and ours in one table`,
+  nudge report runs                                     tables and paired differences
+  nudge report runs --out report --claims --published   all as files, beside the paper's numbers
+  nudge report runs --compare SWAD-NU,SWAD --json
+  nudge report ../DomainBed/sweep runs                  DomainBed's results and ours in one table`,
     )
     .action((dirs: string[], flags: ReportFlags) => report(dirs, flags, write));
 }
@@ -60,8 +62,10 @@ const FIGURES = "figures";
 async function report(dirs: readonly string[], flags: ReportFlags, write: Write): Promise<void> {
   const selection = selectionNamed(flags.selection);
   const { makeReport, reportFormats, reportText } = await import("../report/index.js");
-  const format =
-    flags.format === undefined ? undefined : oneOf("format", [...reportFormats, FIGURES] as const)(flags.format);
+  if (flags.json && (flags.format ?? "json") !== "json")
+    throw new UsageError(`--json and --format ${flags.format}: give one of them`);
+  const named = flags.json ? "json" : flags.format;
+  const format = named === undefined ? undefined : oneOf("format", [...reportFormats, FIGURES] as const)(named);
   if (format === FIGURES && flags.out === undefined)
     throw new UsageError("--format figures: they are files, so say where with --out");
   const compare = flags.compare === undefined ? undefined : twoNames(flags.compare);

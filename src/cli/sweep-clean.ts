@@ -7,6 +7,7 @@ type Write = (text: string) => void;
 
 interface CleanFlags extends Partial<CleanWishes> {
   yes?: true;
+  json?: true;
 }
 
 export function sweepCleanCommand(write: Write = (text) => void process.stdout.write(text)): Command {
@@ -20,6 +21,7 @@ export function sweepCleanCommand(write: Write = (text) => void process.stdout.w
     .option("--unplanned", "runs that the plan does not have, too")
     .option("--done", "runs that are done, too: their records are gone then, and the sweep makes them again")
     .option("--yes", "delete it")
+    .option("--json", "print what can go, or went, as JSON")
     .addHelpText(
       "after",
       `
@@ -32,8 +34,12 @@ Examples:
 }
 
 function clean(folder: string, flags: CleanFlags, write: Write): void {
-  const { models = false, unfinished = false, unplanned = false, done = false, yes } = flags;
+  const { models = false, unfinished = false, unplanned = false, done = false, yes, json } = flags;
   const waste = findWaste(folder, { models, unfinished, unplanned, done });
+  if (json) {
+    write(`${JSON.stringify({ found: waste, deleted: yes ? removeWaste(folder, waste) : [] }, null, 2)}\n`);
+    return;
+  }
   if (waste.length === 0) {
     write("nothing to delete\n");
     return;

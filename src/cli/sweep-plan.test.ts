@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { readPlan } from "../sweep/sweep-folder.js";
 import { planCommand } from "./sweep-plan.js";
 import { durationWords } from "./sweep-plan-words.js";
@@ -89,6 +89,13 @@ test("an estimate comes from a trial that is really made, and is kept with each 
   expect(text).toContain("from a short trial of 1 of 1 kinds of runs");
   for (const { cost } of readPlan(out)) expect(cost).toBeGreaterThan(0);
   expect(await plan(...tiny, "--device", "cpu", "--out", out)).toContain("nothing new");
+});
+
+test("a sweep may be planned where its runs cannot be made", async () => {
+  const told = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => told.mockRestore());
+  expect(await plan(...tiny, "--device", "cuda:9", "--out", join(folder, "sweep"))).toContain("4 runs added");
+  expect(told.mock.calls.join()).toContain("nudge: no estimate, since a trial failed: device cuda:9: there is none");
 });
 
 test("presets are listed with what they are", async () => {

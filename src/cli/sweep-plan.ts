@@ -117,7 +117,7 @@ Examples:
   nudge sweep plan --data shapes --algorithms ERM,ERM-NU,SWAD-NU --steps 300 --out sweeps/shapes
   nudge sweep plan --preset table1 --root /data/domainbed
   nudge sweep plan --preset table1 --data shapes --hparams 1 --trials 2 --steps 200
-  nudge sweep plan --preset figure4 --data pacs --root data --grid nuclear-norm.weight=0.003,0.01,0.03
+  nudge sweep plan --preset figure4 --data pacs --root data --grid nuclear-norm.weight=0.01,0.03
   nudge sweep plan --data pacs --root data --algorithms all --pairs --hparams 20 --reference-jobs
   nudge sweep plan --config sweep.yaml --out sweeps/mine
 
@@ -183,8 +183,8 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
 
 const toTenths = (seconds: number): number => Math.round(10 * seconds) / 10;
 
-/** Tries runs of every kind on this machine. */
-async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Estimate> {
+/** Tries runs of every kind on this machine; undefined, and told, where that cannot be done. */
+async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Estimate | undefined> {
   const [{ estimateRuns }, { SettingsMemo }, { defaultDevice }] = await Promise.all([
     import("../sweep/estimate.js"),
     import("../settings/memo.js"),
@@ -193,9 +193,15 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
   const asked = runs[0].request.device;
   const device = typeof asked === "string" ? asked : defaultDevice();
   const onTrial = terminalLine((title: string) => `measuring: ${title}`);
-  const estimate = await estimateRuns(runs, { memo: new SettingsMemo(), device, seconds, onTrial });
-  clearLine();
-  return estimate;
+  try {
+    return await estimateRuns(runs, { memo: new SettingsMemo(), device, seconds, onTrial });
+  } catch (error) {
+    // A plan may be made where its runs cannot be, such as without their GPU.
+    process.stderr.write(`nudge: no estimate, since a trial failed: ${(error as Error).message}\n`);
+    return undefined;
+  } finally {
+    clearLine();
+  }
 }
 
 /** The outcome for --json. */

@@ -25,5 +25,14 @@ export function sweepCommand(write: Write = (text) => void process.stdout.write(
     .addCommand(sweepCancelCommand(write))
     .addCommand(sweepCleanCommand(write))
     .addCommand(sweepWorkCommand(), { hidden: true })
-    .addCommand(sweepSlurmTaskCommand(), { hidden: true });
+    .addCommand(sweepSlurmTaskCommand(), { hidden: true })
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge sweep plan --data shapes --algorithms ERM,ERM-NU --trials 3 --steps 300 --out sweeps/first
+  nudge sweep run sweeps/first
+  nudge sweep status sweeps/first
+  nudge report sweeps/first`,
+    );
 }

@@ -55,7 +55,7 @@ const probability = (option: string) => realNumber(option, { least: 0, most: 1 }
 export function syntheticCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
   return new Command("synthetic")
     .description(
-      "the paper's 2-D toy task (Section 3.1): ERM against ERM-NU over many seeds, beside the paper's 0.76 and 0.94",
+      "Trains on the paper's 2-D toy task (Section 3.1): ERM against ERM-NU over many seeds, beside the paper's 0.76 and 0.94.",
     )
     .option("--seeds <count>", "seeds 0 to count − 1; each is a sample and a start", wholeNumber("--seeds", 1), 20)
     .option("--samples <count>", "training points", wholeNumber("--samples", 1), 100)
@@ -114,6 +114,14 @@ export function syntheticCommand(write: (text: string) => void = (text) => void 
     .option("--no-grid", "no survey of sample sizes, starts and stopping rules")
     .option("--figure <folder>", "write Figures 2 and 1b and the training curves there, as SVG and PNG")
     .option("--json", "print everything as JSON", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge synthetic
+  nudge synthetic --samples 20 --steps 100 --no-grid
+  nudge synthetic --seeds 64 --figure figures`,
+    )
     .action(async (options: Options) => write(await synthetic(options)));
 }
 

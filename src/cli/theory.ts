@@ -31,6 +31,14 @@ export function theoryCommand(): Command {
     .option("--seed <number>", "seed of the sampled checks (default: 0)")
     .option("--json", "print everything as one JSON object")
     .option("--figure <folder>", "also draw out-of-domain accuracy against γ and d: theory-accuracy.svg and .png")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge theory
+  nudge theory --r 16 --gamma 0.3
+  nudge theory --figure figures --json`,
+    )
     .action(async (raw: RawOptions) => {
       const theory = await import("../theory/index.js");
       const result = theory.runTheory(readOptions(raw));

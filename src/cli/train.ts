@@ -35,23 +35,26 @@ const NOT_SETTINGS = ["config", "resume", "out", "leaveOneOut", "quiet", "json",
 const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
 
 const EXAMPLES = `
-Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or class/picture:
+Examples:
+Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or
+in class/picture:
   nudge train --data ./pictures --weights mobilenet_v2.pth
-  nudge train --data ./pictures --probe                     in a fraction of the time: the network stays as it is
-  nudge train --data ./pictures --test-domain clinic-3      one run, with one domain kept for testing
-  nudge train --data ./pictures --no-leave-one-out          the model alone, without an estimate for new domains
+  nudge train --data ./pictures --probe                  in a fraction of the time: a linear map
+  nudge train --data ./pictures --test-domain clinic-3   one run, one domain kept for testing
+  nudge train --data ./pictures --no-leave-one-out       the model, no estimate for new domains
 
 Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --algorithm SWAD-NU --trial-seed 1
-  nudge train --data vlcs --root data --test-domain LabelMe --algorithm coral --hparams-seed 7 --device cuda
+  nudge train --data vlcs --root data --test-domain LabelMe --algorithm coral --hparams-seed 7
   nudge train --data pacs --root data --test-domain sketch --probe --backbone resnet50
-  nudge train --data shapes --test-domain outlined --regularizer nuclear-norm nuclear-norm.weight=0.03 --steps 301
+  nudge train --data shapes --test-domain outlined --algorithm ERM-NU nuclear-norm.weight=0.03
 
 Go on with a run, or make it again from its settings:
   nudge train --resume runs/9f2c…
   nudge train --config runs/9f2c…/settings.json --seed 1
 
-Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a folder of them), then ~/.cache/nudge/weights.`;
+Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a folder of them), then
+~/.cache/nudge/weights.`;
 
 export function trainCommand(): Command {
   return new Command("train")

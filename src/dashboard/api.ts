@@ -69,7 +69,7 @@ export interface SweepRow {
 /** Sent by `/api/events` (server-sent events) under the name of its kind. */
 export interface Events {
   /** The first: what is watched. What the page knew before is to be forgotten. */
-  readonly hello: { readonly folder: string; readonly version: string };
+  readonly hello: { readonly folder: string /** The same as a word of a shell command. */; readonly typed: string };
   /** Rows that are new or changed. */
   readonly runs: readonly RunRow[];
   /** Ids of runs that are gone. */

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Events } from "./api.js";
 import type { EventStream } from "./event-stream.js";
+import { asTyped } from "./run-details.js";
 import { type Changes, ROWS_A_PIECE, type RunIndex } from "./run-index.js";
 
 /** Milliseconds between two looks, with somebody watching and without. */
@@ -15,10 +16,7 @@ export class Live {
   private stopped = false;
   private told = "";
 
-  constructor(
-    private readonly index: RunIndex,
-    private readonly version: string,
-  ) {}
+  constructor(private readonly index: RunIndex) {}
 
   /** Looks again and again, until `stop`. */
   async run(): Promise<void> {
@@ -50,7 +48,7 @@ export class Live {
 
   /** Tells a page all there is, and from then on what changes. */
   add(stream: EventStream): void {
-    const hello: Events["hello"] = { folder: this.index.root, version: this.version };
+    const hello: Events["hello"] = { folder: this.index.root, typed: asTyped(this.index.root) };
     stream.send("hello", JSON.stringify(hello));
     stream.send("sweeps", JSON.stringify(this.index.sweepList()));
     sendRows([stream], this.index.rows());

@@ -22,7 +22,7 @@ export async function runDetails(root: string, { id, folder }: RunEntry): Promis
   const text = log?.cut ? log.text.slice(log.text.indexOf("\n") + 1) : (log?.text ?? "");
   return {
     id,
-    folder: shellWord(fromHere(folder)),
+    folder: asTyped(folder),
     settings,
     environment: readJsonInside(root, join(folder, "environment.json")) ?? null,
     log: text,
@@ -31,10 +31,10 @@ export async function runDetails(root: string, { id, folder }: RunEntry): Promis
   };
 }
 
-/** A path as one would type it: short where it lies below the folder the command was started in. */
-function fromHere(folder: string): string {
+/** A folder as one would type it in a shell: short where it lies below the folder the command was started in. */
+export function asTyped(folder: string): string {
   const way = relative(process.cwd(), folder);
-  return way === "" ? "." : way.startsWith(`..${sep}`) ? folder : way;
+  return shellWord(way === "" ? "." : way === ".." || way.startsWith(`..${sep}`) ? folder : way);
 }
 
 /** All curves of a run, from its records. */

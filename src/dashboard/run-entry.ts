@@ -5,7 +5,9 @@
  */
 
 import { statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { imageFolder } from "../data/datasets/image-folder.js";
+import { manifest } from "../data/datasets/manifest.js";
 import { type LockOwner, LockWatch, noteOf, ownerOf } from "../data/folder-lock.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
 import {
@@ -26,6 +28,9 @@ import { Tail } from "./tail.js";
 
 /** Settings that are large and that no table needs; details are read from the file again. */
 const LARGE = ["classes", "request", "datasetOptions", "inputShape"];
+
+/** Datasets that are whatever somebody put there. */
+const OWN_DATA: readonly string[] = [imageFolder.id, manifest.id];
 
 /** What a look at a run found: nothing new, another state or progress, or other numbers. */
 export type Change = "none" | "row" | "numbers";
@@ -130,7 +135,7 @@ export class RunEntry {
       id,
       sweep,
       state: this.state,
-      dataset: settings?.dataset ?? "",
+      dataset: settings ? datasetName(settings) : "",
       heldOut: testDomains,
       method: method ? methodTitle({ ...method, variant: "" }) : "",
       variant: method?.variant ?? "",
@@ -219,6 +224,12 @@ export class RunEntry {
       // Damaged: the next line will do.
     }
   }
+}
+
+/** Somebody's own pictures go by the name of their folder: all of them are the same dataset to the program. */
+function datasetName({ dataset, ...rest }: RunSettings): string {
+  const { data } = rest as { data?: unknown };
+  return OWN_DATA.includes(dataset) && typeof data === "string" ? basename(data) : dataset;
 }
 
 /** When a file or folder last changed; 0 where there is none. */

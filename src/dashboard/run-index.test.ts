@@ -60,6 +60,12 @@ test("a run is done, running, stopped or failed as its files say", async () => {
   expect(rows.get("done")!.validation).toBeCloseTo(0.255, 12);
 });
 
+test("somebody's own pictures go by the name of their folder", async () => {
+  const root = realFolder();
+  writeRun(join(root, "own"), { settings: { dataset: "image-folder", data: "pictures/clinics/" } as object });
+  expect((await look(new RunIndex(root))).runs).toMatchObject([{ dataset: "clinics" }]);
+});
+
 test("a second look tells only what changed, and what is gone", async () => {
   const root = realFolder();
   const one = writeRun(join(root, "one"), { done: false });

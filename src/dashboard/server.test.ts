@@ -1,14 +1,23 @@
 /** Who gets an answer and who does not, over real sockets. What the page itself does is in tests/e2e/dashboard.test.ts. */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pictureBytes, temporaryFolder, writeFile } from "../../tests/support/picture-folder.js";
 import { writeRun } from "../../tests/support/run-folders.js";
-import type { RunCurves, RunDetails } from "./api.js";
+import type { Events, RunCurves, RunDetails } from "./api.js";
 import { type Dashboard, startDashboard } from "./server.js";
 
 const base = new URL("../../dist/", import.meta.url);
@@ -300,6 +309,20 @@ test("nothing on disk changes, whatever is asked", async () => {
   ])
     expect((await fetch(url + path).then(async (response) => [response.status, await response.text()]))[0]).toBe(200);
   expect(fingerprint(folder)).toBe(before);
+});
+
+test("a stream begins with the folder, as it is and as a shell takes it", async () => {
+  const folder = join(temporaryFolder(), "my runs");
+  writeRun(join(folder, "one"));
+  await using started = await startDashboard({ folder, port: 0, base });
+  const response = await fetch(`${started.url}api/events`);
+  const reader = response.body!.getReader();
+  let text = "";
+  while (!text.includes("event: progress")) text += Buffer.from((await reader.read()).value!).toString();
+  await reader.cancel();
+  expect(response.headers.get("content-type")).toContain("text/event-stream");
+  const hello = JSON.parse(/event: hello\ndata: (.*)/.exec(text)![1]) as Events["hello"];
+  expect(hello).toEqual({ folder: realpathSync(folder), typed: `'${realpathSync(folder)}'` });
 });
 
 test("a folder that is not there, and a port that is taken, are told", async () => {

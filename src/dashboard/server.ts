@@ -22,8 +22,6 @@ export interface DashboardOptions {
   readonly folder: string;
   /** A free one near 4747 unless told; 0 for any. */
   readonly port?: number;
-  /** The program's version, for the page. */
-  readonly version?: string;
   /** Where the compiled program is; told only by tests. */
   readonly base?: URL;
 }
@@ -36,9 +34,9 @@ export interface Dashboard extends AsyncDisposable {
 
 /** Starts a dashboard; it runs until it is closed. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { folder, version = "", base = new URL("../", import.meta.url) } = options;
+  const { folder, base = new URL("../", import.meta.url) } = options;
   const index = new RunIndex(realFolder(folder));
-  const live = new Live(index, version);
+  const live = new Live(index);
   const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 } };
   const files = pageFiles(base);
   let port = 0;

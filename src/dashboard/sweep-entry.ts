@@ -238,7 +238,7 @@ function toPlanned({ id, name, title, request }: PlannedRun): Planned {
   const [, , , ...others] = title.split(" · ");
   return {
     ...{ id, name, title, heldOut: names("testDomains") },
-    dataset: String(request.data ?? ""),
+    dataset: basename(String(request.data ?? "")), // a name, or a path
     method: methodTitle({ algorithm, regularizers: names("regularizers"), model, variant: "" }),
     variant: others.filter((words) => !/^(?:trial|draw) \d+$/.test(words)).join(" "),
     trial: Number(request.trialSeed ?? 0),

@@ -6,13 +6,24 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { EngineError } from "../errors.js";
+import { buildFolder } from "./build-folder.js";
 import type { Native } from "./native.js";
 
-/** Where the set-up puts the addon: `build/nudge.node` at the package's root; `$NUDGE_ADDON` names another. */
+/** Where the set-up puts the addon, `nudge.node` in the build folder; `$NUDGE_ADDON` names another. */
 export function addonPath(): string {
-  return process.env.NUDGE_ADDON ?? fileURLToPath(new URL("../../build/nudge.node", import.meta.url));
+  return process.env.NUDGE_ADDON ?? join(buildFolder(), "nudge.node");
+}
+
+/** How often a waiting thread looks before it sleeps. */
+const SPINS = "2000";
+
+let buildMissing: (() => void) | undefined;
+
+/** Says what to do where the addon is missing. The command line has it built; a library must not start a compiler. */
+export function whenAddonIsMissing(build: () => void): void {
+  buildMissing = build;
 }
 
 /** The addon, once loaded: the generated operators call through this without asking each time. */
@@ -21,16 +32,18 @@ export let native: Native;
 /** The addon; loads it on the first call. Throws an EngineError that says what to do when it cannot. */
 export function loadNative(): Native {
   if (native) return native;
+  if (!existsSync(addonPath()) && process.env.NUDGE_ADDON === undefined) buildMissing?.();
   const path = addonPath();
   if (!existsSync(path)) {
-    throw new EngineError(`the engine has not been built: ${path} is missing. Try: npm run setup`, "load");
+    throw new EngineError(`the engine has not been built: ${path} is missing. Try: npx nudge setup`, "load");
   }
+  quietWaiting();
   let addon: Native;
   try {
     addon = createRequire(import.meta.url)(path) as Native;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError(`the engine does not load: ${why}. Try: npm run setup, then nudge doctor`, "load", [], {
+    throw new EngineError(`the engine does not load: ${why}. Try: npx nudge setup, then npx nudge doctor`, "load", [], {
       cause,
     });
   }
@@ -41,6 +54,15 @@ export function loadNative(): Native {
   if (gigabytes) addon.setMemoryLimit(Math.round(gigabytes * 1e9));
   native = addon;
   return native;
+}
+
+/**
+ * Has threads that wait for each other sleep after a short while of spinning. libgomp spins for milliseconds unless told,
+ * and where the cores are shared a thread that spins keeps the one it waits for from running: 61 steps of a small network
+ * on two busy cores took 66 s, with this 2.2 s. libgomp reads its environment as it is loaded, so this comes before.
+ */
+function quietWaiting(): void {
+  if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= SPINS;
 }
 
 function positive(variable: string): number | undefined {

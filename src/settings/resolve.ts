@@ -21,7 +21,7 @@ import type { Regularizer } from "../regularizers/index.js";
 import { type GivenKeys, type KeyName, keys, type Request, readKeys } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
 import { type Protocol, probeProtocol, protocolFor } from "./protocols.js";
-import { type Sibling, settingsHash, siblingHash, type TrainSettings } from "./settings.js";
+import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { alike } from "./values.js";
 import { defaultsOf, valuesOf } from "./values-of-run.js";
 
@@ -37,11 +37,14 @@ export interface Plan {
 }
 
 /** A plan but for its split, which is large: what planning many runs needs. */
-export type SettledRun = Omit<Plan, "split">;
+export interface SettledRun extends Omit<Plan, "split"> {
+  /** The hash of a run like this one but for what siblings differ in. */
+  readonly hashOf: (sibling: Sibling) => string;
+}
 
 /** Settles a run. */
 export async function resolve(request: Request, memo = new SettingsMemo()): Promise<Plan> {
-  const run = await settle(request, memo);
+  const { hashOf: _, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
   const split = run.dataset.givenSplit ?? splitDataset(run.dataset.domains, { trialSeed, testDomains, holdout });
   return { ...run, split };
@@ -125,18 +128,18 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
   for (const { id, settings } of [...settled.regularizers, ...averaging])
     findDiffering(variant, `${id}.`, values.usual(id), settings);
   delete variant["swad.whenLeft"]; // it says how long the run is; the average is the same
-  const named = Object.assign(settled, { given: variant, hash: settingsHash(settled, memo.texts) });
+  const hashOf = siblingHash(settled, memo.texts);
+  const named = Object.assign(settled, { given: variant, hash: hashOf(settled) });
   const request = requestFor(named, findDataset(named.data) ? dataset.options : options);
-  return { settings: Object.assign(named, { request }), dataset, ...method, regularizers };
+  return { settings: Object.assign(named, { request }), dataset, ...method, regularizers, hashOf };
 }
 
 /** Settles runs like a settled one that hold out other domains: what many runs of a sweep differ in. */
 export function siblingsOf(
-  { settings, dataset, algorithm }: SettledRun,
+  { settings, dataset, algorithm, hashOf }: SettledRun,
   memo: SettingsMemo,
 ): (names: readonly string[], seed?: number) => Sibling & { readonly hash: string } {
   const { trialSeed, holdout, hparams } = settings;
-  const hashOf = siblingHash(settings, memo.texts);
   return (names, seed = settings.seed) => {
     const testDomains = heldOut(names, dataset);
     checkTraining(algorithm, { dataset, testDomains, hparams });

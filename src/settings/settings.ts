@@ -1,6 +1,6 @@
 /** The settings of a run, resolved: what `settings.json` holds, and what of it names the run. */
 
-import { canonicalJson, type KnownTexts, shortHash, textHash } from "../canonical-json.js";
+import { canonicalJson, type KnownTexts, textHash } from "../canonical-json.js";
 import type { PluginFile } from "../definitions.js";
 import type { Precision } from "../nn/precision.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
@@ -64,11 +64,6 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
 
 type Hashed = Omit<TrainSettings, "hash" | "request" | "given">;
 
-/** The run's name: of what changes numbers, and not of paths, device, threads or launcher. */
-export function settingsHash(settings: Hashed, known?: KnownTexts): string {
-  return shortHash(changesNumbers(settings), known);
-}
-
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};
   for (const name in settings) if (!NOT_HASHED.has(name)) hashed[name] = settings[name as keyof Hashed];
@@ -83,8 +78,9 @@ export type Sibling = Pick<TrainSettings, "testDomains" | "splitHash" | "seed">;
 const SIBLING: readonly (keyof Sibling)[] = ["testDomains", "splitHash", "seed"];
 
 /**
- * Hashes runs that are like this one but for what siblings differ in: the canonical JSON is made once, with marks in the
- * places of their values, since a sweep asks for hundreds of thousands.
+ * Names a run by what changes numbers, and not by paths, device, threads or launcher; and any other that is like it but for
+ * what siblings differ in. The canonical JSON is made once, with marks in the places of those values, since a sweep asks for
+ * the names of hundreds of thousands.
  */
 export function siblingHash(settings: Hashed, known?: KnownTexts): (sibling: Sibling) => string {
   const marks = Object.fromEntries(SIBLING.map((name) => [name, `the ${name} of a sibling`]));

@@ -86,7 +86,8 @@ async function* runsOfMethod(
       const seeds = referenceJobs ? { seed: jobSeed(job) } : {};
       const named = referenceJobs && points.length === 1 ? referenceJob(job, { ...asked, ...points[0] }) : undefined;
       for (const [i, point] of points.entries()) {
-        const given: Request = { ...method.settings, ...asked, ...point, ...seeds };
+        // A trial has a seed of its own, the same for all methods: what they differ by is not chance, nor one draw of it.
+        const given: Request = { seed: trialSeed, ...method.settings, ...asked, ...point, ...seeds };
         const key = `${hparamsSeed} ${i}`;
         const family =
           families.get(key) ??
@@ -108,7 +109,9 @@ interface Family {
 function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const { settings } = run;
   const kept = Object.entries(settings.request).filter(([name]) => given[name] !== undefined || !OF_MACHINE.has(name));
-  return { settings, request: Object.fromEntries(kept), sibling: siblingsOf(run, memo) };
+  // Through JSON, so that copies of it are objects of one shape, which are small and quick to write.
+  const request = JSON.parse(JSON.stringify(Object.fromEntries(kept))) as RunRequest;
+  return { settings, request, sibling: siblingsOf(run, memo) };
 }
 
 function plannedRun(

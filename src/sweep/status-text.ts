@@ -49,7 +49,12 @@ function countLines(counts: SweepStatus["counts"], total: number, begun: number)
   return shown.map((state) => {
     const count = counts[state].toLocaleString("en-US").padStart(width);
     const share = total === 0 ? "" : `  ${Math.floor((100 * counts.done) / total)} %`;
-    const note = state === "done" ? share : state === "waiting" && begun > 0 ? `  ${begun} of them begun` : "";
+    const note =
+      state === "done"
+        ? share
+        : state === "waiting" && begun > 0
+          ? `  ${begun.toLocaleString("en-US")} of them begun`
+          : "";
     return `  ${WORDS[state].padEnd(10)}${count}${note}`;
   });
 }

@@ -31,6 +31,7 @@ import { readRun } from "../../src/records/run.js";
 import { resolve } from "../../src/settings/resolve.js";
 import { RunFolder } from "../../src/training/run-folder.js";
 import { train } from "../../src/training/train.js";
+import { fencedBlocks } from "../support/fenced-blocks.js";
 import { writeMadeModel } from "../support/made-model.js";
 import { makePictureFolder } from "../support/made-pictures.js";
 import { catchPrinted } from "../support/printed.js";
@@ -353,7 +354,7 @@ test("the library's example describes pictures, and leaves nothing behind", asyn
 test("every command of docs/models.md runs as it is written, and so does its program", async () => {
   const text = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");
   const blocks = (kind: string): string[] =>
-    [...text.matchAll(new RegExp(`^\\\`{3}${kind}\\n(.*?)^\\\`{3}`, "gms"))].map(([, body]) => body);
+    fencedBlocks(text).flatMap(({ language, body }) => (language === kind ? [body] : []));
   const commands = blocks("sh").flatMap((body) => body.trim().split("\n"));
   expect(commands.length).toBeGreaterThan(8);
   const place = join(folder, "docs");

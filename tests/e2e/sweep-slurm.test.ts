@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), "nudge-sweep-slurm-"));
 afterAll(async () => {
   if (!("problem" in cluster)) await cluster.stop();
   rmSync(folder, { recursive: true, force: true });
-});
+}, 60_000);
 if ("problem" in cluster) console.warn(`skipping tests with a cluster: ${cluster.problem}`);
 else Object.assign(process.env, cluster.env);
 
@@ -135,3 +135,11 @@ withSlurm(
     expect(existsSync(join(runs, readdirSync(runs)[0], "checkpoint", "last.safetensors"))).toBe(true);
   },
 );
+
+withSlurm("the cluster is taken down, and nothing of it is left (needs Slurm)", { timeout }, async () => {
+  if ("problem" in cluster) return;
+  expect(cluster.processes().length).toBeGreaterThanOrEqual(3);
+  await cluster.stop();
+  await until(() => cluster.processes().length === 0, "some processes were left");
+  expect(existsSync(cluster.env.SLURM_CONF)).toBe(false);
+});

@@ -1,14 +1,14 @@
 /**
- * One of many processes that want a lock, again and again, for `arguments: lock, log, milliseconds, odds of dying`. Inside,
- * it says so in a file; who finds another one there that lives writes it to the log, as does who finds its own lock lost.
- * Now and then it kills itself inside, as a machine would.
+ * One of many processes that want a lock, again and again; arguments: the lock, a log, how often, the odds of dying. Inside, it
+ * says so in a file; who finds another one there that lives writes it to the log, as does who finds its own lock lost. Now
+ * and then it kills itself inside, as a machine would. It prints a dot for each turn that it ended.
  */
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { FolderLock } from "../../src/data/folder-lock.js";
 import { lifeOf, type ProcessIdentity, thisProcess } from "../../src/data/process-identity.js";
 
-const [lock, log, milliseconds, odds] = process.argv.slice(2);
+const [lock, log, turns, odds] = process.argv.slice(2);
 const inside = `${lock}.inside`;
 
 function whoIsInside(): ProcessIdentity | undefined {
@@ -19,7 +19,7 @@ function whoIsInside(): ProcessIdentity | undefined {
   }
 }
 
-for (const until = performance.now() + Number(milliseconds); performance.now() < until; ) {
+for (let turn = 0; turn < Number(turns); turn++) {
   using taken = await FolderLock.take(lock, { poll: 1 });
   const other = whoIsInside();
   if (other && lifeOf(other) !== "gone") appendFileSync(log, `${process.pid}: ${other.pid} is inside too\n`);
@@ -27,5 +27,5 @@ for (const until = performance.now() + Number(milliseconds); performance.now() <
   if (Math.random() < Number(odds)) process.kill(process.pid, "SIGKILL");
   if (!taken.held) appendFileSync(log, `${process.pid}: lost\n`);
   rmSync(inside);
-  appendFileSync(`${log}.turns`, ".");
+  process.stdout.write(".");
 }

@@ -6,7 +6,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism, hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,8 @@ export interface SlurmCluster {
   readonly env: { readonly SLURM_CONF: string };
   /** Runs one of Slurm's commands. */
   command(program: string, ...args: string[]): string;
+  /** The processes it consists of, and those of its jobs. */
+  processes(): number[];
   /** Takes it down: no process and no file is left. */
   stop(): Promise<void>;
 }
@@ -59,7 +61,10 @@ export async function startSlurm(): Promise<SlurmCluster | { readonly problem: s
   const folder = mkdtempSync(join(tmpdir(), "nudge-slurm-"));
   const children: ChildProcess[] = [];
   const stop = async (): Promise<void> => {
+    if (!existsSync(folder)) return; // it was stopped before
+    await emptyQueue(folder);
     for (const child of children.toReversed()) await end(child);
+    for (const pid of processesOf(folder)) process.kill(pid, "SIGKILL");
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -91,7 +96,7 @@ export async function startSlurm(): Promise<SlurmCluster | { readonly problem: s
       }
     };
     await until(isUp, "the node did not become idle");
-    return { env, command, stop };
+    return { env, command, processes: () => processesOf(folder), stop };
   } catch (error) {
     const log = join(folder, "slurmctld.log");
     const said = existsSync(log)
@@ -100,6 +105,32 @@ export async function startSlurm(): Promise<SlurmCluster | { readonly problem: s
     await stop();
     return { problem: `Slurm did not start: ${(error as Error).message}.${said}` };
   }
+}
+
+/** Cancels what is left and waits for it to be gone: what ends a job later would wait for its controller for ever. */
+async function emptyQueue(folder: string): Promise<void> {
+  const env = { ...process.env, SLURM_CONF: join(folder, "slurm.conf") };
+  const ask = (program: string, ...args: string[]): string =>
+    execFileSync(program, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "ignore"], timeout: 10_000 });
+  try {
+    ask("scancel", "--user=root");
+    await until(() => ask("squeue", "--noheader") === "", "the queue was not empty", 20);
+  } catch {
+    // It never came up, or hangs: its processes are ended one by one.
+  }
+}
+
+/** All processes of the cluster, its jobs' too: those that have its folder in their arguments or their environment. */
+function processesOf(folder: string): number[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+    try {
+      const [words, variables] = ["cmdline", "environ"].map((file) => readFileSync(`/proc/${name}/${file}`, "utf8"));
+      return words.includes(folder) || variables.includes(folder) ? [Number(name)] : [];
+    } catch {
+      return []; // it ended meanwhile, or is not ours to read
+    }
+  });
 }
 
 async function configure(folder: string): Promise<string> {

@@ -79,7 +79,7 @@ function pictures(run: string, { mostWrong }: Assessment): HTMLElement {
       { title: name },
       picture,
       h("strong", {}, label),
-      h("span", {}, `taken for ${predicted}, ${(100 * confidence).toFixed(0)} %`),
+      h("span", {}, `taken for ${predicted}, ${(100 * confidence).toFixed(0)}\u00a0%`),
       h("span", { class: "soft" }, domain),
     );
   });

@@ -171,7 +171,7 @@ class RunsView {
             ". For a first run, on generated pictures:",
           ),
           command(
-            `nudge train --data shapes --test-domain outlined --backbone small-cnn --steps 301 --eval-every 20 --out ${store.folder}`,
+            `nudge train --data shapes --test-domain outlined --backbone small-cnn --steps 301 --eval-every 20 --out ${store.typed}`,
           ),
         ),
       );

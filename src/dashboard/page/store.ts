@@ -9,7 +9,8 @@ class Store {
   readonly runs = new Map<string, RunRow>();
   readonly sweeps = new Map<string, SweepRow>();
   folder = "";
-  version = "";
+  /** The folder as a word of a shell command. */
+  typed = "";
   progress = { read: 0, found: 0 };
   connection: "connecting" | "live" | "lost" = "connecting";
   private readonly listeners = new Set<() => void>();
@@ -38,11 +39,11 @@ class Store {
         take(JSON.parse((event as MessageEvent<string>).data) as Events[K]);
         this.changed();
       });
-    on("hello", ({ folder, version }) => {
+    on("hello", ({ folder, typed }) => {
       if (folder !== this.folder) this.runs.clear();
       this.sweeps.clear();
       this.known = new Set();
-      Object.assign(this, { folder, version, connection: "live" });
+      Object.assign(this, { folder, typed, connection: "live" });
     });
     on("runs", (rows) => {
       for (const row of rows) {

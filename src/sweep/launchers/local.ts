@@ -8,7 +8,7 @@ import { launcherOption } from "./launcher.js";
 
 export const local = defineLauncher({
   id: "local",
-  about: "On this machine's processors, shared out among the runs; no more are started than memory allows.",
+  about: "On this machine's processors, shared out among the runs; as many as memory allows.",
   options: {
     jobs: launcherOption(whole(1), "runs at a time (default: one a core)"),
   },

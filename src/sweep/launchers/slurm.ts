@@ -37,7 +37,7 @@ const WARNING = 120;
 
 export const slurm = defineLauncher({
   id: "slurm",
-  about: "An array job of Slurm; its tasks checkpoint before their time limit, requeue themselves and go on.",
+  about: "An array job of Slurm; its tasks checkpoint before their time limit and are requeued.",
   options: {
     partition: launcherOption(text, "the partition"),
     account: launcherOption(text, "the account that is charged"),
@@ -50,7 +50,7 @@ export const slurm = defineLauncher({
     array_parallelism: launcherOption(whole(1), "tasks at a time (default: as many as the cluster gives)"),
     runs_per_task: launcherOption(whole(1), "runs a task makes one after another (default: 1)"),
     signal_seconds: launcherOption(whole(1), `so long before its limit a task is told (default: ${WARNING})`),
-    setup: launcherOption(lines, "lines of shell before the command, such as module load cuda; may be given often"),
+    setup: launcherOption(lines, "lines of shell before the command (module load cuda); may be given often"),
     extra: launcherOption(lines, "more options of sbatch, such as --exclude=node7; may be given often"),
   },
 

@@ -1,0 +1,125 @@
+/** A page for each kind that `nudge list` lists, from its own JSON. */
+import { code, linked, page, short, table } from "./markdown.mjs";
+
+/**
+ * @typedef {{ name: string, default: unknown, range?: string, accepts?: string, reference?: string, meaning?: string }} Knob
+ * @typedef {Record<string, any> & { id: string, title: string, about?: string, paper?: string, hparams?: Knob[] }} Entry
+ */
+
+/** What stands at the top of each page, and which facts of an entry are told beside its paper. */
+const pages = {
+  algorithms: {
+    heading: "Algorithms",
+    intro:
+      "For `--algorithm`, by id or title in any case. Names of papers' methods work too: `ERM-NU` adds the nuclear norm, `SWAD-CORAL` averages CORAL's weights. What each computes, and which switches undo deviations, is in [algorithms.md](../algorithms.md); the hyperparameters that all of them have are in [settings.md](settings.md#shared-hyperparameters). Where defaults depend on the size of pictures, those of large ones are given.",
+  },
+  regularizers: {
+    heading: "Regularizers",
+    intro:
+      "For `--regularizer`: penalties on the features of a batch, added to the loss of any algorithm. Settings are given with their owner, `nuclear-norm.weight=0.03`. The method is in [method.md](../method.md).",
+  },
+  averaging: {
+    heading: "Averages of the weights",
+    intro:
+      "For `--averaging`, or in a method's name (`SWAD-NU`). They follow a run and do not change it, so one run has rows of the trained model and of every average.",
+  },
+  datasets: {
+    heading: "Datasets",
+    intro:
+      "For `--data`. Options are given as `data.size=32`. Where to get them and how they are checked is in [data.md](../data.md).",
+  },
+  backbones: {
+    heading: "Backbones",
+    intro:
+      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache.",
+  },
+  selections: {
+    heading: "Selection methods",
+    intro:
+      "For `nudge report --selection`: which step and which draw of hyperparameters a table shows. They read records, so one sweep gives all three tables.",
+  },
+};
+
+/** @param {(path: string) => Promise<any>} load @returns {Promise<Record<string, string>>} */
+export async function listPages(load) {
+  const { listCommand } = await load("cli/list");
+  /** @type {Record<string, string>} */
+  const made = {};
+  for (const [kind, { heading, intro }] of Object.entries(pages)) {
+    /** @type {string[]} */
+    const printed = [];
+    const command = listCommand((/** @type {string} */ part) => printed.push(part));
+    await command.parseAsync([kind, "--json"], { from: "user" });
+    /** @type {Entry[]} */
+    const entries = JSON.parse(printed.join(""));
+    made[`${kind}.md`] = page(heading, intro, overview(entries), ...entries.map(section));
+  }
+  return made;
+}
+
+/** @param {Entry[]} entries */
+function overview(entries) {
+  const rows = entries.map(({ id, title, about = "" }) => [`[${code(id)}](#${id})`, title, about]);
+  const told = entries.some(({ about }) => about) ? 3 : 2;
+  return table(
+    ["id", "title", "what it is or asks for"].slice(0, told),
+    rows.map((row) => row.slice(0, told)),
+  );
+}
+
+/** @param {Entry} entry */
+function section(entry) {
+  const { id, title, about, hparams = [], hparamsOnSmallPictures = [] } = entry;
+  const facts = factsOf(entry).map(([name, text]) => `- ${name}: ${text}`);
+  const small = /** @type {Knob[]} */ (hparamsOnSmallPictures).filter(
+    (knob) => !hparams.some((each) => JSON.stringify(each) === JSON.stringify(knob)),
+  );
+  const parts = [
+    `## ${id}`,
+    `**${title}**${about ? `: ${about}` : ""}.`,
+    facts.join("\n"),
+    knobTable(hparams),
+    ...(small.length > 0 ? ["On small pictures (28 × 28):", knobTable(small)] : []),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** @param {Knob[]} knobs */
+function knobTable(knobs) {
+  /** @type {[string, (knob: Knob) => string][]} */
+  const columns = [
+    ["setting", ({ name }) => code(name)],
+    ["default", (knob) => code(short(knob.default))],
+    ["drawn from, or one of", ({ range, accepts }) => range ?? accepts ?? ""],
+    ["the reference's name", ({ reference }) => code(reference)],
+    ["meaning", ({ meaning }) => meaning ?? ""],
+  ];
+  const told = columns.filter(([, cell]) => knobs.some((knob) => cell(knob) !== ""));
+  return table(
+    told.map(([head]) => head),
+    knobs.map((knob) => told.map(([, cell]) => cell(knob))),
+  );
+}
+
+/** What else is worth telling of an entry, by name. @param {Entry} entry @returns {[string, string][]} */
+function factsOf({ paper, licence, source, layout, protocol, published, forDataset }) {
+  /** @type {[string, string][]} */
+  const facts = [];
+  if (paper) facts.push(["paper", linked(paper)]);
+  if (published) {
+    /** @type {{ name: string, count?: number }[]} */
+    const domains = published.domains;
+    const counted = domains.filter(({ count }) => count !== undefined);
+    const counts = counted.map(({ name, count }) => `${name} ${count?.toLocaleString("en")}`);
+    if (counts.length > 0) facts.push(["published counts", counts.join(", ")]);
+  }
+  if (layout) facts.push(["layout", code(layout)]);
+  if (source) facts.push(["where from", linked(source)]);
+  if (licence) facts.push(["licence", linked(licence)]);
+  if (protocol) facts.push(["unless told", `${protocol.steps} steps, evaluated every ${protocol.evaluateEvery}`]);
+  for (const [dataset, values] of Object.entries(forDataset ?? {})) {
+    const given = Object.entries(/** @type {object} */ (values)).map(([name, value]) => code(`${name}=${value}`));
+    facts.push([`on ${dataset}`, given.join(", ")]);
+  }
+  return facts;
+}

@@ -1,0 +1,151 @@
+/**
+ * The completion scripts of three shells, written from the model. Each has the same three questions: which command is it
+ * so far, does the word before take a value, and else what may come next.
+ */
+
+import type { CompletedCommand, Values } from "./completion-model.js";
+
+/** A word for any of the shells, in single quotes. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Everything that may be typed at a command where no option waits for its value. */
+const wordsOf = ({ commands, options, argument }: CompletedCommand): string[] => [
+  ...commands.map(({ name }) => name),
+  ...argument.names,
+  ...options.flatMap(({ flags }) => flags),
+];
+
+/** The patterns of a `case` that knows the commands below others: `'|sweep'`, `'sweep|plan'`. */
+const steps = (model: readonly CompletedCommand[]): string =>
+  model
+    .filter(({ path }) => path !== "")
+    .map(({ path }) => quoted(path.includes(" ") ? path.replace(" ", "|") : `|${path}`))
+    .join("|");
+
+function bashValues({ names, paths }: Values): string {
+  const flag = { files: "-f", folders: "-d" };
+  const reply = [
+    ...(names.length > 0 ? [`$(compgen -W $'${names.join("\\n")}' -- "$cur")`] : []),
+    ...(paths ? [`$(compgen ${flag[paths]} -- "$cur")`] : []),
+  ];
+  // IFS is a line's end here, so that a file's name with spaces in it is one word.
+  return `${paths ? "compopt -o filenames 2>/dev/null; " : ""}COMPREPLY=(${reply.join(" ")})`;
+}
+
+/** For `source <(nudge completion bash)`. */
+export function bashScript(model: readonly CompletedCommand[]): string {
+  const cases = model.map((command) => {
+    const taking = command.options.flatMap(({ flags, value }) =>
+      value ? [`        ${flags.join("|")}) ${bashValues(value)}; return ;;`] : [],
+    );
+    return [
+      `    ${quoted(command.path)})`,
+      ...(taking.length > 0 ? ['      case "$prev" in', ...taking, "      esac"] : []),
+      `      ${bashValues({ names: wordsOf(command), paths: command.argument.paths })} ;;`,
+    ].join("\n");
+  });
+  return `# bash completion for nudge: source <(nudge completion bash)
+_nudge() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} path='' i IFS=$'\\n'
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path|\${COMP_WORDS[i]}" in
+      ${steps(model)}) path="\${path:+$path }\${COMP_WORDS[i]}" ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$path" in
+${cases.join("\n")}
+  esac
+}
+complete -F _nudge nudge
+`;
+}
+
+/** An entry of zsh's _describe: colons part the word from what is said of it. */
+const described = (name: string, about: string): string => quoted(`${name.replaceAll(":", "\\:")}:${about}`);
+
+function zshValues({ names, paths }: Values): string {
+  const both = [
+    ...(names.length > 0 ? [`compadd -- ${names.map(quoted).join(" ")}`] : []),
+    ...(paths ? [paths === "files" ? "_files" : "_files -/"] : []),
+  ];
+  return both.length > 0 ? both.join("; ") : "_message 'a value'";
+}
+
+/** For `nudge completion zsh > ~/.zfunc/_nudge`, or to be sourced. */
+export function zshScript(model: readonly CompletedCommand[]): string {
+  const cases = model.map((command) => {
+    const taking = command.options.flatMap(({ flags, value }) =>
+      value ? [`        ${flags.join("|")}) ${zshValues(value)}; return ;;`] : [],
+    );
+    const { names, paths } = command.argument;
+    const options = command.options.flatMap(({ flags, about }) => flags.map((flag) => described(flag, about)));
+    return [
+      `    ${quoted(command.path)})`,
+      ...(taking.length > 0 ? ['      case "$prev" in', ...taking, "      esac"] : []),
+      ...(command.commands.length > 0
+        ? [`      below=(${command.commands.map(({ name, about }) => described(name, about)).join(" ")})`]
+        : []),
+      ...(options.length > 0 ? [`      options=(${options.join(" ")})`] : []),
+      ...(names.length > 0 || paths ? [`      ${zshValues({ names, paths })}`] : []),
+      "      ;;",
+    ].join("\n");
+  });
+  return `#compdef nudge
+# zsh completion for nudge: source <(nudge completion zsh), after compinit
+_nudge() {
+  local prev=\${words[CURRENT-1]} path_='' word
+  local -a below options
+  for word in \${words[2,CURRENT-1]}; do
+    case "$path_|$word" in
+      ${steps(model)}) path_="\${path_:+$path_ }$word" ;;
+    esac
+  done
+  case "$path_" in
+${cases.join("\n")}
+  esac
+  (( $#below )) && _describe -t commands command below
+  [[ $PREFIX == -* || $#below -eq 0 ]] && (( $#options )) && _describe -t options option options
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _nudge "$@"; else compdef _nudge nudge; fi
+`;
+}
+
+/** For `nudge completion fish | source`. */
+export function fishScript(model: readonly CompletedCommand[]): string {
+  const lines = model.flatMap((command) => {
+    const start = `complete -c nudge -n ${quoted(`__nudge_at ${quoted(command.path)}`.replaceAll("'", '"'))}`;
+    const { names, paths } = command.argument;
+    return [
+      ...command.commands.map(({ name, about }) => `${start} -a ${quoted(name)} -d ${quoted(fishText(about))}`),
+      ...(names.length > 0 ? [`${start} -a ${quoted(names.join(" "))}`] : []),
+      ...(paths === "files" ? [`${start} -F`] : []),
+      ...(paths === "folders" ? [`${start} -a '(__fish_complete_directories)'`] : []),
+      ...command.options.map(({ flags, about, value }) => {
+        const typed = flags.map((flag) => (flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
+        return `${start} ${typed.join(" ")}${value ? fishValues(value) : ""} -d ${quoted(fishText(about))}`;
+      }),
+    ];
+  });
+  const known = model.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
+  return `# fish completion for nudge: nudge completion fish | source
+function __nudge_at
+  set -l path ''
+  for word in (commandline -opc)[2..-1]
+    set -l longer (string trim "$path $word")
+    contains -- $longer ${known.join(" ")}; and set path $longer
+  end
+  test "$path" = "$argv[1]"
+end
+complete -c nudge -f
+${lines.join("\n")}
+`;
+}
+
+function fishValues({ names, paths }: Values): string {
+  const given = [...names, ...(paths === "folders" ? ["(__fish_complete_directories)"] : [])];
+  return ` ${paths === "files" ? "-r -F" : "-x"}${given.length > 0 ? ` -a ${quoted(given.join(" "))}` : ""}`;
+}
+
+/** fish ends a single-quoted word only by \\', never by '\\''. */
+const fishText = (text: string): string => text.replaceAll("'", "’");

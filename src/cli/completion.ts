@@ -1,0 +1,35 @@
+/** `nudge completion bash|zsh|fish`: prints a script that completes verbs, options and names. */
+
+import { Command } from "commander";
+import { unknownName } from "../closest-name.js";
+import { UsageError } from "../errors.js";
+
+/** The shells there is a script for. */
+const shells = ["bash", "zsh", "fish"] as const;
+
+/** The command; `program` gives the whole program, whose options are completed. */
+export function completionCommand(program: () => Promise<Command>): Command {
+  return new Command("completion")
+    .description(
+      "Prints a script that completes verbs, options and the names of algorithms, datasets and so on in a shell. Source it from the shell's start-up file.",
+    )
+    .argument("<shell>", shells.join(", "))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge completion bash >> ~/.bashrc                 bash, from the next shell on
+  source <(nudge completion zsh)                     zsh, this shell; after compinit
+  nudge completion fish > ~/.config/fish/completions/nudge.fish`,
+    )
+    .action(async (shell: string) => {
+      const [{ completionModel }, { bashScript, zshScript, fishScript }] = await Promise.all([
+        import("./completion-model.js"),
+        import("./completion-scripts.js"),
+      ]);
+      const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
+      const known = shells.find((name) => name === shell);
+      if (known === undefined) throw new UsageError(unknownName("shell", shell, shells));
+      process.stdout.write(scripts[known](await completionModel(await program())));
+    });
+}

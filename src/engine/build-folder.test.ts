@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { buildFolder, folderToBuildIn, packageRoot } from "./build-folder.js";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "nudge-build-folder-"));
+  mkdirSync(join(root, "native/src"), { recursive: true });
+  writeFileSync(join(root, "native/src/addon.cc"), "one");
+  vi.stubEnv("XDG_CACHE_HOME", join(root, "cache"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** Root may write anywhere, so what stands for a folder that cannot be written to is a file in its place. */
+const forbid = (): void => writeFileSync(join(root, "build"), "");
+
+test("the addon is built in the package's own build/ where that can be written to", () => {
+  expect(folderToBuildIn(root)).toBe(join(root, "build"));
+  expect(buildFolder(root)).toBe(join(root, "build"));
+  expect(buildFolder()).toBe(join(packageRoot, "build"));
+});
+
+test("elsewhere it is built in the user's cache, and found there once it is built", () => {
+  forbid();
+  const cached = folderToBuildIn(root);
+  expect(cached).toMatch(new RegExp(`^${root}/cache/nudge/addon/[0-9a-f]{12}$`));
+  expect(buildFolder(root)).toBe(join(root, "build")); // what a message should name
+  mkdirSync(cached, { recursive: true });
+  writeFileSync(join(cached, "nudge.node"), "");
+  expect(buildFolder(root)).toBe(cached);
+});
+
+test("other sources, another folder in the cache: an addon of another version is never loaded", () => {
+  forbid();
+  const first = folderToBuildIn(root);
+  writeFileSync(join(root, "native/src/addon.cc"), "two");
+  expect(folderToBuildIn(root)).not.toBe(first);
+});
