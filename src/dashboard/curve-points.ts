@@ -58,7 +58,7 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /** `Stable rank, centred`; a name that is not known is its own title. */
-export const metricTitle = (metric: string): string => titles[metric] ?? metric;
+export const metricTitle = (metric: string): string => titles[metric] ?? metric.replace(/^singularValue/, "σ");
 
 /** What is measured of the features, as opposed to what is asked of the model. */
 export const rankMetrics = ["stableRank", "centredStableRank", "effectiveRank", "centredEffectiveRank"] as const;

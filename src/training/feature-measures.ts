@@ -1,12 +1,12 @@
 /**
- * What the features are like, at each evaluation: their norms and ranks, and the norm of the head. With a head that is not
+ * What the features are like, at each evaluation: their norms, ranks and spectrum, and the norm of the head. With a head that is not
  * penalised, smaller features and a larger head lower the penalty at no cost, so scale and rank are logged apart.
  *
  * They are taken of fixed samples: the first of the `out` parts of the training domains, all in one matrix as in a batch,
  * and the first of each test domain's.
  */
 
-import { type RankMeasures, rankMeasures } from "../analysis/rank.js";
+import { type RankMeasures, rankMeasures, spectrum } from "../analysis/rank.js";
 import type { Loader } from "../data/loader.js";
 import { cat } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
@@ -26,6 +26,12 @@ export const FEATURE_METRICS = [
   "effectiveRank",
   "centredEffectiveRank",
 ] as const satisfies readonly (keyof RankMeasures)[];
+
+/** Of the singular values, largest first, those that are recorded: enough to draw the spectrum over time. */
+export const SPECTRUM_PLACES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
+
+/** The metric of the k-th singular value. */
+export const singularValueMetric = (place: number): string => `singularValue${place}`;
 
 /** The samples the measures are taken of; they live until disposed of. */
 export class FeatureProbe implements Disposable {
@@ -62,13 +68,16 @@ export class FeatureProbe implements Disposable {
   measure(learner: Learner, step: number): RunRecord[] {
     const rows: RunRecord[] = [];
     for (const { domain, x } of this.batches) {
-      const measures = scope(() => {
+      const measured = scope(() => {
         const features = learner.features(x);
-        return features && rankMeasures(features);
+        return features && { ranks: rankMeasures(features), sigmas: spectrum(features) };
       });
-      if (!measures) continue;
-      for (const metric of FEATURE_METRICS)
-        rows.push({ step, model: CURRENT, domain, split: "out", metric, value: measures[metric] });
+      if (!measured) continue;
+      const add = (metric: string, value: number): void =>
+        void rows.push({ step, model: CURRENT, domain, split: "out", metric, value });
+      for (const metric of FEATURE_METRICS) add(metric, measured.ranks[metric]);
+      for (const place of SPECTRUM_PLACES)
+        if (place <= measured.sigmas.length) add(singularValueMetric(place), measured.sigmas[place - 1]);
     }
     const value = learner.headNorm();
     if (value !== null) rows.push({ step, model: CURRENT, domain: null, split: null, metric: "headNorm", value });

@@ -1,8 +1,10 @@
-/** The figures of a run, from its records: losses, accuracy by domain, and what became of the features. */
+/** The figures of a run, from its records: losses, accuracy by domain, and the spectrum and ranks of the features over time. */
 
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import type { RunSettings } from "../records/run.js";
 import { lineChart, type Series } from "../report/plot.js";
+import { paletteColor } from "../report/svg.js";
+import { SPECTRUM_PLACES, singularValueMetric } from "./feature-measures.js";
 
 export interface Figure {
   /** The file's name, without its ending. */
@@ -28,11 +30,12 @@ export function runFigures(
     { name: "accuracy", title: "Accuracy", yLabel: "accuracy, %", series: accuracySeries(finite, testDomains) },
     {
       name: "spectrum",
-      title: "Ranks of features",
-      yLabel: "rank",
+      title: "Spectrum of features",
+      yLabel: "singular value",
       logY: true,
-      series: rankSeries(finite, testDomains),
+      series: spectrumSeries(finite, testDomains),
     },
+    { name: "ranks", title: "Ranks of features", yLabel: "rank", logY: true, series: rankSeries(finite, testDomains) },
   ];
   return charts
     .map(({ series, ...chart }) => ({ ...chart, series: series.filter(({ points }) => points.length > 0) }))
@@ -86,13 +89,33 @@ function accuracySeries(records: readonly RunRecord[], testDomains: readonly str
   });
 }
 
+/** The k-th largest singular values of the features, for a few k. */
+function spectrumSeries(records: readonly RunRecord[], testDomains: readonly string[]): Series[] {
+  const positive = records.filter(({ value }) => value > 0);
+  return [null, ...testDomains].flatMap((domain) =>
+    SPECTRUM_PLACES.map((place, i) =>
+      seriesOf(
+        positive,
+        `σ${place}, ${domain ?? "training"}`,
+        { metric: singularValueMetric(place), domain },
+        { dash: domain !== null, color: paletteColor(i) },
+      ),
+    ),
+  );
+}
+
 const RANKS = { stableRank: "stable rank", centredStableRank: "stable rank, centred", effectiveRank: "effective rank" };
 
 function rankSeries(records: readonly RunRecord[], testDomains: readonly string[]): Series[] {
   const positive = records.filter(({ value }) => value > 0); // a logarithmic axis has no zero
   return [null, ...testDomains].flatMap((domain) =>
-    Object.entries(RANKS).map(([metric, name]) =>
-      seriesOf(positive, `${name}, ${domain ?? "training"}`, { metric, domain }, { dash: domain !== null }),
+    Object.entries(RANKS).map(([metric, name], i) =>
+      seriesOf(
+        positive,
+        `${name}, ${domain ?? "training"}`,
+        { metric, domain },
+        { dash: domain !== null, color: paletteColor(i) },
+      ),
     ),
   );
 }

@@ -57,7 +57,7 @@ test("the run folder has what it promises, and no more", () => {
   const found = readdirSync(swadRun).sort();
   const files = ["environment.json", "log.txt", "model.safetensors", "records.jsonl", "settings.json", "timing.jsonl"];
   expect(found).toEqual(["checkpoint", "done", "events", "figures", ...files].sort());
-  const figures = ["accuracy", "loss", "spectrum"].flatMap((name) => [`${name}.png`, `${name}.svg`]);
+  const figures = ["accuracy", "loss", "ranks", "spectrum"].flatMap((name) => [`${name}.png`, `${name}.svg`]);
   expect(readdirSync(join(swadRun, "figures"))).toEqual(figures);
   expect(readdirSync(join(swadRun, "events"))).toHaveLength(1);
 });

@@ -125,7 +125,7 @@ export class CurveCharts extends ChartGroup {
   }
 }
 
-/** Ranks and norms over time. */
+/** Spectrum, ranks and norms over time. */
 export class FeatureCharts extends ChartGroup {
   private readonly empty = emptyState("No measures of features", h("p", {}, "They come with the first evaluation."));
 
@@ -153,6 +153,12 @@ export class FeatureCharts extends ChartGroup {
         { ...x, title, yLabel: log ? "logarithmic" : "", logY: log },
         metrics.flatMap(([metric, name], i) => series(metric, i, name)),
       );
+    one(
+      "spectrum",
+      "Spectrum: the k-th largest singular values",
+      [1, 2, 4, 8, 16, 32, 64].map((place) => [`singularValue${place}`, `σ${place}`] as const),
+      true,
+    );
     one("stable", "Stable rank", [
       ["stableRank", "as the paper has it"],
       ["centredStableRank", "centred"],
