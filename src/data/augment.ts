@@ -6,7 +6,7 @@
  *   then grey, then normalised.
  *
  * A sample's draw is made here, on the host, from a stream of its own; carrying it out is the addon's fused kernel on the
- * CPU (native/src/augment.cc) or tensor operators on a GPU (augment-device.ts). The order of the numbers in a draw is that of
+ * CPU (native/src/augment.cc) or kernels of our own on a GPU (augment-device.ts). The order of the numbers in a draw is that of
  * `struct Draw` in native/src/picture.h.
  */
 import { loadNative } from "../engine/load.js";

@@ -145,6 +145,13 @@ test("the words above a table give rule, protocol and penalty as the runs had th
   expect(words[0]).toMatch(/^Selection: training-domain validation set, that is, /);
   expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 0.2 of each domain held back");
   expect(words).toContain("Penalty nuclear-norm: weight=0.01 scaling=per-sample warmup=101.");
+  expect(words.join()).not.toContain("never set in");
+});
+
+test("runs that ended before their penalty set in are said to be the plain method's", () => {
+  const settings = { steps: 101 } as MadeRun["settings"];
+  const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn, settings }));
+  expect(words.join("\n")).toContain("In 4 of the runs with a penalty it never set in");
 });
 
 test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {

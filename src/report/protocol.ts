@@ -18,6 +18,7 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
     words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
   if (outcome.common.length > 0) words.push(`Set by hand in all of them: ${outcome.common.join(" ")}.`);
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
+  words.push(...neverActive(stored));
   if (foreign > 0)
     words.push(`${foreign} of the runs were read from another testbed's result files; their settings are theirs.`);
   return words;
@@ -65,4 +66,18 @@ function penaltiesInWords(stored: readonly StoredRun[]): string[] {
     }
   }
   return Array.from(seen, ([id, texts]) => `Penalty ${id}: ${[...texts].sort().join("; or ") || "as declared"}.`);
+}
+
+/** Runs that ended before their penalty set in are the plain method's, whatever they are called. */
+function neverActive(stored: readonly StoredRun[]): string[] {
+  const late = stored.filter(({ settings }) => {
+    const { steps } = settings as { readonly steps?: number };
+    return settings.regularizers.some(
+      ({ settings: { warmup } }) => Number(warmup) >= (steps ?? Number.POSITIVE_INFINITY),
+    );
+  });
+  if (late.length === 0) return [];
+  return [
+    `In ${late.length} of the runs with a penalty it never set in: its warmup is as long as the run, so they are those of the plain method.`,
+  ];
 }

@@ -125,6 +125,15 @@ const trainDomainsOf = ({ settings: { domains, testDomains } }: Plan): string[] 
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
 
+/** Penalties that set in after the last step, in words: such a run is the plain method's. */
+const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
+  regularizers
+    .filter((regularizer) => !regularizer.isActive(steps - 1))
+    .map(
+      ({ id, settings: { weight, warmup } }) =>
+        `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
+    );
+
 function checkDevice(device: string): void {
   const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
   if (!known.includes(device))
@@ -175,7 +184,8 @@ class Run implements Disposable {
     const { plan, folder, shouldStop = () => false } = this.options;
     const { steps, evaluateEvery, evaluateFirst, checkpointEvery } = plan.settings;
     this.pickUp();
-    for (const note of [...plan.dataset.notes, ...this.loader.notes]) this.say(`note: ${note}`);
+    const notes = [...plan.dataset.notes, ...this.loader.notes, ...neverActive(plan)];
+    for (const note of notes) this.say(`note: ${note}`);
     while (this.progress.next < steps && !this.progress.stopped) {
       const step = this.progress.next;
       await this.failingWith(step, () => this.update(step));
