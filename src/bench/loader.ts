@@ -27,6 +27,8 @@ const SCRIPT = fileURLToPath(new URL("../../bench/loader_peer.py", import.meta.u
 export interface LoaderBenchOptions {
   /** A folder of pictures, or whatever else a dataset is opened by. */
   data: string;
+  /** The folder a named dataset lies in. */
+  root?: string;
   device: string;
   /** A Python with torchvision, to time a DataLoader too. */
   peer?: string;
@@ -65,7 +67,7 @@ export interface LoaderBench {
 
 export async function benchLoader(options: LoaderBenchOptions): Promise<LoaderBench> {
   const { device, batch, repeats, workers = availableParallelism() } = options;
-  const dataset = await openDataset(options.data);
+  const dataset = await openDataset(options.data, { root: options.root });
   if (dataset.kind !== "pictures") throw new UsageError(`bench loader: dataset ${dataset.id} has no picture files`);
   const folder = options.cache ?? mkdtempSync(join(tmpdir(), "nudge-bench-"));
   try {

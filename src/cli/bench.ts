@@ -1,8 +1,6 @@
 /** `nudge bench`: the benchmarks behind every speed figure in the docs, each beside its peer in the same run. */
 
 import { Command } from "commander";
-import type { OpsResult } from "../bench/ops.js";
-import type { StepResult, StepRow } from "../bench/step.js";
 import { UsageError } from "../errors.js";
 
 interface Common {
@@ -23,6 +21,7 @@ export function benchCommand(): Command {
     .addHelpText("after", examples("ops", "ops --peer", "ops --peer ~/venv/bin/python"))
     .action(async ({ device, peer, json }: Common) => {
       const { benchOps } = await import("../bench/ops.js");
+      const { opsText } = await import("./bench-ops.js");
       const result = await benchOps({ device, peer: peerName(peer) });
       print(json ? JSON.stringify(result) : opsText(result));
     });
@@ -52,6 +51,7 @@ export function benchCommand(): Command {
         return;
       }
       const { benchStep } = await import("../bench/step.js");
+      const { stepText } = await import("./bench-step.js");
       const { backbone = "resnet50", batch = "8", repeats = "6", compile } = raw;
       const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
       const result = await benchStep({ backbone, ...counts, device, compile, peer: peerName(raw.peer) });
@@ -72,7 +72,8 @@ export function benchCommand(): Command {
       "Times pictures from files to augmented batches, cold and cached, and how long training waits for them.",
     )
     .addHelpText("after", examples("loader --data data/PACS", "loader --data ./pictures --peer --backbone none"))
-    .requiredOption("--data <dir>", "a folder of pictures")
+    .requiredOption("--data <dir>", "a folder of pictures, or a dataset's name")
+    .option("--root <dir>", "the folder a named dataset lies in")
     .option("--batch <n>", "pictures of each domain in a batch", "32")
     .option("--steps <n>", "batches a round", "8")
     .option("--repeats <n>", "rounds; the best counts", "3")
@@ -82,9 +83,9 @@ export function benchCommand(): Command {
     .action(async (raw: Common & LoaderFlags) => {
       const { benchLoader } = await import("../bench/loader.js");
       const { loaderText } = await import("./bench-loader.js");
-      const { data, device, cache, backbone } = raw;
+      const { data, root, device, cache, backbone } = raw;
       const result = await benchLoader({
-        ...{ data, device, cache, peer: peerName(raw.peer) },
+        ...{ data, root, device, cache, peer: peerName(raw.peer) },
         ...(backbone !== "none" && { backbone }),
         ...(raw.workers !== undefined && { workers: count("workers", raw.workers) }),
         batch: count("batch", raw.batch),
@@ -92,6 +93,39 @@ export function benchCommand(): Command {
         repeats: count("repeats", raw.repeats),
       });
       print(raw.json ? JSON.stringify(result) : loaderText(result));
+    });
+  common(bench.command("train"))
+    .description(
+      "Times training end to end, from picture files to updated weights, and an evaluation of all splits; with --peer, DomainBed's loop too.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "train --data pacs --root data --backbone resnet50 --device cuda:0 --precision bf16 --peer",
+        "train --data ./pictures --algorithm ERM-NU --limit 100 --batch 8 --steps 10",
+      ),
+    )
+    .requiredOption("--data <dir>", "a folder of pictures, or a dataset's name")
+    .option("--root <dir>", "the folder a named dataset lies in")
+    .option("--test-domain <name>", "the domain held out (default: the first)")
+    .option("--limit <n>", "at most n pictures of each domain, evenly from all of them")
+    .option("--algorithm <name>", "what is trained; beside the peer ERM or ERM-NU", "ERM")
+    .option("--backbone <id>", "what is trained", "mobilenet_v2")
+    .option("--weights <file>", "what the backbone starts from (default: random weights)")
+    .option("--precision <word>", "of our products and convolutions, float32 or bf16; the peer's is float32", "float32")
+    .option("--batch <n>", "pictures of each training domain in a batch", "32")
+    .option("--steps <n>", "steps that are timed", "100")
+    .option("--workers <n>", "worker processes of each of the peer's loaders (default: one a core, at most 8)")
+    .option("--cache <dir>", "the cache's folder (default: one that is removed afterwards)")
+    .action(async ({ peer, json, batch, steps, workers, limit, ...rest }: Common & TrainFlags) => {
+      const { benchTrain } = await import("../bench/train.js");
+      const { trainText } = await import("./bench-train.js");
+      const result = await benchTrain({
+        ...{ ...rest, peer: peerName(peer), batch: count("batch", batch), steps: count("steps", steps) },
+        ...(workers !== undefined && { workers: count("workers", workers) }),
+        ...(limit !== undefined && { limit: count("limit", limit) }),
+      });
+      print(json ? JSON.stringify(result) : trainText(result));
     });
   return bench;
 }
@@ -106,11 +140,27 @@ interface StepFlags {
 
 interface LoaderFlags {
   data: string;
+  root?: string;
   batch: string;
   steps: string;
   repeats: string;
   workers?: string;
   backbone: string;
+  cache?: string;
+}
+
+interface TrainFlags {
+  data: string;
+  root?: string;
+  testDomain?: string;
+  limit?: string;
+  algorithm: string;
+  backbone: string;
+  weights?: string;
+  precision: string;
+  batch: string;
+  steps: string;
+  workers?: string;
   cache?: string;
 }
 
@@ -133,29 +183,6 @@ function count(name: string, text: string): number {
   if (!Number.isInteger(value) || value < 1)
     throw new UsageError(`--${name}: expected a whole number from 1, got "${text}"`);
   return value;
-}
-
-function opsText({ device, ours, peer }: OpsResult): string {
-  const lines = [`a 4×4 add without gradients on ${device}, best of the rounds`, `  nudge    ${ours.toFixed(0)} ns`];
-  if (peer) lines.push(`  python   ${peer.ns.toFixed(0)} ns   (${peer.title})`, `  ratio    ${peer.ratio.toFixed(2)}×`);
-  return lines.join("\n");
-}
-
-function stepText({ backbone, batch, device, threads, ours, peer, peerTitle }: StepResult): string {
-  const where = device === "cpu" ? `${threads} CPU threads` : device;
-  const all = [...ours.map((row) => ({ ...row, title: `nudge: ${row.title}` })), ...peer];
-  const width = Math.max(...all.map(({ title }) => title.length));
-  const line = ({ title, ms, ratio, peak }: StepRow): string =>
-    [
-      `  ${title.padEnd(width)}`,
-      `${ms.toFixed(1).padStart(9)} ms`,
-      ratio === undefined ? "" : `${ratio.toFixed(2).padStart(6)}×`,
-      peak === undefined ? "" : `   peak ${(peak / 1e9).toFixed(2)} GB`,
-    ].join("");
-  const note = peerTitle && `  × is how many times as fast as PyTorch eager; the peer is ${peerTitle}`;
-  return [`a training step of ${backbone}, batch ${batch}, ${where}, minimum of the rounds`, ...all.map(line), note]
-    .filter(Boolean)
-    .join("\n");
 }
 
 function print(text: string): void {

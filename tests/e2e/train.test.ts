@@ -81,7 +81,11 @@ test("records have accuracy and loss of every part of every domain, logs and mea
     "effectiveRank",
     "centredEffectiveRank",
   ];
-  const measures = ["null", "inverted"].flatMap((domain) => ranks.map((metric) => `${domain} out ${metric}`));
+  // As many singular values as there are rows: of three domains' validation pictures, and of one's.
+  const places = { null: [1, 2, 4, 8, 16], inverted: [1, 2, 4] };
+  const measures = Object.entries(places).flatMap(([domain, own]) =>
+    [...ranks, ...own.map((place) => `singularValue${place}`)].map((metric) => `${domain} out ${metric}`),
+  );
   for (const step of [0, 5, 10])
     expect(rows(step, "current")).toEqual(["null null loss", ...parts, ...measures, "null null headNorm"]);
   expect(rows(5, "swad")).toEqual([]);

@@ -1,0 +1,126 @@
+/** Our side of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { type Batch, Loader } from "../data/loader.js";
+import type { PictureStore } from "../data/picture-store.js";
+import { setThreads, synchronize } from "../engine/device.js";
+import { scope } from "../engine/scope.js";
+import { CURRENT } from "../records/record.js";
+import type { Plan } from "../settings/resolve.js";
+import { DeviceUpdates } from "../training/device-updates.js";
+import { evaluate } from "../training/evaluate.js";
+import type { Learner } from "../training/learner.js";
+import { likesChannelsLast, makeLearner } from "../training/make-learner.js";
+import { openSamples } from "../training/samples.js";
+
+export interface Timed {
+  /** Milliseconds a step: the mean over those that were timed. */
+  stepMs: number;
+  /** Of these, until a batch was there; on the CPU its augmentation is part of it. */
+  waitMs: number;
+  /** waitMs / stepMs. */
+  share: number;
+  /** Seconds to evaluate all splits of all domains, the second time. */
+  evaluationSeconds: number;
+  /** Pictures evaluated a second. */
+  evaluationRate: number;
+  /** Where pictures come from, and on which device their bytes are. */
+  store: PictureStore["kind"];
+  storeDevice: string;
+  /** Whether the update was replayed as a CUDA graph at the end. */
+  replayed: boolean;
+  /** What the loop had to say, such as why it was not. */
+  notes: string[];
+}
+
+/** Steps before any is timed: an update is captured after three. */
+const WARM_UP = 10;
+
+/** As often as training reads its loss from a GPU. */
+const READ_MS = 1000;
+
+/** Makes some steps of a run and evaluates it. */
+export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
+  const { settings } = plan;
+  const { device, testDomains } = settings;
+  setThreads(settings.threads);
+  using samples = await openSamples(plan);
+  if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning has refused other datasets
+  const loader = new Loader({
+    ...samples,
+    seed: settings.seed,
+    trainDomains: settings.domains.filter((name) => !testDomains.includes(name)),
+    batchSize: settings.hparams.batchSize as number,
+    augmentValidation: settings.augmentValidation,
+    device,
+    channelsLast: likesChannelsLast(settings),
+    steps: WARM_UP + steps,
+  });
+  using learner = makeLearner(plan);
+  const notes: string[] = [];
+  const say = (text: string): void => void notes.push(text);
+  using onDevice = device === "cpu" ? null : new DeviceUpdates(learner, { device, say });
+  const loop = new Loop(loader, learner, onDevice);
+  const evaluated = async (): Promise<number> => {
+    const start = performance.now();
+    const predict = learner.predict.bind(learner);
+    await evaluate({ loader, predict, split: plan.split, step: 0, model: CURRENT, pause: () => turn() });
+    return (performance.now() - start) / 1000;
+  };
+
+  await evaluated(); // every picture was read once
+  await loop.run(0, WARM_UP);
+  synchronize(device);
+  loop.waited = 0;
+  const start = performance.now();
+  await loop.run(WARM_UP, WARM_UP + steps);
+  synchronize(device);
+  const stepMs = (performance.now() - start) / steps;
+  onDevice?.read(); // numbers that are not finite are an error
+  const waitMs = loop.waited / steps;
+  const evaluationSeconds = await evaluated();
+  const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  return {
+    ...{ stepMs, waitMs, share: waitMs / stepMs, evaluationSeconds, evaluationRate: pictures / evaluationSeconds },
+    ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },
+    replayed: onDevice?.isReplaying ?? false,
+    notes: [...notes, ...loader.notes],
+  };
+}
+
+/** Updates on the batches of a loader. */
+class Loop {
+  /** Milliseconds spent waiting for batches. */
+  waited = 0;
+  private lastRead = performance.now();
+
+  constructor(
+    private readonly loader: Loader,
+    private readonly learner: Learner,
+    private readonly onDevice: DeviceUpdates | null,
+  ) {}
+
+  async run(from: number, to: number): Promise<void> {
+    for (let step = from; step < to; step++) {
+      const asked = performance.now();
+      using batch = await this.loader.batch(step);
+      this.waited += performance.now() - asked;
+      this.update(batch, step);
+      await turn();
+    }
+  }
+
+  private update(batch: Batch, step: number): void {
+    scope(() => {
+      const domains = batch.domains.map(({ start, count }) => ({
+        x: batch.x.narrow(0, start, count),
+        y: batch.y.narrow(0, start, count),
+      }));
+      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
+      else this.learner.update(domains, step);
+    });
+    if (!this.onDevice || performance.now() - this.lastRead < READ_MS) return;
+    this.onDevice.read();
+    this.lastRead = performance.now();
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Training end to end, as `nudge train` does it, beside DomainBed's loop in PyTorch: pictures from files to augmented batches,
+ * forward, backward, Adam; then an evaluation of every split of every domain. One after the other and not in turn, since the
+ * worker processes of a DataLoader go on filling their queues while they are not timed; so a figure is the mean over many
+ * steps, not the best of some. Before any is timed, all pictures were read once and enough steps made: for us past the
+ * capture of the update, for the peer past what its queues held.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, resolve as resolvePath } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Dataset, PictureDataset } from "../data/dataset.js";
+import { type SplitName, splitDataset } from "../data/split.js";
+import { threads } from "../engine/device.js";
+import { UsageError } from "../errors.js";
+import { evenlyChosen } from "../evenly-chosen.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { type Plan, resolve } from "../settings/resolve.js";
+import { Peer } from "./peer.js";
+import { type Timed, timeTraining } from "./train-timing.js";
+
+const SCRIPT = fileURLToPath(new URL("../../bench/domainbed_peer.py", import.meta.url));
+
+/** DomainBed's own count for each of its loaders. */
+const MOST_WORKERS = 8;
+
+export interface TrainBenchOptions {
+  /** A folder of pictures, or a dataset's name with its root. */
+  data: string;
+  root?: string;
+  /** The domain held out; the dataset's first unless told. */
+  testDomain?: string;
+  /** At most so many pictures of each domain, evenly from all of them. */
+  limit?: number;
+  algorithm: string;
+  backbone: string;
+  /** A file of starting weights; random ones unless told. */
+  weights?: string;
+  device: string;
+  precision: string;
+  /** Pictures of each training domain in a batch. */
+  batch: number;
+  /** Steps that are timed. */
+  steps: number;
+  /** A Python with torchvision, to time DomainBed's loop too. */
+  peer?: string;
+  /** Worker processes of each of the peer's loaders; one a core and at most 8 unless told. */
+  workers?: number;
+  /** The cache's folder; one that is removed afterwards unless told. */
+  cache?: string;
+}
+
+export interface TrainBench {
+  dataset: string;
+  pictures: number;
+  testDomain: string;
+  /** As papers write it: `ERM`, `ERM + NU`. */
+  method: string;
+  backbone: string;
+  /** What the backbone started from. */
+  weights: "random" | "trained";
+  device: string;
+  threads: number;
+  precision: string;
+  /** Pictures in a batch. */
+  batch: number;
+  steps: number;
+  ours: Timed;
+  peer?: PeerTimes & { title: string; workers: number; stepRatio: number; evaluationRatio: number };
+}
+
+/** What the peer answers. */
+interface PeerTimes {
+  stepMs: number;
+  evaluationSeconds: number;
+}
+
+/** Times training steps and an evaluation. */
+export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench> {
+  const plan = await planOf(options);
+  const { settings, dataset, algorithm, regularizers } = plan;
+  if (options.peer !== undefined && !peerKnows(plan))
+    throw new UsageError(
+      `bench train --peer: the peer trains by ERM or ERM-NU, not ${options.algorithm}; leave out --peer`,
+    );
+  const folder = options.cache ?? mkdtempSync(join(tmpdir(), "nudge-bench-"));
+  try {
+    const withCache = { ...plan, settings: { ...settings, cache: folder } };
+    const ours = await timeTraining(withCache, options.steps);
+    return {
+      dataset: dataset.title,
+      pictures: dataset.domains.reduce((sum, { count }) => sum + count, 0),
+      testDomain: settings.testDomains[0],
+      method: [algorithm, ...regularizers].map(({ title }) => title).join(" + "),
+      backbone: settings.backbone,
+      weights: settings.weights === null ? "random" : "trained",
+      device: settings.device,
+      threads: threads(),
+      precision: settings.precision,
+      batch: options.batch * (dataset.domains.length - 1),
+      steps: options.steps,
+      ours,
+      ...(options.peer !== undefined && { peer: await timePeer(plan, options, ours, options.peer) }),
+    };
+  } finally {
+    if (options.cache === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The run as `nudge train` would settle it, with batch norm frozen whatever it starts from: so the field fine-tunes. */
+async function planOf(options: TrainBenchOptions): Promise<Plan & { dataset: PictureDataset }> {
+  const { data, root, algorithm, backbone, weights, device, precision, batch, limit } = options;
+  const memo = new SettingsMemo();
+  const whole = await memo.dataset(data, { root, options: {} });
+  const testDomain = options.testDomain ?? whole.domains[0].name;
+  const request = {
+    ...{ data, root, algorithm, backbone, device, precision, testDomains: [testDomain] },
+    ...(weights === undefined ? { pretrained: false } : { weights }),
+    ...{ freezeBatchNorm: true, batchSize: batch },
+  };
+  const settled = await resolve(request, memo);
+  // The penalty from the first step on: what is timed is the update that most of a run consists of.
+  const plan = settled.regularizers.some(({ settings }) => "warmup" in settings)
+    ? await resolve({ ...request, ...withoutWarmUp(settled) }, memo)
+    : settled;
+  const { dataset } = plan;
+  if (dataset.kind !== "pictures") throw new UsageError(`bench train: dataset ${dataset.id} has no picture files`);
+  if (limit === undefined) return { ...plan, dataset };
+  const { trialSeed, testDomains, holdout } = plan.settings;
+  const smaller = limited(dataset, limit);
+  return { ...plan, dataset: smaller, split: splitDataset(smaller.domains, { trialSeed, testDomains, holdout }) };
+}
+
+const withoutWarmUp = ({ regularizers }: Plan): Record<string, number> =>
+  Object.fromEntries(
+    regularizers.filter(({ settings }) => "warmup" in settings).map(({ id }) => [`${id}.warmup`, 0] as const),
+  );
+
+function limited(dataset: PictureDataset, most: number): PictureDataset {
+  const domains = dataset.domains.map((domain) => {
+    const places = evenlyChosen([...domain.files.keys()], most);
+    return {
+      ...domain,
+      count: places.length,
+      files: places.map((i) => domain.files[i]),
+      labels: Int32Array.from(places, (i) => domain.labels[i]),
+    };
+  });
+  return { ...dataset, domains };
+}
+
+const peerKnows = ({ algorithm, regularizers }: Plan): boolean =>
+  algorithm.id === "erm" && regularizers.every(({ id }) => id === "nuclear-norm");
+
+/** DomainBed's loop on the same pictures, splits and sizes; with the penalty, by the two lines of the paper. */
+async function timePeer(
+  plan: Plan & { dataset: PictureDataset },
+  options: TrainBenchOptions,
+  ours: Timed,
+  python: string,
+): Promise<NonNullable<TrainBench["peer"]>> {
+  const { settings, dataset, regularizers } = plan;
+  const { device, backbone, hparams } = settings;
+  const workers = options.workers ?? Math.min(MOST_WORKERS, availableParallelism());
+  const { peer: started, title } = await Peer.start(python, threads(), SCRIPT);
+  using peer = started;
+  await peer.ask({
+    do: "open",
+    ...{ device, backbone, workers, batch: options.batch, lr: hparams.lr, classes: dataset.classes.length },
+    penalty: regularizers[0]?.settings.weight ?? 0,
+    domains: dataset.domains.map((domain) => ({
+      trains: !settings.testDomains.includes(domain.name),
+      splits: (["in", "out"] as const).map((part) => picturesOf(plan, domain.name, part)),
+    })),
+  });
+  const times = await peer.ask<PeerTimes>({ do: "time", steps: options.steps });
+  return {
+    ...{ title, workers, ...times },
+    stepRatio: times.stepMs / ours.stepMs,
+    evaluationRatio: times.evaluationSeconds / ours.evaluationSeconds,
+  };
+}
+
+function picturesOf({ dataset, split }: { dataset: Dataset; split: Plan["split"] }, name: string, part: SplitName) {
+  const domain = dataset.domains.find((each) => each.name === name);
+  if (dataset.kind !== "pictures" || !domain?.files) throw new TypeError(`files of ${name}`); // planOf has refused it
+  const places = split.get(name)?.[part] ?? [];
+  return {
+    paths: places.map((i) => resolvePath(dataset.root, domain.files[i])),
+    labels: places.map((i) => domain.labels[i]),
+  };
+}
