@@ -26,7 +26,7 @@ function nodeHeaders(root) {
   try {
     return join(dirname(resolve("node-api-headers/package.json")), "include");
   } catch {
-    throw new SetupError("the package node-api-headers is missing. Try: npm ci");
+    throw new SetupError("the package node-api-headers is missing. Try: npm install");
   }
 }
 

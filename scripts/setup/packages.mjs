@@ -42,8 +42,10 @@ export function npmCommand(env) {
 /** @param {string} root @param {Environment} env */
 export async function installPackages(root, env) {
   const [program, ...first] = npmCommand(env);
-  // Dev packages too, whatever NODE_ENV says: the compiler is one of them.
-  const args = [...first, "install", "--no-save", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
+  // Dev packages too, whatever NODE_ENV says: the compiler is one of them. None of their install scripts: all ship what they
+  // run with, and one would download CUDA libraries that are not used.
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+  const args = [...first, "install", "--no-save", "--include=dev", "--ignore-scripts", ...quiet];
   const result = await timed("installing packages (npm install)", () => run(program, args, { cwd: root, env }));
   if (result.code !== 0)
     throw new SetupError(

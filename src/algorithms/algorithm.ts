@@ -67,6 +67,11 @@ export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
 export interface StepContext {
   /** Updates made before this one. */
   readonly step: number;
+  /**
+   * A choice that goes by the step's number: `schedule((step) => step >= annealSteps)`. What chooses this way, and does not
+   * read `step`, can be captured as a CUDA graph: there is one for each outcome.
+   */
+  schedule<T extends number | boolean>(at: (step: number) => T): T;
   readonly draw: Draws;
   /**
    * The loss itself, for algorithms with `update` to call before backward: on the CPU one that is not finite is an error there,

@@ -16,12 +16,12 @@ export interface Annealing {
 export function annealed(
   { nll, penalty }: { nll: Tensor; penalty: Tensor },
   { penaltyWeight, annealSteps }: Annealing,
-  { step }: StepContext,
+  { schedule }: StepContext,
 ): Pick<StepOutcome, "loss" | "logs" | "resetOptimizer"> {
-  const weight = step >= annealSteps ? penaltyWeight : 1;
+  const weight = schedule((step) => (step >= annealSteps ? penaltyWeight : 1));
   return {
     loss: nll.add(penalty, { alpha: weight }),
     logs: { nll, penalty },
-    resetOptimizer: step === annealSteps,
+    resetOptimizer: schedule((step) => step === annealSteps),
   };
 }

@@ -125,8 +125,8 @@ export function buildAdversarial(
     modules: { backbone, classifier, ...adversary },
     optimizers,
     update(batch, ctx) {
-      const turn = (ctx.step + 1) % (1 + dStepsPerGStep);
-      return turn < dStepsPerGStep ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
+      const ofDiscriminator = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
+      return ofDiscriminator ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
     },
     predict: (x) => classifier.forward(backbone.forward(x)),
   };

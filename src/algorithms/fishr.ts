@@ -44,7 +44,7 @@ export const fishr = defineAlgorithm({
     const memory = new DomainVariances(domains, classes * (backbone.width + 1));
     return {
       modules: { backbone, classifier, memory },
-      step(batch, { step }) {
+      step(batch, { schedule }) {
         const features = backbone.forward(batch.x);
         const logits = classifier.forward(features);
         const penalty = (): Tensor => {
@@ -54,7 +54,8 @@ export const fishr = defineAlgorithm({
           return variances.sub(variances.mean(0)).square().mean();
         };
         const nll = crossEntropy(logits, batch.y);
-        if (step < annealSteps) {
+        const resetOptimizer = schedule((step) => step === annealSteps && annealSteps > 0);
+        if (schedule((step) => step < annealSteps)) {
           return { loss: nll, features, logits, logs: { nll, penalty: noGrad(penalty) } };
         }
         const term = penalty();
@@ -63,7 +64,7 @@ export const fishr = defineAlgorithm({
           features,
           logits,
           logs: { nll, penalty: term },
-          resetOptimizer: step === annealSteps && annealSteps > 0,
+          resetOptimizer,
         };
       },
       predict: (x) => classifier.forward(backbone.forward(x)),

@@ -12,7 +12,7 @@
  * second pass takes no gradient through the backbone, which its code computes and then discards.
  */
 
-import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
 import { crossEntropy, forSum } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
@@ -84,8 +84,7 @@ function withOtherContent(z: Tensor, draw: Draws): Tensor {
   return put(content.take(orderOf(z, draw)).detach(), mean, variance);
 }
 
-const orderOf = (z: Tensor, draw: Draws): Tensor =>
-  tensor(draw.permutation("order", z.rows), { dtype: "int64", device: z.device });
+const orderOf = (z: Tensor, draw: Draws): Tensor => draw.order("order", z.rows, z);
 
 function taken(z: Tensor): { content: Tensor; mean: Tensor; variance: Tensor } {
   const mean = z.mean(1, true); // [n, 1]

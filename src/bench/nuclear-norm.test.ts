@@ -25,3 +25,21 @@ test("the text has a line a shape and marks the default route", async () => {
   expect(lines[2]).toMatch(/^ +4 × 16 +[\d.]+ ms( +[\d.]+ ms +[\d.]+×){3}$/);
   expect(lines[3]).toMatch(/^ +8 × 16 /);
 });
+
+test("on a GPU the text has a column for the captured graph", () => {
+  const way = { ms: 0.5, ratio: 4, valueError: 1e-9 };
+  const text = nuclearNormText({
+    ...{ device: "cuda:0", threads: 1, repeats: 1 },
+    shapes: [
+      {
+        rows: 4,
+        width: 16,
+        svdMs: 2,
+        routes: [{ route: "gram", automatic: true, ...way }],
+        captured: { ...way, ms: 0.25, ratio: 8 },
+      },
+    ],
+  });
+  expect(text).toMatch(/gram\* +captured\n +4 × 16 +2\.00 ms +0\.50 ms +4\.0× +0\.25 ms +8\.0×\n/);
+  expect(text).toContain("captured: newton-schulz of a fixed count in a CUDA graph");
+});

@@ -1,15 +1,17 @@
 /**
  * The nuclear norm's value and gradient: each route of ours, and the paper's two lines (torch.svd and its backward pass), in
- * turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach.
+ * turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach. On a GPU also Newton–Schulz
+ * inside a captured graph, which is how training runs it.
  */
 
+import { CudaGraph } from "../engine/cuda-graph.js";
 import { synchronize, threads } from "../engine/device.js";
 import { linalgSvd, linalgSvdvals, zeros } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { nuclearNormOf } from "../regularizers/nuclear-norm-of.js";
-import { type PolarRoute, polarFactor, polarRoutes } from "../regularizers/polar.js";
+import { type PolarOptions, type PolarRoute, polarFactor, polarRoutes } from "../regularizers/polar.js";
 import { Peer } from "./peer.js";
 
 export interface NuclearNormBenchOptions {
@@ -22,10 +24,8 @@ export interface NuclearNormBenchOptions {
   shapes?: readonly (readonly [rows: number, width: number])[];
 }
 
-export interface RouteTime {
-  route: PolarRoute;
-  /** Whether it is the route `auto` takes here. */
-  automatic: boolean;
+/** Of one way. */
+export interface WayTime {
   ms: number;
   /** How many times as fast as torch.svd here. */
   ratio: number;
@@ -35,6 +35,12 @@ export interface RouteTime {
   valueError: number;
 }
 
+export interface RouteTime extends WayTime {
+  route: PolarRoute;
+  /** Whether it is the route `auto` takes here. */
+  automatic: boolean;
+}
+
 export interface ShapeTimes {
   rows: number;
   width: number;
@@ -42,6 +48,8 @@ export interface ShapeTimes {
   svdMs: number;
   peerMs?: number;
   routes: RouteTime[];
+  /** On a GPU: Newton–Schulz of a fixed count in a captured graph, the mean of some replays in a row. */
+  captured?: WayTime;
 }
 
 export interface NuclearNormBench {
@@ -51,6 +59,11 @@ export interface NuclearNormBench {
   peerTitle?: string;
   shapes: ShapeTimes[];
 }
+
+type Way = PolarRoute | "torch.svd" | "peer" | "captured";
+
+/** Replayed in a row, as the kernels of a step follow one another: then the host's wait at the end is not counted. */
+const REPLAYS = 10;
 
 const SHAPES = [32, 96, 192].flatMap((rows) => [512, 1280, 2048].map((width) => [rows, width] as const));
 
@@ -69,14 +82,15 @@ export async function benchNuclearNorm(options: NuclearNormBenchOptions): Promis
     }
   }
   const results = cases.map((each) => each.result());
-  for (const each of cases) each.features.dispose();
+  for (const each of cases) each[Symbol.dispose]();
   return { device, threads: threads(), repeats, ...(started && { peerTitle: started.title }), shapes: results };
 }
 
 /** One shape: its features and the best time of each way so far. */
-class Case {
-  readonly features: Tensor;
-  private readonly best = new Map<PolarRoute | "torch.svd" | "peer", number>();
+class Case implements Disposable {
+  private readonly features: Tensor;
+  private readonly graph: CudaGraph | undefined;
+  private readonly best = new Map<Way, number>();
 
   constructor(
     private readonly rows: number,
@@ -84,6 +98,12 @@ class Case {
     private readonly device: string,
   ) {
     this.features = makeFeatures(rows, width, device);
+    this.graph = device === "cpu" ? undefined : captured(this.features);
+  }
+
+  [Symbol.dispose](): void {
+    this.graph?.dispose();
+    this.features.dispose();
   }
 
   forget(): void {
@@ -101,6 +121,7 @@ class Case {
         route,
         timed(this.features, () => nuclearNormOf(this.features, { route })),
       );
+    if (this.graph) this.note("captured", replayed(this.graph, this.device));
   }
 
   async timePeer(peer: Peer): Promise<void> {
@@ -108,7 +129,7 @@ class Case {
     this.note("peer", (await peer.ask<{ ms: number }>({ do: "svd", rows, columns, device, rounds: 1 })).ms);
   }
 
-  private note(way: PolarRoute | "torch.svd" | "peer", ms: number): void {
+  private note(way: Way, ms: number): void {
     this.best.set(way, Math.min(ms, this.best.get(way) ?? ms));
   }
 
@@ -117,13 +138,18 @@ class Case {
     const svdMs = best.get("torch.svd")!;
     const peerMs = best.get("peer");
     const automatic = scope(() => polarFactor(features).route);
-    const routes = polarRoutes.map((route): RouteTime => {
-      const ms = best.get(route)!;
+    const wayTime = (way: Way, options: PolarOptions): WayTime => {
+      const ms = best.get(way)!;
       const peerRatio = peerMs === undefined ? {} : { peerRatio: peerMs / ms };
-      const error = valueError(features, route);
-      return { route, automatic: route === automatic, ms, ratio: svdMs / ms, ...peerRatio, valueError: error };
-    });
-    return { rows, width, svdMs, ...(peerMs === undefined ? {} : { peerMs }), routes };
+      return { ms, ratio: svdMs / ms, ...peerRatio, valueError: valueError(features, options) };
+    };
+    const routes = polarRoutes.map(
+      (route): RouteTime => ({ route, automatic: route === automatic, ...wayTime(route, { route }) }),
+    );
+    return {
+      ...{ rows, width, svdMs, ...(peerMs === undefined ? {} : { peerMs }), routes },
+      ...(best.has("captured") && { captured: wayTime("captured", { deferred: true }) }),
+    };
   }
 }
 
@@ -153,13 +179,32 @@ function timed(features: Tensor, run: () => Tensor): number {
   return performance.now() - start;
 }
 
-function valueError(features: Tensor, route: PolarRoute): number {
+/** The value and its gradient as training captures them: nothing is read back on the way. */
+function captured(features: Tensor): CudaGraph {
+  const once = (): void => {
+    features.grad = null; // the gradient too is made inside the graph
+    scope(() => nuclearNormOf(features, { deferred: true }).backward());
+  };
+  for (let i = 0; i < 3; i++) once();
+  return CudaGraph.capture(features.device, once);
+}
+
+/** Milliseconds of a replay. */
+function replayed(graph: CudaGraph, device: string): number {
+  synchronize(device);
+  const start = performance.now();
+  for (let i = 0; i < REPLAYS; i++) graph.replay();
+  synchronize(device);
+  return (performance.now() - start) / REPLAYS;
+}
+
+function valueError(features: Tensor, options: PolarOptions): number {
   return scope(() =>
     noGrad(() => {
       const exact = linalgSvdvals(features.to({ dtype: "float64" }))
         .sum()
         .item();
-      return Math.abs(nuclearNormOf(features, { route }).item() - exact) / exact;
+      return Math.abs(nuclearNormOf(features, options).item() - exact) / exact;
     }),
   );
 }

@@ -84,7 +84,7 @@ export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench
     throw new UsageError(
       `bench train --peer: the peer trains by ERM or ERM-NU, not ${options.algorithm}; leave out --peer`,
     );
-  const folder = options.cache ?? mkdtempSync(join(tmpdir(), "nudge-bench-"));
+  const folder = options.cache ?? mkdtempSync(join(tmpdir(), "nudge-train-bench-"));
   try {
     const withCache = { ...plan, settings: { ...settings, cache: folder } };
     const ours = await timeTraining(withCache, options.steps);

@@ -59,7 +59,8 @@ export function loadNative(): Native {
 /**
  * Has threads that wait for each other sleep after a short while of spinning. libgomp spins for milliseconds unless told,
  * and where the cores are shared a thread that spins keeps the one it waits for from running: 61 steps of a small network
- * on two busy cores took 66 s, with this 2.2 s. libgomp reads its environment as it is loaded, so this comes before.
+ * on two busy cores took 66 s, with this 2.2 s. On quiet cores a step takes about as long either way. libgomp reads its
+ * environment as it is loaded, so this comes before.
  */
 function quietWaiting(): void {
   if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= SPINS;

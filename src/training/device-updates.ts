@@ -5,8 +5,9 @@
  * - After a few plain updates a whole one (forward, penalties, backward, optimizers) is captured as a CUDA graph, and from
  *   then on replayed on whatever the batch's place in memory holds: one launch in the place of a thousand. Random draws are
  *   made before each replay with the keys of its step (recorded-random.ts), so that the same numbers come out.
- * - An update that cannot be replayed (it goes by the step's number, draws on the host, reads from the device) goes on
- *   plainly, and the log says why. When a regularizer sets in, the update is captured again.
+ * - Where updates differ (a regularizer or another penalty has set in; DANN's turns), each kind is captured by itself. One that
+ *   cannot be replayed (it reads the step's number, draws on the host, reads from the device) goes on plainly, and the log
+ *   says why.
  * - In a graph the polar factor comes from a fixed count of Newton–Schulz steps. Their residual is watched: where it was too
  *   large, updates go on plainly with the eigensolver.
  */
@@ -51,9 +52,11 @@ export class DeviceUpdates implements Disposable {
   private readonly hostSums: Record<string, number> = {};
   private count = 0;
   private first = 0;
-  private phase: string | undefined;
-  private plain = 0;
-  private captured: Captured | undefined;
+  /** By the kind of update: how many were run plainly, and the one that is replayed. */
+  private readonly plain = new Map<string, number>();
+  private readonly captured = new Map<string, Captured>();
+  /** What the last plain update chose by the step's number. */
+  private schedules: ((step: number) => number | boolean)[] = [];
   private mayCapture: boolean;
   private readonly residual: Tensor;
 
@@ -67,24 +70,29 @@ export class DeviceUpdates implements Disposable {
 
   /** Whether updates are replayed now. */
   get isReplaying(): boolean {
-    return this.captured !== undefined;
+    return this.captured.size > 0;
   }
 
   /** Makes one update, and does not wait for it. */
   update(batch: Batch, step: number): void {
     if (this.count === 0) this.first = step;
     this.count++;
-    const phase = `${this.learner.phaseAt(step)} ${batch.domains.map(({ x }) => x.rows)}`;
-    if (phase !== this.phase) {
-      this.drop();
-      [this.phase, this.plain] = [phase, 0];
-    }
-    if (this.mayCapture && !this.captured && this.plain >= WARM_UP) this.tryCapture(batch, step);
-    if (this.captured) this.replay(this.captured, batch, step);
-    else {
-      scope(() => this.add(this.learner.launch(batch, { step, notice: this.options.say }), "make"));
-      this.plain++;
-    }
+    const kind = this.kindOf(batch, step);
+    const before = this.plain.get(kind) ?? 0;
+    if (this.mayCapture && !this.captured.has(kind) && before >= WARM_UP) this.tryCapture(kind, batch, step);
+    const captured = this.captured.get(kind);
+    if (captured) return this.replay(captured, batch, step);
+    this.plain.set(kind, before + 1);
+    const schedules: typeof this.schedules = [];
+    const onSchedule = (at: (step: number) => number | boolean): void => void schedules.push(at);
+    scope(() => this.add(this.learner.launch(batch, { step, notice: this.options.say, onSchedule }), "make"));
+    this.schedules = schedules;
+  }
+
+  /** What an update of this step is made of: two of one kind do the same with other numbers. */
+  private kindOf(batch: Batch, step: number): string {
+    const rows = batch.domains.map(({ x }) => x.rows);
+    return JSON.stringify([this.learner.phaseAt(step), rows, this.schedules.map((at) => at(step))]);
   }
 
   /** The sums of the scalars since the last reading; waits for the device. Numbers that are not finite are an error. */
@@ -136,7 +144,7 @@ export class DeviceUpdates implements Disposable {
     });
   }
 
-  private tryCapture(batch: Batch, step: number): void {
+  private tryCapture(kind: string, batch: Batch, step: number): void {
     const { device, say } = this.options;
     const [x, y] = [batch.x, batch.y].map((each) => keep(each.emptyLike()));
     const draws = new DrawRecord();
@@ -153,7 +161,7 @@ export class DeviceUpdates implements Disposable {
           this.add(scalars, "have");
         });
       });
-      this.captured = { graph, draws, x, y };
+      this.captured.set(kind, { graph, draws, x, y });
     } catch (error) {
       draws[Symbol.dispose]();
       for (const tensor of [x, y]) tensor.dispose();
@@ -175,12 +183,12 @@ export class DeviceUpdates implements Disposable {
   }
 
   private drop(): void {
-    if (!this.captured) return;
-    const { graph, draws, x, y } = this.captured;
-    graph.dispose(); // first: it waits until the device has done with the rest
-    draws[Symbol.dispose]();
-    for (const tensor of [x, y]) tensor.dispose();
-    this.captured = undefined;
+    for (const { graph, draws, x, y } of this.captured.values()) {
+      graph.dispose(); // first: it waits until the device has done with the rest
+      draws[Symbol.dispose]();
+      for (const tensor of [x, y]) tensor.dispose();
+    }
+    this.captured.clear();
   }
 
   [Symbol.dispose](): void {

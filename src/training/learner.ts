@@ -69,6 +69,8 @@ export interface Launch extends Pick<StepResult, "watch" | "notice"> {
   readonly step: number;
   /** What it draws from; keyed by the step unless given. */
   readonly random?: Random;
+  /** Told of what goes by the step's number. */
+  readonly onSchedule?: (at: (step: number) => number | boolean) => void;
   /** Whether it is being captured: then it may not depend on the step in a way that a replay would not see. */
   readonly captured?: boolean;
 }
@@ -162,7 +164,10 @@ export class Learner implements Disposable {
   }
 
   /** One update whose scalars stay where they are: on a GPU, nothing waits for them. Call it in a scope. */
-  launch(batch: Batch, { step, random = this.randomAt(step), watch, notice, captured = false }: Launch): Scalars {
+  launch(
+    batch: Batch,
+    { step, random = this.randomAt(step), watch, notice, onSchedule, captured = false }: Launch,
+  ): Scalars {
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
     const penalty: StepContext["penalty"] = (features, logits) =>
       this.penalty({ features, logits, step, watch, notice });
@@ -170,7 +175,11 @@ export class Learner implements Disposable {
       if (loss.device === "cpu") checkFinite("loss", loss.item(), step);
       return loss;
     };
-    const ctx: StepContext = { step, draw, penalty, checked };
+    const schedule: StepContext["schedule"] = (at) => {
+      onSchedule?.(at);
+      return at(step);
+    };
+    const ctx: StepContext = { step, schedule, draw, penalty, checked };
     if (captured) Object.defineProperty(ctx, "step", { get: refuseStep });
     return withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
   }

@@ -64,6 +64,7 @@ export function bareStep({ algorithm, domains, hparams = {}, step = 0, draw }: B
   for (const module of Object.values(built.modules)) module.to({ dtype: "float64" });
   const ctx: StepContext = {
     step,
+    schedule: (at) => at(step),
     draw: draw ?? keyedDraws(new Random(0)),
     penalty: () => null,
     checked: (loss) => loss,

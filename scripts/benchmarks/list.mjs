@@ -1,0 +1,65 @@
+/** The benchmarks that docs/benchmarks.md is made of, for a machine with a GPU and for one without. */
+
+/**
+ * @typedef {object} Asked what to run with
+ * @property {string} device
+ * @property {string} [peer] a Python with torch and torchvision
+ * @property {string[]} data how the pictures are given: `--data pacs --root data`
+ */
+
+/**
+ * The words after `nudge bench`, by the name the record has them under. What takes longest comes last, for a run that is cut
+ * short. On two cores a tenth of the pictures and small batches must do.
+ *
+ * @param {Asked} asked
+ * @returns {Map<string, string[]>}
+ */
+export function benchmarksFor({ device, peer, data }) {
+  const beside = peer === undefined ? [] : ["--peer", peer];
+  const gpu = device !== "cpu";
+  const step = (/** @type {string} */ backbone, /** @type {number} */ batch) =>
+    /** @type {[string, string[]]} */ ([
+      `step-${backbone}-${batch}`,
+      [
+        ...["step", "--backbone", backbone, "--batch", String(batch)],
+        ...(gpu ? ["--compile", "--repeats", "10"] : []),
+        ...beside,
+      ],
+    ]);
+  const size = gpu
+    ? ["--precision", "bf16", "--batch", "32", "--steps", "200"]
+    : ["--limit", "100", "--batch", "8", "--steps", "20"];
+  const train = (/** @type {string} */ backbone, /** @type {string} */ method) =>
+    /** @type {[string, string[]]} */ ([
+      `train-${backbone}-${method.toLowerCase()}`,
+      ["train", ...data, "--backbone", backbone, "--algorithm", method, ...size, ...beside],
+    ]);
+  /** @type {[string, string[]][]} */
+  const first = [
+    ["ops", ["ops", ...beside]],
+    ["nuclear-norm", ["nuclear-norm", ...beside]],
+  ];
+  /** @type {[string, string[]][]} */
+  const rest = gpu
+    ? [
+        step("mobilenet_v2", 96),
+        step("resnet50", 96),
+        train("mobilenet_v2", "ERM"),
+        train("mobilenet_v2", "ERM-NU"),
+        train("resnet50", "ERM"),
+        ["loader", ["loader", ...data, ...beside]],
+        ["algorithms", ["step", "--algorithm", "all", "--batch", "32", "--repeats", "5"]],
+      ]
+    : [
+        step("mobilenet_v2", 8),
+        step("resnet50", 8),
+        ["loader", ["loader", ...data, ...beside]],
+        train("mobilenet_v2", "ERM"),
+        train("mobilenet_v2", "ERM-NU"),
+        ["algorithms", ["step", "--algorithm", "all", "--repeats", "5"]],
+        step("mobilenet_v2", 32),
+        step("resnet50", 32),
+      ];
+  const where = gpu ? ["--device", device] : [];
+  return new Map([...first, ...rest].map(([name, words]) => [name, [...words, ...where]]));
+}

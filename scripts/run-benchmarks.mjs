@@ -1,0 +1,127 @@
+#!/usr/bin/env node
+/**
+ * Runs every benchmark that docs/benchmarks.md is made of, one after the other, and keeps what each printed in one file.
+ *
+ *     node scripts/run-benchmarks.mjs --peer --data pacs --root data --out results/benchmarks/cpu-2-cores.json
+ *     node scripts/run-benchmarks.mjs --device cuda:0 --peer --data pacs --root data --out results/benchmarks/h200.json
+ *
+ * The file is written after each, and what is in it already is not run again: a run that was cut short goes on with the same
+ * command. `--only ops,loader` runs some, again if they are there. A benchmark that fails is said so, and the rest goes on.
+ * The record has the machine in words, with no names and no paths. After `nudge setup` this works in a portable build too.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { benchmarksFor } from "./benchmarks/list.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const USAGE =
+  "usage: node scripts/run-benchmarks.mjs --data DIR|NAME [--root DIR] [--device cuda:0] [--peer [python3]] [--only NAMES] --out FILE.json";
+
+/** @param {string} message @returns {never} */
+function refuse(message) {
+  process.stderr.write(`run-benchmarks: ${message}\n${USAGE}\n`);
+  process.exit(2);
+}
+
+/** The flags, checked. */
+function flags() {
+  const args = process.argv.slice(2);
+  // A bare --peer means Python as it is found.
+  const peer = args.indexOf("--peer");
+  if (peer >= 0 && (args[peer + 1] ?? "--").startsWith("--")) args.splice(peer + 1, 0, "python3");
+  const text = /** @type {const} */ ({ type: "string" });
+  try {
+    const { values } = parseArgs({
+      args,
+      options: { data: text, root: text, device: text, peer: text, only: text, out: text },
+    });
+    const { data, out } = values;
+    if (data === undefined || out === undefined) return refuse("expected --data and --out");
+    return { ...values, data, out, device: values.device ?? "cpu" };
+  } catch (error) {
+    return refuse(/** @type {Error} */ (error).message);
+  }
+}
+
+/** What a command of the program prints with --json; its own words go to the terminal. @param {readonly string[]} words */
+function nudge(words) {
+  const args = [join(root, "bin/nudge.mjs"), ...words, "--json"];
+  const { status, stdout } = spawnSync(process.execPath, args, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+    maxBuffer: 2 ** 28,
+  });
+  return status === 0 ? JSON.parse(stdout) : undefined;
+}
+
+/** The machine in words. @param {string} device */
+function machineOf(device) {
+  const facts = nudge(["doctor"]);
+  if (!facts?.engine) return refuse("the engine does not load; see nudge doctor");
+  const { nudge: version, node, cores, engine } = facts;
+  const gpu = device === "cpu" ? undefined : engine.gpus[Number(device.split(":")[1] ?? 0)];
+  if (device !== "cpu" && !gpu) return refuse(`--device ${device}: there is none here; see nudge doctor`);
+  const cpu = cpus()[0]?.model.trim() ?? "unknown";
+  return {
+    cpu,
+    cores,
+    gpu: gpu?.name ?? null,
+    libtorch: engine.version,
+    cuda: engine.settings.cuda,
+    node,
+    nudge: version,
+  };
+}
+
+const { data, root: folder, device, peer, only, out } = flags();
+const asked = only?.split(",");
+const pictures = ["--data", data, ...(folder === undefined ? [] : ["--root", folder])];
+const benchmarks = benchmarksFor({ device, peer, data: pictures });
+for (const name of asked ?? [])
+  if (!benchmarks.has(name)) refuse(`--only ${name}: expected some of ${[...benchmarks.keys()].join(", ")}`);
+
+/** Where things lie on this machine is nobody else's: the record says DIR and python3. @param {string} word */
+const withoutPath = (word) =>
+  word === folder || (word === data && /[/\\.]/.test(word)) ? "DIR" : word === peer ? "python3" : word;
+
+const machine = machineOf(device);
+/** @type {{ format: 1, machine: typeof machine, benchmarks: Record<string, object> }} */
+let record = { format: 1, machine, benchmarks: {} };
+if (existsSync(out)) {
+  record = JSON.parse(readFileSync(out, "utf8"));
+  if (JSON.stringify(record.machine) !== JSON.stringify(machine))
+    refuse(`${out} is of another machine or version (${JSON.stringify(record.machine)}); give another file`);
+}
+mkdirSync(dirname(out), { recursive: true });
+let failed = 0;
+for (const [name, words] of benchmarks) {
+  if (asked ? !asked.includes(name) : name in record.benchmarks) continue;
+  const command = ["nudge", "bench", ...words.map(withoutPath)].join(" ");
+  const load = Number(loadavg()[0].toFixed(2));
+  process.stdout.write(`\n$ ${command}\n`);
+  const start = performance.now();
+  const result = nudge(["bench", ...words]);
+  const seconds = Math.round((performance.now() - start) / 1000);
+  if (result === undefined) {
+    process.stdout.write(`it failed after ${seconds} s\n`);
+    failed++;
+    continue;
+  }
+  process.stdout.write(`${JSON.stringify(result, null, 1)}\n(${seconds} s)\n`);
+  // In the list's order, whichever was made first.
+  const made = {
+    ...record.benchmarks,
+    [name]: { command, date: new Date().toISOString().slice(0, 10), load, seconds, result },
+  };
+  record.benchmarks = Object.fromEntries(
+    [...benchmarks.keys()].filter((key) => key in made).map((key) => [key, made[key]]),
+  );
+  writeFileSync(`${out}.part`, `${JSON.stringify(record, null, 1)}\n`);
+  renameSync(`${out}.part`, out);
+}
+process.stdout.write(`\n${out} has ${Object.keys(record.benchmarks).length} of ${benchmarks.size} benchmarks\n`);
+process.exitCode = failed > 0 ? 1 : 0;

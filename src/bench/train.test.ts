@@ -1,0 +1,58 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { expect, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { trainText } from "../cli/bench-train.js";
+import { liveTensors } from "../engine/device.js";
+import { benchTrain, type TrainBench } from "./train.js";
+
+const quick = { algorithm: "ERM", backbone: "small-cnn", device: "cpu", precision: "float32", batch: 2, steps: 2 };
+
+test("bench train times steps and an evaluation of what it was limited to, and leaves nothing behind", async () => {
+  const data = temporaryFolder();
+  await makePictureFolder(data, { perCell: 6, domains: ["a", "b", "c"] });
+  const caches = () => readdirSync(tmpdir()).filter((name) => name.startsWith("nudge-train-bench-"));
+  const before = { caches: caches(), tensors: liveTensors() };
+  const result = await benchTrain({ ...quick, data, limit: 8, algorithm: "ERM-NU", testDomain: "b" });
+  expect({ caches: caches(), tensors: liveTensors() }).toEqual(before);
+  expect(result).toMatchObject({
+    ...{ pictures: 24, batch: 4, steps: 2, testDomain: "b", method: "ERM + NU", weights: "random" },
+    ours: { store: "memory", storeDevice: "cpu", replayed: false, notes: [] },
+  });
+  const { stepMs, waitMs, share, evaluationSeconds, evaluationRate } = result.ours;
+  expect(waitMs).toBeGreaterThan(0);
+  expect(waitMs).toBeLessThan(stepMs);
+  expect(share).toBeCloseTo(waitMs / stepMs, 12);
+  expect(evaluationRate * evaluationSeconds).toBeCloseTo(24, 9);
+});
+
+test("beside the peer other methods than ERM and ERM-NU are refused before anything is decoded", async () => {
+  const data = temporaryFolder();
+  await makePictureFolder(data, { perCell: 6, domains: ["a", "b", "c"] });
+  await expect(benchTrain({ ...quick, data, algorithm: "SAM", peer: "python3" })).rejects.toThrow(
+    "bench train --peer: the peer trains by ERM or ERM-NU, not SAM",
+  );
+  await expect(benchTrain({ ...quick, data: "shapes" })).rejects.toThrow("dataset shapes has no picture files");
+});
+
+test("the text says times, ratios, and what the loop had to say", () => {
+  const result: TrainBench = {
+    ...{ dataset: "PACS", pictures: 9991, testDomain: "art_painting", method: "ERM", backbone: "resnet50" },
+    ...{ weights: "random", device: "cuda:0", threads: 16, precision: "bf16", batch: 96, steps: 100 },
+    ours: {
+      ...{ stepMs: 20, waitMs: 0.5, share: 0.025, evaluationSeconds: 2, evaluationRate: 4995.5 },
+      ...{ store: "memory", storeDevice: "cuda:0", replayed: true, notes: ["note: one thing"] },
+    },
+    peer: {
+      ...{ title: "PyTorch 2", workers: 8, stepMs: 70, evaluationSeconds: 20, stepRatio: 3.5, evaluationRatio: 10 },
+    },
+  };
+  const text = trainText(result);
+  expect(text).toMatch(/^ {2}nudge +20\.0 ms +3\.50×\n {2}DomainBed's loop, 8 workers a loader +70\.0 ms +1\.00×$/m);
+  expect(text).toMatch(/^ {2}nudge +2\.00 s +10\.00×$/m);
+  expect(text).toContain(
+    "0.5 ms are waiting for data (2.5 %): decoded pictures are in the memory of cuda:0; updates are replayed as a CUDA graph",
+  );
+  expect(text.endsWith("\n  note: one thing")).toBe(true);
+});

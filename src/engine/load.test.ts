@@ -1,0 +1,29 @@
+/** Loading the addon, in processes of their own: what the OpenMP library reads as it is loaded, and an addon that is missing. */
+
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { nudgeWords } from "../../tests/support/start-nudge.js";
+
+function nudge(args: readonly string[], env: Record<string, string>) {
+  const [node, ...words] = nudgeWords;
+  return spawnSync(node, [...words, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
+}
+
+/** What libgomp says of itself; undefined under another OpenMP library, which has no such setting. */
+function spinsWith(env: Record<string, string>): string | undefined {
+  const { stderr } = nudge(["doctor"], { ...env, OMP_DISPLAY_ENV: "verbose" });
+  return /GOMP_SPINCOUNT = '(\w+)'/.exec(stderr)?.[1];
+}
+
+test("threads that wait sleep soon, unless the user said how they wait", (context) => {
+  const spins = spinsWith({});
+  if (spins === undefined) return context.skip("this libtorch does not use libgomp");
+  expect(spins).toBe("2000");
+  expect(spinsWith({ OMP_WAIT_POLICY: "active" })).not.toBe("2000");
+});
+
+test("an addon named by $NUDGE_ADDON that is missing is an error, and is not built", () => {
+  const { status, stderr } = nudge(["bench", "ops"], { NUDGE_ADDON: "/nowhere/nudge.node" });
+  expect(stderr).toBe("nudge: the engine has not been built: /nowhere/nudge.node is missing. Try: npx nudge setup\n");
+  expect(status).toBe(1);
+});
