@@ -11,11 +11,13 @@
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { cpus } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { benchmarksFor } from "./benchmarks/list.mjs";
+import { textOf } from "./benchmarks/texts.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const USAGE =
@@ -77,6 +79,17 @@ function machineOf(device) {
   };
 }
 
+/** The share of the cores' time that other work takes while we do nothing for two seconds. */
+async function busyShare() {
+  const times = () =>
+    cpus().map(({ times: { idle, ...rest } }) => ({ idle, work: Object.values(rest).reduce((a, b) => a + b) }));
+  const before = times();
+  await sleep(2000);
+  const passed = times().map(({ idle, work }, i) => ({ idle: idle - before[i].idle, work: work - before[i].work }));
+  const sum = (/** @type {"idle" | "work"} */ part) => passed.reduce((total, each) => total + each[part], 0);
+  return Number((sum("work") / (sum("work") + sum("idle"))).toFixed(3));
+}
+
 const { data, root: folder, device, peer, only, out } = flags();
 const asked = only?.split(",");
 const pictures = ["--data", data, ...(folder === undefined ? [] : ["--root", folder])];
@@ -101,7 +114,7 @@ let failed = 0;
 for (const [name, words] of benchmarks) {
   if (asked ? !asked.includes(name) : name in record.benchmarks) continue;
   const command = ["nudge", "bench", ...words.map(withoutPath)].join(" ");
-  const load = Number(loadavg()[0].toFixed(2));
+  const busy = await busyShare();
   process.stdout.write(`\n$ ${command}\n`);
   const start = performance.now();
   const result = nudge(["bench", ...words]);
@@ -111,11 +124,11 @@ for (const [name, words] of benchmarks) {
     failed++;
     continue;
   }
-  process.stdout.write(`${JSON.stringify(result, null, 1)}\n(${seconds} s)\n`);
+  process.stdout.write(`${textOf(name, result)}\n(${seconds} s)\n`);
   // In the list's order, whichever was made first.
   const made = {
     ...record.benchmarks,
-    [name]: { command, date: new Date().toISOString().slice(0, 10), load, seconds, result },
+    [name]: { command, date: new Date().toISOString().slice(0, 10), busy, seconds, result },
   };
   record.benchmarks = Object.fromEntries(
     [...benchmarks.keys()].filter((key) => key in made).map((key) => [key, made[key]]),

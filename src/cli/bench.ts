@@ -101,7 +101,7 @@ export function benchCommand(): Command {
     .addHelpText(
       "after",
       examples(
-        "train --data pacs --root data --backbone resnet50 --device cuda:0 --precision bf16 --peer",
+        "train --data data/PACS --backbone resnet50 --device cuda:0 --precision bf16 --peer",
         "train --data ./pictures --algorithm ERM-NU --limit 100 --batch 8 --steps 10",
       ),
     )

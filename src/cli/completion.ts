@@ -11,15 +11,16 @@ const shells = ["bash", "zsh", "fish"] as const;
 export function completionCommand(program: () => Promise<Command>): Command {
   return new Command("completion")
     .description(
-      "Prints a script that completes verbs, options and the names of algorithms, datasets and so on in a shell. Source it from the shell's start-up file.",
+      "Prints a script that completes verbs, options and the names of algorithms, datasets and so on in a shell. Source it, or keep it where the shell looks for such scripts.",
     )
     .argument("<shell>", shells.join(", "))
     .addHelpText(
       "after",
       `
 Examples:
-  nudge completion bash >> ~/.bashrc                 bash, from the next shell on
-  source <(nudge completion zsh)                     zsh, this shell; after compinit
+  source <(nudge completion bash)                                this shell; for zsh after compinit
+  nudge completion bash > ~/.local/share/bash-completion/completions/nudge
+  nudge completion zsh > ~/.zfunc/_nudge                         a folder of your fpath
   nudge completion fish > ~/.config/fish/completions/nudge.fish`,
     )
     .action(async (shell: string) => {

@@ -1,0 +1,180 @@
+/** The table of a machine in docs/benchmarks.md: for each work the peer's figure, ours, and what we set out to reach. */
+
+/**
+ * @typedef {object} Row
+ * @property {string} work
+ * @property {string} peer
+ * @property {string} theirs
+ * @property {string} ours
+ * @property {number} [ratio] how many times as fast as the peer
+ * @property {string} [target]
+ * @property {boolean} [reached]
+ */
+
+/**
+ * @typedef {object} Kept what a record has of a benchmark
+ * @property {string} command
+ * @property {number} busy the share of the cores that other work took just before
+ * @property {number} seconds
+ * @property {any} result what the command printed
+ */
+
+/** @type {Record<string, string>} */
+const TITLES = { resnet50: "ResNet-50", mobilenet_v2: "MobileNetV2" };
+
+/** What to reach on a GPU, in milliseconds: of a step on pictures in its memory, and of one from files. */
+const GPU_STEP = /** @type {Record<string, number>} */ ({ resnet50: 20.9, mobilenet_v2: 12 });
+const GPU_TRAIN = /** @type {Record<string, number>} */ ({ resnet50: 25, mobilenet_v2: 15 });
+/** On the CPU: how many times as fast as PyTorch with folded batch norm. */
+const CPU_FOLDED = /** @type {Record<string, number>} */ ({ resnet50: 1.1, mobilenet_v2: 1.4 });
+/** Below this share of a step nobody waits for data. */
+const NO_WAITING = 0.02;
+
+const ms = (/** @type {number} */ value) => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+const rate = (/** @type {number} */ value) => `${Math.round(value).toLocaleString("en")} a second`;
+const seconds = (/** @type {number} */ value) => `${value.toFixed(1)} s`;
+
+/** @param {number} value @param {number} most */
+const atMost = (value, most) => ({ target: `≤ ${most} ms`, reached: value <= most });
+/** @param {number | undefined} ratio @param {number} least */
+const atLeast = (ratio, least) =>
+  ratio === undefined ? {} : { target: `≥ ${least.toFixed(1)}×`, reached: ratio >= least };
+
+/**
+ * The rows that a record's benchmarks give, in the order of the record.
+ * @param {Record<string, Kept>} benchmarks
+ * @returns {Row[]}
+ */
+export function rowsOf(benchmarks) {
+  return Object.entries(benchmarks).flatMap(([name, { result }]) => {
+    const gpu = (result.device ?? "cpu") !== "cpu";
+    if (name === "ops") return ops(result, gpu);
+    if (name === "nuclear-norm") return nuclearNorm(result, gpu);
+    if (name === "loader") return loader(result);
+    if (name.startsWith("step-")) return gpu ? gpuStep(result) : cpuStep(result);
+    if (name.startsWith("train-")) return train(result, gpu);
+    return []; // the costs of algorithms have a table of their own
+  });
+}
+
+/** @param {any} result @param {boolean} gpu @returns {Row[]} */
+function ops({ ours, peer }, gpu) {
+  const ns = (/** @type {number} */ value) => `${Math.round(value).toLocaleString("en")} ns`;
+  const row = { work: "one operator call, a 4×4 add", ours: ns(ours) };
+  if (!peer) return [{ ...row, peer: "—", theirs: "—" }];
+  const target = gpu ? {} : atLeast(peer.ratio, 1);
+  return [{ ...row, peer: "PyTorch from Python", theirs: ns(peer.ns), ratio: peer.ratio, ...target }];
+}
+
+/** @param {any} result @returns {Row[]} */
+function cpuStep({ backbone, batch, ours, peer }) {
+  const work = `${TITLES[backbone]} step, batch ${batch}`;
+  const [plain, folded] = ours;
+  return [plain, folded].map((way) => ({
+    work: `${work}, ${way.title}`,
+    ...(peer.length > 0 ? { peer: "PyTorch eager", theirs: ms(peer[0].ms) } : { peer: "—", theirs: "—" }),
+    ours: ms(way.ms),
+    ratio: way.ratio,
+    ...atLeast(way.ratio, way === plain ? 1 : CPU_FOLDED[backbone]),
+  }));
+}
+
+/** @param {any} result @returns {Row[]} */
+function gpuStep({ backbone, batch, ours, peer }) {
+  const best = ours.at(-1); // bfloat16, channels last, folded, captured: as training runs it
+  const row = { work: `${TITLES[backbone]} step, batch ${batch}, bf16, pictures on the device`, ours: ms(best.ms) };
+  const target = atMost(best.ms, GPU_STEP[backbone]);
+  if (peer.length === 0) return [{ ...row, peer: "—", theirs: "—", ...target }];
+  return peer.map((/** @type {any} */ way) => ({
+    ...row,
+    peer: way.title,
+    theirs: ms(way.ms),
+    ratio: way.ms / best.ms,
+    ...target,
+  }));
+}
+
+/** @param {any} result @param {boolean} gpu @returns {Row[]} */
+function nuclearNorm({ shapes }, gpu) {
+  const timed = shapes.map((/** @type {any} */ shape) => {
+    const way = shape.captured ?? shape.routes.find((/** @type {any} */ route) => route.automatic);
+    const theirs = shape.peerMs ?? shape.svdMs;
+    return { ...shape, theirs, ours: way.ms, ratio: theirs / way.ms };
+  });
+  const real = timed.find((/** @type {any} */ { rows, width }) => rows === 96 && width === 2048);
+  const worst = timed.reduce((/** @type {any} */ a, /** @type {any} */ b) => (b.ratio < a.ratio ? b : a));
+  const row = (/** @type {any} */ shape, /** @type {string} */ words) => ({
+    work: `nuclear norm, value and gradient, ${shape.rows} × ${shape.width}${words}`,
+    peer: "torch.svd",
+    theirs: ms(shape.theirs),
+    ours: ms(shape.ours),
+    ratio: shape.ratio,
+  });
+  const inGraph = gpu ? ", inside the captured step" : "";
+  const target = gpu
+    ? atMost(real.ours, 0.4)
+    : { target: "≤ 3 ms and ≥ 4.0×", reached: real.ours <= 3 && real.ratio >= 4 };
+  return [
+    { ...row(real, inGraph), ...target },
+    { ...row(worst, `, the least favourable of ${shapes.length} shapes`), ...atLeast(worst.ratio, 1) },
+  ];
+}
+
+/** @param {any} result @returns {Row[]} */
+function loader({ dataset, batch, cold, cached, peer }) {
+  const work = `${dataset} from files to augmented batches of ${batch}`;
+  const beside = peer
+    ? { peer: `DataLoader, ${peer.workers} workers`, theirs: rate(peer.rate) }
+    : { peer: "—", theirs: "—" };
+  return [
+    { work: `${work}, decoded once`, ...beside, ours: rate(cached), ratio: peer?.cachedRatio },
+    { work: `${work}, decoded every time`, ...beside, ours: rate(cold), ratio: peer?.coldRatio },
+  ];
+}
+
+/** @param {any} result @param {boolean} gpu @returns {Row[]} */
+function train({ dataset, pictures, method, backbone, precision, batch, ours, peer }, gpu) {
+  const what = `${TITLES[backbone]} by ${method} on ${dataset}`;
+  const step = peer
+    ? { peer: "DomainBed's loop", theirs: ms(peer.stepMs), ratio: peer.stepRatio }
+    : { peer: "—", theirs: "—" };
+  const evaluation = peer
+    ? { peer: "DomainBed's loop", theirs: seconds(peer.evaluationSeconds), ratio: peer.evaluationRatio }
+    : { peer: "—", theirs: "—" };
+  const words = precision === "float32" ? "" : `, ${precision}`;
+  return [
+    {
+      ...{ work: `${what}, a step of ${batch} from files on${words}`, ...step, ours: ms(ours.stepMs) },
+      ...(gpu ? atMost(ours.stepMs, GPU_TRAIN[backbone]) : {}),
+    },
+    {
+      ...{ work: "of that step, waiting for data", peer: "—", theirs: "—" },
+      ours: `${ms(ours.waitMs)} (${(100 * ours.share).toFixed(1)} %)`,
+      ...(gpu ? { target: `< ${100 * NO_WAITING} %`, reached: ours.share < NO_WAITING } : {}),
+    },
+    {
+      work: `${what}, evaluating ${pictures.toLocaleString("en")} pictures${words}`,
+      ...{ ...evaluation, ours: seconds(ours.evaluationSeconds) },
+      ...(gpu && backbone === "resnet50" ? atLeast(peer?.evaluationRatio, 5) : {}),
+    },
+  ];
+}
+
+/** Rows as a Markdown table. @param {readonly Row[]} rows */
+export function tableOf(rows) {
+  const cells = rows.map(({ work, peer, theirs, ours, ratio, target, reached }) => [
+    work,
+    peer,
+    theirs,
+    ours,
+    ratio === undefined ? "—" : `${ratio.toFixed(2)}×`,
+    target ?? "—",
+    reached === undefined ? "—" : reached ? "yes" : "**no**",
+  ]);
+  const lines = [
+    ["work", "peer", "peer's", "ours", "times as fast", "to reach", "reached"],
+    ["---", "---", "---:", "---:", "---:", "---:", "---"],
+    ...cells,
+  ];
+  return lines.map((line) => `| ${line.join(" | ")} |`).join("\n");
+}

@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { rowsOf, tableOf } from "../../scripts/benchmarks/rows.mjs";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+test("docs/benchmarks.md is what the records that are kept make", () => {
+  expect(() =>
+    execFileSync(process.execPath, ["scripts/make-benchmarks.mjs", "--check"], { cwd: root, stdio: "pipe" }),
+  ).not.toThrow();
+});
+
+const kept = (result: object) => ({ command: "nudge bench", busy: 0, seconds: 1, result });
+const columns = (benchmarks: Parameters<typeof rowsOf>[0]) =>
+  rowsOf(benchmarks).map(({ peer, theirs, ours, ratio, target, reached }) => [
+    ...[peer, theirs, ours, ratio?.toFixed(2), target, reached],
+  ]);
+
+test("on the CPU a step is held to PyTorch's time, and with folded batch norm to a tenth less", () => {
+  const ours = [
+    { title: "plain", ms: 100, ratio: 0.99 },
+    { title: "folded batch norm", ms: 80, ratio: 1.25 },
+    { title: "folded, channels last", ms: 70, ratio: 1.4 },
+  ];
+  const step = { backbone: "resnet50", batch: 8, device: "cpu", ours, peer: [{ title: "PyTorch eager", ms: 99 }] };
+  expect(columns({ "step-resnet50-8": kept(step) })).toEqual([
+    ["PyTorch eager", "99.0 ms", "100 ms", "0.99", "≥ 1.0×", false],
+    ["PyTorch eager", "99.0 ms", "80.0 ms", "1.25", "≥ 1.1×", true],
+  ]);
+});
+
+test("on a GPU a step is the captured one, beside each way of PyTorch's", () => {
+  const step = {
+    ...{ backbone: "mobilenet_v2", batch: 96, device: "cuda:0" },
+    ours: [{ title: "plain", ms: 30 }, { title: "the same, captured graph", ms: 12.5 }], // biome-ignore format: short
+    peer: [{ title: "eager", ms: 25 }, { title: "compiled", ms: 20 }], // biome-ignore format: short
+  };
+  expect(columns({ "step-mobilenet_v2-96": kept(step) })).toEqual([
+    ["eager", "25.0 ms", "12.5 ms", "2.00", "≤ 12 ms", false],
+    ["compiled", "20.0 ms", "12.5 ms", "1.60", "≤ 12 ms", false],
+  ]);
+});
+
+test("training on a GPU is held to a time, to no waiting, and its evaluation to five times the peer", () => {
+  const train = {
+    ...{ dataset: "PACS", pictures: 9991, method: "ERM", backbone: "resnet50", device: "cuda:0", precision: "bf16" },
+    ...{ batch: 96, ours: { stepMs: 20, waitMs: 1, share: 0.05, evaluationSeconds: 4 } },
+    peer: { stepMs: 70, evaluationSeconds: 18, stepRatio: 3.5, evaluationRatio: 4.5 },
+  };
+  const loop = "DomainBed's loop";
+  expect(columns({ "train-resnet50-erm": kept(train) })).toEqual([
+    [loop, "70.0 ms", "20.0 ms", "3.50", "≤ 25 ms", true],
+    ["—", "—", "1.00 ms (5.0 %)", undefined, "< 2 %", false],
+    [loop, "18.0 s", "4.0 s", "4.50", "≥ 5.0×", false],
+  ]);
+});
+
+test("the penalty is the way training takes: captured on a GPU, by default on the CPU", () => {
+  const way = (ms: number) => ({ ms, ratio: 0, valueError: 0 });
+  const shape = (rows: number, width: number) => ({
+    ...{ rows, width, svdMs: 8, peerMs: rows },
+    routes: [{ route: "svd", automatic: false, ...way(1) }, { route: "gram", automatic: true, ...way(20) }], // biome-ignore format: short
+  });
+  const shapes = [shape(96, 2048), shape(32, 512)];
+  expect(columns({ "nuclear-norm": kept({ device: "cpu", shapes }) })).toEqual([
+    ["torch.svd", "96.0 ms", "20.0 ms", "4.80", "≤ 3 ms and ≥ 4.0×", false],
+    ["torch.svd", "32.0 ms", "20.0 ms", "1.60", "≥ 1.0×", true],
+  ]);
+  const captured = shapes.map((each) => ({ ...each, captured: way(0.3) }));
+  expect(columns({ "nuclear-norm": kept({ device: "cuda:0", shapes: captured }) })[0].slice(2)).toEqual(
+    ["0.30 ms", "320.00", "≤ 0.4 ms", true], // biome-ignore format: short
+  );
+});
+
+test("a table says what was not reached, and leaves open what has no peer or target", () => {
+  const table = tableOf([
+    { work: "a", peer: "p", theirs: "2 ms", ours: "1 ms", ratio: 2, target: "≤ 0.5 ms", reached: false },
+    { work: "b", peer: "—", theirs: "—", ours: "1 ms" },
+  ]);
+  expect(table.split("\n").slice(2)).toEqual([
+    "| a | p | 2 ms | 1 ms | 2.00× | ≤ 0.5 ms | **no** |",
+    "| b | — | — | 1 ms | — | — | — |",
+  ]);
+});
