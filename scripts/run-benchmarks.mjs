@@ -133,7 +133,7 @@ for (const [name, words] of benchmarks) {
   record.benchmarks = Object.fromEntries(
     [...benchmarks.keys()].filter((key) => key in made).map((key) => [key, made[key]]),
   );
-  writeFileSync(`${out}.part`, `${JSON.stringify(record, null, 1)}\n`);
+  writeFileSync(`${out}.part`, `${JSON.stringify(record, null, 2)}\n`);
   renameSync(`${out}.part`, out);
 }
 process.stdout.write(`\n${out} has ${Object.keys(record.benchmarks).length} of ${benchmarks.size} benchmarks\n`);
