@@ -81,8 +81,14 @@ export class DeviceUpdates implements Disposable {
     const before = this.plain.get(kind) ?? 0;
     if (this.mayCapture && !this.captured.has(kind) && before >= WARM_UP) this.tryCapture(kind, batch, step);
     const captured = this.captured.get(kind);
-    if (captured) return this.replay(captured, batch, step);
-    this.plain.set(kind, before + 1);
+    if (captured) this.replay(captured, batch, step);
+    else {
+      this.plain.set(kind, before + 1);
+      this.runPlainly(batch, step);
+    }
+  }
+
+  private runPlainly(batch: Batch, step: number): void {
     const schedules: typeof this.schedules = [];
     const onSchedule = (at: (step: number) => number | boolean): void => void schedules.push(at);
     scope(() => this.add(this.learner.launch(batch, { step, notice: this.options.say, onSchedule }), "make"));
