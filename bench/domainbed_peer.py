@@ -7,7 +7,6 @@ loss read after every step; evaluation of every split in shuffled batches of 64,
 With a penalty, the two lines of the paper: torch.svd of the features, and the sum of its singular values.
 """
 
-import json
 import sys
 import time
 
@@ -15,6 +14,8 @@ import torch
 import torchvision
 from PIL import Image, ImageFile
 from torchvision import transforms as T
+
+from answer import answer_requests
 
 ImageFile.LOAD_TRUNCATED_IMAGES = True
 NORMALIZE = T.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
@@ -180,10 +181,4 @@ def time_training(request):
 VERBS = {"hello": hello, "open": open_training, "time": time_training}
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = VERBS[request["do"]](request)
-        except Exception as error:  # the other side says it in its own words
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+    answer_requests(VERBS)

@@ -5,13 +5,14 @@ The pipeline is the field's: PIL decodes, RandomResizedCrop, flip, ColorJitter, 
 worker processes of a DataLoader, pictures drawn with replacement.
 """
 
-import json
 import sys
 import time
 
 import torch
 from PIL import Image, ImageFile
 from torchvision import transforms as T
+
+from answer import answer_requests
 
 ImageFile.LOAD_TRUNCATED_IMAGES = True
 AUGMENT = T.Compose(
@@ -82,10 +83,4 @@ def run(request):
 VERBS = {"hello": hello, "open": open_pictures, "run": run}
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = VERBS[request["do"]](request)
-        except Exception as error:  # the other side says it in its own words
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+    answer_requests(VERBS)

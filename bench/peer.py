@@ -3,12 +3,13 @@
 Requests: {"do": "hello"}, {"do": "ops"}, {"do": "step", ...}, {"do": "run", "steps": n}, {"do": "svd", ...}, {"do": "memory"}.
 """
 
-import json
 import resource
 import sys
 import time
 
 import torch
+
+from answer import answer_requests
 
 try:
     import torchvision
@@ -120,10 +121,4 @@ def memory(_request):
 
 VERBS = {"hello": hello, "ops": ops, "step": make_step, "run": run, "svd": svd, "memory": memory}
 
-for line in sys.stdin:
-    request = json.loads(line)
-    try:
-        answer = VERBS[request["do"]](request)
-    except Exception as error:  # the other side says it in its own words
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
+answer_requests(VERBS)

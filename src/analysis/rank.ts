@@ -89,11 +89,10 @@ export interface RankMeasures {
   centredEffectiveRank: number;
 }
 
-/** All of them, from one spectrum as the features are and one centred. */
-export function rankMeasures(features: FeatureMatrix): RankMeasures {
+/** All of them, from one spectrum as the features are, which may be at hand, and one centred. */
+export function rankMeasures(features: FeatureMatrix, plain: readonly number[] = spectrum(features)): RankMeasures {
   const [samples, width] =
     features instanceof Tensor ? features.shape : [features.length, features.length === 0 ? 0 : features[0].length];
-  const plain = spectrum(features);
   const centred = spectrum(features, { centred: true });
   const nuclearNorm = plain.reduce((sum, sigma) => sum + sigma, 0);
   const frobeniusNorm = Math.hypot(...plain);

@@ -4,7 +4,7 @@
  * the file again when somebody looks at them.
  */
 
-import { ACCURACY, CURRENT, type RunRecord, toRecord } from "../records/record.js";
+import { ACCURACY, CURRENT, type RunRecord, recordIn } from "../records/record.js";
 
 /** The metrics that are kept. */
 const KEPT: readonly string[] = [ACCURACY, "stableRank", "centredStableRank"];
@@ -76,7 +76,7 @@ export class Measured {
         return;
       }
     }
-    const record = parse(line);
+    const record = recordIn(line);
     if (!record) return;
     const { step, model, domain, split, metric, value } = record;
     const found = KEPT.includes(metric) ? { model, domain, split, metric } : null;
@@ -97,12 +97,3 @@ const VALUE = ',"value":';
 
 /** Not a number where there is no text, of which `Number` makes zero. */
 const toNumber = (text: string): number => (text === "" ? Number.NaN : Number(text));
-
-function parse(line: string): RunRecord | undefined {
-  try {
-    const record = toRecord(JSON.parse(line));
-    return typeof record === "string" ? undefined : record;
-  } catch {
-    return undefined;
-  }
-}

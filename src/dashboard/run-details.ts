@@ -1,7 +1,7 @@
 /** What the page shows of one run beyond the list: settings, environment, log, every curve, and the pictures it gets wrong. */
 
 import { join, relative, sep } from "node:path";
-import { type RunRecord, toRecord } from "../records/record.js";
+import { recordIn } from "../records/record.js";
 import { RECORDS_FILE, SETTINGS_FILE } from "../records/run.js";
 import { shellWord } from "../report/names.js";
 import type { CurveData, RunCurves, RunDetails } from "./api.js";
@@ -45,7 +45,7 @@ export function runCurves(root: string, { id, folder }: RunEntry): RunCurves {
   let foreign = 0;
   // After the last newline is nothing, or half a line that is being written.
   for (const line of (read?.text ?? "").split("\n").slice(0, -1)) {
-    const record = parse(line);
+    const record = recordIn(line);
     if (!record) {
       foreign++;
       continue;
@@ -59,13 +59,4 @@ export function runCurves(root: string, { id, folder }: RunEntry): RunCurves {
   }
   const notes = foreign > 0 ? [`${foreign} lines of ${RECORDS_FILE} are no records and were left out`] : [];
   return { id, curves: [...curves.values()], notes };
-}
-
-function parse(line: string): RunRecord | undefined {
-  try {
-    const record = toRecord(JSON.parse(line));
-    return typeof record === "string" ? undefined : record;
-  } catch {
-    return undefined;
-  }
 }

@@ -52,6 +52,16 @@ export function toRecord(parsed: unknown): RunRecord | string {
   return { step: step as number, model, domain, split: split as SplitName | null, metric, value: number };
 }
 
+/** The record of a line; undefined where it is none. */
+export function recordIn(line: string): RunRecord | undefined {
+  try {
+    const record = toRecord(JSON.parse(line));
+    return typeof record === "string" ? undefined : record;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A value of an untrusted file, short enough for an error. */
 export function show(value: unknown): string {
   const text = value === undefined ? "missing" : JSON.stringify(value);

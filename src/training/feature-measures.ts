@@ -70,7 +70,8 @@ export class FeatureProbe implements Disposable {
     for (const { domain, x } of this.batches) {
       const measured = scope(() => {
         const features = learner.features(x);
-        return features && { ranks: rankMeasures(features), sigmas: spectrum(features) };
+        const sigmas = features && spectrum(features);
+        return features && sigmas && { ranks: rankMeasures(features, sigmas), sigmas };
       });
       if (!measured) continue;
       const add = (metric: string, value: number): void =>
