@@ -101,7 +101,7 @@ std::vector<char> compiled(c10::DeviceIndex device) {
   // Products and sums are rounded apart, as on the CPU: augmentation gives the same bytes there.
   std::array<const char*, 2> options = {arch.c_str(), "--fmad=false"};
   nvrtcProgram program;
-  std::string source = std::string(FUSED_SOURCE) + AUGMENT_SOURCE;
+  std::string source = std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE;
   done(create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr), "making a program");
   if (compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
     size_t length = 0;
@@ -173,6 +173,10 @@ std::string problem(c10::DeviceIndex device) {
 void start(const char* name, const at::Tensor& where, Shape shape, void** arguments) {
   c10::DeviceIndex device = where.device().index();
   c10::cuda::CUDAGuard guard(device);
+  // The driver wants a context that is current; a thread that has not used the runtime yet, as one of autograd's, has none.
+  thread_local c10::DeviceIndex ready = -1;
+  if (ready != device) cudaFree(nullptr);
+  ready = device;
   CUresult result = driver().launch(functionOf(device, name), shape.x, shape.y, 1, shape.threadsX, shape.threadsY, 1, 0,
                                     at::cuda::getCurrentCUDAStream(device).stream(), arguments, nullptr);
   TORCH_CHECK(result == CUDA_SUCCESS, "starting the kernel ", name, " failed with CUDA error ", static_cast<int>(result));

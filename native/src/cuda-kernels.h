@@ -19,8 +19,9 @@ std::string problem(c10::DeviceIndex device);
 
 #ifdef NUDGE_KERNELS
 
-extern const char* const FUSED_SOURCE;    // fused-kernels.cc
-extern const char* const AUGMENT_SOURCE;  // augment-kernels.cc
+extern const char* const FUSED_SOURCE;      // fused-kernels.cc
+extern const char* const DEPTHWISE_SOURCE;  // depthwise.cc
+extern const char* const AUGMENT_SOURCE;    // augment-kernels.cc
 
 // Blocks, and threads in a block.
 struct Shape {

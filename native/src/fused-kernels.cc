@@ -146,12 +146,6 @@ constexpr unsigned THREADS = 256;
 
 Tensor asFloat(const Tensor& tensor) { return tensor.to(at::kFloat).contiguous(); }
 
-bool isMap(const Tensor& tensor) {
-  return tensor.is_cuda() && problem(tensor.device().index()).empty() && tensor.scalar_type() == at::kBFloat16 && tensor.dim() == 4 && tensor.size(1) % 8 == 0 &&
-         tensor.numel() > 0 && tensor.numel() / 8 < (int64_t{1} << 31) && tensor.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 16 == 0;
-}
-
 unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
   return std::max(1u, std::min(most, (items + perBlock - 1) / perBlock));
 }
@@ -160,6 +154,12 @@ unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
 constexpr unsigned MOST_BLOCKS = 1024;
 
 }  // namespace
+
+bool isMap(const Tensor& tensor) {
+  return tensor.is_cuda() && problem(tensor.device().index()).empty() && tensor.scalar_type() == at::kBFloat16 && tensor.dim() == 4 && tensor.size(1) % 8 == 0 &&
+         tensor.numel() > 0 && tensor.numel() / 8 < (int64_t{1} << 31) && tensor.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 16 == 0;
+}
 
 bool canFold(const Tensor& weight) {
   return weight.is_cuda() && problem(weight.device().index()).empty() && weight.scalar_type() == at::kFloat && weight.dim() == 4 && weight.numel() > 0 &&

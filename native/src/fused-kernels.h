@@ -7,6 +7,9 @@
 
 namespace nudge::kernels {
 
+// A bfloat16 map on a GPU with its channels last, a multiple of eight of them: what kernels over maps know.
+bool isMap(const at::Tensor& tensor);
+
 // A float32 weight on a GPU, dense, with its output channels outermost.
 bool canFold(const at::Tensor& weight);
 std::tuple<at::Tensor, at::Tensor> fold(const at::Tensor& weight, const at::Tensor& gamma, const at::Tensor& beta,
@@ -16,7 +19,7 @@ std::tuple<at::Tensor, at::Tensor> foldBackward(const at::Tensor& ofFolded, cons
                                                 const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& variance,
                                                 double eps);
 
-// A bfloat16 map on a GPU with its channels last, a multiple of eight of them; the residual alike.
+// Where y is such a map, and the residual too.
 bool canClamp(const at::Tensor& y, const c10::optional<at::Tensor>& residual);
 bool canUnclamp(const at::Tensor& gradient, const at::Tensor& out);
 at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual, double low,

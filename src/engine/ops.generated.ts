@@ -163,6 +163,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::_fused_adam_", "", "self grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps lr beta1 beta2 weight_decay eps amsgrad maximize grad_scale found_inf"],
   ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
   ["nudge::bias_clamp", "", "y bias residual low high"],
+  ["nudge::depthwise", "", "x weight stride"],
   ["nudge::augment", "", "source samples size tallest mean deviation channels_last"],
 ];
 
@@ -1124,8 +1125,14 @@ export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: T
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
+/** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
+export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
+  const op = ids[154] ?? resolve(154);
+  return one(native.call(op, operand(x), operand(weight), stride));
+}
+
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean): Tensor {
-  const op = ids[154] ?? resolve(154);
+  const op = ids[155] ?? resolve(155);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last));
 }

@@ -1,6 +1,6 @@
 /** Two-dimensional convolution. */
 
-import { conv2d, empty } from "../engine/ops.generated.js";
+import { conv2d, depthwise, empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -42,6 +42,12 @@ export class Conv2d extends Layer {
     this.init = init;
   }
 
+  /** A 3 × 3 on each channel by itself, for which there is an operator of our own (native/src/depthwise.cc). */
+  private get isDepthwise3(): boolean {
+    const { inputs, outputs, groups, padding } = this;
+    return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;
+  }
+
   protected override reset(random: Random): void {
     const [outputs, inputs, kernel] = this.weight.shape;
     if (this.init === "he-fan-out") {
@@ -62,6 +68,8 @@ export class Conv2d extends Layer {
   /** The convolution with another weight and bias of the same shapes: a batch norm folded in. */
   convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
     const b = bias && forProduct(bias);
+    if (b === null && x.device !== "cpu" && this.isDepthwise3)
+      return depthwise(forProduct(x), forProduct(weight), this.stride);
     return conv2d(forProduct(x), forProduct(weight), b, this.stride, this.padding, 1, this.groups);
   }
 }

@@ -1,0 +1,302 @@
+// nudge::depthwise: a 3 × 3 convolution of each channel by itself, padded by one, of stride 1 or 2, with gradients, and once
+// differentiable again. On a GPU, for bfloat16 with the channels last, by kernels of our own: it is bound by memory, and cuDNN's
+// are far from that bound. Elsewhere it is ATen's convolution.
+//
+// Forward and the map's gradient: a thread makes a strip of a row for eight channels, so that what neighbours share is read once
+// and nothing is shared between threads. The weight's gradient: a thread slides along rows with the nine sums of four channels;
+// threads' sums are added up in a fixed order, so that the same numbers come out each time.
+#include "cuda-kernels.h"
+#include "fused-kernels.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/library.h>
+
+#include <algorithm>
+
+namespace nudge {
+
+using at::Tensor;
+
+#ifdef NUDGE_KERNELS
+
+// After FUSED_SOURCE, whose packing it uses. Products and sums are fused where it says so. `taps` are [9, channels].
+const char* const kernels::DEPTHWISE_SOURCE = R"cuda(
+struct Maps { unsigned from_height, from_width, to_height, to_width, groups; };
+
+// A strip of the target's row. Turned around, the taps give the gradient of stride 1.
+template <int STRIDE, bool TURNED>
+__device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+  constexpr int STRIP = STRIDE == 1 ? 7 : 4;  // the maps of a 224 × 224 picture are 7, 14, 28 … wide
+  const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
+  if (item >= items) return;
+  const unsigned strips = (maps.to_width + STRIP - 1) / STRIP;
+  const unsigned group = item % maps.groups, first = item / maps.groups % strips * STRIP;
+  const unsigned line = item / maps.groups / strips;  // of all pictures' lines
+  const unsigned picture = line / maps.to_height, row = line % maps.to_height;
+  float sums[STRIP][8] = {};
+#pragma unroll
+  for (int ky = 0; ky < 3; ky++) {
+    const int y = (int)row * STRIDE + ky - 1;
+    if (y < 0 || y >= (int)maps.from_height) continue;
+    float weights[3][8];
+    for (int kx = 0; kx < 3; kx++) {
+      const int tap = ky * 3 + kx;
+      unpack(taps[(TURNED ? 8 - tap : tap) * maps.groups + group], weights[kx]);
+    }
+    const uint4* source = from + (picture * maps.from_height + y) * maps.from_width * maps.groups + group;
+#pragma unroll
+    for (int j = 0; j < (STRIP - 1) * STRIDE + 3; j++) {
+      const int x = (int)first * STRIDE + j - 1;
+      float value[8];
+      unpack(x >= 0 && x < (int)maps.from_width ? source[x * maps.groups] : make_uint4(0, 0, 0, 0), value);
+#pragma unroll
+      for (int kx = 0; kx < 3; kx++) {
+        const int place = (j - kx) / STRIDE;
+        if (j < kx || (j - kx) % STRIDE != 0 || place >= STRIP) continue;
+        for (int k = 0; k < 8; k++) sums[place][k] = __fmaf_rn(value[k], weights[kx][k], sums[place][k]);
+      }
+    }
+  }
+#pragma unroll
+  for (int place = 0; place < STRIP; place++)
+    if (first + place < maps.to_width) to[(line * maps.to_width + first + place) * maps.groups + group] = packed(sums[place]);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+  strip_forward<1, false>(from, taps, to, items, maps);
+}
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_2(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+  strip_forward<2, false>(from, taps, to, items, maps);
+}
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_map_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+  strip_forward<1, true>(from, taps, to, items, maps);
+}
+
+// The map's gradient of stride 2: eight places of a row of the map, from at most five of each of at most two rows.
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_map_2(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+  const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
+  if (item >= items) return;
+  const unsigned strips = (maps.to_width + 7) / 8;
+  const unsigned group = item % maps.groups, strip = item / maps.groups % strips;
+  const unsigned line = item / maps.groups / strips;
+  const unsigned picture = line / maps.to_height, row = line % maps.to_height;
+  float sums[8][8] = {};
+#pragma unroll
+  for (int ky = 0; ky < 3; ky++) {
+    const int twice = (int)row + 1 - ky;
+    if (twice < 0 || twice % 2 != 0 || twice / 2 >= (int)maps.from_height) continue;
+    float weights[3][8];
+    for (int kx = 0; kx < 3; kx++) unpack(taps[(ky * 3 + kx) * maps.groups + group], weights[kx]);
+    const uint4* source = from + (picture * maps.from_height + twice / 2) * maps.from_width * maps.groups + group;
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+      const unsigned x = strip * 4 + j;
+      float value[8];
+      unpack(x < maps.from_width ? source[x * maps.groups] : make_uint4(0, 0, 0, 0), value);
+#pragma unroll
+      for (int kx = 0; kx < 3; kx++) {
+        const int place = 2 * j - 1 + kx;
+        if (place < 0 || place >= 8) continue;
+        for (int k = 0; k < 8; k++) sums[place][k] = __fmaf_rn(value[k], weights[kx][k], sums[place][k]);
+      }
+    }
+  }
+#pragma unroll
+  for (int place = 0; place < 8; place++) {
+    const unsigned x = strip * 8 + place;
+    if (x < maps.to_width) to[(line * maps.to_width + x) * maps.groups + group] = packed(sums[place]);
+  }
+}
+
+__device__ void unpack_four(uint2 from, float* to) {
+  to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
+}
+
+// `map` is what went in, `gradient` that of what came out; `maps.groups` are of four channels here. Blocks are laid out as in
+// bias_clamp_backward, and sums go to `partial` [blocks, 9, channels].
+template <int STRIDE>
+__device__ void weight_sums(const uint2* map, const uint2* gradient, float* partial, unsigned lines, unsigned span,
+                            unsigned lines_a_block, Maps maps) {
+  __shared__ float shared[256 * 4];
+  const unsigned height = blockDim.x / span;
+  const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
+  const unsigned group = blockIdx.y * span + own;
+  const uint2 nothing = make_uint2(0, 0);
+  float sums[9][4] = {};
+  if (first < height && group < maps.groups) {
+    const unsigned end = min(lines, (blockIdx.x + 1) * lines_a_block);
+    for (unsigned line = blockIdx.x * lines_a_block + first; line < end; line += height) {
+      const unsigned picture = line / maps.to_height, row = line % maps.to_height;
+      const uint2* given = gradient + line * maps.to_width * maps.groups + group;
+      const uint2* source = map + picture * maps.from_height * maps.from_width * maps.groups + group;
+      bool there[3];
+      unsigned begin[3];
+      uint2 left[3], middle[3], right[3];
+#pragma unroll
+      for (int ky = 0; ky < 3; ky++) {
+        const int y = (int)row * STRIDE + ky - 1;
+        there[ky] = y >= 0 && y < (int)maps.from_height;
+        begin[ky] = there[ky] ? y * maps.from_width : 0;
+        right[ky] = STRIDE == 1 && there[ky] ? source[begin[ky] * maps.groups] : nothing;
+        middle[ky] = nothing;
+      }
+#pragma unroll 2
+      for (unsigned x = 0; x < maps.to_width; x++) {
+        float value[4];
+        unpack_four(given[x * maps.groups], value);
+#pragma unroll
+        for (int ky = 0; ky < 3; ky++) {
+          const unsigned at = x * STRIDE;
+          left[ky] = STRIDE == 1 ? middle[ky] : right[ky];
+          middle[ky] = STRIDE == 1 ? right[ky] : (there[ky] ? source[(begin[ky] + at) * maps.groups] : nothing);
+          right[ky] = there[ky] && at + 1 < maps.from_width ? source[(begin[ky] + at + 1) * maps.groups] : nothing;
+          float a[4], b[4], c[4];
+          unpack_four(left[ky], a);
+          unpack_four(middle[ky], b);
+          unpack_four(right[ky], c);
+          for (int k = 0; k < 4; k++) {
+            sums[ky * 3][k] = __fmaf_rn(value[k], a[k], sums[ky * 3][k]);
+            sums[ky * 3 + 1][k] = __fmaf_rn(value[k], b[k], sums[ky * 3 + 1][k]);
+            sums[ky * 3 + 2][k] = __fmaf_rn(value[k], c[k], sums[ky * 3 + 2][k]);
+          }
+        }
+      }
+    }
+  }
+  const unsigned channels = maps.groups * 4;
+#pragma unroll
+  for (int tap = 0; tap < 9; tap++) {
+    for (int k = 0; k < 4; k++) shared[k * 256 + threadIdx.x] = sums[tap][k];
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < span * 4; j += blockDim.x) {
+      const unsigned k = j % 4, which = j / 4;
+      if (blockIdx.y * span + which >= maps.groups) continue;
+      float total = 0;
+      for (unsigned r = 0; r < height; r++) total += shared[k * 256 + r * span + which];
+      partial[(blockIdx.x * 9 + tap) * channels + (blockIdx.y * span + which) * 4 + k] = total;
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) depthwise_weight_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                              unsigned span, unsigned lines_a_block, Maps maps) {
+  weight_sums<1>(map, gradient, partial, lines, span, lines_a_block, maps);
+}
+extern "C" __global__ void __launch_bounds__(256) depthwise_weight_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                              unsigned span, unsigned lines_a_block, Maps maps) {
+  weight_sums<2>(map, gradient, partial, lines, span, lines_a_block, maps);
+}
+)cuda";
+
+#endif
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Variable;
+using torch::autograd::variable_list;
+
+Tensor convolved(const Tensor& x, const Tensor& weight, int64_t stride) {
+  return at::conv2d(x, weight, {}, stride, 1, 1, x.size(1));
+}
+
+#ifdef NUDGE_KERNELS
+
+// As the kernels have it: the same order as Maps above.
+struct Maps {
+  unsigned fromHeight, fromWidth, toHeight, toWidth, groups;
+};
+
+Maps mapsOf(const Tensor& from, const Tensor& to, int64_t channelsPerGroup) {
+  auto size = [](const Tensor& map, int64_t dim) { return static_cast<unsigned>(map.size(dim)); };
+  return {size(from, 2), size(from, 3), size(to, 2), size(to, 3), static_cast<unsigned>(from.size(1) / channelsPerGroup)};
+}
+
+Tensor emptyMap(const Tensor& like, int64_t height, int64_t width) {
+  return at::empty({like.size(0), like.size(1), height, width}, like.options().memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+unsigned linesOf(const Tensor& map) { return static_cast<unsigned>(map.size(0) * map.size(2)); }
+
+// One of the kernels that make strips of a row.
+void makeStrips(const char* name, const Tensor& from, const Tensor& taps, const Tensor& to, unsigned strip) {
+  Maps maps = mapsOf(from, to, 8);
+  unsigned items = linesOf(to) * ((maps.toWidth + strip - 1) / strip) * maps.groups;
+  kernels::launch(name, from, {(items + 255) / 256}, from.data_ptr(), taps.data_ptr(), to.data_ptr(), items, maps);
+}
+
+Tensor weightGradient(const Tensor& x, const Tensor& gradient, int64_t stride) {
+  Maps maps = mapsOf(x, gradient, 4);
+  unsigned lines = linesOf(gradient);
+  unsigned across = (maps.groups + 31) / 32, span = (maps.groups + across - 1) / across, height = 256 / span;
+  // Enough blocks to fill the largest GPUs; more would be more to add up.
+  unsigned blocks = std::max(1u, std::min((lines + height - 1) / height, 1024 / across));
+  unsigned linesPerBlock = (lines + blocks - 1) / blocks;
+  blocks = (lines + linesPerBlock - 1) / linesPerBlock;
+  unsigned sums = 9 * static_cast<unsigned>(x.size(1));
+  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat)), total = at::empty({9, x.size(1)}, partial.options());
+  kernels::launch(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, {blocks, across}, x.data_ptr(),
+                  gradient.data_ptr(), partial.data_ptr<float>(), lines, span, linesPerBlock, maps);
+  kernels::launch("add_partials", x, {(sums + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks, sums);
+  Tensor result = at::empty({x.size(1), 9}, x.options());
+  result.copy_(total.t());
+  return result.view({x.size(1), 1, 3, 3});
+}
+
+struct Depthwise : torch::autograd::Function<Depthwise> {
+  static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, int64_t stride) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    Tensor taps = weight.reshape({-1, 9}).t().contiguous();
+    Tensor y = emptyMap(x, (x.size(2) - 1) / stride + 1, (x.size(3) - 1) / stride + 1);
+    if (stride == 1)
+      makeStrips("depthwise_1", x, taps, y, 7);
+    else
+      makeStrips("depthwise_2", x, taps, y, 4);
+    context->save_for_backward({x, weight, taps});
+    context->saved_data["stride"] = stride;
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    variable_list saved = context->get_saved_variables();
+    const Variable &x = saved[0], &weight = saved[1];
+    int64_t stride = context->saved_data["stride"].toInt();
+    Variable none;
+    if (at::GradMode::is_enabled()) {  // to be differentiated again
+      auto [ofX, ofWeight, ofBias] = at::convolution_backward(gradients[0], x, weight, c10::nullopt, {stride, stride}, {1, 1},
+                                                              {1, 1}, false, {0, 0}, x.size(1), {true, true, false});
+      return {ofX, ofWeight, none};
+    }
+    Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    Tensor ofX = at::empty_like(x);
+    if (stride == 1)
+      makeStrips("depthwise_map_1", gradient, saved[2], ofX, 7);
+    else
+      makeStrips("depthwise_map_2", gradient, saved[2], ofX, 8);
+    return {ofX, weightGradient(x, gradient, stride), none};
+  }
+};
+
+bool known(const Tensor& x, const Tensor& weight, int64_t stride) {
+  return kernels::isMap(x) && weight.is_cuda() && weight.scalar_type() == at::kBFloat16 && (stride == 1 || stride == 2);
+}
+
+#endif
+
+Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
+  TORCH_CHECK(x.dim() == 4 && weight.dim() == 4 && weight.size(0) == x.size(1) && weight.size(1) == 1 && weight.size(2) == 3 && weight.size(3) == 3,
+              "depthwise: expected a map [n, c, h, w] and weights [c, 1, 3, 3], got ", x.sizes(), " and ", weight.sizes());
+#ifdef NUDGE_KERNELS
+  if (known(x, weight, stride)) return Depthwise::apply(x, weight, stride);
+#endif
+  return convolved(x, weight, stride);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(nudge, library) {
+  library.def("depthwise(Tensor x, Tensor weight, int stride) -> Tensor", depthwise);
+}
+
+}  // namespace nudge

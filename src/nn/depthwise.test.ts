@@ -1,0 +1,82 @@
+/** nudge::depthwise (native/src/depthwise.cc) against ATen's convolution, on every device and in the kernels' layout. */
+import { expect, test } from "vitest";
+import { expectClose } from "../../tests/support/close.js";
+import { formulaTensor } from "../../tests/support/formula-weights.js";
+import { devices } from "../engine/device.js";
+import { conv2d, depthwise } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import { grad, type Tensor } from "../engine/tensor.js";
+
+const EVERYWHERE = devices().filter((device) => device === "cpu" || device === "cuda:0");
+
+/** Pictures, channels, height and width: one strip and several, edges that fill none, one place, more groups than a block's. */
+const MAPS = [
+  [2, 8, 7, 7],
+  [1, 40, 9, 5],
+  [3, 24, 14, 15],
+  [2, 16, 1, 1],
+  [5, 264, 6, 9],
+];
+
+const made = (name: string, shape: number[], device: string): Tensor =>
+  formulaTensor(name, shape, { dtype: "float32" }).to({
+    device,
+    dtype: device === "cpu" ? "float32" : "bfloat16",
+    memoryFormat: "channels_last",
+  });
+const wide = (x: Tensor): Tensor => x.detach().to({ dtype: "float64" });
+
+for (const device of EVERYWHERE) {
+  test.each([1, 2])(`${device}: a map, its gradient and the weight's are the convolution's (stride %i)`, (stride) => {
+    for (const shape of MAPS)
+      scope(() => {
+        const channels = shape[1];
+        const x = made("x", shape, device).requiresGrad_();
+        const weight = made("weight", [channels, 1, 3, 3], device).requiresGrad_();
+        const y = depthwise(x, weight, stride);
+        const gradient = made("g", [...y.shape], device);
+        const got = [y, ...grad(y, [x, weight], { gradient })];
+
+        const [x64, weight64] = [wide(x).requiresGrad_(), wide(weight).requiresGrad_()];
+        const y64 = conv2d(x64, weight64, null, stride, 1, 1, channels);
+        const expected = [y64, ...grad(y64, [x64, weight64], { gradient: wide(gradient) })];
+        for (const [i, each] of got.entries()) {
+          expect(each.dtype).toBe(x.dtype);
+          expectClose(wide(each), expected[i], {
+            rtol: x.dtype === "float32" ? 1e-5 : 2 ** -8,
+            atol: 1e-5,
+            what: `${["y", "of x", "of the weight"][i]}, [${shape}]`,
+          });
+        }
+        expect(scope(() => grad(depthwise(x, weight, stride), [weight], { gradient })[0].toNumbers())).toEqual(
+          got[2].toNumbers(), // the same bytes again
+        );
+      });
+  });
+
+  test(`${device}: it can be differentiated twice, as gradient penalties do`, () => {
+    scope(() => {
+      const [shape, kernel] = [
+        [2, 8, 5, 6],
+        [8, 1, 3, 3],
+      ];
+      const penalty = (fused: boolean): Tensor => {
+        const x = made("x", shape, device).requiresGrad_();
+        const weight = made("weight", kernel, device).requiresGrad_();
+        const y = fused ? depthwise(x, weight, 2) : conv2d(x, weight, null, 2, 1, 1, 8);
+        const [inner] = grad(y.square().sum(), [x], { createGraph: true });
+        return grad(inner.square().sum(), [weight])[0];
+      };
+      const rounding = device === "cpu" ? 1e-5 : 2 ** -6;
+      expectClose(wide(penalty(true)), wide(penalty(false)), { rtol: rounding, atol: rounding });
+    });
+  });
+}
+
+test("weights of another shape are refused", () => {
+  scope(() => {
+    expect(() => depthwise(made("x", [1, 8, 4, 4], "cpu"), made("weight", [8, 2, 3, 3], "cpu"), 1)).toThrow(
+      /expected a map \[n, c, h, w\] and weights \[c, 1, 3, 3\]/,
+    );
+  });
+});
