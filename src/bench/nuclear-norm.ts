@@ -11,7 +11,7 @@ import { Random } from "../engine/random.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { nuclearNormOf } from "../regularizers/nuclear-norm-of.js";
-import { type PolarOptions, type PolarRoute, polarFactor, polarRoutes } from "../regularizers/polar.js";
+import { type PolarRoute, polarFactor, polarRoutes } from "../regularizers/polar.js";
 import { Peer } from "./peer.js";
 
 export interface NuclearNormBenchOptions {
@@ -89,7 +89,7 @@ export async function benchNuclearNorm(options: NuclearNormBenchOptions): Promis
 /** One shape: its features and the best time of each way so far. */
 class Case implements Disposable {
   private readonly features: Tensor;
-  private readonly graph: CudaGraph | undefined;
+  private readonly captured: Captured | undefined;
   private readonly best = new Map<Way, number>();
 
   constructor(
@@ -98,11 +98,12 @@ class Case implements Disposable {
     private readonly device: string,
   ) {
     this.features = makeFeatures(rows, width, device);
-    this.graph = device === "cpu" ? undefined : captured(this.features);
+    this.captured = device === "cpu" ? undefined : capture(this.features);
   }
 
   [Symbol.dispose](): void {
-    this.graph?.dispose();
+    this.captured?.graph.dispose(); // first: it waits until the device has done with the rest
+    this.captured?.value.dispose();
     this.features.dispose();
   }
 
@@ -121,7 +122,7 @@ class Case implements Disposable {
         route,
         timed(this.features, () => nuclearNormOf(this.features, { route })),
       );
-    if (this.graph) this.note("captured", replayed(this.graph, this.device));
+    if (this.captured) this.note("captured", replayed(this.captured.graph, this.device));
   }
 
   async timePeer(peer: Peer): Promise<void> {
@@ -134,21 +135,29 @@ class Case implements Disposable {
   }
 
   result(): ShapeTimes {
-    const { rows, width, features, best } = this;
+    const { rows, width, features, captured, best } = this;
     const svdMs = best.get("torch.svd")!;
     const peerMs = best.get("peer");
     const automatic = scope(() => polarFactor(features).route);
-    const wayTime = (way: Way, options: PolarOptions): WayTime => {
+    const value = (of: () => Tensor): number => scope(() => noGrad(() => of().item()));
+    const exact = value(() => linalgSvdvals(features.to({ dtype: "float64" })).sum());
+    const wayTime = (way: Way, found: number): WayTime => {
       const ms = best.get(way)!;
       const peerRatio = peerMs === undefined ? {} : { peerRatio: peerMs / ms };
-      return { ms, ratio: svdMs / ms, ...peerRatio, valueError: valueError(features, options) };
+      return { ms, ratio: svdMs / ms, ...peerRatio, valueError: Math.abs(found - exact) / exact };
     };
     const routes = polarRoutes.map(
-      (route): RouteTime => ({ route, automatic: route === automatic, ...wayTime(route, { route }) }),
+      (route): RouteTime => ({
+        ...{ route, automatic: route === automatic },
+        ...wayTime(
+          route,
+          value(() => nuclearNormOf(features, { route })),
+        ),
+      }),
     );
     return {
       ...{ rows, width, svdMs, ...(peerMs === undefined ? {} : { peerMs }), routes },
-      ...(best.has("captured") && { captured: wayTime("captured", { deferred: true }) }),
+      ...(captured && { captured: wayTime("captured", captured.value.item()) }), // as the last replay left it
     };
   }
 }
@@ -179,14 +188,27 @@ function timed(features: Tensor, run: () => Tensor): number {
   return performance.now() - start;
 }
 
-/** The value and its gradient as training captures them: nothing is read back on the way. */
-function captured(features: Tensor): CudaGraph {
-  const once = (): void => {
-    features.grad = null; // the gradient too is made inside the graph
-    scope(() => nuclearNormOf(features, { deferred: true }).backward());
-  };
-  for (let i = 0; i < 3; i++) once();
-  return CudaGraph.capture(features.device, once);
+/** The value and its gradient in a graph, and where each replay leaves the value. */
+interface Captured {
+  readonly graph: CudaGraph;
+  readonly value: Tensor;
+}
+
+/** Captures them as training does: nothing is read back on the way. */
+function capture(features: Tensor): Captured {
+  const once = (): Tensor =>
+    scope(() => {
+      features.grad = null; // the gradient too is made inside the graph
+      const value = nuclearNormOf(features, { deferred: true });
+      value.backward();
+      return value.detach();
+    });
+  for (let i = 0; i < 3; i++) once().dispose();
+  let value: Tensor | undefined;
+  const graph = CudaGraph.capture(features.device, () => {
+    value = keep(once());
+  });
+  return { graph, value: value! };
 }
 
 /** Milliseconds of a replay. */
@@ -196,15 +218,4 @@ function replayed(graph: CudaGraph, device: string): number {
   for (let i = 0; i < REPLAYS; i++) graph.replay();
   synchronize(device);
   return (performance.now() - start) / REPLAYS;
-}
-
-function valueError(features: Tensor, options: PolarOptions): number {
-  return scope(() =>
-    noGrad(() => {
-      const exact = linalgSvdvals(features.to({ dtype: "float64" }))
-        .sum()
-        .item();
-      return Math.abs(nuclearNormOf(features, options).item() - exact) / exact;
-    }),
-  );
 }

@@ -86,7 +86,7 @@ test("inside a captured graph the residual is handed over unread", () =>
     })!;
     expectClose([term.item()], [7], { rtol: 1e-9 });
     expect(residuals).toHaveLength(1);
-    expect(residuals[0]).toBeLessThan(1e-6);
+    expect(residuals[0]).toBeLessThan(1e-4);
   }));
 
 test("NU searches its weight and batch size where the paper does", () => {
