@@ -206,13 +206,14 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
 
 /** The outcome for --json. */
 function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutcome, "dryRun">): object {
-  const { added, ...counts } = growth;
+  const { added, moved, ...counts } = growth;
   const { seconds, ...facts } = estimate ?? { seconds: [] };
   const total = seconds.reduce((sum, each) => sum + each, 0);
   return {
     folder,
     asked: made.runs.length,
     added: added.length,
+    moved: moved.size,
     ...counts,
     ...existing,
     estimate: estimate ? { ...facts, seconds: total, atATime: 1 } : null,

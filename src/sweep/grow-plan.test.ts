@@ -35,6 +35,22 @@ test("the same plan again changes no byte, and more of it comes after what is th
   });
 });
 
+test("planned again with its files elsewhere, a run stays in its place and is made with the new ones", async () => {
+  const settings = { steps: 5 };
+  const [first, second] = await plan({ trials: [0, 1], settings: { ...settings, threads: 2, cache: "/old/cache" } });
+  await growPlan(folder, words, [first, second]);
+  const again = await plan({ trials: [0], settings: { ...settings, cache: "/new/cache" } });
+  const growth = await growPlan(folder, words, again);
+  expect(growth).toMatchObject({ runs: 2, added: [], shared: 0 });
+  expect([...growth.moved.keys()]).toEqual([first.id]);
+  // What was not said again stays as it was.
+  expect(readPlan(folder)).toEqual([
+    { ...first, request: { ...first.request, threads: 2, cache: "/new/cache" } },
+    second,
+  ]);
+  expect((await growPlan(folder, words, again)).moved.size).toBe(0);
+});
+
 test("a run whose trajectory another has with an average is not planned by itself", async () => {
   const [erm] = await plan({ algorithms: ["ERM"] });
   const [swad] = await plan({ algorithms: ["SWAD"] });

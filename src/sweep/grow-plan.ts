@@ -1,6 +1,7 @@
 /**
  * Puts planned runs into a sweep folder. What is there stays, in its order; what is new comes after it; so the same plan
- * again changes nothing, and a changed one shares what it can.
+ * again changes nothing, and a changed one shares what it can. Where files lie is no part of a run's name: planned again with
+ * another root or device, a run is made there.
  */
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -10,9 +11,11 @@ import { canonicalJson } from "../canonical-json.js";
 import { FolderLock } from "../data/folder-lock.js";
 import { DataError } from "../errors.js";
 import { DONE_FILE } from "../records/run.js";
+import { OF_MACHINE } from "./plan-runs.js";
 import {
   isSweepFolder,
   type PlannedRun,
+  type RunRequest,
   readSweepFile,
   type SweepFile,
   sweepPaths,
@@ -26,6 +29,8 @@ export interface Growth {
   readonly runs: number;
   /** Those that were not in it. */
   readonly added: readonly PlannedRun[];
+  /** Those that were in it and are to be made elsewhere now, by id. */
+  readonly moved: ReadonlyMap<string, PlannedRun>;
   /** How many are not planned by themselves, because another has their trajectory. */
   readonly shared: number;
 }
@@ -50,8 +55,9 @@ export async function growPlan(folder: string, words: PlanWords, wanted: readonl
     protocol: union(file?.protocol ?? [], words.protocol),
     requests: union(file?.requests ?? [], [words.request]),
   };
-  if (growth.added.length > 0 || file === undefined)
-    writePlan(folder, grown, chain(uncountedPlan(folder), growth.added));
+  const { added, moved } = growth;
+  if (added.length > 0 || moved.size > 0 || file === undefined)
+    writePlan(folder, grown, chain(replaced(uncountedPlan(folder), moved), added));
   else writeSweepFile(folder, { ...grown, runs: growth.runs, trials: file.trials });
   return growth;
 }
@@ -62,6 +68,10 @@ function union<T>(texts: readonly T[], more: readonly T[]): T[] {
   return [...texts, ...more.filter((each) => !known.has(canonicalJson(each)))];
 }
 
+function* replaced(plan: Iterable<PlannedRun>, moved: ReadonlyMap<string, PlannedRun>): Generator<PlannedRun> {
+  for (const run of plan) yield moved.get(run.id) ?? run;
+}
+
 function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
   for (const part of parts) yield* part;
 }
@@ -69,6 +79,8 @@ function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
 /** What a plan becomes when runs are added to it; the plan is read once, and little of it kept. */
 export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedRun[]): Growth {
   const ids = new Set<string>();
+  const asked = new Map(wanted.map((run) => [run.id, run]));
+  const moved = new Map<string, PlannedRun>();
   const averaged = new Map<string, PlannedRun[]>();
   const keepAveraged = (run: PlannedRun): void => {
     if (averagesOf(run).length > 0) averaged.set(roughKey(run), [...(averaged.get(roughKey(run)) ?? []), run]);
@@ -76,13 +88,23 @@ export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedR
   for (const run of before) {
     ids.add(run.id);
     keepAveraged(run);
+    const places = newPlaces(run, asked.get(run.id));
+    if (places.length > 0) moved.set(run.id, { ...run, request: { ...run.request, ...Object.fromEntries(places) } });
   }
   const unseen = wanted.filter(({ id }) => !ids.has(id));
   unseen.forEach(keepAveraged);
   const isShared = (run: PlannedRun): boolean =>
     averaged.size > 0 && (averaged.get(roughKey(run)) ?? []).some((other) => covers(other, run));
   const added = unseen.filter((run) => !isShared(run));
-  return { runs: ids.size + added.length, added, shared: unseen.length - added.length };
+  return { runs: ids.size + added.length, added, moved, shared: unseen.length - added.length };
+}
+
+/** Where the files of a run are that is planned again, as far as it is said and was not so. */
+function newPlaces({ request }: PlannedRun, again: PlannedRun | undefined): [string, RunRequest[string]][] {
+  if (again === undefined) return [];
+  return Object.entries(again.request).filter(
+    ([name, value]) => (name === "root" || OF_MACHINE.has(name)) && request[name] !== value,
+  );
 }
 
 const averagesOf = ({ request }: PlannedRun): readonly string[] => (request.averaging ?? []) as readonly string[];

@@ -30,7 +30,7 @@ export interface PlanOptions {
 }
 
 /** Settings that say where a run is made: kept in a plan only where they were given, for its machine may be another. */
-const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
+export const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
 
 /** Plans the runs of some parts. */
 export async function planRuns(parts: readonly SweepPart[], options: PlanOptions = {}): Promise<PlannedRun[]> {
