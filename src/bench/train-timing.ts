@@ -1,6 +1,7 @@
 /** Our side of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
 
 import { setImmediate as turn } from "node:timers/promises";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { type Batch, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
@@ -10,14 +11,16 @@ import type { Plan } from "../settings/resolve.js";
 import { DeviceUpdates } from "../training/device-updates.js";
 import { evaluate } from "../training/evaluate.js";
 import type { Learner } from "../training/learner.js";
-import { likesChannelsLast, makeLearner } from "../training/make-learner.js";
+import { makeLearner } from "../training/make-learner.js";
 import { openSamples } from "../training/samples.js";
 
 export interface Timed {
   /** Milliseconds a step: the mean over those that were timed. */
   stepMs: number;
-  /** Of these, until a batch was there; on the CPU its augmentation is part of it. */
+  /** Of the host's time, until a batch was there. On the CPU its augmentation is part of it; a GPU works meanwhile. */
   waitMs: number;
+  /** On a GPU: milliseconds of the update alone, on one batch that is there. What a step takes more is owed to data. */
+  updateMs?: number;
   /** waitMs / stepMs. */
   share: number;
   /** Seconds to evaluate all splits of all domains, the second time. */
@@ -78,10 +81,18 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   const stepMs = (performance.now() - start) / steps;
   onDevice?.read(); // numbers that are not finite are an error
   const waitMs = loop.waited / steps;
+  const updateMs = device === "cpu" ? undefined : await loop.onOneBatch(WARM_UP + steps - 1, steps);
   const evaluationSeconds = await evaluated();
   const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
   return {
-    ...{ stepMs, waitMs, share: waitMs / stepMs, evaluationSeconds, evaluationRate: pictures / evaluationSeconds },
+    ...{
+      stepMs,
+      waitMs,
+      updateMs,
+      share: waitMs / stepMs,
+      evaluationSeconds,
+      evaluationRate: pictures / evaluationSeconds,
+    },
     ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },
     replayed: onDevice?.isReplaying ?? false,
     notes: [...notes, ...loader.notes],
@@ -108,6 +119,19 @@ class Loop {
       this.update(batch, step);
       await turn();
     }
+  }
+
+  /** Milliseconds an update takes on the batch of a step, over and over. */
+  async onOneBatch(step: number, times: number): Promise<number> {
+    using batch = await this.loader.batch(step);
+    synchronize(batch.x.device);
+    const start = performance.now();
+    for (let i = 0; i < times; i++) {
+      this.update(batch, step);
+      await turn();
+    }
+    synchronize(batch.x.device);
+    return (performance.now() - start) / times;
   }
 
   private update(batch: Batch, step: number): void {

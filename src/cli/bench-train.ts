@@ -16,7 +16,7 @@ export function trainText(result: TrainBench): string {
     `a step on ${batch} pictures, from files to updated weights, the mean of ${steps}; we in ${precision}`,
     line("nudge", ms(ours.stepMs), peer?.stepRatio),
     ...(peer ? [line(name, ms(peer.stepMs), 1)] : []),
-    `  of ours, ${ours.waitMs.toFixed(1)} ms are waiting for data (${(ours.share * 100).toFixed(1)} %): ${storeText(ours)}${ours.replayed ? "; updates are replayed as a CUDA graph" : ""}`,
+    `  ${dataText(ours)}: ${storeText(ours)}${ours.replayed ? "; updates are replayed as a CUDA graph" : ""}`,
     `an evaluation of all splits of all domains, the second one`,
     line("nudge", seconds(ours.evaluationSeconds), peer?.evaluationRatio),
     ...(peer ? [line(name, seconds(peer.evaluationSeconds), 1)] : []),
@@ -24,6 +24,15 @@ export function trainText(result: TrainBench): string {
   ];
   if (peer) lines.push(`  the peer is in float32, eager, with ${peer.title}`);
   return [...lines, ...ours.notes.map((note) => `  ${note}`)].join("\n");
+}
+
+/** What data cost. While a GPU works on a step, the host makes the next batch ready: its time is not the step's. */
+function dataText({ stepMs, waitMs, updateMs, share, storeDevice }: TrainBench["ours"]): string {
+  if (storeDevice === "cpu")
+    return `of ours, ${waitMs.toFixed(1)} ms are waiting for data (${(share * 100).toFixed(1)} %)`;
+  const meanwhile = `the host takes ${waitMs.toFixed(1)} ms to start the next batch while the GPU works`;
+  if (updateMs === undefined) return meanwhile;
+  return `an update alone takes ${updateMs.toFixed(1)} ms, so data ${Math.max(0, stepMs - updateMs).toFixed(1)} ms; ${meanwhile}`;
 }
 
 function storeText({ store, storeDevice }: TrainBench["ours"]): string {

@@ -24,6 +24,13 @@ export function deviceNamed(device: string): string {
   return device === "cuda" ? "cuda:0" : device;
 }
 
+/** Whether a device is a GPU that computes in bfloat16 by itself, and so several times as fast as in float32. */
+export function hasFastBfloat16(device: string): boolean {
+  const [kind, index = "0"] = device.split(":");
+  const gpu = kind === "cuda" ? loadNative().cudaDevices()[Number(index)] : undefined;
+  return gpu !== undefined && Number.parseFloat(gpu.capability) >= 8; // since NVIDIA's Ampere
+}
+
 /** Waits until the device has done all it was given; on the CPU nothing is outstanding. */
 export function synchronize(device: string): void {
   if (device === "cpu") return;

@@ -5,6 +5,7 @@
  */
 
 import type { Dataset } from "../data/dataset.js";
+import { hasFastBfloat16 } from "../engine/device.js";
 import { type Request, readKeys } from "../settings/keys.js";
 import { methodOf } from "../settings/method.js";
 import { findTrained, howToGetWeights, type TrainedBackbone } from "./find-trained.js";
@@ -34,13 +35,24 @@ const TRAINED = 0.8;
 export const isOwn = ({ id }: Pick<Dataset, "id">): boolean => id === "image-folder" || id === "manifest";
 
 /** The settings to put under a request for one's own pictures. */
-export function ownDefaults(dataset: Dataset, request: Request, device: string): OwnDefaults {
+export function ownDefaults(
+  dataset: Dataset,
+  request: Request,
+  device: string,
+  bfloat16 = hasFastBfloat16(device),
+): OwnDefaults {
   const has = (...names: string[]): boolean => names.some((name) => request[name] !== undefined);
   const words: string[] = [];
   const found: Record<string, unknown> = {};
   if (!has("algorithm", "regularizers")) found.algorithm = "ERM-NU";
   Object.assign(found, networkDefaults(request, words));
   if (request.probe === true || request.probe === "true") return { request: found, words };
+  if (bfloat16 && !has("precision")) {
+    found.precision = "bf16";
+    words.push(
+      `precision: bfloat16, which ${device} computes several times as fast (--precision float32 for the usual)`,
+    );
+  }
   const pictures = dataset.domains.reduce((sum, { count }) => sum + count, 0);
   const cpu = device === "cpu";
   const batchSize = cpu

@@ -41,6 +41,16 @@ test("the length of training fits the folder and the device", () => {
   expect(settings([40_000, 40_000], "cpu")).toMatchObject({ steps: 301, evaluateEvery: 300 }); // once, at the end
 });
 
+test("a GPU that has bfloat16 trains in it, and says so, unless told otherwise or probing", () => {
+  const folder = folderOf([100, 100]);
+  const { request, words } = ownDefaults(folder, {}, "cuda:0", true);
+  expect(request.precision).toBe("bf16");
+  expect(words.join("\n")).toContain("precision: bfloat16, which cuda:0 computes several times as fast");
+  for (const [asked, has] of [[{}, false], [{ precision: "float32" }, true], [{ probe: true }, true]] as const) // biome-ignore format: short
+    expect(ownDefaults(folder, asked, "cuda:0", has).request).not.toHaveProperty("precision");
+  expect(ownDefaults(folder, {}, "cpu").request).not.toHaveProperty("precision");
+});
+
 test("the method is ERM-NU from the first step, and what is given is left alone", () => {
   const folder = folderOf([100, 100]);
   expect(ownDefaults(folder, {}, "cpu").request).toMatchObject({ algorithm: "ERM-NU", "nuclear-norm.warmup": 0 });
