@@ -76,6 +76,10 @@ export interface BackboneDefinition<B extends Backbone = Backbone> {
   readonly paper: string;
   /** Where trained starting weights can be had, in words; absent where they are never used. */
   readonly weights?: string;
+  /**
+   * Whether a CPU trains it faster with channels last in memory (layout.ts); no unless told. `nudge bench step` measures it.
+   */
+  readonly channelsLastOnCpu?: boolean;
   build(options?: BackboneOptions): B;
 }
 

@@ -157,6 +157,7 @@ const define = (id: keyof typeof LAYOUTS, title: string) =>
     title,
     paper,
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
+    channelsLastOnCpu: true, // 1.1 times as fast
     build: (options) => new ResNet(id, options),
   });
 

@@ -10,9 +10,11 @@
 import type { AlgorithmDefinition, Minibatch } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
 import { empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { Learner } from "../training/learner.js";
 
@@ -135,6 +137,10 @@ class Trial implements Disposable {
     const plain = backboneNamed(options.backbone).build();
     const [channels, ...sizes] = plain.inputShape;
     plain.dispose();
+    const precision = "float32";
+    const shape = [channels, ...sizes];
+    const channelsLast = likesChannelsLast({ backbone: options.backbone, inputShape: shape, device, precision });
+    const memoryFormat = channelsLast ? "channels_last" : undefined;
     const inputShape = [channels + (algorithm.backbone?.extraChannels ?? 0), ...sizes];
     this.learner = new Learner({
       algorithm,
@@ -147,10 +153,12 @@ class Trial implements Disposable {
       classes: CLASSES,
       domains: DOMAINS,
       hparams: { batchSize: batch },
-      device,
+      ...{ device, channelsLast, precision },
     });
     this.batch = Array.from({ length: DOMAINS }, (_, domain) => ({
-      x: new Random(0, ["bench", "x", domain]).normal_(empty([batch, channels, ...sizes], { device })),
+      x: scope(() =>
+        new Random(0, ["bench", "x", domain]).normal_(empty([batch, ...shape], { device })).to({ memoryFormat }),
+      ),
       y: tensor(
         Array.from({ length: batch }, (_, i) => i % CLASSES),
         { dtype: "int64", device },

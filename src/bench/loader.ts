@@ -9,6 +9,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { backboneNamed } from "../backbones/index.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { Loader } from "../data/loader.js";
 import { openDataset } from "../data/open-dataset.js";
@@ -115,11 +116,15 @@ export async function benchLoader(options: LoaderBenchOptions): Promise<LoaderBe
   }
 }
 
-function loaderFor(dataset: PictureDataset, pictures: PictureStore, seed: number, options: LoaderBenchOptions): Loader {
-  const { batch, steps, device } = options;
+function loaderFor(
+  dataset: PictureDataset,
+  pictures: PictureStore,
+  seed: number,
+  { batch: batchSize, steps, device, channelsLast }: LoaderBenchOptions & { channelsLast?: boolean },
+): Loader {
   const split = splitDataset(dataset.domains, { trialSeed: 0 });
   const trainDomains = dataset.domains.map(({ name }) => name);
-  return new Loader({ dataset, pictures, split, seed, trainDomains, batchSize: batch, steps, device });
+  return new Loader({ dataset, pictures, split, seed, trainDomains, batchSize, steps, device, channelsLast });
 }
 
 /** Pictures a second over a round, from a loader that has nothing ready to one that has nothing left to do. */
@@ -152,9 +157,12 @@ async function trainingShare(
   const random = new Random(0, ["bench"]);
   using backbone = backboneNamed(name).build({ foldBatchNorm: true });
   using head = new Linear(backbone.width, dataset.classes.length);
-  for (const module of [backbone, head]) module.initialize(random).to({ device }).train();
+  const { inputShape } = dataset;
+  const channelsLast = likesChannelsLast({ backbone: name, inputShape, device, precision: "float32" });
+  const memoryFormat = channelsLast ? "channels_last" : undefined;
+  for (const module of [backbone, head]) module.initialize(random).to({ device, memoryFormat }).train();
   using optimizer = new Adam([...backbone.parameters(), ...head.parameters()], { lr: 5e-5 });
-  const loader = loaderFor(dataset, pictures, 0, { ...options, steps: steps + 1 });
+  const loader = loaderFor(dataset, pictures, 0, { ...options, steps: steps + 1, channelsLast });
   let [all, waiting] = [0, 0];
   for (let step = 0; step <= steps; step++) {
     const start = performance.now();

@@ -5,8 +5,10 @@
 
 import { readFileSync } from "node:fs";
 import { backboneNamed } from "../backbones/index.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { CudaGraph } from "../engine/cuda-graph.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
+import { empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
@@ -54,6 +56,8 @@ export interface StepRow {
   peak?: number;
   /** How many times as fast as PyTorch eager. */
   ratio?: number;
+  /** The command that trains in this way, if one does. */
+  command?: string;
 }
 
 export interface StepResult {
@@ -66,18 +70,21 @@ export interface StepResult {
   peerTitle?: string;
 }
 
+const INPUT_SHAPE = [3, 224, 224] as const;
+
 /** Steps timed at once: on a GPU enough to hide the wait at the end. */
 const stepsAtOnce = (device: string): number => (device === "cpu" ? 1 : 10);
 
 export async function benchStep(options: StepOptions): Promise<StepResult> {
   const { device, repeats } = options;
   const gpu = device !== "cpu";
-  const ours = (gpu ? CUDA_WAYS : CPU_WAYS).map(({ title }) => row(title));
+  const ways = gpu ? CUDA_WAYS : CPU_WAYS;
+  const ours = ways.map((way) => ({ ...row(way.title), command: commandFor(way, options) }));
   const variants = !gpu ? ["eager"] : options.compile ? ["eager", "bf16", "compile"] : ["eager", "bf16"];
   const theirs = options.peer === undefined ? [] : variants.map((variant) => row(PEER_TITLES[variant]));
   let peerTitle: string | undefined;
   // A way is built, timed and dropped before the next, so that peaks do not add up; rounds alternate with the peer's.
-  for (const [i, way] of (gpu ? CUDA_WAYS : CPU_WAYS).entries()) {
+  for (const [i, way] of ways.entries()) {
     const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
     peerTitle = started?.title;
     using peer = started?.peer;
@@ -113,6 +120,16 @@ const PEER_TITLES: Record<string, string> = {
   compile: "PyTorch torch.compile of that",
 };
 
+/** What `nudge train` does by itself: the fold, a layout for the network and the device, and on a GPU a captured graph. */
+function commandFor(
+  { fold, channelsLast, precision, graph }: Way,
+  { backbone, device }: StepOptions,
+): string | undefined {
+  const layout = likesChannelsLast({ backbone, inputShape: INPUT_SHAPE, device, precision });
+  if (!fold || channelsLast !== layout || graph !== (device !== "cpu")) return undefined;
+  return precision === "float32" ? "nudge train" : `nudge train --precision ${precision}`;
+}
+
 const row = (title: string): StepRow => ({ title, ms: Number.POSITIVE_INFINITY });
 
 /** Peak resident memory of this process so far, in bytes. */
@@ -142,7 +159,7 @@ class StepRunner implements Disposable {
     this.x = scope(() =>
       random
         .for("x")
-        .normal_(tensor(new Float32Array(batch * 3 * 224 * 224), { shape: [batch, 3, 224, 224], device }))
+        .normal_(empty([batch, ...INPUT_SHAPE], { device }))
         .to({ memoryFormat }),
     );
     this.y = tensor(

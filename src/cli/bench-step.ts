@@ -5,7 +5,8 @@ import type { StepResult, StepRow } from "../bench/step.js";
 /** The benchmark as a table, a line a way of running the step. */
 export function stepText({ backbone, batch, device, threads, ours, peer, peerTitle }: StepResult): string {
   const where = device === "cpu" ? `${threads} CPU threads` : device;
-  const all = [...ours.map((row) => ({ ...row, title: `nudge: ${row.title}` })), ...peer];
+  const mine = ours.map((row) => ({ ...row, title: `nudge: ${row.title}${row.command === undefined ? "" : "*"}` }));
+  const all = [...mine, ...peer];
   const width = Math.max(...all.map(({ title }) => title.length));
   const line = ({ title, ms, ratio, peak }: StepRow): string =>
     [
@@ -14,8 +15,8 @@ export function stepText({ backbone, batch, device, threads, ours, peer, peerTit
       ratio === undefined ? "" : `${ratio.toFixed(2).padStart(6)}×`,
       peak === undefined ? "" : `   peak ${(peak / 1e9).toFixed(2)} GB`,
     ].join("");
+  const commands = ours.flatMap(({ command }) => (command === undefined ? [] : `  * is how ${command} runs it`));
   const note = peerTitle && `  × is how many times as fast as PyTorch eager; the peer is ${peerTitle}`;
-  return [`a training step of ${backbone}, batch ${batch}, ${where}, minimum of the rounds`, ...all.map(line), note]
-    .filter(Boolean)
-    .join("\n");
+  const title = `a training step of ${backbone}, batch ${batch}, ${where}, minimum of the rounds`;
+  return [title, ...all.map(line), ...commands, note].filter(Boolean).join("\n");
 }

@@ -2,10 +2,12 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { openSafetensors } from "../engine/safetensors.js";
 import { keep, scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { DataError, UsageError } from "../errors.js";
+import type { Place } from "../nn/index.js";
 import type { ModelAbout } from "./about.js";
 import { type DistanceStatistics, readDistance } from "./domain-distance.js";
 import { Model } from "./model.js";
@@ -51,12 +53,17 @@ export async function loadModel(path: string, { device = "cpu" }: LoadModelOptio
       const expected = { domains: about.domains.length, width: about.width * network.backbones };
       return readDistance(place, tensors, expected);
     });
-    network.to({ device });
+    network.to({ device, memoryFormat: layoutOf(about, device) });
     return new Model(place, about, network, keptStatistics(statistics), device);
   } catch (error) {
     network.dispose();
     throw error;
   }
+}
+
+/** As its run had it in float32, which is what models compute in. */
+function layoutOf({ backbone, preprocessing: { inputShape } }: ModelAbout, device: string): Place["memoryFormat"] {
+  return likesChannelsLast({ backbone, inputShape, device, precision: "float32" }) ? "channels_last" : undefined;
 }
 
 function readChecked(path: string): ModelAbout {

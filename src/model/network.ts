@@ -11,7 +11,7 @@ import { Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { DataError, EngineError, UsageError } from "../errors.js";
-import { type Layer, Module } from "../nn/index.js";
+import { type Layer, Module, type Place } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import { METADATA_KEY, type ModelAbout } from "./about.js";
@@ -99,7 +99,7 @@ export class Network implements Disposable {
     inWords(this.path, () => scope(() => void this.forward(zeros([1, ...preprocessing.inputShape]))));
   }
 
-  to(place: { device: string }): void {
+  to(place: Place): void {
     this.root.to(place);
   }
 

@@ -9,7 +9,7 @@ export { Embedding } from "./embedding.js";
 export { GroupNorm } from "./group-norm.js";
 export { Linear } from "./linear.js";
 export { crossEntropy, mse, type Reduction } from "./loss.js";
-export { Buffer, Layer, type LoadOptions, Module, Parameter, Sequential } from "./module.js";
+export { Buffer, Layer, type LoadOptions, Module, Parameter, type Place, Sequential } from "./module.js";
 export {
   AdaptiveAvgPool2d,
   AvgPool2d,

@@ -40,6 +40,17 @@ export interface LoadOptions {
   from?: string;
 }
 
+/** Where tensors are and how they lie in memory: a memory format is for those of four dimensions. */
+export interface Place {
+  readonly device?: string;
+  readonly memoryFormat?: MemoryFormat;
+}
+
+/** The tensor as a module that was moved there has its own: itself where it is so already. */
+export function placed(tensor: Tensor, { device, memoryFormat }: Place): Tensor {
+  return tensor.to({ device }).to({ memoryFormat: tensor.shape.length === 4 ? memoryFormat : undefined });
+}
+
 export abstract class Module implements Disposable {
   /** Whether dropout drops and batch norm uses the batch's statistics. */
   training = true;
@@ -120,13 +131,12 @@ export abstract class Module implements Disposable {
   }
 
   /** Moves parameters and buffers to a device, dtype or memory format; integer buffers keep their dtype. */
-  to({ device, dtype, memoryFormat }: { device?: string; dtype?: DType; memoryFormat?: MemoryFormat }): this {
+  to({ dtype, ...place }: Place & { dtype?: DType }): this {
     noGrad(() => {
       for (const tensor of this.stateDict().values()) {
         scope(() => {
           const floating = tensor.dtype.includes("float");
-          const format = tensor.shape.length === 4 ? memoryFormat : undefined;
-          tensor.share_(tensor.to({ device, dtype: floating ? dtype : undefined }).to({ memoryFormat: format }));
+          tensor.share_(placed(floating ? tensor.to({ dtype }) : tensor, place));
         });
       }
     });

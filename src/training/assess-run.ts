@@ -3,12 +3,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { readModelAbout } from "../model/index.js";
-import { likesChannelsLast } from "./make-learner.js";
 import type { EndedRun } from "./train.js";
 
 /** Judges all pictures of held-out domains and the validation parts of the others. The learner is given the model's weights. */

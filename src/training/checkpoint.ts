@@ -10,6 +10,7 @@ import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
 import { METADATA_KEY } from "../model/about.js";
+import { placed } from "../nn/module.js";
 import { type Learner, under } from "./learner.js";
 
 /** What is remembered of a run besides tensors. */
@@ -59,11 +60,10 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
   scope(() => {
     const tensors: Map<string, Tensor> = readWeights(path);
     learner.loadState({ tensors, numbers: stored.optimizers });
-    const [parameter] = learner.parameters().values();
     for (const follower of followers) {
-      // A follower keeps what it is given, and averages it with parameters where those are.
+      // A follower keeps what it is given, and averages it with parameters: where those are and, to the bit, as they lie.
       const kept = under(`follower/${follower.id}/`, tensors);
-      const own = new Map([...kept].map(([name, tensor]) => [name, tensor.to({ device: parameter.device })]));
+      const own = new Map([...kept].map(([name, tensor]) => [name, placed(tensor, learner.place)]));
       follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
     }
   });

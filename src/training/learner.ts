@@ -27,7 +27,7 @@ import { allOrNothing, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
-import { type Layer, Linear, Module, type Precision, withPrecision } from "../nn/index.js";
+import { type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
 import { Adam, type AdamSettings, type Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
 import type { StepResult } from "../regularizers/regularizer.js";
@@ -45,7 +45,7 @@ export interface LearnerOptions {
   seed?: number;
   precision?: Precision;
   device?: string;
-  /** Whether weights of convolutions have their channels last in memory, as GPUs like them in bfloat16. */
+  /** Whether weights of convolutions have their channels last in memory (backbones/layout.ts). */
   channelsLast?: boolean;
   /** Another classifier than one linear layer. */
   makeClassifier?: (inputs: number, outputs: number) => Layer;
@@ -114,7 +114,7 @@ export class Learner implements Disposable {
 
   /** Makes the modules with their starting values, and the optimizers. */
   private build(options: LearnerOptions) {
-    const { algorithm, classes, domains, device = "cpu", channelsLast = false } = options;
+    const { algorithm, classes, domains } = options;
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
     const backbone = options.makeBackbone();
     if (algorithm.backbone?.stages && !backbone.stages) {
@@ -147,11 +147,17 @@ export class Learner implements Disposable {
     for (const [name, module] of Object.entries(built.modules)) {
       if (!backbones.has(module)) module.initialize(this.random.for("initial values", name));
     }
-    root.to({ device, memoryFormat: channelsLast ? "channels_last" : undefined }).train();
+    root.to(this.place).train();
     const optimizers: Learner["optimizers"] = built.step
       ? { main: this.mainOptimizer(built, root) }
       : { ...built.optimizers };
     return { backbone, built, classifier, root, optimizers };
+  }
+
+  /** Where its tensors are, and how those of four dimensions lie in memory. */
+  get place(): Place {
+    const { device = "cpu", channelsLast = false } = this.options;
+    return { device, memoryFormat: channelsLast ? "channels_last" : undefined };
   }
 
   /** One update on a minibatch a training domain; returns the scalars the algorithm logs. */

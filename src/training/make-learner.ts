@@ -1,13 +1,13 @@
 /** A learner as a run's settings describe it: backbone with its starting values, classifier, hyperparameters. */
 
 import { type Backbone, backboneNamed, loadPretrained } from "../backbones/index.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
 import type { StoredBackboneOptions } from "../model/about.js";
 import { makeClassifier } from "../model/classifier.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
-import type { TrainSettings } from "../settings/settings.js";
 import { Learner } from "./learner.js";
 
 /** Hyperparameters that the loop reads, and no algorithm does. */
@@ -31,11 +31,6 @@ export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBac
     channelsLast: likesChannelsLast(settings),
     precision,
   });
-}
-
-/** GPUs convolve bfloat16 faster with the channels last in memory; float32, and the CPU, mostly do not. */
-export function likesChannelsLast({ device, precision, inputShape }: TrainSettings): boolean {
-  return device !== "cpu" && precision === "bf16" && inputShape.length === 3;
 }
 
 /** How the run's network is built, with the further channels that its algorithm asks for. */

@@ -18,6 +18,7 @@ import type { HparamValue } from "../../src/hparams.js";
 import { crossEntropy } from "../../src/nn/index.js";
 import { nuclearNorm } from "../../src/regularizers/index.js";
 import { Learner, type LearnerOptions } from "../../src/training/learner.js";
+import { expectClose } from "../support/close.js";
 import {
   arrays,
   CLASSES,
@@ -167,6 +168,35 @@ test.each(
 )("%s on 28×28 pictures: two updates, saved between them, with NU and SWAD", (_, algorithm) =>
   conform(algorithm, digits, WAYS["NU+SWAD"], 2),
 );
+
+/** The state after three updates in float64 with convolutions in a layout, and whether their weights and moments are in it. */
+function laidOut(algorithm: AlgorithmDefinition, channelsLast: boolean) {
+  using learner = makeLearner(algorithm, arrays, { nu: true, channelsLast, hparams: BRANCHES[algorithm.id] });
+  learner.root.to({ dtype: "float64" });
+  const place = { dtype: "float64", memoryFormat: channelsLast ? "channels_last" : undefined } as const;
+  for (let step = 0; step < 3; step++) {
+    const batch = tinyBatch(arrays, step).map(({ x, y }) => ({ x: x.to(place), y }));
+    learner.update(batch, step);
+  }
+  const { tensors } = learner.state();
+  const kernels = [...tensors].filter(
+    ([name, { shape }]) => /stage\d\.weight|exp_avg/.test(name) && shape.length === 4,
+  );
+  const layouts = new Set(kernels.map(([, kernel]) => kernel.isChannelsLast));
+  return { layouts, state: new Map([...tensors].map(([name, value]) => [name, value.detach().clone()])) };
+}
+
+test.each(
+  all.filter((algorithm) => works(algorithm, arrays)).map((algorithm) => [algorithm.title, algorithm] as const),
+)("%s makes the same updates with channels last", (_, algorithm) => {
+  scope(() => {
+    const [usual, last] = [laidOut(algorithm, false), laidOut(algorithm, true)];
+    expect(usual.layouts).toContain(false);
+    expect([...last.layouts]).toEqual([true]);
+    for (const [name, value] of last.state)
+      expectClose(value, usual.state.get(name)!, { rtol: 1e-8, atol: 1e-10, what: name });
+  });
+});
 
 const variants = all.flatMap((algorithm) =>
   Object.entries(algorithm.hparams).flatMap(([name, each]) =>

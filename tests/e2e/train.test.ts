@@ -16,6 +16,7 @@ import { evaluatedRuns, readRun } from "../../src/records/run.js";
 import type { Request } from "../../src/settings/keys.js";
 import { resolve } from "../../src/settings/resolve.js";
 import { evaluate } from "../../src/training/evaluate.js";
+import { makeLearner } from "../../src/training/make-learner.js";
 import { RunFolder } from "../../src/training/run-folder.js";
 import { train } from "../../src/training/train.js";
 import { makePictureFolder } from "../support/made-pictures.js";
@@ -135,15 +136,19 @@ test("the model file holds the averaged weights and predicts as recorded", async
     width: 128,
     modules: ["backbone", "classifier"],
   });
-  const plan = await resolve({ ...TINY, algorithm: "SWAD-NU", warmup: 3 });
-  using trained = await loadModel(path);
-  const { dataset, split, settings } = plan;
+  await expectAsRecorded(swadRun, { algorithm: "SWAD-NU", warmup: 3 });
+});
+
+/** The model of a run, loaded for use, gives the rows of its average. */
+async function expectAsRecorded(run: string, request: Request): Promise<void> {
+  const { dataset, split, settings } = await resolve({ ...TINY, ...request });
+  using trained = await loadModel(join(run, "model.safetensors"));
   const trainDomains = settings.domains.filter((name) => name !== "inverted");
   const loader = new Loader({ dataset, split, seed: 0, trainDomains, batchSize: 4 });
   const predict = (x: Tensor): Tensor => trained.forward(x).logits;
-  const rows = await evaluate({ loader, predict, split, step: 10, model: "swad" });
-  expect(rows).toEqual(recordsOf(swadRun).filter(({ model }) => model === "swad"));
-});
+  const rows = await evaluate({ loader, predict, split, step: settings.steps - 1, model: "swad" });
+  expect(rows).toEqual(recordsOf(run).filter(({ model }) => model === "swad"));
+}
 
 test("modules that only training needs are not in the model file", async () => {
   const run = await trainIn("dann", { algorithm: "dann", steps: 1 });
@@ -172,6 +177,23 @@ test.each(Object.keys(algorithms))(
       expect(bytes(join(folder, rough), file) === bytes(join(folder, calm), file), file).toBe(true);
   },
 );
+
+test("a network with its channels last in memory, resumed on two threads, ends in the same bytes", async () => {
+  const averages = { averaging: "swad,moving-average", "moving-average.start": 0, "swad.converge": 1 };
+  const network = { backbone: "mobilenet_v2", pretrained: false, threads: 2 };
+  const request = { ...averages, ...network, steps: 4, evaluateEvery: 2, "data.perCell": 2 };
+  using learner = makeLearner(await resolve({ ...TINY, ...request }));
+  expect(learner.stateDict().get("backbone.features.0.0.weight")?.isChannelsLast).toBe(true);
+  const calm = await trainIn("last-calm", request);
+  const rough = await trainIn("last-rough", request, 2);
+  await trainIn("last-rough", request);
+  const models = ["model.safetensors", "model-moving-average.safetensors"];
+  for (const file of ["records.jsonl", ...models, "checkpoint/best.safetensors", "checkpoint/last.safetensors"])
+    expect(bytes(rough, file) === bytes(calm, file), file).toBe(true);
+  using model = await loadModel(rough);
+  expect(model.network.modules.backbone.stateDict().get("features.0.0.weight")?.isChannelsLast).toBe(true);
+  await expectAsRecorded(rough, request);
+});
 
 test("pictures in folders are trained on, and the run goes on with them when they have been moved", async () => {
   const [first, second] = ["pictures", "moved"].map((name) => join(folder, name));

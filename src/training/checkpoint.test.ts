@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { arrays, CLASSES, DOMAINS, tinyBackbone, tinyBatch } from "../../tests/support/tiny-data.js";
+import { erm } from "../algorithms/erm.js";
+import { type Follower, swad } from "../averaging/index.js";
+import { scope } from "../engine/scope.js";
+import { type Checkpointed, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { Learner } from "./learner.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-checkpoint-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const begin = (start: number, channelsLast: boolean): Learner =>
+  new Learner({
+    ...{ algorithm: erm, makeBackbone: () => tinyBackbone(arrays, start), classes: CLASSES, domains: DOMAINS },
+    channelsLast,
+  });
+
+/** Values and strides of all that goes on from one update to the next, by name. */
+function lying({ learner, followers }: Checkpointed): Record<string, { values: number[]; strides: readonly number[] }> {
+  const kept = [learner.state(), ...followers.map((follower) => follower.state())];
+  const entries = kept.flatMap(({ tensors }) =>
+    Array.from(tensors, ([name, tensor]) => [name, { values: tensor.toNumbers(), strides: tensor.strides }] as const),
+  );
+  return Object.fromEntries(entries);
+}
+
+test.each([false, true])("what is read back lies in memory as it did before (channels last: %s)", (channelsLast) => {
+  const path = join(folder, `${channelsLast}.safetensors`);
+  const progress = { next: 2, stopped: false, logs: { sums: {}, count: 0 }, best: null };
+  using learner = begin(0, channelsLast);
+  using average: Follower = swad();
+  for (const step of [0, 1]) {
+    scope(() => learner.update(tinyBatch(arrays, step), step));
+    average.afterUpdate(step, learner.parameters());
+  }
+  writeCheckpoint(path, "a run", progress, { learner, followers: [average] });
+  using other = begin(1, channelsLast);
+  using otherAverage: Follower = swad();
+  expect(readCheckpoint(path, "a run", { learner: other, followers: [otherAverage] })).toEqual(progress);
+  const before = lying({ learner, followers: [average] });
+  expect(before["segment.backbone.stage1.weight"].strides).toEqual(channelsLast ? [36, 1, 12, 4] : [36, 9, 3, 1]);
+  expect(lying({ learner: other, followers: [otherAverage] })).toEqual(before);
+});
