@@ -6,6 +6,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
+import { backboneOfWeights } from "../backbones/backbone-of-weights.js";
 import { canonicalJson, type KnownTexts } from "../canonical-json.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
@@ -88,6 +89,11 @@ export class SettingsMemo {
   /** The hash of a file's bytes. */
   fileHash(path: string): string {
     return this.once(`file ${path}`, () => hashOf((hash) => readPieces(path, (piece) => hash.update(piece))));
+  }
+
+  /** The backbone that a file of weights is of, where that is known. */
+  backboneOfWeights(path: string): string | undefined {
+    return this.once(`weights ${path}`, () => backboneOfWeights(path));
   }
 
   /** A method by what names it. */

@@ -45,6 +45,10 @@ export const probeProtocol: Protocol = {
   evaluateTraining: false,
 };
 
+/** The same in words. */
+export const probeWords =
+  "A probe's: 201 steps on features that are computed once, evaluated every 25 on validation pictures as they are";
+
 /** What a protocol has for a dataset. */
 export function protocolFor({ id }: Pick<Dataset, "id">, name: ProtocolName): Protocol {
   if (name === "swad")

@@ -5,7 +5,7 @@
  * A run's `settings.json` is such a file too: the settings that make the same run again are in it under `request`.
  */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { DataError, UsageError } from "../errors.js";
 import type { Request } from "./keys.js";
@@ -15,7 +15,10 @@ export function readPairs(pairs: readonly string[]): Request {
   const request: Record<string, unknown> = {};
   for (const pair of pairs) {
     const at = pair.indexOf("=");
-    if (at < 1) throw new UsageError(`"${pair}": expected a setting as key=value, such as lr=1e-4`);
+    if (at < 1) {
+      const data = existsSync(pair) ? `; for pictures in ${pair}: --data ${pair}` : "";
+      throw new UsageError(`"${pair}": expected a setting as key=value, such as lr=1e-4${data}`);
+    }
     request[pair.slice(0, at)] = pair.slice(at + 1);
   }
   return request;

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -78,6 +78,21 @@ test("the name of a run changes with what changes numbers and with nothing else"
   ];
   const hashes = await Promise.all(others.map(async (other) => (await settingsOf(other)).hash));
   expect(new Set([hash, ...hashes]).size).toBe(others.length + 1);
+});
+
+test("a dataset whose option is empty unless told makes the same run again from its settings", async () => {
+  const root = mkdtempSync(join(tmpdir(), "nudge-domain-net-"));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  for (const domain of ["clipart", "infograph", "painting", "quickdraw", "real", "sketch"])
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(root, "domain_net", domain, name), { recursive: true });
+      for (let i = 0; i < 5; i++) writeFileSync(join(root, "domain_net", domain, name, `${i}.jpg`), "");
+    }
+  const request = { data: "domain-net", root, testDomains: "sketch", pretrained: false };
+  const { settings } = await resolve(request);
+  expect(settings.datasetOptions).toEqual({ duplicates: "" });
+  const { settings: again } = await resolve(JSON.parse(JSON.stringify(settings.request)));
+  expect(again).toEqual(settings);
 });
 
 test("the settings of a run make the same run again, in a YAML file or as they were written", async () => {

@@ -7,7 +7,9 @@
 import { availableParallelism } from "node:os";
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { checkDomains } from "../algorithms/check-domains.js";
+import { algorithms } from "../algorithms/index.js";
 import type { FollowerDefinition } from "../averaging/index.js";
+import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
 import { type Dataset, domainNamed, type OptionValues } from "../data/dataset.js";
@@ -64,7 +66,7 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
   const testDomains = heldOut(given.testDomains ?? [], dataset);
   const seeds = { trialSeed: given.trialSeed ?? 0, hparamsSeed: given.hparamsSeed ?? 0 };
   const holdout = given.holdout ?? 0.2;
-  const weights = weightsOf(dataset, given);
+  const weights = weightsOf(dataset, given, memo);
   const pretrained = weights.file !== null;
   const probe = given.probe ?? false;
   const values = valuesOf(asked, method, memo.usual(method, dataset, { ...seeds, pretrained, probe }));
@@ -211,20 +213,35 @@ function checkProbe(
     throw new UsageError(`probe: expected pictures in files, whose features can be kept; ${dataset.id} has none`);
   if (algorithm.backbone)
     throw new UsageError(
-      `probe: ${algorithm.title} changes what goes on inside the backbone, which a probe leaves as it is; take another algorithm, such as erm`,
+      `probe: ${algorithm.title} needs more of the backbone than its features, which are all that a probe has; take another algorithm, any but ${notProbed()}`,
     );
   if (hparams.dataAugmentation)
     throw new UsageError("probe: features are computed once, of pictures as they are; leave out dataAugmentation=true");
 }
 
+/** The algorithms that work on what goes into the backbone or on in it. */
+const notProbed = (): string =>
+  Object.values(algorithms)
+    .flatMap(({ title, backbone }) => (backbone ? [title] : []))
+    .join(", ");
+
 /** The backbone of the reference for such samples, and the weights it starts from. */
-function weightsOf(dataset: Dataset, given: GivenKeys): { backbone: string; file: string | null } {
+function weightsOf(dataset: Dataset, given: GivenKeys, memo: SettingsMemo): { backbone: string; file: string | null } {
   const backbone = given.backbone ?? usualBackbone(dataset);
   const { weights } = backboneNamed(backbone);
   const pretrained = given.pretrained ?? (given.weights !== undefined || weights !== undefined);
   if (!pretrained && given.weights !== undefined)
     throw new UsageError(`weights ${given.weights}: pretrained=false says that the backbone starts from none`);
-  return { backbone, file: pretrained ? findWeights(backbone, given.weights) : null };
+  if (!pretrained) return { backbone, file: null };
+  const file = findWeights(backbone, given.weights);
+  // A plug-in's backbone may start from another's weights, and says itself what it misses.
+  const known = trainedBackbones.some((id) => id === backbone);
+  const found = known ? memo.backboneOfWeights(file) : undefined;
+  if (found !== undefined && found !== backbone)
+    throw new UsageError(
+      `the weights ${file} are of ${found}, and the backbone is ${backbone}: take --backbone ${found}, or name weights of ${backbone} with --weights FILE`,
+    );
+  return { backbone, file };
 }
 
 function usualBackbone({ id, inputShape }: Dataset): string {

@@ -58,8 +58,9 @@ export const word =
     return found;
   };
 
-/** A value of the kind that another one is. */
+/** A value of the kind that another one is; empty text only where the other is empty too, and so says "none". */
 export function alike<T extends HparamValue>(name: string, value: unknown, like: T): T {
+  if (like === "" && value === "") return like;
   const read: Read<HparamValue> = typeof like === "number" ? number : typeof like === "boolean" ? boolean : text;
   return read(name, value) as T;
 }
