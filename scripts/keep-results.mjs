@@ -4,20 +4,36 @@
  * without weights, logs and pictures, and without the paths and names of the machine they were made on.
  *
  *     node scripts/keep-results.mjs sweeps/pacs-mobilenet_v2 results/pacs-mobilenet_v2
+ *     node scripts/keep-results.mjs sweeps/pacs-probe-table1 results/pacs-probe-table1 --metrics accuracy,loss
+ *
+ * With --metrics only those records are kept: of many runs, the norms, ranks and spectra of features are most of what there is.
  *
  * What is there stays, so that a sweep made in pieces on several machines comes together. Runs are named by what changes
  * their numbers, and paths do not: the plan made again elsewhere finds them done.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
 
-const [from, to] = process.argv.slice(2);
-if (from === undefined || to === undefined || !existsSync(join(from, "plan.jsonl"))) {
-  process.stderr.write(
-    "keep-results: expected a sweep's folder and where to keep its results. See the top of the file\n",
-  );
+/** @param {string} problem @returns {never} */
+function refuse(problem) {
+  process.stderr.write(`keep-results: ${problem}. See the top of the file\n`);
   process.exit(2);
 }
+
+function readArguments() {
+  try {
+    return parseArgs({ allowPositionals: true, options: { metrics: { type: "string" } } });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const { positionals, values } = readArguments();
+const [from, to, ...others] = positionals;
+if (from === undefined || to === undefined || others.length > 0 || !existsSync(join(from, "plan.jsonl")))
+  refuse("expected a sweep's folder and where to keep its results");
+const metrics = values.metrics?.split(",");
 
 /** Settings of a run or a plan, without where its files lay. @param {Record<string, unknown>} settings */
 function withoutPaths(settings) {
@@ -52,17 +68,29 @@ writeFileSync(join(to, "plan.jsonl"), `${lines.join("\n")}\n`);
 const { requests, ...sweep } = readJson(join(from, "sweep.json"));
 /** @param {{ given: object }} asked */
 const asked = ({ given, ...rest }) => ({ ...rest, given: requestWithoutPaths(given) });
-writeJson(join(to, "sweep.json"), { ...sweep, requests: (requests ?? []).map(asked) });
+const kind = metrics ? { metricsKept: metrics } : {};
+writeJson(join(to, "sweep.json"), { ...sweep, ...kind, requests: (requests ?? []).map(asked) });
+
+/** The lines of a file of records that are kept. @param {string} path */
+function recordsOf(path) {
+  const text = readFileSync(path, "utf8");
+  if (!metrics) return text;
+  const lines = text.split("\n").filter((line) => line !== "" && metrics.includes(JSON.parse(line).metric));
+  if (lines.length === 0) refuse(`${path} has no record of ${metrics.join(", ")}`);
+  return `${lines.join("\n")}\n`;
+}
 
 let kept = 0;
 for (const name of readdirSync(join(from, "runs"))) {
   const [run, target] = [join(from, "runs", name), join(to, "runs", name)];
   if (!existsSync(join(run, "done")) || existsSync(join(target, "done"))) continue;
+  const records = recordsOf(join(run, "records.jsonl"));
   mkdirSync(target, { recursive: true });
+  writeFileSync(join(target, "records.jsonl"), records);
   writeJson(join(target, "settings.json"), withoutPaths(readJson(join(run, "settings.json"))));
   const { host, ...environment } = readJson(join(run, "environment.json"));
   writeJson(join(target, "environment.json"), environment);
-  for (const file of ["records.jsonl", "timing.jsonl", "done"]) copyFileSync(join(run, file), join(target, file));
+  for (const file of ["timing.jsonl", "done"]) copyFileSync(join(run, file), join(target, file));
   kept++;
 }
 process.stdout.write(`kept ${kept} runs more in ${to}: ${readdirSync(join(to, "runs")).length} of ${planned.length}\n`);

@@ -1,13 +1,19 @@
 #!/usr/bin/env node
 /**
- * Fills docs/results.md from the records under results/: between `<!-- nudge … -->` and `<!-- end -->` stands what that
- * command prints. So every number there is a command's, and a test sees to it that it still is.
+ * Fills docs/results.md from the records under results/, between comments that say with what and `<!-- end -->`:
+ *
+ *     <!-- nudge report results/pacs-probe -->                    what that command prints
+ *     <!-- figure probe.svg results/pacs-probe improvement: … --> a figure of the report on a folder, with its words; options
+ *                                                                 of the report may stand after the folder
+ *
+ * So every number there is a command's, and a test sees to it that it still is. Parts of a folder that is not there yet are
+ * left as they are.
  *
  *     npm run results                            writes the page and its figures
  *     node scripts/make-results.mjs --check      says whether the page is what the commands print
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,13 +25,31 @@ const page = join(root, "docs/results.md");
 const nudge = (words) =>
   execFileSync(process.execPath, [join(root, "bin/nudge.mjs"), ...words], { cwd: root, encoding: "utf8" });
 
-const before = readFileSync(page, "utf8");
-const after = before.replace(
-  /<!-- nudge (.+?) -->\n[\s\S]*?<!-- end -->/g,
+/** The folder that a part is made from, where it is missing. @param {string} words */
+const missing = (words) =>
+  words.split(" ").find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
+
+/** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
+const figures = new Map();
+
+/** What stands between the comments of a part. @param {string} kind @param {string} words */
+function partText(kind, words) {
   // Headings of a report go under those of the page.
-  (_, words) =>
-    `<!-- nudge ${words} -->\n\n${nudge(words.split(" ")).replace(/^## /gm, "### ").trim()}\n\n<!-- end -->`,
-);
+  if (kind === "nudge") return nudge(words.split(" ")).replace(/^## /gm, "### ").trim();
+  const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
+  if (about === undefined)
+    throw new Error(`docs/results.md: figure ${words}: expected FILE FOLDER NAME: what it shows`);
+  figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
+  return `![${about}](figures/${file})`;
+}
+
+const before = readFileSync(page, "utf8");
+const after = before.replace(/<!-- (nudge|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
+  const gone = missing(words);
+  if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(kind, words)}\n\n<!-- end -->`;
+  process.stderr.write(`${gone} is not there yet: left as it is: ${kind} ${words}\n`);
+  return part;
+});
 if (process.argv.includes("--check")) {
   if (after !== before) {
     process.stderr.write("docs/results.md is not what its commands print. Try: npm run results\n");
@@ -33,12 +57,14 @@ if (process.argv.includes("--check")) {
   }
 } else {
   writeFileSync(page, after);
-  const folder = mkdtempSync(join(tmpdir(), "nudge-results-"));
-  try {
-    nudge(["report", "results/pacs-mobilenet_v2", "--format", "figures", "--out", folder]);
-    for (const name of ["improvement", "curves-pacs-sketch"])
-      copyFileSync(join(folder, `figures/${name}.svg`), join(root, `docs/figures/results-${name}.svg`));
-  } finally {
-    rmSync(folder, { recursive: true });
+  for (const [words, wanted] of figures) {
+    const made = mkdtempSync(join(tmpdir(), "nudge-results-"));
+    try {
+      nudge(["report", ...words.split(" "), "--format", "figures", "--out", made]);
+      for (const [name, file] of wanted)
+        copyFileSync(join(made, `figures/${name}.svg`), join(root, "docs/figures", file));
+    } finally {
+      rmSync(made, { recursive: true });
+    }
   }
 }

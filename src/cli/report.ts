@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { DataError, UsageError } from "../errors.js";
 import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
-import { oneOf } from "./parse-options.js";
+import { oneOf, someOf } from "./parse-options.js";
 
 type Write = (text: string) => void;
 
@@ -17,6 +17,8 @@ interface ReportFlags {
   claims?: true;
   features?: true;
   compare?: string;
+  against?: string;
+  only?: string;
   json?: true;
 }
 
@@ -24,7 +26,7 @@ interface ReportFlags {
 export function reportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("report")
     .description(
-      "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, and on request the paper's numbers and claims.",
+      "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, what became of a method at each weight of its penalties where there are several, and on request the paper's numbers and claims.",
     )
     .argument("<dirs...>", "folders of runs, runs, or sweep folders, which may still be running")
     .option("--selection <rule>", `how models are chosen: ${Object.keys(selections).join(", ")}`, "training-domain")
@@ -43,6 +45,11 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
       "--compare <a,b>",
       "the two methods to compare pair by pair (default: each with its penalty against without)",
     )
+    .option("--against <method>", "compare every other method with this one pair by pair, in one table")
+    .option(
+      "--only <parts>",
+      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves",
+    )
     .option("--json", "print everything as JSON, as --format json")
     .addHelpText(
       "after",
@@ -51,6 +58,8 @@ Examples:
   nudge report runs                                     tables and paired differences
   nudge report runs --out report --claims --published   all as files, beside the paper's numbers
   nudge report runs --compare SWAD-NU,SWAD --json
+  nudge report sweeps/table1 --against ERM              every method against ERM, in one table
+  nudge report sweeps/weights --only weights            each weight of a penalty against none
   nudge report ../DomainBed/sweep runs                  DomainBed's results and ours in one table`,
     )
     .action((dirs: string[], flags: ReportFlags) => report(dirs, flags, write));
@@ -61,7 +70,7 @@ const FIGURES = "figures";
 
 async function report(dirs: readonly string[], flags: ReportFlags, write: Write): Promise<void> {
   const selection = selectionNamed(flags.selection);
-  const { makeReport, reportFormats, reportText } = await import("../report/index.js");
+  const { makeReport, reportFormats, reportParts, reportText } = await import("../report/index.js");
   if (flags.json && (flags.format ?? "json") !== "json")
     throw new UsageError(`--json and --format ${flags.format}: give one of them`);
   const named = flags.json ? "json" : flags.format;
@@ -69,6 +78,8 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   if (format === FIGURES && flags.out === undefined)
     throw new UsageError("--format figures: they are files, so say where with --out");
   const compare = flags.compare === undefined ? undefined : twoNames(flags.compare);
+  if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: give one of them");
+  const only = flags.only === undefined ? undefined : someOf("part of a report", reportParts)(flags.only);
   const { readResults } = await import("../records/index.js");
   const results = readResults(dirs);
   if (results.runs.length === 0)
@@ -81,7 +92,14 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     claims: flags.claims,
     features: flags.features,
     compare,
+    against: flags.against,
+    only,
   });
+  const { tables, comparisons, claims, weights, features } = made;
+  if (only && !made.curves && [tables, comparisons, claims, weights, features].every(({ length }) => length === 0))
+    throw new DataError(
+      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
+    );
   if (flags.out !== undefined) {
     const lines = await writeFiles(made, { out: flags.out, format, dirs });
     if (!format) write(`${reportText(made, "md")}\n`);

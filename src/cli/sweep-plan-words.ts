@@ -26,13 +26,17 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
     ...words.protocol.map((line) => `  ${line}`),
     ...givenInWords(made).map((line) => `  ${line}`),
     "",
-    ...byDataset(all).map((line) => `  ${line}`),
+    ...byDataset(made).map((line) => `  ${line}`),
     "",
     `  done already: ${thousands(existing.done)}; begun: ${thousands(existing.begun)}; to do: ${thousands(all.length - existing.done)}`,
   ];
   if (growth.shared > 0)
     lines.push(
       `  ${runs(growth.shared)} not planned by themselves: a run with an average of the same weights has their records`,
+    );
+  if (growth.moved.size > 0)
+    lines.push(
+      `  ${runs(growth.moved.size)} planned before, with other files or another device: they are made with these`,
     );
   if (estimate) lines.push(...estimateInWords(estimate).map((line) => `  ${line}`));
   const where = growth.added.length === growth.runs ? "" : `, ${runs(growth.runs)} in all`;
@@ -56,8 +60,8 @@ function givenInWords({ words: { request } }: MadePlan): string[] {
   return pairs.length === 0 ? [] : [`With ${pairs.join(" ")}.`];
 }
 
-/** `pacs: 1,200 runs: 25 methods, 4 sets of held-out domains, 3 trials, 20 draws`. */
-function byDataset(all: readonly PlannedRun[]): string[] {
+/** `pacs: 1,200 runs: 25 methods, 4 sets of held-out domains, 3 trials, 20 draws`, and how many values of what a grid has. */
+function byDataset({ runs: all, parts }: MadePlan): string[] {
   const groups = new Map<string, PlannedRun[]>();
   for (const run of all) {
     const data = String(run.request.data);
@@ -74,8 +78,16 @@ function byDataset(all: readonly PlannedRun[]): string[] {
       count(different("testDomains"), "set of held-out domains", "sets of held-out domains"),
       count(different("trialSeed"), "trial", "trials"),
       ...(different("hparamsSeed") > 1 ? [count(different("hparamsSeed"), "draw", "draws")] : []),
+      ...gridOf(parts, data).map(([name, values]) => count(values, `value of ${name}`, `values of ${name}`)),
     ].join(", ")}`;
   });
+}
+
+/** How many values each setting of a grid takes on a dataset. */
+function gridOf(parts: MadePlan["parts"], data: string): [name: string, values: number][] {
+  const grids = parts.filter((part) => part.data.includes(data)).flatMap(({ grid }) => Object.entries(grid));
+  const names = [...new Set(grids.map(([name]) => name))];
+  return names.map((name) => [name, new Set(grids.flatMap(([other, values]) => (other === name ? values : []))).size]);
 }
 
 /** What the new runs would take, on what it stands, and how little it knows. */

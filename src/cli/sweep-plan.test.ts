@@ -78,6 +78,10 @@ test("a file gives lists and settings, and the command line goes before it", asy
     [0.01, 7, 0.5],
     [0.03, 7, 0.5],
   ]);
+  const words = await plan("--config", file, "--no-measure", "--dry-run", "--out", join(folder, "s"));
+  expect(words).toContain(
+    "shapes: 4 runs: 1 method, 1 set of held-out domains, 2 trials, 2 values of nuclear-norm.weight",
+  );
 });
 
 test("an estimate comes from a trial that is really made, and is kept with each run", async () => {

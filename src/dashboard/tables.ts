@@ -5,9 +5,9 @@ import { withoutDuplicates } from "../records/read-results.js";
 import { intervalWords } from "../report/paired.js";
 import { makeReport, type Report } from "../report/report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "../report/table.js";
-import { type Measured, weightStudies } from "../report/weight-figure.js";
+import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";
 import { selectionNamed, selections } from "../selection/index.js";
-import type { CellText, ReportData, TableData, WeightPoint } from "./api.js";
+import type { CellText, ReportData, TableData, WeightData, WeightPoint } from "./api.js";
 import type { TabledRun } from "./run-entry.js";
 import type { RunIndex } from "./run-index.js";
 
@@ -66,7 +66,7 @@ export class Tables {
   }
 }
 
-function reportData({ outcome, tables, comparisons }: Report): Omit<ReportData, "selection" | "runs"> {
+function reportData({ outcome, tables, comparisons, weights }: Report): Omit<ReportData, "selection" | "runs"> {
   return {
     selections: Object.values(selections).map(({ id, title, about }) => ({ id, title, about })),
     tables: tables.map(tableData),
@@ -81,20 +81,26 @@ function reportData({ outcome, tables, comparisons }: Report): Omit<ReportData, 
         })),
     })),
     intervalWords,
-    weights: outcome.datasets
-      .flatMap((dataset) => weightStudies(outcome, dataset))
-      .map(({ title, points, baseline }) => ({
-        title,
-        points: points.map(weightPoint),
-        baseline: baseline && weightPoint(baseline),
-      })),
+    weights: weights.flatMap(weightData),
     notes: shortened(outcome.notes),
   };
 }
 
-const weightPoint = ({ weight, accuracy, stableRank, centredStableRank }: Measured): WeightPoint => ({
-  ...{ weight, accuracy, stableRank, centredStableRank },
-});
+/** A figure for each kind of penalty that has several weights. */
+function weightData({ title, kinds, baseline }: WeightStudy): WeightData[] {
+  return kinds
+    .filter(({ settings }) => settings.length > 1)
+    .map((kind) => ({
+      title: `${title}, ${kind.title}`,
+      points: kind.settings.map(weightPoint),
+      baseline: baseline && weightPoint(baseline),
+    }));
+}
+
+function weightPoint({ weight, accuracy, features }: StudiedSetting): WeightPoint {
+  const { stableRank, centredStableRank } = features["held-out domain"];
+  return { weight, accuracy: 100 * accuracy, stableRank, centredStableRank };
+}
 
 /** Nobody reads a thousand notes. */
 function shortened(notes: readonly string[], most = 50): string[] {

@@ -4,7 +4,8 @@ import { pacsDomains } from "../../tests/support/report-runs.js";
 import { inFolder, writeRun } from "../../tests/support/run-folders.js";
 import { type RunRecord, readResults } from "../records/index.js";
 import { trainingDomain } from "../selection/index.js";
-import { FEATURE_COLUMNS, type FeatureTable, featureTables } from "./feature-table.js";
+import { FEATURE_COLUMNS } from "./chosen-features.js";
+import { type FeatureTable, featureTables } from "./feature-table.js";
 import { Outcome } from "./outcome.js";
 
 /** A run whose second of three evaluations is the best; its features measure `scale` there, and twice that on the held-out domain. */

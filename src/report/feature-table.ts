@@ -4,28 +4,22 @@
  * features and a larger head lower the penalty at no cost.
  */
 
-import { CURRENT, type RunRecord } from "../records/index.js";
-import type { GroupResult } from "../selection/index.js";
-import { mean } from "../selection/mean.js";
+import { CURRENT } from "../records/index.js";
+import {
+  type ChosenRecords,
+  chosenRecords,
+  FEATURE_COLUMNS,
+  type FeatureMeasure,
+  type FeaturesOf,
+  meanMeasure,
+} from "./chosen-features.js";
 import { datasetTitle } from "./names.js";
 import type { Outcome } from "./outcome.js";
 
-/** The measures, by the metric of their records, in the order of the columns. */
-export const FEATURE_COLUMNS = {
-  nuclearNorm: "‖F‖_*",
-  frobeniusNorm: "‖F‖_F",
-  stableRank: "stable rank",
-  centredStableRank: "centred stable rank",
-  effectiveRank: "effective rank",
-  centredEffectiveRank: "centred effective rank",
-} as const;
-
-type Column = keyof typeof FEATURE_COLUMNS;
-
 export interface FeatureRow {
   readonly title: string;
-  readonly of: "training domains" | "held-out domain";
-  readonly values: Readonly<Record<Column, number>>;
+  readonly of: FeaturesOf;
+  readonly values: Readonly<Record<FeatureMeasure, number>>;
   /** The Frobenius norm of the head's weights; null where it was not recorded. */
   readonly headNorm: number | null;
   readonly runs: number;
@@ -45,41 +39,17 @@ export function featureTables(outcome: Outcome): FeatureTable[] {
     const rows = outcome.methods
       .filter(({ method }) => method.model === CURRENT)
       .flatMap(({ key, title }) => {
-        const chosen = outcome.resultsOf(key, dataset).map((result) => recordsAt(outcome, result));
-        return [
-          ...row(title, "training domains", chosen, ({ domain }) => domain === null),
-          ...row(title, "held-out domain", chosen, ({ domain }, { testDomain }) => domain === testDomain),
-        ];
+        const chosen = outcome.resultsOf(key, dataset).map((result) => chosenRecords(outcome, result));
+        return [...row(title, "training domains", chosen), ...row(title, "held-out domain", chosen)];
       });
     return rows.length > 0 ? [{ title: datasetTitle(dataset), rows }] : [];
   });
 }
 
-interface Chosen {
-  readonly testDomain: string;
-  readonly records: readonly RunRecord[];
-}
-
-function recordsAt(outcome: Outcome, { choice, testDomain }: GroupResult): Chosen {
-  const records = outcome.storedOf(choice.run)?.records ?? [];
-  return { testDomain, records: records.filter(({ step, model }) => step === choice.step && model === CURRENT) };
-}
-
-function row(
-  title: string,
-  of: FeatureRow["of"],
-  chosen: readonly Chosen[],
-  isOwn: (record: RunRecord, run: Chosen) => boolean,
-): FeatureRow[] {
-  const over = (metric: string): number =>
-    mean(
-      chosen.map((run) => run.records.find((each) => each.metric === metric && isOwn(each, run))?.value ?? Number.NaN),
-    );
-  const names = Object.keys(FEATURE_COLUMNS) as Column[];
-  const values = Object.fromEntries(names.map((name) => [name, over(name)])) as Record<Column, number>;
-  if (chosen.length === 0 || !Object.values(values).every(Number.isFinite)) return [];
-  const headNorm = mean(
-    chosen.map(({ records }) => records.find(({ metric }) => metric === "headNorm")?.value ?? Number.NaN),
-  );
-  return [{ title, of, values, headNorm: Number.isFinite(headNorm) ? headNorm : null, runs: chosen.length }];
+function row(title: string, of: FeaturesOf, chosen: readonly ChosenRecords[]): FeatureRow[] {
+  const names = Object.keys(FEATURE_COLUMNS) as FeatureMeasure[];
+  const values = Object.fromEntries(names.map((name) => [name, meanMeasure(chosen, name, of)]));
+  if (Object.values(values).includes(null)) return [];
+  const headNorm = meanMeasure(chosen, "headNorm", "training domains"); // its record has no domain either
+  return [{ title, of, values: values as Record<FeatureMeasure, number>, headNorm, runs: chosen.length }];
 }

@@ -1,9 +1,10 @@
 /** A report's figures, each under the name of its file. */
 
+import { areMany } from "./comparison-table.js";
 import { curveCharts } from "./curves.js";
 import { improvementChart, improvementSummary } from "./improvement.js";
 import type { Report } from "./report.js";
-import { weightFigures } from "./weight-figure.js";
+import { weightFigure } from "./weight-figure.js";
 
 export interface NamedFigure {
   /** Without an ending; no two are the same. */
@@ -12,21 +13,20 @@ export interface NamedFigure {
 }
 
 /**
- * What a penalty adds (`improvement`, the paper's Figure 3, and domain by domain `improvement-erm-nu-over-erm`), its weight
- * (`weight-erm-nu-on-pacs`, the paper's Figure 4), and training curves (`curves-pacs-sketch`); those there are runs for.
+ * What a penalty adds (`improvement`, the paper's Figure 3, and, of a few pairs, domain by domain `improvement-erm-nu-over-erm`), its weight
+ * (`weight-erm-on-pacs`, the paper's Figure 4 with controls), and training curves (`curves-pacs-sketch`); those there are
+ * runs for.
  */
-export function reportFigures({ outcome, comparisons }: Report): NamedFigure[] {
+export function reportFigures({ outcome, comparisons, weights, curves }: Report): NamedFigure[] {
   const { datasets } = outcome;
   const figures = [
     ...(comparisons.length > 0 ? [{ title: "improvement", svg: improvementSummary(comparisons) }] : []),
-    ...comparisons.map((each) => ({
+    ...(areMany(comparisons) ? [] : comparisons).map((each) => ({
       title: `improvement ${each.first} over ${each.second}`,
       svg: improvementChart(each),
     })),
-    ...datasets
-      .flatMap((dataset) => weightFigures(outcome, dataset))
-      .map(({ title, svg }) => ({ title: `weight ${title}`, svg })),
-    ...datasets.flatMap((dataset) =>
+    ...weights.map((study) => ({ title: `weight ${study.title}`, svg: weightFigure(study) })),
+    ...(curves ? datasets : []).flatMap((dataset) =>
       curveCharts(outcome, dataset).map(({ domain, svg }) => ({ title: `curves ${dataset} ${domain}`, svg })),
     ),
   ];

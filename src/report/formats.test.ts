@@ -59,6 +59,7 @@ test("a page has every table, comparison, claim and curve", () => {
   expect(html).toContain('<td class="best">82.0 ± 0.7</td>');
   expect(html).toContain('<td class="holds">holds: 49.6 − 46.1 = +3.5</td>');
   expect(html).toContain("prefers-color-scheme: dark");
+  expect(html).toContain(".figure > svg { filter: invert"); // once: panels are pictures inside pictures
 });
 
 test("CSV has a line a cell with fractions, quoted where it must be", () => {

@@ -4,19 +4,22 @@
  */
 
 import { verdictText } from "./claims.js";
+import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
-import { improvementChart, improvementSummary } from "./improvement.js";
-import { differenceTexts } from "./markdown.js";
+import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { datasetTitle } from "./names.js";
-import { intervalWords, type PairedComparison } from "./paired.js";
+import type { PairedComparison } from "./paired.js";
+import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
 import { escapeXml } from "./svg.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
-import { weightFigures } from "./weight-figure.js";
+import type { TextTable } from "./text-table.js";
+import { weightFigure } from "./weight-figure.js";
+import { weightTable } from "./weight-table.js";
 
 const style = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --line: #d1d9e0; --paper: #ffffff; --box: #f3f5f7; --good: #0b6e4f; --bad: #b42318; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa5b1; --line: #363d46; --paper: #14181d; --box: #1f252c; --good: #5fd3a6; --bad: #ff8f80; } .figure svg { filter: invert(0.91) hue-rotate(180deg); } }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa5b1; --line: #363d46; --paper: #14181d; --box: #1f252c; --good: #5fd3a6; --bad: #ff8f80; } .figure > svg { filter: invert(0.91) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 84rem; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2.4rem 0 .5rem; font-size: 1.2rem; }
@@ -40,20 +43,18 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, comparisons, claims, outcome } = report;
-  const charts = outcome.datasets.flatMap((dataset) => {
+  const { tables, comparisons, claims, weights, curves, outcome } = report;
+  const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
     const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
   });
-  const weights = outcome.datasets.flatMap((dataset) => weightFigures(outcome, dataset)).map(({ svg }) => svg);
   const curveWords = `Lines: the held-out domain; dashed: the mean of the training domains' validation parts. Points are means over trials; bands and bars reach from the lowest trial to the highest.${outcome.methods.length > MOST_METHODS ? ` The first ${MOST_METHODS} methods only.` : ""}`;
   const body = [
     `<h1>Report</h1><p class="soft">${new Set(outcome.runs.map(({ source }) => source)).size} runs on ${escapeXml(outcome.datasets.map(datasetTitle).join(", "))}. Selection: ${escapeXml(outcome.selection.title)}.</p>`,
-    ...tables.map(tableSection),
-    ...(comparisons.length > 1 ? [`<h2>What the penalty adds</h2>${figures([improvementSummary(comparisons)])}`] : []),
-    ...comparisons.map(comparisonSection),
+    ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
+    ...comparisonSections(comparisons),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
-    ...(weights.length > 0 ? [`<h2>The penalty's weight</h2>${figures(weights, "figures broad")}`] : []),
+    ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
     ...(charts.length > 0 ? [...charts, `<p class="soft">${curveWords}</p>`] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];
@@ -73,9 +74,11 @@ function tableSection({ id, title, words, columns, rows, notes }: Table): string
       `<tr class="${row.kind}"><th scope="row">${escapeXml(row.title)}</th>${row.cells.map((cell) => cellHtml(cell, row.kind)).join("")}</tr>`,
   );
   const about = [...words, "Bold: best; underlined: second; (n/m): n of m trials."];
-  return `<section id="${escapeXml(id)}"><h2>${escapeXml(title)}</h2>${about.map((line) => `<p class="soft">${inWords(line)}</p>`).join("")}
+  return `<section id="${escapeXml(id)}"><h2>${escapeXml(title)}</h2>${about.map(wordsHtml).join("")}
 <div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>${notes.length > 0 ? list("ol", notes) : ""}</section>`;
 }
+
+const wordsHtml = (line: string): string => `<p class="soft">${inWords(line)}</p>`;
 
 /** A sentence; what it has in backticks is code. */
 const inWords = (line: string): string => escapeXml(line).replace(/`([^`]*)`/g, "<code>$1</code>");
@@ -89,15 +92,22 @@ function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
   return `<td${cell.mark ? ` class="${cell.mark}"` : ""}>${escapeXml(text)}${partial}${note}</td>`;
 }
 
-function comparisonSection(comparison: PairedComparison): string {
-  const { first, second, rows, notes } = comparison;
-  const head = ["held out", `${first} − ${second}`, "95% interval", "pairs"];
-  const body = rows.map((row) => {
-    const cells = differenceTexts(row).map((text) => `<td>${escapeXml(text)}</td>`);
-    return `<tr><th scope="row">${escapeXml(row.title)}</th>${cells.join("")}</tr>`;
-  });
-  return `<section><h2>${escapeXml(`${first} against ${second}, pair by pair`)}</h2><p class="soft">${escapeXml(intervalWords)}</p>
-${figures([improvementChart(comparison)])}<div class="wide"><table><thead><tr>${head.map((heading) => `<th scope="col">${escapeXml(heading)}</th>`).join("")}</tr></thead><tbody>${body.join("")}</tbody></table></div>${notes.length > 0 ? list("ul", notes) : ""}</section>`;
+/** One figure of all of several; then each with its own, or where there are many, the table of all. */
+function comparisonSections(comparisons: readonly PairedComparison[]): string[] {
+  const summary = comparisons.length > 1 ? figures([improvementSummary(comparisons)]) : "";
+  const sections = comparisonTables(comparisons);
+  if (areMany(comparisons)) return sections.map((table) => textSection(table, summary));
+  const heading = summary === "" ? [] : [`<h2>${escapeXml(improvementTitle(comparisons))}</h2>${summary}`];
+  return [...heading, ...sections.map((table, i) => textSection(table, figures([improvementChart(comparisons[i])])))];
+}
+
+function textSection({ title, words, head, rows, notes }: TextTable, figure: string): string {
+  const body = rows.map(
+    ([kind, ...cells]) =>
+      `<tr><th scope="row">${escapeXml(kind)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join("")}</tr>`,
+  );
+  return `<section><h2>${escapeXml(title)}</h2>${words.map(wordsHtml).join("")}
+${figure}<div class="wide"><table><thead><tr>${head.map((heading) => `<th scope="col">${escapeXml(heading)}</th>`).join("")}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>${notes.length > 0 ? list("ul", notes) : ""}</section>`;
 }
 
 function claimsSection({ claims }: Report): string {

@@ -4,6 +4,7 @@
  */
 
 import { makeAxis } from "./axis.js";
+import { nameIn, otherOfAll } from "./comparison-table.js";
 import { datasetTitle } from "./names.js";
 import type { PairedComparison, PairedDifference } from "./paired.js";
 import { textWidth } from "./stroke-font.js";
@@ -45,13 +46,28 @@ export function improvementChart({ first, second, rows }: PairedComparison): str
   });
 }
 
+/** What is drawn of several comparisons, in words. */
+export function improvementTitle(comparisons: readonly PairedComparison[]): string {
+  const other = comparisons.length > 1 ? otherOfAll(comparisons) : null;
+  return other === null ? "What the penalty adds" : `Compared with ${other}`;
+}
+
 /**
- * Draws what each of several comparisons gives on each dataset and over all: a row a dataset, a colour a comparison, and no
- * more comparisons than there are colours.
+ * Draws what each of several comparisons gives on each dataset and over all: a row a dataset, a colour a comparison; where
+ * there are more of them than colours, a row each, over all datasets.
  */
-export function improvementSummary(all: readonly PairedComparison[]): string {
-  const comparisons = all.slice(0, palette.length);
+export function improvementSummary(comparisons: readonly PairedComparison[]): string {
   const overall = comparisons.map(({ rows }) => rows.filter(isKnown).filter(({ domain }) => domain === null));
+  const heading = `${improvementTitle(comparisons)}, points of accuracy`;
+  if (comparisons.length > palette.length) {
+    const other = otherOfAll(comparisons);
+    const rows = comparisons.flatMap((comparison, i): Row[] => {
+      const last = overall[i].slice(-1); // the mean over datasets comes last, where there are several
+      const marks = last.map((row) => ({ ...row, color: paletteColor(row.mean >= 0 ? 0 : 1) }));
+      return marks.length > 0 ? [{ title: nameIn(comparison, other), bold: false, marks }] : [];
+    });
+    return draw({ heading, rows });
+  }
   const datasets = [...new Set(overall.flat().map(({ dataset }) => dataset))].filter((dataset) => dataset !== null);
   const rows = [...datasets, null].map((dataset): Row => {
     const marks = overall.flatMap((rowsOf, i) =>
@@ -61,7 +77,7 @@ export function improvementSummary(all: readonly PairedComparison[]): string {
     return { title, bold: dataset === null, marks };
   });
   return draw({
-    heading: "What the penalty adds, points of accuracy",
+    heading,
     rows: rows.filter(({ marks }) => marks.length > 0),
     legend: comparisons.map(({ first, second }, i) => ({ label: `${first} − ${second}`, color: paletteColor(i) })),
   });

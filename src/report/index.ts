@@ -9,8 +9,9 @@ export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";
 export { shellWord } from "./names.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
-export { makeReport, type Report, type ReportOptions } from "./report.js";
+export { makeReport, type Report, type ReportOptions, type ReportPart, reportParts } from "./report.js";
 export type { Table, TableCell, TableRow } from "./table.js";
+export type { StudiedKind, StudiedSetting, WeightStudy } from "./weight-study.js";
 export {
   type ReportFormat,
   reportFormats,

@@ -1,24 +1,25 @@
 /** A report as LaTeX: booktabs tables as the paper's, the best in bold, the second underlined. Needs `\usepackage{booktabs}`. */
 
-import { differenceTexts } from "./markdown.js";
-import { intervalWords } from "./paired.js";
+import { comparisonTables } from "./comparison-table.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+import type { TextTable } from "./text-table.js";
+import { weightTable } from "./weight-table.js";
 
 /** The tables and paired differences of a report, each a `table` environment. */
-export function toLatex({ tables, comparisons }: Report): string {
-  const pairs = comparisons.map(({ first, second, rows }) => {
-    const body = rows.map((row) => [row.title, ...differenceTexts(row)].map(escapeLatex).join(" & "));
-    const head = ["Held out", `${first} − ${second}`, "95% interval", "Pairs"].map(escapeLatex).join(" & ");
-    return environment({
-      caption: `${first} against ${second}. ${intervalWords}`,
-      label: `${first}-${second}`,
-      columns: "lccc",
-      head,
-      body,
-    });
+export function toLatex({ tables, comparisons, weights }: Report): string {
+  const texts = [...comparisonTables(comparisons), ...weights.map(weightTable)].map(textTable);
+  return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...texts].join("\n\n").concat("\n");
+}
+
+function textTable({ title, words, head, rows }: TextTable): string {
+  return environment({
+    caption: `${title}. ${words.join(" ")}`,
+    label: title,
+    columns: `l${"c".repeat(head.length - 1)}`,
+    head: head.map((heading) => `\\textbf{${escapeLatex(heading)}}`).join(" & "),
+    body: rows.map((row) => row.map(escapeLatex).join(" & ")),
   });
-  return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...pairs].join("\n\n").concat("\n");
 }
 
 function tableText({ id, title, words, columns, rows, notes }: Table): string {

@@ -50,6 +50,26 @@ test("an empty cell says why and which command fills it, and leaves no average",
   expect(notes[average.note! - 1]).toContain("a cell of the row is empty");
 });
 
+test("a missing run is to have the seed that the others of its trial have, as in a sweep", () => {
+  const settings = { seed: 2 };
+  const [{ rows, notes }] = tablesOf([
+    ...everyPacsDomain({ trial: 2, accuracy: 0.5, settings }),
+    ...everyPacsDomain({ trial: 2, accuracy: 0.5, regularizers: nuclearNormOn, settings }).slice(1),
+  ]);
+  expect(notes[rows[1].cells[0].note! - 1]).toMatch(/--trial-seed 2 --seed 2$/);
+});
+
+test("a domain that no method held out has one note for the whole column", () => {
+  const [{ rows, notes }] = tablesOf([
+    { heldOut: "sketch", trial: 0, accuracy: 0.5 },
+    { heldOut: "sketch", trial: 0, accuracy: 0.6, regularizers: nuclearNormOn },
+  ]);
+  for (const { cells } of rows) expect(cells.map(({ note }) => note)).toEqual([1, 2, 3, null, 4]);
+  expect(notes[1]).toBe(
+    "cartoon held out: no method has a run; begin with: nudge train --data pacs --test-domain cartoon --algorithm erm --trial-seed 0",
+  );
+});
+
 test("a cell with fewer trials than others tells how many and which are missing", () => {
   const [{ rows, notes }] = tablesOf([
     ...[0, 1, 2].flatMap((trial) => everyPacsDomain({ trial, accuracy: 0.5 })),
@@ -88,6 +108,16 @@ test("rows stand in the paper's order whatever the folders are called", () => {
   expect(rows.map(({ title }) => title)).toEqual(
     "ERM,ERM-NU,Mixup,Mixup-NU,Unheard,SWAD,SWAD-NU,SWAD-CORAL".split(","),
   );
+});
+
+test("rows that differ in a number stand in its order", () => {
+  const at = { a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] } as const;
+  const runs = ["lr=10", "", "lr=0.5", "lr=5", "steps=9", "lr=1e-7"].map((variant) =>
+    makeRun(["a"], [at], { method: { algorithm: "erm", regularizers: [], model: "current", variant } }),
+  );
+  const [{ rows }] = makeTables(new Outcome(byHand(runs), trainingDomain));
+  const titles = ["ERM", ...["lr=1e-7", "lr=0.5", "lr=5", "lr=10", "steps=9"].map((word) => `ERM [${word}]`)];
+  expect(rows.map(({ title }) => title)).toEqual(titles);
 });
 
 test("with two datasets there is a table of averages, over trials of the domains' means", () => {
@@ -148,10 +178,45 @@ test("the words above a table give rule, protocol and penalty as the runs had th
   expect(words.join()).not.toContain("never set in");
 });
 
+test("a penalty's weights that a search drew are told as their range", () => {
+  const runs = [0.0123456, 0.003, 0.02987].flatMap((weight, trial) =>
+    everyPacsDomain({
+      trial,
+      accuracy: 0.5,
+      regularizers: [{ id: "nuclear-norm", settings: { weight, warmup: 101 } }],
+    }),
+  );
+  expect(tablesOf(runs)[0].words).toContain("Penalty nuclear-norm: warmup=101, weight=0.003 … 0.03.");
+});
+
 test("runs that ended before their penalty set in are said to be the plain method's", () => {
   const settings = { steps: 101 } as MadeRun["settings"];
   const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn, settings }));
   expect(words.join("\n")).toContain("In 4 of the runs with a penalty it never set in");
+});
+
+test("methods whose own penalty is annealed beyond the end of their runs are named", () => {
+  const ends = { fishr: 1500, vrex: 101, irm: 100 };
+  const runs = Object.entries(ends).map(([algorithm, annealSteps], i): MadeRun => {
+    const settings = { algorithm, steps: 101, hparams: { annealSteps } };
+    return { heldOut: pacsDomains[i], trial: 0, accuracy: 0.5, settings };
+  });
+  const [{ words }] = tablesOf(runs);
+  expect(words.filter((line) => line.includes("annealSteps"))).toEqual([
+    "Ended before annealSteps, from which on their own penalty has its full weight: VREx (101), Fishr (1500).",
+  ]);
+});
+
+test("a probe is told, since its backbone does not learn", () => {
+  const probe = { backbone: "mobilenet_v2", pretrained: true, probe: true } as MadeRun["settings"];
+  const runs = everyPacsDomain({ trial: 0, accuracy: 0.5, settings: probe });
+  const frozen = "backbone mobilenet_v2 from trained weights and frozen, a linear map on its features trained";
+  expect(tablesOf(runs)[0].words.join()).toContain(frozen);
+  const mixed = [
+    ...runs,
+    ...everyPacsDomain({ trial: 1, accuracy: 0.5, settings: { ...probe, probe: undefined } as MadeRun["settings"] }),
+  ];
+  expect(tablesOf(mixed)[0].words.join()).toContain("and, in 4 of them, frozen,");
 });
 
 test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {

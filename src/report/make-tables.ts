@@ -95,6 +95,9 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   if (missing.length === 0) return { trials: [trials.length, trials.length], text: null };
   const sweep = outcome.sweepCommand(dataset, missing);
   if (sweep !== null) return { trials: [have.size, trials.length], text: comingText(sweep) };
+  const rows = outcome.methods.filter(({ key }) => outcome.runsOf(key, dataset).length > 0);
+  if (rows.length > 1 && rows.every(({ key }) => outcome.resultsOf(key, dataset, domain).length === 0))
+    return { trials: [0, trials.length], text: nowhereText(outcome, rows[0], { dataset, domain }) };
   const testDomains = firstMissing(outcome, method, { dataset, domain, trialSeed: missing[0] });
   const where = `${method.title}, ${domain} held out`;
   const what =
@@ -106,6 +109,17 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const rest = missing.length > 1 && command ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
   const fill = command ? `fill it with: ${command}${rest}` : "its runs come from another testbed's files";
   return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
+}
+
+/** One note for a domain that none of several methods held out: a whole column, which the user left out. */
+function nowhereText(
+  outcome: Outcome,
+  method: ReportedMethod,
+  { dataset, domain }: { dataset: string; domain: string },
+): string {
+  const [trialSeed] = outcome.trialsOf(dataset);
+  const command = outcome.command(method, dataset, { testDomains: [domain], trialSeed });
+  return `${domain} held out: no method has a run${command ? `; begin with: ${command}` : ""}`;
 }
 
 /** One note for all that a sweep will still make: cells without it are whole. */

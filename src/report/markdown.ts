@@ -1,27 +1,21 @@
 /** A report as Markdown, laid out so that it also reads well in a terminal. */
 
-import { oneDecimal } from "../selection/cells.js";
+import { FEATURE_COLUMNS } from "./chosen-features.js";
 import { verdictText } from "./claims.js";
-import { FEATURE_COLUMNS, type FeatureTable, featureWords } from "./feature-table.js";
-import { intervalWords, type PairedDifference } from "./paired.js";
+import { comparisonTables } from "./comparison-table.js";
+import { type FeatureTable, featureWords } from "./feature-table.js";
+import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+import type { TextTable } from "./text-table.js";
+import { threeDigits, weightTable } from "./weight-table.js";
 
 /** The whole report. */
-export function toMarkdown({ tables, comparisons, claims, features, outcome }: Report): string {
+export function toMarkdown({ tables, comparisons, claims, weights, features, outcome }: Report): string {
   const parts = tables.map(tableSection);
-  for (const { first, second, rows, notes } of comparisons) {
-    const head = ["held out", `${first} − ${second}`, "95% interval", "pairs"];
-    const body = rows.map((row) => [plain(row.title), ...differenceTexts(row)]);
-    parts.push(
-      [
-        `## ${plain(first)} against ${plain(second)}, pair by pair`,
-        intervalWords,
-        grid(head, body),
-        ...bullets(notes),
-      ].join("\n\n"),
-    );
-  }
+  // Tables say how runs were made and models chosen; other parts alone do not.
+  if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
+  parts.push(...comparisonTables(comparisons).map(textSection));
   if (claims.length > 0) {
     const body = claims.map(({ claim, published, ours }) =>
       [claim, verdictText(published), verdictText(ours)].map(plain),
@@ -32,7 +26,7 @@ export function toMarkdown({ tables, comparisons, claims, features, outcome }: R
       ),
     );
   }
-  parts.push(...features.map(featureSection));
+  parts.push(...weights.map((study) => textSection(weightTable(study))), ...features.map(featureSection));
   if (outcome.notes.length > 0)
     parts.push(["## What was left out, or must be known", ...bullets(outcome.notes)].join("\n\n"));
   return `${parts.join("\n\n")}\n`;
@@ -45,19 +39,17 @@ function featureSection({ title, rows }: FeatureTable): string {
     plain(method),
     of,
     ...columns.map((name) => threeDigits(values[name])),
-    headNorm === null ? "–" : threeDigits(headNorm),
+    threeDigits(headNorm),
     String(runs),
   ]);
   return [`## Features on ${plain(title)}`, featureWords, grid(head, body)].join("\n\n");
 }
 
-const threeDigits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
-
-/** The difference, its interval and the number of pairs, as text. */
-export function differenceTexts({ mean, interval, pairs }: PairedDifference): [string, string, string] {
-  const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
-  const range = interval ? `${signed(interval[0])} … ${signed(interval[1])}` : "– (needs two trials)";
-  return [signed(mean), range, String(pairs)];
+function textSection({ title, words, head, rows, notes }: TextTable): string {
+  const texts = rows.map((row) => row.map(plain));
+  return [`## ${plain(title)}`, words.map(plain).join("\n"), grid(head.map(plain), texts), ...bullets(notes)].join(
+    "\n\n",
+  );
 }
 
 function tableSection({ title, words, columns, rows, notes }: Table): string {

@@ -17,7 +17,14 @@ export function methodTitle({ algorithm, regularizers: penalties, model, variant
   // The papers leave ERM out of an average's name: SWAD is SWAD of ERM, SWAD-NU of ERM-NU.
   const averaged = model === CURRENT ? [] : [titleIn(followers, model)];
   const parts = [...averaged, ...(averaged.length > 0 && algorithm === "erm" ? [] : [trained]), ...added];
-  return variant === "" ? parts.join("-") : `${parts.join("-")} [${variant}]`;
+  return variant === "" ? parts.join("-") : `${parts.join("-")} [${shortVariant(variant, penalties)}]`;
+}
+
+/** What is set of the only penalty goes without its name, as on the command line: `weight=0.03`. */
+function shortVariant(variant: string, [penalty, ...others]: readonly string[]): string {
+  if (penalty === undefined || others.length > 0) return variant;
+  const short = (word: string): string => (word.startsWith(`${penalty}.`) ? word.slice(penalty.length + 1) : word);
+  return variant.split(" ").map(short).join(" ");
 }
 
 /** The name under which papers print a method, whatever was set by hand. */

@@ -135,6 +135,13 @@ export class Outcome {
     return (run && this.storedOf(run)?.settings) ?? {};
   }
 
+  /** All other randomness of a trial as its runs have it, where it is not 0: sweeps give each trial a seed of its own. */
+  private seedOf(dataset: string, trialSeed: number): string {
+    const like = this.byDataset.get(dataset)?.find((run) => run.trialSeed === trialSeed && this.storedOf(run));
+    const seed = (like && this.storedOf(like)?.settings.seed) ?? 0;
+    return seed === 0 ? "" : String(seed);
+  }
+
   /** The command that trains a run that is missing; null for rows of another testbed. */
   command(
     { key, method, own }: ReportedMethod,
@@ -157,6 +164,7 @@ export class Outcome {
       ...option("--regularizer", method.regularizers.join(",")),
       ...option("--averaging", method.model === CURRENT ? "" : method.model),
       ...option("--trial-seed", String(trialSeed)),
+      ...option("--seed", this.seedOf(dataset, trialSeed)),
       ...Object.entries(given).map(([name, value]) => shellWord(`${name}=${value}`)),
     ].join(" ");
   }
@@ -246,6 +254,15 @@ function reportedMethods(runs: readonly EvaluatedRun[], common: readonly string[
       Number(a.method.model !== CURRENT) - Number(b.method.model !== CURRENT) ||
       place(a.method) - place(b.method) ||
       a.method.regularizers.length - b.method.regularizers.length ||
-      byCodePoint(a.title, b.title),
+      compareTitles(a.title, b.title),
   );
+}
+
+/** By code points, but numbers in the same place by their value, before other words: `weight=5` before `weight=10`. */
+function compareTitles(a: string, b: string): number {
+  const [words, others] = [a, b].map((title) => title.split(/(?<=[ =])|(?=\])/));
+  const at = words.findIndex((word, i) => word !== others[i]);
+  const [isNumber, isOther] = [words[at], others[at]].map((word) => at > 0 && Number.isFinite(Number(word)));
+  if (isNumber && isOther) return Number(words[at]) - Number(others[at]);
+  return Number(isOther) - Number(isNumber) || byCodePoint(a, b);
 }

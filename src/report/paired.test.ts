@@ -103,6 +103,6 @@ test("what was set by hand besides the penalty's own settings must be the same i
   const weight = { "nuclear-norm.weight": 0.03 };
   const titlesOf = (given: [Record<string, number>, Record<string, number>]): string[] =>
     reportOn((folder) => withGiven(folder, given)).comparisons.map(({ first, second }) => `${first} | ${second}`);
-  expect(titlesOf([{ steps: 9 }, { steps: 9, ...weight }])).toEqual(["ERM-NU [nuclear-norm.weight=0.03] | ERM"]);
+  expect(titlesOf([{ steps: 9 }, { steps: 9, ...weight }])).toEqual(["ERM-NU [weight=0.03] | ERM"]);
   expect(titlesOf([{ steps: 9 }, weight])).toEqual([]);
 });

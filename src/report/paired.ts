@@ -66,7 +66,11 @@ export function pairedComparison(
   for (const dataset of outcome.datasets) {
     const domains = outcome.domainsOf(dataset);
     const labels = domainLabels(dataset, domains);
-    const perDomain = domains.map((domain) => differences(outcome, [first, second], { dataset, domain }, notes));
+    const perDomain = domains.map((domain) => {
+      const found = pairedDifferences(outcome, [first, second], { dataset, domain });
+      notes.push(...found.notes);
+      return found.values;
+    });
     const present = perDomain.filter(({ length }) => length > 0);
     if (present.length === 0) continue;
     const key = [first.key, second.key, dataset];
@@ -87,17 +91,17 @@ export function pairedComparison(
   return { first: first.title, second: second.title, rows, notes };
 }
 
-/** A method's accuracies less the other's, trial by trial, where both have the trial and the same split. */
-function differences(
+/** A method's accuracies less the other's, trial by trial, where both have the trial and the same split; of some trials, or all. */
+export function pairedDifferences(
   outcome: Outcome,
   [first, second]: readonly [ReportedMethod, ReportedMethod],
-  { dataset, domain }: { dataset: string; domain: string },
-  notes: string[],
-): number[] {
+  { dataset, domain, trials }: { dataset: string; domain: string; trials?: readonly number[] },
+): { values: number[]; notes: string[] } {
+  const notes: string[] = [];
   const others = outcome.resultsOf(second.key, dataset, domain);
-  return outcome.resultsOf(first.key, dataset, domain).flatMap(({ trialSeed, choice }) => {
+  const values = outcome.resultsOf(first.key, dataset, domain).flatMap(({ trialSeed, choice }) => {
     const other = others.find((each) => each.trialSeed === trialSeed);
-    if (!other) return [];
+    if (!other || trials?.includes(trialSeed) === false) return [];
     const splits = [choice, other.choice].map(({ run }) => {
       const settings: object | undefined = outcome.storedOf(run)?.settings;
       return (settings as { splitHash?: string } | undefined)?.splitHash;
@@ -110,6 +114,7 @@ function differences(
     }
     return [choice.test - other.choice.test];
   });
+  return { values, notes };
 }
 
 /** The mean over datasets of the means over domains of the means over trials, and its interval. */

@@ -17,6 +17,8 @@ export interface Series {
   color?: string;
   dash?: boolean;
   marker?: boolean;
+  /** Which marker; that of the series' place in the chart unless told. */
+  shape?: number;
 }
 
 export interface LineChart {
@@ -56,7 +58,8 @@ export function lineChart(chart: LineChart): string {
     const color = series.color ?? paletteColor(i);
     return {
       label: series.label,
-      draw: (x, y) => line(x, y, x + 22, y, color, series.dash) + (series.marker ? marker(x + 11, y, i, color) : ""),
+      draw: (x, y) =>
+        line(x, y, x + 22, y, color, series.dash) + (series.marker ? marker(x + 11, y, series.shape ?? i, color) : ""),
     };
   });
   const frame = makeFrame(chart, legend, {
@@ -81,7 +84,8 @@ export function lineChart(chart: LineChart): string {
         `<polyline points="${path}" fill="none" stroke="${escapeXml(color)}" stroke-width="2" stroke-linejoin="round"${dash}/>`,
       );
     if (series.marker || series.points.length === 1)
-      for (const p of series.points) if (inside(p.x, p.y)) onTop.push(marker(x.at(p.x), y.at(p.y), i, color));
+      for (const p of series.points)
+        if (inside(p.x, p.y)) onTop.push(marker(x.at(p.x), y.at(p.y), series.shape ?? i, color));
   });
   return frame.document(clipped.join("\n"), onTop.join("\n"));
 }

@@ -1,5 +1,6 @@
 /** The words above a table: how its models were chosen, and what was trained and measured, read off the runs' settings. */
 
+import { algorithms } from "../algorithms/index.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
 
@@ -18,7 +19,7 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
     words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
   if (outcome.common.length > 0) words.push(`Set by hand in all of them: ${outcome.common.join(" ")}.`);
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
-  words.push(...neverActive(stored));
+  words.push(...neverActive(stored), ...neverAnnealed(stored));
   if (foreign > 0)
     words.push(`${foreign} of the runs were read from another testbed's result files; their settings are theirs.`);
   return words;
@@ -41,7 +42,7 @@ function settingsInWords(stored: readonly StoredRun[]): string {
     steps && `${steps} steps`,
     every && `evaluated every ${every}`,
     holdout && `${holdout} of each domain held back for validation`,
-    backbone && `backbone ${backbone}${startInWords(stored)}`,
+    backbone && `backbone ${backbone}${startInWords(stored)}${probeInWords(stored)}`,
     precision && `in ${precision}${device ? ` on ${device}` : ""}`,
     draws.size === 1 && draws.has(0) ? "default hyperparameters, no search" : `${draws.size} draws of hyperparameters`,
   ];
@@ -54,18 +55,41 @@ function startInWords(stored: readonly StoredRun[]): string {
   return start === "false" ? " from random weights" : "";
 }
 
+function probeInWords(stored: readonly StoredRun[]): string {
+  const probes = stored.filter(({ settings }) => (settings as { readonly probe?: true }).probe).length;
+  if (probes === 0) return "";
+  return probes === stored.length
+    ? " and frozen, a linear map on its features trained"
+    : ` and, in ${probes} of them, frozen, a linear map on its features trained`;
+}
+
 /** The paper's formula and the code behind its tables differ in scale and start, so every table says which was used. */
 function penaltiesInWords(stored: readonly StoredRun[]): string[] {
-  const seen = new Map<string, Set<string>>();
-  for (const { settings } of stored) {
-    for (const { id, settings: values } of settings.regularizers) {
-      const text = Object.entries(values)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(" ");
-      seen.set(id, (seen.get(id) ?? new Set()).add(text));
+  const ids = new Set(stored.flatMap(({ settings }) => settings.regularizers.map(({ id }) => id)));
+  return Array.from(ids, (id) => {
+    const runs = stored.flatMap(({ settings: { regularizers, given = {} } }) =>
+      regularizers.filter((each) => each.id === id).map(({ settings: values }) => ({ values, given })),
+    );
+    const alike: string[] = [];
+    const varied: string[] = [];
+    for (const name of new Set(runs.flatMap(({ values }) => Object.keys(values)))) {
+      // What was set by hand is in the names of rows where rows differ in it; the rest are defaults or draws.
+      const unnamed = runs.filter(({ given }) => !Object.hasOwn(given, `${id}.${name}`));
+      const [all, own] = [runs, unnamed].map((some) => [...new Set(some.map(({ values }) => values[name]))]);
+      if (all.length === 1) alike.push(`${name}=${all[0]}`);
+      else if (own.length === 0) varied.push(`${name} as the rows say`);
+      else varied.push(`${name}=${span(own)}${unnamed.length < runs.length ? " unless a row says another" : ""}`);
     }
-  }
-  return Array.from(seen, ([id, texts]) => `Penalty ${id}: ${[...texts].sort().join("; or ") || "as declared"}.`);
+    return `Penalty ${id}: ${[alike.join(" "), ...varied].filter((words) => words !== "").join(", ") || "as declared"}.`;
+  });
+}
+
+/** `0.01`, `0.0034 … 0.029` of draws, `features or logits`. */
+function span(values: readonly unknown[]): string {
+  const numbers = values.filter((value) => typeof value === "number").sort((a, b) => a - b);
+  if (numbers.length < values.length || numbers.length < 3) return values.map(String).sort().join(" or ");
+  const ends = [numbers[0], numbers[numbers.length - 1]].map((value) => Number(value.toPrecision(2)));
+  return ends.join(" … ");
 }
 
 /** Runs that ended before their penalty set in are the plain method's, whatever they are called. */
@@ -80,4 +104,20 @@ function neverActive(stored: readonly StoredRun[]): string[] {
   return [
     `In ${late.length} of the runs with a penalty it never set in: its warmup is as long as the run, so they are those of the plain method.`,
   ];
+}
+
+/** Methods whose own penalty weighs less, or nothing, until a step that none of their runs came to. */
+function neverAnnealed(stored: readonly StoredRun[]): string[] {
+  const ends = new Map<string, Set<number>>();
+  for (const { settings } of stored) {
+    const { algorithm, hparams, steps = Number.POSITIVE_INFINITY } = settings;
+    const anneal = Number(hparams?.annealSteps ?? 0); // older runs may have none
+    if (anneal >= steps) ends.set(algorithm, (ends.get(algorithm) ?? new Set()).add(anneal));
+  }
+  if (ends.size === 0) return [];
+  const inOrder = [...Object.keys(algorithms), ...ends.keys()].filter((id, i, all) => all.indexOf(id) === i);
+  const names = inOrder.flatMap((id) =>
+    ends.has(id) ? [`${algorithms[id]?.title ?? id} (${[...ends.get(id)!].join(" or ")})`] : [],
+  );
+  return [`Ended before annealSteps, from which on their own penalty has its full weight: ${names.join(", ")}.`];
 }

@@ -1,4 +1,4 @@
-/** A report as data: the tables of some runs, paired differences, and the paper's claims judged where that was asked for. */
+/** A report as data: the tables of some runs, paired differences, weights of penalties, and on request claims and features. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -7,10 +7,15 @@ import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { type JudgedClaim, judgeClaims } from "./claims.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { makeTables } from "./make-tables.js";
-import { bareName } from "./names.js";
+import { bareName, variantBesidesPenalties } from "./names.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
 import { type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
 import type { Table } from "./table.js";
+import { type WeightStudy, weightStudies } from "./weight-study.js";
+
+/** What a report is made of. */
+export const reportParts = ["tables", "pairs", "claims", "weights", "features", "curves"] as const;
+export type ReportPart = (typeof reportParts)[number];
 
 export interface Report {
   readonly outcome: Outcome;
@@ -18,8 +23,12 @@ export interface Report {
   readonly comparisons: readonly PairedComparison[];
   /** Empty unless asked for. */
   readonly claims: readonly JudgedClaim[];
-  /** Likewise. */
+  /** Penalties that were run with several weights. */
+  readonly weights: readonly WeightStudy[];
+  /** Empty unless asked for. */
   readonly features: readonly FeatureTable[];
+  /** Whether training curves are drawn. */
+  readonly curves: boolean;
 }
 
 export interface ReportOptions {
@@ -30,22 +39,47 @@ export interface ReportOptions {
   readonly features?: boolean;
   /** Two methods to compare pair by pair, by title or key; regularized against plain ones unless told. */
   readonly compare?: readonly [string, string];
+  /** A method to compare all others with, in the place of those pairs. */
+  readonly against?: string;
+  /** These parts alone. */
+  readonly only?: readonly ReportPart[];
 }
 
 /** Makes the report of what was read. */
 export function makeReport(results: Results, options: ReportOptions = {}): Report {
-  const { selection = trainingDomain, published = false, claims = false, features = false, compare } = options;
+  const { selection = trainingDomain, published = false, claims = false, features = false, only } = options;
+  const has = (part: ReportPart, usual = true): boolean => only?.includes(part) ?? usual;
   const outcome = new Outcome(results, selection);
-  const pairs: readonly (readonly [ReportedMethod, ReportedMethod])[] = compare
-    ? [[methodNamed(outcome, compare[0]), methodNamed(outcome, compare[1])]]
-    : regularizedPairs(outcome);
+  const studies = weightStudies(outcome);
+  const pairs =
+    pairsAsked(outcome, options) ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
   return {
     outcome,
-    tables: makeTables(outcome, { published }),
-    comparisons: pairs.flatMap((pair) => pairedComparison(outcome, pair) ?? []),
-    claims: claims ? judgeClaims(outcome) : [],
-    features: features ? featureTables(outcome) : [],
+    tables: has("tables") ? makeTables(outcome, { published }) : [],
+    comparisons: has("pairs") ? pairs.flatMap((pair) => pairedComparison(outcome, pair) ?? []) : [],
+    claims: has("claims", claims) ? judgeClaims(outcome) : [],
+    weights: has("weights") ? studies : [],
+    features: has("features", features) ? featureTables(outcome) : [],
+    curves: has("curves"),
   };
+}
+
+/** The pairs to compare, where they were told. */
+function pairsAsked(
+  outcome: Outcome,
+  { compare, against }: ReportOptions,
+): (readonly [ReportedMethod, ReportedMethod])[] | null {
+  if (compare) return [[methodNamed(outcome, compare[0]), methodNamed(outcome, compare[1])]];
+  if (against === undefined) return null;
+  const other = methodNamed(outcome, against);
+  return outcome.methods.filter(({ key }) => key !== other.key).map((method) => [method, other]);
+}
+
+/** Whether a penalty's weight or scaling was set by hand and its difference to the plain method is in the table of a study. */
+function isInStudy({ key, method }: ReportedMethod, studies: readonly WeightStudy[]): boolean {
+  if (variantBesidesPenalties(method) === method.variant) return false;
+  const settings = studies.flatMap(({ kinds }) => kinds.flatMap((kind) => kind.settings));
+  return settings.some((setting) => setting.method === key && setting.difference !== null);
 }
 
 function methodNamed({ methods }: Outcome, name: string): ReportedMethod {

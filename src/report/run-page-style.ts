@@ -2,7 +2,7 @@
 
 export const runPageStyle = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --line: #d1d9e0; --paper: #ffffff; --box: #f3f5f7; --bar: #0072b2; --bad: #b42318; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa5b1; --line: #363d46; --paper: #14181d; --box: #1f252c; --bar: #56b4e9; --bad: #ff8f80; } .figure svg { filter: invert(0.91) hue-rotate(180deg); } }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa5b1; --line: #363d46; --paper: #14181d; --box: #1f252c; --bar: #56b4e9; --bad: #ff8f80; } .figure > svg { filter: invert(0.91) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 80rem; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
 h1 { margin: 0; font-size: 1.7rem; line-height: 1.25; overflow-wrap: anywhere; } h2 { margin: 2.6rem 0 .5rem; font-size: 1.25rem; } h3 { margin: 1.2rem 0 .3rem; font-size: 1rem; }

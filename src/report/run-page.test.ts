@@ -51,12 +51,12 @@ test("an estimate stands in for held-out domains, and says that the model itself
   expect(html).toContain("<b>75.0 %</b><span>right on domains it has not seen, from 50.0 % to 100.0 %");
   expect(html).toContain("the model itself was trained on all of them");
   const text = runSummary(assess(), estimate);
-  expect(text).toBe(`Accuracy on domains it had not seen
+  expect(text).toBe(`Accuracy on domains it had not seen (95 % interval)
   shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %
 
-Accuracy on validation pictures of the domains it was trained on
+Accuracy on validation pictures of the domains it was trained on (95 % interval)
   shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %

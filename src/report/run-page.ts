@@ -176,7 +176,7 @@ function wrongSection(wrong: readonly WrongPicture[], thumbnails: ReadonlyMap<st
     const picture = uri ? `<img src="${uri}" alt="${escapeXml(path)}">` : '<span class="none">cannot be shown</span>';
     return `<li>${picture}<div><b>${escapeXml(label)}</b>, taken for <em>${escapeXml(predicted)}</em><small>${percent(confidence)} sure; ${percent(truth)} for ${escapeXml(label)}</small><small>${escapeXml(path.startsWith(`${domain}/`) ? path : `${domain}: ${path}`)}</small></div></li>`;
   });
-  return `<section><h2>The pictures it was most wrong about</h2><p class="soft">The surest mistakes first. Some may be labels that are wrong.</p><ul class="wrong">${items.join("")}</ul></section>`;
+  return `<section><h2>The pictures it was most wrong about</h2><p class="soft">Those first whose right class it thought least likely. Some may be labels that are wrong.</p><ul class="wrong">${items.join("")}</ul></section>`;
 }
 
 const figures = (svgs: readonly string[]): string =>

@@ -2,6 +2,7 @@
 
 import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
+import { countOf } from "../data/show-name.js";
 import { heldOutOf, meanAccuracy, percent } from "./run-page.js";
 
 /** With more classes a matrix does not fit a terminal, and the most frequent mistakes are listed instead. */
@@ -18,9 +19,9 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
-      ? ["Accuracy on domains it had not seen", ...domainLines(held)]
+      ? ["Accuracy on domains it had not seen (95 % interval)", ...domainLines(held)]
       : ["Accuracy on domains it has not seen: unknown, since none was held out"],
-    ["Accuracy on validation pictures of the domains it was trained on", ...domainLines(validation)],
+    ["Accuracy on validation pictures of the domains it was trained on (95 % interval)", ...domainLines(validation)],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
     wrong.length > 0
       ? [
@@ -41,7 +42,7 @@ function domainLines(domains: readonly AssessedDomain[]): string[] {
   const width = Math.max(4, ...domains.map(({ name }) => name.length));
   const lines = domains.map(
     ({ name, count, accuracy, interval }) =>
-      `  ${name.padEnd(width)}  ${percent(accuracy).padStart(7)}  (${percent(interval[0])} to ${percent(interval[1])}, ${count} pictures)`,
+      `  ${name.padEnd(width)}  ${percent(accuracy).padStart(7)}  (${percent(interval[0])} to ${percent(interval[1])}, ${countOf(count, "picture")})`,
   );
   return domains.length > 1
     ? [...lines, `  ${"mean".padEnd(width)}  ${percent(meanAccuracy(domains)).padStart(7)}`]

@@ -1,140 +1,170 @@
 /**
- * The figure of the penalty's weight, after the paper's Figure 4: accuracy on held-out domains and stable rank of their
- * features, against λ. Drawn where runs of one method were made with two weights or more, all on the same domains and
- * trials; the method without the penalty is a dashed line across.
+ * The figure of a penalty's weight, after the paper's Figure 4: accuracy on the held-out domains and the ranks of their
+ * features against λ, all scalings on one axis; and beside it every kind of penalty by the size of the features it led to. At
+ * features of equal size, what one kind has over another is not owed to scale.
  */
 
-import { CURRENT } from "../records/index.js";
-import type { GroupResult } from "../selection/index.js";
-import { mean } from "../selection/mean.js";
-import { datasetTitle, paperName, variantBesidesPenalties } from "./names.js";
-import type { Outcome, ReportedMethod } from "./outcome.js";
-import { lineChart, panels, type Series } from "./plot.js";
+import type { FeatureMeasure } from "./chosen-features.js";
+import { type LineChart, lineChart, panels, type Series } from "./plot.js";
+import { palette, paletteColor } from "./svg.js";
+import type { StudiedKind, StudiedSetting, WeightStudy } from "./weight-study.js";
 
-const PENALTY = "nuclear-norm";
+const [BLUE, ORANGE, GREEN] = palette;
+const PANEL = { width: 560, height: 380 };
 
-/** Mean over held-out domains and trials of one method. */
-export interface Measured {
-  readonly weight: number;
-  /** Percent. */
-  readonly accuracy: number;
-  /** As the paper defines it (uncentred), and centred; null where the runs did not record it. */
-  readonly stableRank: number | null;
-  readonly centredStableRank: number | null;
-}
+/** So far below the method without a penalty training has broken: drawn by size with the others, it would flatten them. */
+const BROKEN = 0.1;
 
-/** What one algorithm did with several weights of the penalty, lightest first, and without it. */
-export interface WeightStudy {
-  readonly title: string;
-  readonly points: readonly Measured[];
-  readonly baseline: Measured | null;
-}
-
-/** The figures of a dataset, one for each algorithm that was run with several weights. */
-export const weightFigures = (outcome: Outcome, dataset: string): { title: string; svg: string }[] =>
-  weightStudies(outcome, dataset).map(({ title, points, baseline }) => ({ title, svg: draw(title, points, baseline) }));
-
-/** The numbers of those figures. */
-export function weightStudies(outcome: Outcome, dataset: string): WeightStudy[] {
-  const plain = outcome.methods.filter(({ method }) => method.regularizers.length === 0 && method.model === CURRENT);
-  return plain.flatMap((base) => {
-    const baseline = chosen(outcome, base, dataset);
-    const weighted = outcome.methods
-      .filter(
-        ({ method }) =>
-          method.algorithm === base.method.algorithm &&
-          method.model === CURRENT &&
-          method.regularizers.join() === PENALTY &&
-          variantBesidesPenalties(method) === base.method.variant,
-      )
-      .flatMap((method) => chosen(outcome, method, dataset) ?? [])
-      .filter(({ weight, runs }) => weight > 0 && (baseline === null || runs === baseline.runs))
-      .sort((a, b) => a.weight - b.weight);
-    const comparable = weighted.filter(({ runs }) => runs === weighted[0].runs);
-    if (comparable.length < 2) return [];
-    return [
-      {
-        title: `${paperName(base.method)}-NU on ${datasetTitle(dataset)}`,
-        points: comparable.map((each) => measure(outcome, each)),
-        baseline: baseline && measure(outcome, baseline),
-      },
-    ];
-  });
-}
-
-/** What selection chose of a method on a dataset. */
-interface Chosen {
-  readonly weight: number;
-  /** Held-out domains and trials: what two methods must have alike to be compared. */
-  readonly runs: string;
-  readonly results: readonly GroupResult[];
-}
-
-/** Null where the runs do not have one weight: random search gives each trial its own. */
-function chosen(outcome: Outcome, { key }: ReportedMethod, dataset: string): Chosen | null {
-  const results = outcome.resultsOf(key, dataset);
-  const weights = new Set(results.map((result) => weightOf(outcome, result)));
-  if (weights.size !== 1 || results.some(({ choice }) => !Number.isFinite(choice.test))) return null;
-  const runs = results.map(({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed])).sort();
-  return { weight: [...weights][0], runs: runs.join(), results };
-}
-
-function measure(outcome: Outcome, { weight, results }: Chosen): Measured {
-  const ranks = results.map((result) => recordedRanks(outcome, result));
-  const over = (metric: keyof (typeof ranks)[number]): number | null => {
-    const values = ranks.map((each) => each[metric] ?? Number.NaN);
-    return values.every(Number.isFinite) ? mean(values) : null;
-  };
-  return {
-    weight,
-    accuracy: mean(results.map(({ choice }) => 100 * choice.test)),
-    stableRank: over("stableRank"),
-    centredStableRank: over("centredStableRank"),
-  };
-}
-
-/** The penalty's weight in the run that was chosen; 0 without the penalty. */
-function weightOf(outcome: Outcome, { choice }: GroupResult): number {
-  const penalty = outcome.storedOf(choice.run)?.settings.regularizers.find(({ id }) => id === PENALTY);
-  return Number(penalty?.settings.weight ?? 0);
-}
-
-/** What the chosen run recorded of the held-out domain's features at the chosen step. */
-function recordedRanks(
-  outcome: Outcome,
-  { choice, testDomain }: GroupResult,
-): { stableRank?: number; centredStableRank?: number } {
-  const records = outcome.storedOf(choice.run)?.records ?? [];
-  const own = records.filter(
-    ({ step, model, domain }) => step === choice.step && model === CURRENT && domain === testDomain,
-  );
-  const ofMetric = (metric: string): number | undefined => own.find((record) => record.metric === metric)?.value;
-  return { stableRank: ofMetric("stableRank"), centredStableRank: ofMetric("centredStableRank") };
-}
-
-function draw(title: string, weighted: readonly Measured[], baseline: Measured | null): string {
-  const ends = [weighted[0].weight, weighted[weighted.length - 1].weight];
-  const line = (label: string, value: (measured: Measured) => number | null, color?: string): Series[] => {
-    const points = weighted.flatMap((measured) => {
-      const y = value(measured);
-      return y === null ? [] : [{ x: measured.weight, y }];
-    });
-    const across = baseline && value(baseline);
-    if (points.length === 0) return [];
-    const without =
-      across === null
-        ? []
-        : [{ label: `${label}, no penalty`, color, dash: true, points: ends.map((x) => ({ x, y: across })) }];
-    return [{ label, color, marker: true, points }, ...without];
-  };
-  const axes = { xLabel: "weight λ", logX: true, width: 560, height: 360 };
-  const accuracy = line("held-out accuracy", (measured) => measured.accuracy, "#0072B2");
-  const ranks = [
-    ...line("stable rank", (measured) => measured.stableRank, "#D55E00"),
-    ...line("centred", (measured) => measured.centredStableRank, "#009E73"),
+/** A study as SVG: panels for what its runs recorded. */
+export function weightFigure(study: WeightStudy): string {
+  const lead = study.kinds[0].penalty; // the paper's, where there are runs of it
+  const kinds = study.kinds.filter(({ penalty }) => penalty === lead);
+  const charts = [
+    accuracyChart(study, kinds),
+    ...rankChart(study, kinds, {
+      title: "Held-out features: stable rank",
+      yLabel: "stable rank",
+      measures: [
+        ["stableRank", "stable", ORANGE],
+        ["centredStableRank", "centred", GREEN],
+      ],
+    }),
+    ...rankChart(study, kinds, {
+      title: "Held-out features: effective rank",
+      yLabel: "effective rank",
+      measures: [["effectiveRank", "effective", ORANGE]],
+    }),
+    ...sizeChart(study),
   ];
-  const charts = [lineChart({ ...axes, title: "Accuracy", yLabel: "accuracy (%)", series: accuracy })];
-  if (ranks.length > 0)
-    charts.push(lineChart({ ...axes, title: "Held-out features", yLabel: "stable rank", series: ranks }));
-  return panels(charts, { title });
+  return panels(charts, { title: `The penalty's weight: ${study.title}`, columns: 2 });
+}
+
+type Value = (setting: StudiedSetting) => number | null;
+
+/** A place on the axis of weights that kinds with different scalings share. */
+const placeOf = ({ perSample, weight }: StudiedSetting): number => perSample ?? weight;
+
+/** Where validation never came back to what it was before the penalty set in, the chosen model is not the penalty's. */
+const isUnpenalised = ({ unpenalised }: StudiedSetting): boolean => unpenalised > 0;
+
+function weightAxis({ rows }: WeightStudy, kinds: readonly StudiedKind[]): Pick<LineChart, "xLabel" | "logX" | "note"> {
+  const settings = kinds.flatMap((kind) => kind.settings);
+  const isScaled = settings.every(({ perSample }) => perSample !== null);
+  const symbol = isScaled ? "λ" : "weight";
+  const left = settings.filter(isUnpenalised).map(placeOf);
+  const notes = [
+    ...(isScaled && rows !== null ? [`scaling=sum: weight·‖F‖ is drawn at λ = ${rows}·weight`] : []),
+    ...(left.length > 0 ? [`not drawn: ${symbol} = ${left.join(", ")}, where training broke`] : []),
+  ];
+  const name = nameOf(kinds[0]);
+  const xLabel = isScaled ? `${name}: λ of (λ/n)·‖F‖` : `weight of ${name}`;
+  return { xLabel, logX: true, ...(notes.length > 0 && { note: notes.join("; ") }) };
+}
+
+const nameOf = ({ penalty, title }: StudiedKind): string => (title.startsWith(penalty) ? penalty : title);
+
+/** What tells a kind from the others of its penalty: `scaling=sum`, or the penalty's name. */
+const ownWords = (kind: StudiedKind): string => kind.title.slice(nameOf(kind).length + 1) || nameOf(kind);
+
+/** A line for each kind, a shape of marker a kind, and the method without a penalty dashed across. */
+function linesOf(
+  { baseline, plain }: WeightStudy,
+  kinds: readonly StudiedKind[],
+  { label, color, value }: { label: (kind: string) => string; color: string; value: Value },
+  bar: (setting: StudiedSetting) => { lo: number; hi: number } | object = () => ({}),
+): Series[] {
+  const places = kinds.flatMap(({ settings }) => settings.map(placeOf));
+  const lines = kinds.map((kind, shape): Series => {
+    const points = kind.settings.flatMap((setting) => {
+      const y = value(setting);
+      return y === null || isUnpenalised(setting) ? [] : [{ x: placeOf(setting), y, ...bar(setting) }];
+    });
+    return { label: label(ownWords(kind)), color, marker: true, shape, points };
+  });
+  const drawn = lines.filter(({ points }) => points.length > 0);
+  const across = baseline && value(baseline);
+  if (drawn.length === 0 || across === null) return drawn;
+  const ends = [Math.min(...places), Math.max(...places)];
+  return [...drawn, { label: label(plain), color, dash: true, points: ends.map((x) => ({ x, y: across })) }];
+}
+
+const percents: Value = ({ accuracy }) => 100 * accuracy;
+const latePercents: Value = ({ late }) => 100 * late.accuracy;
+
+function accuracyChart(study: WeightStudy, kinds: readonly StudiedKind[]): string {
+  const { baseline } = study;
+  /** The interval of the difference, about the baseline: a bar that misses the dashed line is a difference from it. */
+  const bar = ({ difference }: StudiedSetting): { lo: number; hi: number } | object => {
+    if (!baseline || !difference?.interval) return {};
+    const [lo, hi] = difference.interval.map((end) => 100 * (baseline.accuracy + end));
+    return { lo, hi };
+  };
+  const series = [
+    ...linesOf(study, kinds, { label: (kind) => kind, color: BLUE, value: percents }, bar),
+    ...linesOf(study, kinds, { label: (kind) => `late, ${kind}`, color: ORANGE, value: latePercents }),
+  ];
+  const barred = series.some(({ points }) => points.some(({ lo }) => lo !== undefined));
+  const title = `Held-out accuracy, chosen and late${barred ? "; bars: 95%, paired" : ""}`;
+  return lineChart({ ...PANEL, ...weightAxis(study, kinds), title, yLabel: "accuracy (%)", series });
+}
+
+function rankChart(
+  study: WeightStudy,
+  kinds: readonly StudiedKind[],
+  {
+    title,
+    yLabel,
+    measures,
+  }: { title: string; yLabel: string; measures: readonly (readonly [FeatureMeasure, string, string])[] },
+): string[] {
+  const series = measures.flatMap(([name, word, color]) =>
+    linesOf(study, kinds, {
+      label: (kind) => (measures.length > 1 ? `${word}, ${kind}` : kind),
+      color,
+      value: ({ features }) => features["held-out domain"][name],
+    }),
+  );
+  if (series.length === 0) return [];
+  return [lineChart({ ...PANEL, ...weightAxis(study, kinds), title, yLabel, series })];
+}
+
+/**
+ * Accuracy by the size of the training domains' features, both over the second half of training, since chosen steps differ by
+ * more than penalties do. Every penalty sets out from the method without, lightest weight first.
+ */
+function sizeChart(study: WeightStudy): string[] {
+  const { baseline, plain } = study;
+  const isBroken = (setting: StudiedSetting): boolean =>
+    isUnpenalised(setting) || (baseline !== null && setting.late.accuracy < baseline.late.accuracy - BROKEN);
+  const pointOf = (setting: StudiedSetting): Series["points"] => {
+    const { size, accuracy } = setting.late;
+    return size === null || size <= 0 || isBroken(setting) ? [] : [{ x: size, y: 100 * accuracy }];
+  };
+  const start = baseline ? pointOf(baseline) : [];
+  const penalties = [...new Set(study.kinds.map(({ penalty }) => penalty))];
+  const lines = penalties.map((penalty, i): Series => {
+    const own = study.kinds.filter((kind) => kind.penalty === penalty);
+    const settings = own.flatMap((kind) => kind.settings).sort((a, b) => placeOf(a) - placeOf(b));
+    return {
+      label: nameOf(own[0]),
+      color: paletteColor(i),
+      marker: true,
+      points: [...start, ...settings.flatMap(pointOf)],
+    };
+  });
+  const drawn = lines.filter(({ points }) => points.length > start.length);
+  const broken = study.kinds.flatMap(({ settings }) => settings).filter(isBroken).length;
+  if (drawn.length === 0) return [];
+  const without: Series[] = start.length > 0 ? [{ label: plain, color: "#000000", marker: true, points: start }] : [];
+  return [
+    lineChart({
+      ...PANEL,
+      title: "Late accuracy by size of features",
+      xLabel: "‖F‖_F of the training domains' features",
+      yLabel: "late accuracy (%)",
+      logX: true,
+      series: [...drawn, ...without],
+      note: `Lines go from the lightest weight to the heaviest${broken > 0 ? `; not drawn: ${broken} that fell ${100 * BROKEN} points or more` : ""}`,
+    }),
+  ];
 }

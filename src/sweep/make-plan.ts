@@ -2,10 +2,10 @@
 
 import { algorithms } from "../algorithms/index.js";
 import { UsageError } from "../errors.js";
-import type { Request } from "../settings/keys.js";
+import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
-import { type ProtocolName, protocols } from "../settings/protocols.js";
+import { probeWords, protocols } from "../settings/protocols.js";
 import type { PlanWords } from "./grow-plan.js";
 import { planRuns } from "./plan-runs.js";
 import { type Preset, presetNamed } from "./presets.js";
@@ -35,16 +35,21 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
   const parts = partsFor(preset, readPart(asked.given), memo);
   const runs = await planRuns(parts, { memo, referenceJobs: asked.referenceJobs, onProgress });
   if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
-  const used = [...new Set(parts.map(({ settings }) => (settings.protocol ?? "domainbed") as ProtocolName))];
+  const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
     words: {
       name: asked.name ?? preset?.id ?? "sweep",
-      protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used.map((name) => `${protocols[name]}.`)],
+      protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used],
       request: asked,
     },
     parts,
     runs,
   };
+}
+
+function protocolWords(settings: Request): string {
+  const { probe, protocol = "domainbed" } = readKeys(settings);
+  return `${probe ? probeWords : protocols[protocol]}.`;
 }
 
 /** The parts of a sweep. Methods given with a preset choose among its own, so that each keeps its protocol. */

@@ -163,7 +163,7 @@ test("broken pictures are named, the rest is done, and the exit code is 1", asyn
   writeFileSync(join(mixed, "a", "x", "broken.png"), "no picture");
   writeFileSync(join(mixed, "a", "x", "notes.txt"), "no picture");
   const out = join(folder, "out.csv");
-  expect(await used("predict", mixed, "--format", "csv", "--out", out)).toBe(1);
+  expect(await used("predict", mixed, "--out", out)).toBe(1);
   expect(printed.stdout).toBe("");
   expect(printed.stderr).toContain("1 picture of 3 could not be read");
   expect(printed.stderr).toContain("notes.txt");
@@ -243,7 +243,7 @@ async function onTensor(model: Model, values: Float32Array): Promise<number[][]>
 test("an exported safetensors file is a model still, its batch norms folded", async () => {
   const [made, out] = [join(folder, "resnet.safetensors"), join(folder, "folded.safetensors")];
   writeMadeModel(made, { backbone: "resnet18", inputShape: [3, 32, 32] });
-  expect(await main(["export", made, "--format", "safetensors", "--out", out])).toBe(0);
+  expect(await main(["export", made, "--out", out])).toBe(0);
   using before = await loadModel(made);
   using after = await loadModel(out);
   const picture = join(data, "photo", "x", "000.png");

@@ -78,6 +78,24 @@ test("a probe makes a model on all domains and tells how it does on each held ou
   expect(page).toContain("data:image/webp;base64,");
 });
 
+test("a picture that cannot be read is told of once, whatever the number of runs", async () => {
+  let told = "";
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    told += text;
+    return true;
+  });
+  const data = ["--data", pictures.root, "--probe", ...SMALL, "--out", join(folder, "told")];
+  const text = await nudge("train", ...data);
+  expect(told.match(/^run \d of 4/gm)).toHaveLength(4);
+  expect(told.match(/^note: .*/gm)?.filter((note) => note.includes("cannot be read"))).toEqual([
+    expect.stringMatching(
+      /^note: left out: 1 picture that cannot be read \(picture .*broken\.png: could not be decoded: /,
+    ),
+  ]);
+  expect(text).toMatch(/^use it: nudge predict \S+-none-probe\S+ PICTURES$/m);
+  rmSync(join(folder, "told"), { recursive: true });
+});
+
 test("the same command goes on with runs that were broken off", async () => {
   const broken = readdirSync(out).filter((name) => /-none-|-yard-/.test(name));
   const files = ["records.jsonl", "model.safetensors"].flatMap((file) => broken.map((name) => join(out, name, file)));

@@ -90,10 +90,22 @@ test.each([
   [["--format", "figures"], "--format figures: they are files, so say where with --out"],
   [["--compare", "ERM"], "--compare: expected two methods with a comma between them, such as ERM-NU,ERM"],
   [["--compare", "ERM,Mixup"], 'unknown method among these runs "Mixup"'],
+  [["--compare", "ERM-NU,ERM", "--against", "ERM"], "--compare and --against: give one of them"],
+  [["--only", "weigths"], 'unknown part of a report "weigths": did you mean "weights"?'],
 ])("wrong options are told: %j", async (options, words) => {
   expect(await main(["report", twoDatasets(), ...options])).toBe(2);
   expect(printed.stderr).toContain(words);
   expect(printed.stdout).toBe("");
+});
+
+test("--only prints some parts alone, with the words that tables have otherwise; nothing of them is an error", async () => {
+  const runs = twoDatasets();
+  expect(await main(["report", runs, "--only", "pairs"])).toBe(0);
+  expect(printed.stdout).toMatch(/^Selection: training-domain validation set/);
+  expect(printed.stdout).toContain("\n## ERM-NU against ERM, pair by pair\n");
+  expect(printed.stdout).not.toContain("## PACS");
+  expect(await main(["report", runs, "--only", "weights"])).toBe(1);
+  expect(printed.stderr).toContain("has no runs for it: weights are those of one penalty in two settings or more");
 });
 
 test("torn, missing and foreign files cost no other run, and the report says what was left out", async () => {

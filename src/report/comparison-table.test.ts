@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { pacsDomains, vlcsDomains, writeMadeRun } from "../../tests/support/report-runs.js";
+import { inFolder } from "../../tests/support/run-folders.js";
+import { readResults } from "../records/index.js";
+import { comparisonTables } from "./comparison-table.js";
+import { reportFigures } from "./figures.js";
+import { toHtml } from "./html.js";
+import { toLatex } from "./latex.js";
+import { toMarkdown } from "./markdown.js";
+import { makeReport, type Report, type ReportOptions } from "./report.js";
+
+/** Accuracies in percent, by trial, the same on every domain: IRM is ahead of ERM, VREx behind, MTL now this and now that. */
+const ACCURACIES = {
+  erm: [70, 72],
+  irm: [71, 74],
+  vrex: [68, 71],
+  mtl: [71, 71],
+  sam: [70, 72],
+  coral: [70, 73],
+};
+
+function reportOn(options: ReportOptions, more: Readonly<Record<string, readonly string[]>> = {}): Report {
+  return inFolder((folder) => {
+    for (const [algorithm, accuracies] of Object.entries(ACCURACIES))
+      for (const [dataset, domains] of Object.entries({ pacs: pacsDomains, ...more }))
+        for (const heldOut of domains)
+          for (const [trial, accuracy] of accuracies.entries())
+            writeMadeRun(join(folder, algorithm), {
+              ...{ dataset, domains, heldOut, trial, settings: { algorithm } },
+              accuracy: accuracy / 100,
+            });
+    return makeReport(readResults([folder]), options);
+  });
+}
+
+test("many comparisons are one table, a row a method, and say who is ahead by more than chance", () => {
+  const { comparisons } = reportOn({ against: "erm" });
+  const [{ title, head, rows, words }, ...others] = comparisonTables(comparisons);
+  expect(others).toEqual([]);
+  expect(title).toBe("All against ERM, pair by pair");
+  expect(head).toEqual(["method", "held out", "difference", "95% interval", "pairs", "verdict"]);
+  const whole = "PACS, 4 of 4 domains";
+  expect(
+    rows.map(([method, held, difference, , pairs, verdict]) => [method, held, difference, pairs, verdict]),
+  ).toEqual([
+    ["IRM", whole, "+1.5", "8", "ahead"],
+    ["VREx", whole, "-1.5", "8", "behind"],
+    ["MTL", whole, "0.0", "8", "open"],
+    ["CORAL", whole, "+0.5", "8", "ahead"],
+    ["SAM", whole, "0.0", "8", "open"],
+  ]);
+  expect(words[1]).toContain("Where nothing differs about one in twenty would");
+});
+
+test("over several datasets each has its row, and then the mean", () => {
+  const { comparisons } = reportOn({ against: "ERM" }, { vlcs: vlcsDomains });
+  const [{ rows }] = comparisonTables(comparisons);
+  expect(rows.filter(([method]) => method === "IRM").map(([, held]) => held)).toEqual([
+    "VLCS, 4 of 4 domains",
+    "PACS, 4 of 4 domains",
+    "mean over 2 datasets",
+  ]);
+});
+
+test("a few comparisons have a table each, by domain", () => {
+  const { comparisons } = reportOn({ compare: ["irm", "vrex"] });
+  const [{ title, rows }] = comparisonTables(comparisons);
+  expect(title).toBe("IRM against VREx, pair by pair");
+  expect(rows.map(([held, difference]) => [held, difference])).toEqual([
+    ...["A", "C", "P", "S"].map((label) => [`PACS ${label}`, "+3.0"]),
+    ["PACS, 4 of 4 domains", "+3.0"],
+  ]);
+});
+
+test("every format has the one table, and figures have one in the place of one for each pair", () => {
+  const report = reportOn({ against: "ERM", only: ["pairs"] });
+  expect(toMarkdown(report)).toMatch(/^\| IRM +\| PACS, 4 of 4 domains \| +\+1\.5 \|.*\| +ahead \|$/m);
+  expect(toLatex(report)).toContain("IRM & PACS, 4 of 4 domains & +1.5 &");
+  const html = toHtml(report);
+  expect(html.match(/<section>/g)).toHaveLength(1);
+  expect(html).toContain("<h2>All against ERM, pair by pair</h2>");
+  const figures = reportFigures(report);
+  expect(figures.map(({ name }) => name)).toEqual(["improvement"]);
+  expect(figures[0].svg).toContain("Compared with ERM, points of accuracy");
+});
+
+test("a method that there is not is named with the nearest", () => {
+  expect(() => reportOn({ against: "EMR" })).toThrow('did you mean "ERM"?');
+});

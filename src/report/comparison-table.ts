@@ -1,0 +1,71 @@
+/**
+ * Paired differences as tables of texts that every format can print: a table for each comparison, by held-out domain; where
+ * there are many, one of all of them with a row for each dataset, and a verdict that can be read down a column.
+ */
+
+import { oneDecimal } from "../selection/cells.js";
+import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
+import type { TextTable } from "./text-table.js";
+
+/** As many comparisons have a table of their own, by domain: about what fits on a page. */
+const MOST_APART = 4;
+
+/** Whether so many comparisons are put together in one table. */
+export const areMany = (comparisons: readonly PairedComparison[]): boolean => comparisons.length > MOST_APART;
+
+/** Sets the tables of some comparisons. */
+export function comparisonTables(comparisons: readonly PairedComparison[]): TextTable[] {
+  return areMany(comparisons) ? [tableOfAll(comparisons)] : comparisons.map(tableOfOne);
+}
+
+function tableOfOne({ first, second, rows, notes }: PairedComparison): TextTable {
+  return {
+    title: `${first} against ${second}, pair by pair`,
+    words: [intervalWords],
+    head: ["held out", `${first} − ${second}`, "95% interval", "pairs"],
+    rows: rows.map((row) => [row.title, ...differenceTexts(row)]),
+    notes,
+  };
+}
+
+function tableOfAll(comparisons: readonly PairedComparison[]): TextTable {
+  const other = otherOfAll(comparisons);
+  const rows = comparisons.flatMap((comparison) =>
+    comparison.rows
+      .filter(({ domain }) => domain === null)
+      .map((row) => [nameIn(comparison, other), row.title, ...differenceTexts(row), verdict(row)]),
+  );
+  return {
+    title: other === null ? "With and without, pair by pair" : `All against ${other}, pair by pair`,
+    words: [
+      intervalWords,
+      `Ahead or behind: the interval leaves out zero. Where nothing differs about one in twenty would, and more with few trials. By held-out domain: \`--compare\` with two of the names.`,
+    ],
+    head: [other === null ? "methods" : "method", "held out", "difference", "95% interval", "pairs", "verdict"],
+    rows,
+    notes: [...new Set(comparisons.flatMap(({ notes }) => notes))],
+  };
+}
+
+/** The method that all comparisons are with; null where there are several. */
+export function otherOfAll(comparisons: readonly PairedComparison[]): string | null {
+  const others = new Set(comparisons.map(({ second }) => second));
+  return others.size === 1 ? [...others][0] : null;
+}
+
+/** What a comparison is called among others. */
+export const nameIn = ({ first, second }: PairedComparison, other: string | null): string =>
+  other === null ? `${first} − ${second}` : first;
+
+/** The difference, its interval and the number of pairs, as text. */
+function differenceTexts({ mean, interval, pairs }: PairedDifference): [string, string, string] {
+  const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
+  const range = interval ? `${signed(interval[0])} … ${signed(interval[1])}` : "– (needs two trials)";
+  return [signed(mean), range, String(pairs)];
+}
+
+function verdict({ interval }: PairedDifference): string {
+  if (!interval) return "–";
+  if (interval[0] > 0) return "ahead";
+  return interval[1] < 0 ? "behind" : "open";
+}

@@ -1,0 +1,8 @@
+/** A table as texts that every format can print: words, heads and cells. */
+export interface TextTable {
+  readonly title: string;
+  readonly words: readonly string[];
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly notes: readonly string[];
+}

@@ -1,0 +1,91 @@
+/**
+ * Methods as points of a study of weights: which of them differ in the penalty alone, and how strong each one's penalty is, on
+ * a scale that `scaling=per-sample` and `scaling=sum` share.
+ */
+
+import { CURRENT } from "../records/index.js";
+import type { PluginSettings } from "../records/run.js";
+import type { GroupResult } from "../selection/index.js";
+import { variantBesidesPenalties } from "./names.js";
+import type { Outcome, ReportedMethod } from "./outcome.js";
+
+const DECAY = "weightDecay";
+
+/** A method as a point of a study. */
+export interface Member {
+  readonly reported: ReportedMethod;
+  /** Empty for the method without a penalty. */
+  readonly kind: string;
+  readonly penalty: string;
+  /** What was set by hand besides. */
+  readonly rest: string;
+}
+
+/** Methods that differ in their penalty or weight decay alone, by algorithm and all else that was set. */
+export function familiesOf({ methods }: Outcome): Map<string, Member[]> {
+  const families = new Map<string, Member[]>();
+  for (const reported of methods) {
+    const member = memberOf(reported);
+    if (member === null) continue;
+    const key = JSON.stringify([reported.method.algorithm, member.rest]);
+    families.set(key, [...(families.get(key) ?? []), member]);
+  }
+  return families;
+}
+
+/** Null for averages, for two penalties at once, and for a penalty with weight decay. */
+function memberOf(reported: ReportedMethod): Member | null {
+  const { model, regularizers: penalties, variant } = reported.method;
+  if (model !== CURRENT || penalties.length > 1) return null;
+  const [penalty] = penalties;
+  const others = variantBesidesPenalties(reported.method).split(" ");
+  const decays = others.some((word) => word.startsWith(`${DECAY}=`));
+  if (decays && penalty !== undefined) return null;
+  const rest = others.filter((word) => !word.startsWith(`${DECAY}=`)).join(" ");
+  if (penalty === undefined)
+    return decays
+      ? { reported, kind: "weight decay", penalty: DECAY, rest }
+      : { reported, kind: "", penalty: "", rest };
+  const own = variant.split(" ").filter((word) => word.startsWith(`${penalty}.`));
+  const words = own.map((word) => word.slice(penalty.length + 1)).filter((word) => !word.startsWith("weight="));
+  return { reported, kind: [penalty, ...words].join(" "), penalty, rest };
+}
+
+/** A member with what selection chose of it. */
+export interface Weighed extends Member {
+  readonly weight: number;
+  readonly perSample: number | null;
+  readonly rows: number | null;
+  readonly results: readonly GroupResult[];
+}
+
+/** Null where the method has no one weight, as in a random search, or has failed. */
+export function weigh(outcome: Outcome, dataset: string, member: Member): Weighed | null {
+  const results = outcome.resultsOf(member.reported.key, dataset);
+  const scales = results.map(({ choice }) => {
+    const settings = outcome.storedOf(choice.run)?.settings;
+    if (!settings || member.kind === "") return JSON.stringify({ weight: 0, perSample: 0, rows: null });
+    if (member.penalty === DECAY)
+      return JSON.stringify({ weight: Number(settings.hparams[DECAY]), perSample: null, rows: null });
+    const penalty = settings.regularizers.find(({ id }) => id === member.penalty);
+    const training = settings.domains.length - settings.testDomains.length;
+    const batch = Number(settings.hparams.batchSize) * (ONE_DOMAIN.has(settings.algorithm) ? 1 : training);
+    return JSON.stringify(scaleOf(penalty?.settings ?? {}, batch));
+  });
+  if (new Set(scales).size !== 1 || results.some(({ choice }) => !Number.isFinite(choice.test))) return null;
+  const scale = JSON.parse(scales[0]) as Pick<Weighed, "weight" | "perSample" | "rows">;
+  return scale.weight > 0 || member.kind === "" ? { ...member, ...scale, results } : null;
+}
+
+/** Algorithms whose losses, and so the penalties on them, are each of one domain's rows or of one mixed pair's. */
+const ONE_DOMAIN: ReadonlySet<string> = new Set(["and-mask", "fish", "mixup", "mldg"]);
+
+function scaleOf(
+  { weight, scaling }: PluginSettings["settings"],
+  batch: number,
+): Pick<Weighed, "weight" | "perSample" | "rows"> {
+  const given = Number(weight);
+  if (scaling === "per-sample") return { weight: given, perSample: given, rows: null };
+  if (scaling !== "sum" || !Number.isFinite(batch)) return { weight: given, perSample: null, rows: null };
+  return { weight: given, perSample: Number((given * batch).toPrecision(12)), rows: batch };
+}
