@@ -6,8 +6,12 @@
 import { CURRENT } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
-import type { Outcome } from "./outcome.js";
+import { datasetTitle } from "./names.js";
+import type { Outcome, ReportedMethod } from "./outcome.js";
 import { type PairedDifference, summarize } from "./paired.js";
+
+/** As many evaluations, at least, make a mean that is steadier than a chosen one. */
+const FEWEST = 4;
 
 /** Means over held-out domains, trials, and evaluations from half the last step on. */
 export interface LateTraining {
@@ -25,6 +29,26 @@ export interface LateRuns {
   readonly other: readonly GroupResult[];
   readonly domains: readonly string[];
   readonly purpose: readonly string[];
+}
+
+/** How two methods differ late in training, on each dataset whose pairs were all evaluated often enough. */
+export function lateDifferences(
+  outcome: Outcome,
+  [first, second]: readonly [ReportedMethod, ReportedMethod],
+  compared: readonly PairedDifference[],
+): PairedDifference[] {
+  if (first.method.model !== CURRENT || second.method.model !== CURRENT) return [];
+  return compared.flatMap((row) => {
+    const { dataset, domain, pairs } = row;
+    if (dataset === null || domain !== null) return [];
+    const [own, other] = [first, second].map(({ key }) => outcome.resultsOf(key, dataset));
+    if ([...own, ...other].some(({ choice: { run } }) => lateEvaluations(run).length < FEWEST)) return [];
+    const domains = [...new Set(own.map(({ testDomain }) => testDomain))];
+    const { difference } = lateTraining(outcome, { own, other, domains, purpose: [first.key, second.key, dataset] });
+    // Pairs of other splits do not count, and are not told apart here.
+    if (difference === null || difference.pairs !== pairs) return [];
+    return [{ ...row, title: `${datasetTitle(dataset)}, second half of training`, ...difference }];
+  });
 }
 
 /** The late training of a method's runs. */
@@ -48,9 +72,15 @@ export function lateTraining(outcome: Outcome, { own, other, domains, purpose }:
 
 interface LateRun extends Pick<GroupResult, "testDomain" | "trialSeed">, Pick<LateTraining, "accuracy" | "size"> {}
 
+type Evaluated = GroupResult["choice"]["run"];
+
+const halfOf = ({ evaluations }: Evaluated): number => (evaluations.at(-1)?.step ?? 0) / 2;
+const lateEvaluations = (run: Evaluated): Evaluated["evaluations"] =>
+  run.evaluations.filter(({ step }) => step >= halfOf(run));
+
 function lateRun(outcome: Outcome, { choice: { run }, testDomain, trialSeed }: GroupResult): LateRun {
-  const from = (run.evaluations.at(-1)?.step ?? 0) / 2;
-  const late = run.evaluations.filter(({ step }) => step >= from);
+  const from = halfOf(run);
+  const late = lateEvaluations(run);
   const sizes = (outcome.storedOf(run)?.records ?? []).filter(
     ({ step, model, domain, metric }) =>
       step >= from && model === CURRENT && domain === null && metric === "frobeniusNorm",

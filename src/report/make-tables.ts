@@ -162,7 +162,9 @@ function datasetGap(outcome: Outcome, method: ReportedMethod, dataset: string): 
 
 function ownCell(cell: Cell | null, { trials, text }: Gap, notes: Notes): TableCell {
   const note = text === null ? null : notes.add(text);
-  return { mean: cell?.mean ?? null, error: cell?.error ?? null, trials, mark: null, note };
+  // One trial has no spread: ± 0.0 would say that it is certain.
+  const error = cell && cell.values.length > 1 ? cell.error : null;
+  return { mean: cell?.mean ?? null, error, trials, mark: null, note };
 }
 
 function averageCell(mean: number | null, cells: readonly TableCell[], notes: Notes): TableCell {

@@ -64,7 +64,7 @@ function tableSection({ title, words, columns, rows, notes }: Table): string {
 
 const rowTitle = ({ kind, title }: TableRow): string => (kind === "own" ? plain(title) : `↳ ${title}`);
 
-/** `**85.5 ± 0.2**`, `84.0 ± 0.0 (1/3) [2]`, `– [1]`. */
+/** `**85.5 ± 0.2**`, `84.0 ± 0.3 (2/3) [2]`, `– [1]`. */
 function cellText(cell: TableCell, kind: TableRow["kind"]): string {
   const numbers = cellNumbers(cell, kind);
   const note = cell.note === null ? "" : ` [${cell.note}]`;

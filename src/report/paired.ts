@@ -28,6 +28,8 @@ export interface PairedComparison {
   readonly first: string;
   readonly second: string;
   readonly rows: readonly PairedDifference[];
+  /** On each dataset over the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
+  readonly late: readonly PairedDifference[];
   readonly notes: readonly string[];
 }
 
@@ -59,7 +61,7 @@ export function regularizedPairs({ methods }: Outcome): [ReportedMethod, Reporte
 export function pairedComparison(
   outcome: Outcome,
   [first, second]: readonly [ReportedMethod, ReportedMethod],
-): PairedComparison | null {
+): Omit<PairedComparison, "late"> | null {
   const rows: PairedDifference[] = [];
   const notes: string[] = [];
   const strata: number[][][] = [];

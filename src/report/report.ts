@@ -6,6 +6,7 @@ import type { Results } from "../records/index.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { type JudgedClaim, judgeClaims } from "./claims.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
+import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
 import { bareName, variantBesidesPenalties } from "./names.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
@@ -56,12 +57,17 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   return {
     outcome,
     tables: has("tables") ? makeTables(outcome, { published }) : [],
-    comparisons: has("pairs") ? pairs.flatMap((pair) => pairedComparison(outcome, pair) ?? []) : [],
+    comparisons: has("pairs") ? pairs.flatMap((pair) => comparisonOf(outcome, pair)) : [],
     claims: has("claims", claims) ? judgeClaims(outcome) : [],
     weights: has("weights") ? studies : [],
     features: has("features", features) ? featureTables(outcome) : [],
     curves: has("curves"),
   };
+}
+
+function comparisonOf(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedComparison[] {
+  const found = pairedComparison(outcome, pair);
+  return found ? [{ ...found, late: lateDifferences(outcome, pair, found.rows) }] : [];
 }
 
 /** The pairs to compare, where they were told. */

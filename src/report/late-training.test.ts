@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { nuclearNormOn, pacsDomains, writePacsSweep } from "../../tests/support/report-runs.js";
+import { inFolder, writeRun } from "../../tests/support/run-folders.js";
+import { readResults } from "../records/index.js";
+import type { RunRecord } from "../records/record.js";
+import { makeReport, type Report } from "./report.js";
+
+const STEPS = [0, 100, 200, 300, 400, 500, 600];
+
+/** ERM and ERM-NU: at the chosen step, 100, they are level; from step 300 on NU gains two points, and a little a trial. */
+function writeSweep(folder: string, trials: number[], splitHash = (_trial: number, _nu: boolean): string => "a"): void {
+  for (const heldOut of pacsDomains)
+    for (const trial of trials)
+      for (const nu of [false, true]) {
+        const gain = nu ? 0.02 + (trial - 1) / 1000 : 0;
+        const records = STEPS.flatMap((step) =>
+          pacsDomains.flatMap((domain) =>
+            (["in", "out"] as const).map((split): RunRecord => {
+              const value = domain === heldOut ? 0.5 + (step < 300 ? 0 : gain) : step === 100 ? 0.9 : 0.8;
+              return { step, model: "current", domain, split, metric: "accuracy", value };
+            }),
+          ),
+        );
+        const settings = {
+          ...{ dataset: "pacs", domains: pacsDomains, testDomains: [heldOut], trialSeed: trial, averaging: [] },
+          ...{ regularizers: nu ? nuclearNormOn : [], steps: 601, evaluateEvery: 100, holdout: 0.2 },
+          splitHash: splitHash(trial, nu),
+        };
+        writeRun(join(folder, `${heldOut}-${trial}-${nu}`), { settings, records });
+      }
+}
+
+const reportOn = (write: (folder: string) => void): Report =>
+  inFolder((folder) => {
+    write(folder);
+    return makeReport(readResults([folder]));
+  });
+
+test("late in training is the mean over the second half's evaluations, pair by pair, whatever step was chosen", () => {
+  const [{ rows, late }] = reportOn((folder) => writeSweep(folder, [0, 1, 2])).comparisons;
+  expect(rows.at(-1)).toMatchObject({ title: "PACS, 4 of 4 domains", mean: 0 });
+  expect(late).toMatchObject([{ title: "PACS, second half of training", dataset: "pacs", domain: null, pairs: 12 }]);
+  expect(late[0].mean).toBeCloseTo(0.02, 12);
+  const [low, high] = late[0].interval!;
+  expect(low).toBeGreaterThanOrEqual(0.019);
+  expect(high).toBeLessThanOrEqual(0.021);
+  expect(low).toBeLessThan(high);
+});
+
+test("with few evaluations there is no such row, nor where a trial is no pair", () => {
+  expect(reportOn(writePacsSweep).comparisons[0].late).toEqual([]);
+  const split = (trial: number, nu: boolean) => (trial === 1 && nu ? "b" : "a");
+  const [{ rows, late }] = reportOn((folder) => writeSweep(folder, [0, 1], split)).comparisons;
+  expect(rows.at(-1)?.pairs).toBe(4);
+  expect(late).toEqual([]);
+});
