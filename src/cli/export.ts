@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { Command } from "commander";
 import { replaceFile } from "../engine/replace-file.js";
 import { UsageError } from "../errors.js";
+import { formatFor } from "./format-by-ending.js";
 import { openModel, type Write } from "./model-options.js";
 import { oneOf } from "./parse-options.js";
 import { version } from "./version.js";
@@ -12,7 +13,7 @@ const formats = ["onnx", "safetensors"] as const;
 const inputs = ["normalised", "pixels"] as const;
 
 interface ExportFlags {
-  format: (typeof formats)[number];
+  format?: (typeof formats)[number];
   input: (typeof inputs)[number];
   out?: string;
   json?: true;
@@ -20,9 +21,9 @@ interface ExportFlags {
 
 const EXAMPLES = `
 Examples:
-  nudge export runs/9f2c… --format onnx --out model.onnx
-  nudge export runs/9f2c… --format onnx --input pixels --out model.onnx
-  nudge export runs/9f2c… --format safetensors --out model-for-others.safetensors
+  nudge export runs/9f2c… --out model.onnx
+  nudge export runs/9f2c… --out model.onnx --input pixels
+  nudge export runs/9f2c… --out model-for-others.safetensors
 
 Batch norms are folded into the convolutions. An ONNX file takes any batch size
 and gives logits and features; labels, preprocessing and licence are in the
@@ -33,7 +34,11 @@ export function exportCommand(write: Write = (text) => void process.stdout.write
   return new Command("export")
     .description("Writes a model for other programs, as ONNX or safetensors, and a model card in Markdown.")
     .argument("<model>", "a model file, or the folder of a run")
-    .option("--format <format>", formats.join(", "), oneOf("format", formats), "onnx")
+    .option(
+      "--format <format>",
+      `${formats.join(", ")} (default: what --out ends in, or onnx)`,
+      oneOf("format", formats),
+    )
     .option(
       "--input <kind>",
       "of an ONNX file: normalised (float32, prepared as the metadata says) or pixels (uint8, height × width × 3)",
@@ -46,9 +51,14 @@ export function exportCommand(write: Write = (text) => void process.stdout.write
     .action((model: string, flags: ExportFlags) => exportModel(model, flags, write));
 }
 
-async function exportModel(path: string, { format, input, out, json }: ExportFlags, write: Write): Promise<void> {
+async function exportModel(
+  path: string,
+  { format: asked, input, out, json }: ExportFlags,
+  write: Write,
+): Promise<void> {
+  const format = formatFor({ asked, file: out, known: formats, usual: "onnx" });
   if (format === "safetensors" && input === "pixels")
-    throw new UsageError("--input pixels: only an ONNX file has an input; leave it out with --format safetensors");
+    throw new UsageError("--input pixels: only an ONNX file has an input; leave it out for safetensors");
   const file = out ?? join(".", format === "onnx" ? "model.onnx" : "exported.safetensors");
   using model = await openModel(path, { device: "cpu" });
   if (format === "onnx") {

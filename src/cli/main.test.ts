@@ -35,6 +35,20 @@ test("an unknown verb names the nearest one and exits with 2", async () => {
   expect(printed.stderr).toMatch(/^nudge: unknown verb "constructor"/);
 });
 
+test("a missing argument is named, and how the verb is called", async () => {
+  expect(await main(["predict", "model.safetensors"])).toBe(2);
+  expect(printed.stderr).toBe(
+    "nudge: missing required argument 'pictures'\nUsage: nudge predict [options] <model> <pictures...>\n",
+  );
+});
+
+test("a folder where a setting belongs is taken for pictures, and how to name them is said", async () => {
+  expect(await main(["train", "src"])).toBe(2);
+  expect(printed.stderr).toBe(
+    'nudge: "src": expected a setting as key=value, such as lr=1e-4; for pictures in src: --data src\n',
+  );
+});
+
 test("a wrong option, a stray argument and no verb at all exit with 2", async () => {
   expect(await main(["doctor", "--jsn"])).toBe(2);
   expect(printed.stderr).toMatch(/^nudge: unknown option '--jsn'\n\(Did you mean --json\?\)/);

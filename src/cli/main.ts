@@ -119,7 +119,11 @@ function addPluginOption(command: Command): void {
 /** Errors of a command and of those under it are ours to print and to turn into an exit code. */
 function adopt(command: Command): void {
   command.exitOverride();
-  command.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "nudge: ")) });
+  const usage = (): string => `Usage: ${command.createHelp().commandUsage(command)}\n`;
+  command.configureOutput({
+    outputError: (text, write) =>
+      write(text.replace(/^error: /, "nudge: ") + (text.includes("missing required argument") ? usage() : "")),
+  });
   command.commands.forEach(adopt);
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { showName } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
+import { formatFor } from "./format-by-ending.js";
 import {
   type ModelFlags,
   openModel,
@@ -19,16 +20,18 @@ import { predictionFormats } from "./prediction-formats.js";
 
 interface PredictFlags extends ModelFlags {
   top: number;
-  format: keyof typeof predictionFormats;
+  format?: keyof typeof predictionFormats;
   out?: string;
   json?: true;
 }
+
+const names = Object.keys(predictionFormats) as (keyof typeof predictionFormats)[];
 
 const EXAMPLES = `
 Examples:
   nudge predict runs/9f2c…/model.safetensors photo.jpg
   nudge predict runs/9f2c… holiday/ --top 3
-  nudge predict model.safetensors new-clinic/ --format csv --out predictions.csv
+  nudge predict model.safetensors new-clinic/ --out predictions.csv
 
 A run's folder stands for its model. Folders are walked, in the order of their
 names. A picture that cannot be read gets a row that says so; the rest is done,
@@ -40,7 +43,6 @@ farther is the share of held-back training pictures that lie nearer: towards 100
 
 /** The command; `write` takes what it prints. */
 export function predictCommand(write: Write = (text) => void process.stdout.write(text)): Command {
-  const names = Object.keys(predictionFormats) as PredictFlags["format"][];
   return withModelOptions(
     new Command("predict")
       .description(
@@ -49,7 +51,11 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
       .argument("<model>", "a model file, or the folder of a run")
       .argument("<pictures...>", "pictures, or folders of them")
       .option("--top <k>", "the k most probable classes of each", wholeNumber("--top", 1), 1)
-      .option("--format <format>", names.join(", "), oneOf("format", names), "table")
+      .option(
+        "--format <format>",
+        `${names.join(", ")} (default: what --out ends in, or table)`,
+        oneOf("format", names),
+      )
       .option("--json", "a JSON object a line, as --format jsonl")
       .option("--out <file>", "write to this file"),
   )
@@ -62,8 +68,9 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   using model = await openModel(path, flags);
   using file = flags.out === undefined ? null : new WholeFile(flags.out);
   const print = file?.write ?? write;
-  const format = predictionFormats[flags.json ? "jsonl" : flags.format];
-  const rows = format({ pictures, model, top: flags.top });
+  const asked = flags.json ? "jsonl" : flags.format;
+  const format = formatFor({ asked, file: flags.out, known: names, usual: "table" });
+  const rows = predictionFormats[format]({ pictures, model, top: flags.top });
   const progress = progressLine("predicting", pictures.length);
   const problems: string[] = [];
   print(rows.head);

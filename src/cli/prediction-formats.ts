@@ -52,7 +52,7 @@ function table({ pictures, model, top }: Printed): Rows {
     },
     problem: (picture) => line(showName(picture), "could not be read", []),
     foot: has
-      ? ""
+      ? "farther: held-back training pictures that lie nearer; towards 100 % the model has seen nothing like it\n"
       : "(this model file has no score of distance: it is of an earlier version, or of too few pictures)\n",
   };
 }

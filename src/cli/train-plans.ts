@@ -12,6 +12,7 @@ import {
 import { countOf } from "../data/show-name.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
+import { shellWord } from "../report/names.js";
 import { heldOutOf } from "../report/run-page.js";
 import { runSummary } from "../report/run-summary.js";
 import type { Plan } from "../settings/resolve.js";
@@ -38,7 +39,8 @@ const ESTIMATE_FILE = "estimate.json";
 /** Trains all runs; the main one first, so that there is a model to use while the others estimate. */
 export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions): Promise<void> {
   const { main, heldOut, words } = plans;
-  const { reporter, stop, json } = options;
+  const { stop, json } = options;
+  const reporter = withoutRepeatedNotes(options.reporter);
   const pathOf = (plan: Plan): string => options.path ?? join(options.out ?? "runs", runName(plan.settings));
   const path = pathOf(main);
   for (const text of words) reporter.line(text);
@@ -49,10 +51,11 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     const held = plan.settings.testDomains;
     if (heldOut.length > 0)
       reporter.line(`run ${i + 1} of ${heldOut.length + 1}: ${i === 0 ? "all domains" : `without ${held.join(", ")}`}`);
-    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn });
+    const goOnWith = heldOut.length > 0 ? "the same command" : undefined;
+    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, goOnWith });
     if (i === 0) outcome = ended;
     if (!ended.done || (stop.asked && i < heldOut.length)) {
-      if (heldOut.length > 0) reporter.line("stopped; the same command goes on where it was");
+      if (ended.done) reporter.line("stopped before the next run; go on with: the same command");
       process.exitCode = RESUMABLE;
       if (json) printJson(path, main, { ...outcome, done: false });
       return;
@@ -69,9 +72,22 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   if (json) printJson(path, main, { ...outcome, ...facts });
   else if (facts && assessment)
     process.stdout.write(
-      `${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
+      `${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: nudge predict ${shellWord(path)} PICTURES\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
     );
   else process.stdout.write(`${"already" in outcome ? "already done" : "done"}: ${path}\n`);
+}
+
+/** Runs on the same pictures have the same notes: each is told once. */
+function withoutRepeatedNotes(reporter: Reporter): Reporter {
+  const told = new Set<string>();
+  return {
+    ...reporter,
+    line(text) {
+      if (text.startsWith("note: ") && told.has(text)) return;
+      told.add(text);
+      reporter.line(text);
+    },
+  };
 }
 
 /** How long it will take, as measured just now. */

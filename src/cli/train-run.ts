@@ -18,13 +18,15 @@ export interface RunOptions {
   readonly stop: StopSignals;
   /** Whether a run that was begun in this folder goes on; otherwise that is refused. */
   readonly goOn: boolean;
+  /** What goes on with the run when it was stopped, in words, where that is not --resume. */
+  readonly goOnWith?: string;
 }
 
 /** A run's outcome; `already` where it had been done before. */
 export type RunOutcome = TrainOutcome | { readonly done: true; readonly already: true };
 
 /** Trains a run in its folder, or finds it done. */
-export async function trainRun(asked: Plan, { path, reporter, stop, goOn }: RunOptions): Promise<RunOutcome> {
+export async function trainRun(asked: Plan, { path, reporter, stop, goOn, goOnWith }: RunOptions): Promise<RunOutcome> {
   using folder = await RunFolder.own(path);
   if (folder.isDone) return { done: true, already: true };
   const begun = existsSync(folder.settings);
@@ -36,7 +38,8 @@ export async function trainRun(asked: Plan, { path, reporter, stop, goOn }: RunO
   const plan = { ...asked, settings: { ...asked.settings, threads } };
   reporter.line(`run folder: ${path}`);
   const beforeDone = plan.dataset.kind === "pictures" ? assess : undefined;
-  const training = train({ plan, folder, reporter, shouldStop: () => stop.asked, version: version(), beforeDone });
+  const shouldStop = (): boolean => stop.asked;
+  const training = train({ plan, folder, reporter, shouldStop, goOn: goOnWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
     throw isDiskFull(error) ? goOnOnceThereIsSpace(error, path) : error;
   });

@@ -101,12 +101,13 @@ export function trainCommand(): Command {
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const asked = { ...settingsIn(flags), ...readPairs(pairs) };
-  const [{ defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
+  const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
     import("../training/reporter.js"),
   ]);
   const reporter = flags.quiet ? quietReporter : streamReporter(process.stderr);
   const device = (asked.device as string | undefined) ?? defaultDevice();
+  checkDevice(device); // before anything is said or written
   using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
   if (flags.resume !== undefined) return resume(flags.resume, asked, { ...flags, device, reporter, stop });
   const request = { ...(flags.config ? readConfig(flags.config) : {}), ...asked };

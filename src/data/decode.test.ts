@@ -92,7 +92,7 @@ test.each([
   [
     "an SVG, whatever it is called",
     Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'),
-    "an SVG",
+    "its format, SVG, is not read",
   ],
   ["a header alone", Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), "could not be decoded"],
   ["a bitmap of a billion pixels", hugeBitmap(), "40000 × 40000 pixels"],

@@ -4,6 +4,7 @@ import { byCodePoint } from "./code-point-order.js";
 import type { PictureDomain } from "./dataset.js";
 import { countPictures, type Folder, picturesUnder } from "./folder-tree.js";
 import { countOf, listNames, showName } from "./show-name.js";
+import { similarNames } from "./similar-names.js";
 
 /** A domain on disk: its name, and the folder whose folders are its classes. */
 export interface DomainFolder {
@@ -45,7 +46,7 @@ export function labelFolders(
   const classes = [...new Set(byDomain.flatMap((found) => [...found.keys()]))].sort(byCodePoint);
   if (classes.length === 0)
     throw new DataError(`${where}: found no pictures in class folders; expected domain/class/picture or class/picture`);
-  const notes: string[] = [];
+  const notes = similarNames(classes);
   const domains = folders.map(({ name, shown, folder }, i): PictureDomain => {
     const files: string[] = [];
     const labels: number[] = [];

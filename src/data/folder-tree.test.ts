@@ -27,12 +27,14 @@ test("hidden files, other files and links to nothing are left out and told", asy
   const root = temporaryFolder();
   for (const name of ["d/1.png", "d/.2.png", "d/Thumbs.db", ".git/3.png", "d/notes.txt", "d/README"])
     writeFile(root, name);
+  writeFile(root, "d/IMG_5.HEIC");
   symlinkSync("nowhere.png", join(root, "d/4.png"));
   const { top, notes } = await readFolderTree(root);
   expect(picturesUnder(top)).toEqual(["d/1.png"]);
   expect(notes).toEqual([
     "left out: 3 hidden or system files and folders",
     'left out: 2 files that are no pictures by their extensions ("d/README", "d/notes.txt")',
+    'left out: 1 picture in a format that is not read: convert it to JPEG or PNG ("d/IMG_5.HEIC")',
     'left out: 1 link to nothing ("d/4.png")',
   ]);
 });

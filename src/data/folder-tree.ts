@@ -36,6 +36,10 @@ const pictureName = /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif)$/i;
 /** Whether a file is a picture, by its name. */
 export const isPictureName = (name: string): boolean => pictureName.test(name);
 
+/** Whether a file is a picture that cannot be read, by its name: what phones and cameras write beside JPEG. */
+const isUnreadName = (name: string): boolean =>
+  /\.(heic|heif|avif|jxl|jp2|j2k|psd|svg|dng|cr2|cr3|nef|arw|raf|orf|rw2)$/i.test(name);
+
 /** Names that systems leave behind; no one means them as data. */
 const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);
 
@@ -43,18 +47,24 @@ const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__mac
 class LeftOut {
   hidden = 0;
   readonly others: string[] = [];
+  readonly unreadable: string[] = [];
   readonly dangling: string[] = [];
   readonly loops: string[] = [];
   readonly notText: string[] = [];
 
   notes(): string[] {
-    const { hidden, others, dangling, loops, notText } = this;
+    const { hidden, others, unreadable, dangling, loops, notText } = this;
     const notes = hidden === 0 ? [] : [countOf(hidden, "hidden or system file", "hidden or system files and folders")];
     const tell = (list: string[], one: string, many: string): void => {
       list.sort(byCodePoint); // folders are read side by side
       if (list.length > 0) notes.push(`${countOf(list.length, one, many)} (${listNames(list, 3)})`);
     };
     tell(others, "file that is no picture by its extension", "files that are no pictures by their extensions");
+    tell(
+      unreadable,
+      "picture in a format that is not read: convert it to JPEG or PNG",
+      "pictures in formats that are not read: convert them to JPEG or PNG",
+    );
     tell(dangling, "link to nothing", "links to nothing");
     tell(loops, "link that loops back to a folder above", "links that loop back to a folder above");
     tell(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
@@ -133,7 +143,7 @@ async function readFolder(
     const kind = entry.isSymbolicLink() ? await follow(join(place, entry.name), inside, leftOut) : entry;
     if (kind?.isDirectory()) below.push(readFolder(root, entry.name, inside, [...above, id], leftOut));
     else if (kind?.isFile() && isPictureName(entry.name)) pictures.push(entry.name);
-    else if (kind) leftOut.others.push(inside);
+    else if (kind) (isUnreadName(entry.name) ? leftOut.unreadable : leftOut.others).push(inside);
   }
   const folders = (await Promise.all(below)).filter((folder) => folder !== undefined);
   return {

@@ -100,7 +100,7 @@ function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null):
   const sum = (key: "turned" | "cmyk"): number => summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
   if (sum("turned") > 0)
     notes.push(
-      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; as in the field's loaders, pixels are used as they are stored`,
+      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; as in the field's loaders, pixels are used as they are stored: turn them upright first, if they should be`,
     );
   if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
   return notes;

@@ -125,7 +125,7 @@ test.each([
   [Buffer.alloc(100), "no picture: its content is nothing but zeros, as a broken copy leaves"],
   [Buffer.from("just words"), "no picture: its content is text"],
   [Buffer.from([1, 2, 3, 4, 200]), "no picture: its content is of no known picture format"],
-  [Buffer.from("\0\0\0\x1cftypavif"), "no picture: its content is an AVIF picture"],
+  [Buffer.from("\0\0\0\x1cftypavif"), "its format, AVIF, is not read: convert it to JPEG or PNG"],
   [Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 8, 0, 0]), "a JPEG without a frame"],
 ])("what is no picture is told as what it is (%#)", (bytes, problem) => {
   expect(read(bytes)).toEqual({ problem });

@@ -57,17 +57,22 @@ export function formatOf(start: Uint8Array): PictureFormat | undefined {
   return text.startsWith("BM") && start.length > 13 ? "BMP" : undefined;
 }
 
-/** What bytes that are no picture of ours look like. */
+/** What picture it is that cannot be read; undefined where the bytes are of none. */
+function unreadFormat(start: Uint8Array): string | undefined {
+  const text = ascii(start, 0, 256);
+  if (/^....ftyp(avif|avis)/s.test(text)) return "AVIF";
+  if (/^....ftyp(hei|mif|msf)/s.test(text)) return "HEIC";
+  if (text.startsWith("\xff\x0a") || text.startsWith("\0\0\0\x0cJXL ")) return "JPEG XL";
+  if (text.startsWith("\0\0\0\x0cjP  ")) return "JPEG 2000";
+  return /^\s*(<\?xml[^>]*>\s*)?<svg/i.test(text) ? "SVG" : undefined;
+}
+
+/** What bytes that are no picture look like. */
 function guess(start: Uint8Array): string {
   const text = ascii(start, 0, 256);
   if (/^\s*(<!doctype html|<html|<head|<\?xml[^>]*>\s*<html)/i.test(text))
     return "an HTML page, as a failed download leaves";
-  if (/^\s*(<\?xml[^>]*>\s*)?<svg/i.test(text)) return "an SVG drawing";
-  if (/^....ftyp(avif|avis)/s.test(text)) return "an AVIF picture";
-  if (/^....ftyp(hei|mif|msf)/s.test(text)) return "a HEIC picture";
   if (/^....ftyp/s.test(text)) return "a video";
-  if (text.startsWith("\xff\x0a") || text.startsWith("\0\0\0\x0cJXL ")) return "a JPEG XL picture";
-  if (text.startsWith("\0\0\0\x0cjP  ")) return "a JPEG 2000 picture";
   if (text.startsWith("%PDF")) return "a PDF";
   if (text.startsWith("PK\x03\x04")) return "a ZIP archive";
   if (text.startsWith("\x1f\x8b")) return "a gzip archive";
@@ -102,6 +107,8 @@ export function readPictureHeader(source: ByteSource): HeaderReading {
   if (source.size === 0) return { problem: "empty: it has no bytes" };
   const start = source.bytes(0, 256);
   const format = formatOf(start);
+  const unread = format ? undefined : unreadFormat(start);
+  if (unread) return { problem: `its format, ${unread}, is not read: convert it to JPEG or PNG` };
   if (!format) return { problem: `no picture: its content is ${guess(start)}` };
   const reading = readers[format](source);
   if ("problem" in reading) return reading;

@@ -1,6 +1,6 @@
 /** Devices, threads, switches and memory of the engine. */
 
-import { EngineError } from "../errors.js";
+import { EngineError, UsageError } from "../errors.js";
 import { loadNative } from "./load.js";
 import type { MemoryUse } from "./native.js";
 
@@ -17,6 +17,13 @@ export function devices(): string[] {
 /** The device to use when none is named: the first GPU, or the CPU. */
 export function defaultDevice(): string {
   return devices()[1] ?? "cpu";
+}
+
+/** Refuses a device that this machine does not have. */
+export function checkDevice(device: string): void {
+  const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
+  if (!known.includes(device))
+    throw new UsageError(`device ${device}: there is none; this machine has ${known.join(", ")} (see nudge doctor)`);
 }
 
 /** A device by the name its tensors give: `cuda` is the first GPU, `cuda:0`. */

@@ -80,12 +80,12 @@ export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, 
   const run = shellWord(folder); // stands for its model
   const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
   return [
-    ["Classify pictures", `nudge predict ${run} new-pictures/ --format csv --out predictions.csv`],
+    ["Classify pictures", `nudge predict ${run} new-pictures/ --out predictions.csv`],
     ["Measure it on labelled pictures of a new domain", `nudge eval ${run} --data new-domain/ --html eval.html`],
     [
       "See what its features are like, and how far pictures lie from the training domains",
       `nudge embed ${run} --data ${source}`,
     ],
-    ["Take it elsewhere", `nudge export ${run} --format onnx --out model.onnx`],
+    ["Take it elsewhere", `nudge export ${run} --out model.onnx`],
   ];
 }

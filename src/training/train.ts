@@ -12,8 +12,9 @@ import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import type { Follower } from "../averaging/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
 import { type Batch, Loader } from "../data/loader.js";
+import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
-import { devices, memory, setThreads } from "../engine/device.js";
+import { checkDevice, memory, setThreads } from "../engine/device.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { Scope, scope } from "../engine/scope.js";
 import { EngineError, UsageError } from "../errors.js";
@@ -46,6 +47,8 @@ export interface TrainOptions {
   readonly reporter?: Reporter;
   /** Asked after every update: whether to stop there, with a checkpoint. */
   readonly shouldStop?: () => boolean;
+  /** What goes on with a run that was stopped; usual: `nudge train --resume` with its folder. */
+  readonly goOn?: string;
   /** The program's version, for the record. */
   readonly version?: string;
   /** Called when the model is written and before the run counts as done, such as to assess it. */
@@ -87,7 +90,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const say = (text: string): void => tellOf(folder, reporter, text);
   using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
   if (samples === null) {
-    say(`stopped before the first step; go on with: nudge train --resume ${folder.path}`);
+    say(`stopped before the first step; go on with: ${waysOn(options)}`);
     return { done: false, steps: 0, best: null };
   }
   const reading = {
@@ -123,6 +126,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 const trainDomainsOf = ({ settings: { domains, testDomains } }: Plan): string[] =>
   domains.filter((name) => !testDomains.includes(name));
 
+const waysOn = ({ goOn, folder }: TrainOptions): string => goOn ?? `nudge train --resume ${folder.path}`;
+
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
 
@@ -134,12 +139,6 @@ const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
       ({ id, settings: { weight, warmup } }) =>
         `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
     );
-
-function checkDevice(device: string): void {
-  const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
-  if (!known.includes(device))
-    throw new UsageError(`device ${device}: there is none; this machine has ${known.join(", ")} (see nudge doctor)`);
-}
 
 class Run implements Disposable {
   private readonly store: RecordStore;
@@ -182,7 +181,7 @@ class Run implements Disposable {
   }
 
   async toTheEnd(): Promise<TrainOutcome> {
-    const { plan, folder, shouldStop = () => false } = this.options;
+    const { plan, shouldStop = () => false } = this.options;
     const { steps, evaluateEvery, evaluateFirst, checkpointEvery } = plan.settings;
     this.pickUp();
     const notes = [...plan.dataset.notes, ...this.loader.notes, ...neverActive(plan)];
@@ -199,7 +198,7 @@ class Run implements Disposable {
       const since = performance.now() - this.clock.saved;
       if ((evaluates && since > this.restMs) || due || stop || last || since > CHECKPOINT_MS) this.save();
       if (stop && !last && !this.progress.stopped) {
-        this.say(`stopped after step ${step}; go on with: nudge train --resume ${folder.path}`);
+        this.say(`stopped after step ${step}; go on with: ${waysOn(this.options)}`);
         return { done: false, steps: this.progress.next, best: this.progress.best };
       }
       await turn(); // signals and timers have their turn
@@ -407,14 +406,22 @@ class Run implements Disposable {
       if (plan.settings.probe) addBody(path, plan);
       await this.addDistance(path);
     }
-    for (const [name, problem] of [...this.samples.lost, ...this.loader.skipped])
-      folder.log(`left out ${name}: ${problem}`);
+    this.tellLost();
     for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
       await writeFigure(svg, folder.file("figures", name));
     const { best } = this.progress;
     await this.options.beforeDone?.({ plan, folder, samples: this.samples, learner: this.learner });
     folder.checkOwner();
     folder.writeJson(DONE_FILE, { step: this.progress.next - 1, best, hash: plan.settings.hash });
+  }
+
+  /** Tells of pictures that could not be read: how many, and one of them; the log has all. */
+  private tellLost(): void {
+    const lost = [...new Map([...this.samples.lost, ...this.loader.skipped, ...this.plain.skipped])].sort();
+    for (const [name, problem] of lost) this.options.folder.log(`left out ${name}: ${problem}`);
+    if (lost.length === 0) return;
+    const more = lost.length > 1 ? `; log.txt has ${lost.length - 1} more` : "";
+    this.say(`note: left out: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`);
   }
 
   /** Lets a model of the run say how far a picture lies from the training domains. */

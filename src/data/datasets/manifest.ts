@@ -11,6 +11,7 @@ import { byCodePoint } from "../code-point-order.js";
 import { defineDataset, type PictureDomain } from "../dataset.js";
 import { type ManifestEntry, readManifest } from "../manifest.js";
 import { countOf, listNames, showName } from "../show-name.js";
+import { similarNames } from "../similar-names.js";
 import type { DomainSplit, SplitName } from "../split.js";
 
 /** Classes in order: by number where all are whole numbers, else by code point. */
@@ -49,8 +50,8 @@ export const manifest = defineDataset({
     const { entries, notes: read } = readManifest(file);
     const root = dirname(resolve(file));
     checkFiles(file, root, entries);
-    const notes = [...read];
     const classes = classesOf(entries);
+    const notes = [...read, ...similarNames(classes)];
     const labels = new Map(classes.map((name, label) => [name, label]));
     const labelOf = ({ label }: ManifestEntry): number => labels.get(label) as number;
     const hasDomains = entries[0].domain !== undefined;

@@ -1,0 +1,23 @@
+/** Which backbone a file of weights is of: its tensors tell. */
+
+import { openWeights } from "../engine/open-weights.js";
+
+/** Those with trained weights that are published, in the order they are taken: the first is fast on a CPU. */
+export const trainedBackbones = ["mobilenet_v2", "resnet50", "resnet18", "resnet34"] as const;
+
+/** Tensors by which a backbone is known, and such that it does not have. */
+const SIGNS: Readonly<Record<(typeof trainedBackbones)[number], { has: readonly string[]; lacks: readonly string[] }>> =
+  {
+    mobilenet_v2: { has: ["features.1.conv.0.0.weight", "features.18.0.weight"], lacks: [] },
+    resnet50: { has: ["layer1.0.conv3.weight", "layer3.5.conv3.weight"], lacks: ["layer3.6.conv3.weight"] },
+    resnet34: { has: ["layer1.2.conv2.weight", "layer3.5.conv2.weight"], lacks: ["layer1.0.conv3.weight"] },
+    resnet18: { has: ["layer1.1.conv2.weight"], lacks: ["layer1.0.conv3.weight", "layer1.2.conv2.weight"] },
+  };
+
+/** The backbone that a file's weights are of; undefined where it is none of those that are known by their tensors. */
+export function backboneOfWeights(file: string): string | undefined {
+  using weights = openWeights(file);
+  const names = [...weights.tensors.keys()];
+  const has = (sign: string): boolean => names.some((name) => name === sign || name.endsWith(`.${sign}`));
+  return trainedBackbones.find((id) => SIGNS[id].has.every(has) && !SIGNS[id].lacks.some(has));
+}
