@@ -3,7 +3,7 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
-import { DataError } from "../errors.js";
+import { notWritten } from "../engine/replace-file.js";
 import type { Model } from "../model/index.js";
 import { wholeNumber } from "./parse-options.js";
 
@@ -91,7 +91,7 @@ export class WholeFile implements Disposable {
     try {
       return action();
     } catch (cause) {
-      throw new DataError(`${this.path}: could not be written: ${(cause as Error).message}`, { cause });
+      throw notWritten(this.path, cause as NodeJS.ErrnoException);
     }
   }
 

@@ -50,6 +50,12 @@ test("a plan is written to its folder, and says how many runs there are, are don
   expect(readPlan(out)).toHaveLength(8);
 });
 
+test("--probe plans probes, and so needs pictures in files", async () => {
+  await expect(plan(...tiny, "--probe", "--no-measure", "--dry-run")).rejects.toThrow(
+    "probe: expected pictures in files",
+  );
+});
+
 test("without writing, nothing is written", async () => {
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--no-measure", "--dry-run", "--out", out);

@@ -36,6 +36,7 @@ const GIVEN = [
     "backbone",
     "weights",
     "pretrained",
+    "probe",
     "steps",
     "evalEvery",
     "batchSize",
@@ -75,6 +76,7 @@ export function addPlanOptions(command: Command): Command {
     .option("--weights <file>", "trained weights to start from")
     .option("--pretrained", "start from trained weights; usual where there are any")
     .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
+    .option("--probe", "leave the network as it is in all runs, and train a linear map on its features")
     .option("--steps <n>", "updates of a run")
     .option("--eval-every <n>", "updates from one evaluation to the next")
     .option("--batch-size <n>", "pictures of each training domain in a batch")
@@ -119,6 +121,7 @@ Examples:
   nudge sweep plan --preset table1 --data shapes --hparams 1 --trials 2 --steps 200
   nudge sweep plan --preset figure4 --data pacs --root data --grid nuclear-norm.weight=0.01,0.03
   nudge sweep plan --data pacs --root data --algorithms all --pairs --hparams 20 --reference-jobs
+  nudge sweep plan --data ./pictures --algorithms ERM,ERM-NU --probe --backbone mobilenet_v2
   nudge sweep plan --config sweep.yaml --out sweeps/mine
 
 A YAML file has the same lists, and any other key is a setting of the runs:

@@ -17,6 +17,8 @@ export interface CacheSettings {
   readonly root: string;
   /** The short side that larger pictures were scaled down to; null where all are as they were. */
   readonly shortSide: number | null;
+  /** Whether pictures were turned as their EXIF data asks. */
+  readonly upright?: true;
 }
 
 /** A file as it was when it was looked at. */
@@ -90,8 +92,8 @@ export function readIndex(folder: string): CacheIndex | undefined {
     const entry = parse(text);
     if (isEntry(entry)) entries.set(entry.path, entry); // anything else was torn, and then something was added after it
   }
-  const { root, shortSide } = header as unknown as CacheSettings;
-  return { settings: { root, shortSide }, entries, torn };
+  const { root, shortSide, upright } = header as unknown as CacheSettings;
+  return { settings: { root, shortSide, ...(upright && { upright }) }, entries, torn };
 }
 
 function parse(text: string | undefined): Record<string, unknown> | undefined {

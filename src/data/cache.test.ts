@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import sharp from "sharp";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { runChild } from "../../tests/support/child.js";
 import { makePictureFolder, pixelsOf } from "../../tests/support/made-pictures.js";
@@ -209,4 +210,18 @@ test("a cache of other pictures, of another size, or no cache at all is not take
   await expect(buildCache({ ...dataset, root: place }, { folder })).rejects.toThrow("name another folder");
   writeFileSync(join(folder, "index.jsonl"), '{"format":"other"}\n');
   await expect(buildCache(dataset, { folder })).rejects.toThrow("expected the index of a picture cache");
+});
+
+test("pictures of one's own lie in the cache as a person sees them, and a cache of the pixels as stored is another", async () => {
+  const dataset = await makePictureFolder(root, { perCell: 1, size: () => [40, 30] });
+  const [path] = dataset.domains[0].files;
+  const picture = sharp(join(root, path));
+  writeFileSync(join(root, path), await picture.withMetadata({ orientation: 6 }).png().toBuffer());
+  const sizeIn = (where: string) => readIndex(where)?.entries.get(path);
+  await buildCache({ ...dataset, upright: true }, { folder });
+  expect(sizeIn(folder)).toMatchObject({ width: 30, height: 40 });
+  const { upright: _, ...benchmark } = dataset;
+  await expect(buildCache(benchmark, { folder })).rejects.toThrow(/short side 256; it is of .*, turned upright: name/);
+  await buildCache(benchmark, { folder: `${folder}-stored` });
+  expect(sizeIn(`${folder}-stored`)).toMatchObject({ width: 40, height: 30 });
 });

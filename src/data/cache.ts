@@ -80,7 +80,8 @@ interface Missing {
 export async function buildCache(dataset: PictureDataset, options: CacheOptions = {}): Promise<CacheReport> {
   const start = performance.now();
   const { shortSide = defaultShortSide, onPlan, onProgress } = options;
-  const settings: CacheSettings = { root: resolve(dataset.root), shortSide };
+  const { upright } = dataset;
+  const settings: CacheSettings = { root: resolve(dataset.root), shortSide, ...(upright && { upright }) };
   const folder = resolve(options.folder ?? cacheFolderFor(settings));
   const files = [...new Set(dataset.domains.flatMap((domain) => domain.files))];
   const seconds = () => (performance.now() - start) / 1000;
@@ -108,7 +109,7 @@ export async function buildCache(dataset: PictureDataset, options: CacheOptions 
     );
   if (missing.length > 0 || !index) {
     using writer = attemptIn(folder, () => new CacheWriter(folder, settings, lock, index));
-    await decodeInto(writer, dataset.root, missing, shortSide, onProgress);
+    await decodeInto(writer, missing, settings, onProgress);
   }
   removeUnused(folder, readIndex(folder)?.entries.values() ?? []);
   lock.finish();
@@ -128,13 +129,12 @@ const gone: FileStamp = { bytes: 0, mtime: 0 };
 /** Decodes a few pictures ahead of the one being written, in order, so that neighbours on disk are neighbours in the cache. */
 async function decodeInto(
   writer: CacheWriter,
-  root: string,
   missing: readonly Missing[],
-  shortSide: number | null,
+  { root, ...options }: CacheSettings,
   onProgress: CacheOptions["onProgress"],
 ): Promise<void> {
   const decode = ({ path }: Missing) => {
-    const decoding = decodeFile(resolve(root, path), { shortSide });
+    const decoding = decodeFile(resolve(root, path), options);
     decoding.catch(() => {}); // it is awaited below, but perhaps not soon
     return decoding;
   };
@@ -182,13 +182,15 @@ function reportOf(
 /** An index that is of these pictures at this size; any other is an error. */
 function checked(index: CacheIndex | undefined, settings: CacheSettings, folder: string): CacheIndex | undefined {
   if (!index) return undefined;
-  const { root, shortSide } = index.settings;
-  if (root === settings.root && shortSide === settings.shortSide) return index;
-  const other = `${showName(root)}, ${shortSide === null ? "in full size" : `short side ${shortSide}`}`;
+  const { root, shortSide, upright } = index.settings;
+  if (root === settings.root && shortSide === settings.shortSide && upright === settings.upright) return index;
   throw new DataError(
-    `picture cache ${folder}: expected a cache of ${showName(settings.root)}, ${settings.shortSide === null ? "in full size" : `short side ${settings.shortSide}`}; it is of ${other}: name another folder, or begin anew (--fresh)`,
+    `picture cache ${folder}: expected a cache of ${inWords(settings)}; it is of ${inWords(index.settings)}: name another folder, or begin anew (--fresh)`,
   );
 }
+
+const inWords = ({ root, shortSide, upright }: CacheSettings): string =>
+  `${showName(root)}, ${shortSide === null ? "in full size" : `short side ${shortSide}`}${upright ? ", turned upright" : ""}`;
 
 function freeSpace(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);

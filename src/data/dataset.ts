@@ -61,6 +61,8 @@ export interface PictureDataset extends CommonDataset {
   /** The folder that the files' paths start from. */
   readonly root: string;
   readonly domains: readonly PictureDomain[];
+  /** Pictures are turned as their EXIF data asks: one's own are. Benchmarks' are not, as in the field's loaders. */
+  readonly upright?: true;
 }
 
 export interface ArrayDataset extends CommonDataset {

@@ -46,6 +46,44 @@ test.each(names)("%s is what PIL makes of it", async (name) => {
   expect(worst).toBeLessThanOrEqual(allowed);
 });
 
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "asked to be upright, orientation %i is undone as a person sees it",
+  async (orientation) => {
+    // EXIF's orientations as turns clockwise, after a mirror left to right; what is stored is the picture with all of it undone.
+    const [degrees, mirrored] = [[0, false], [0, true], [180, false], [180, true], [270, true], [90, false], [90, true], [270, false]][orientation - 1] as [number, boolean]; // biome-ignore format: a table
+    const seen = await wavesAs(300, 420).png().toBuffer();
+    // Undone in the other order: the turn first, then the mirror.
+    const unturned = await sharp(seen)
+      .rotate((360 - degrees) % 360)
+      .png()
+      .toBuffer();
+    const stored = sharp(mirrored ? await sharp(unturned).flop().png().toBuffer() : unturned);
+    for (const [bytes, allowed] of [
+      [
+        await stored
+          .clone()
+          .withMetadata({ orientation })
+          .jpeg({ quality: 100, chromaSubsampling: "4:4:4" })
+          .toBuffer(),
+        6,
+      ],
+      [await stored.clone().withMetadata({ orientation }).png().toBuffer(), 2],
+    ] as const)
+      for (const shortSide of [null, 150]) {
+        const upright = await decodeBytes(bytes, "turned", { shortSide, upright: true });
+        const expected = await decodeBytes(seen, "seen", { shortSide });
+        expect([upright.width, upright.height]).toEqual([expected.width, expected.height]);
+        const worst = upright.pixels.reduce(
+          (most, value, i) => Math.max(most, Math.abs(value - expected.pixels[i])),
+          0,
+        );
+        expect(worst).toBeLessThanOrEqual(allowed);
+        const asStored = await decodeBytes(bytes, "turned", { shortSide });
+        expect(asStored.width > asStored.height).toBe(orientation >= 5);
+      }
+  },
+);
+
 test("16-bit grey keeps its high byte", async () => {
   const values = Uint16Array.from({ length: 64 }, (_, i) => i * 1000);
   const raw = { width: 8, height: 8, channels: 1 as const };

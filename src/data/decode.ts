@@ -1,7 +1,7 @@
 /**
  * Picture files to 8-bit RGB, off the main thread, byte for byte as PIL's `Image.open(path).convert("RGB")` has them: no EXIF
- * rotation (but a TIFF's own orientation), no colour profile, alpha dropped and not blended, CMYK by the simple formula,
- * the first frame of a GIF.
+ * rotation (but a TIFF's own orientation) unless asked for, no colour profile, alpha dropped and not blended, CMYK by the
+ * simple formula, the first frame of a GIF.
  *
  * Two differences from PIL, where PIL's answer helps nobody: 16-bit grey keeps its high byte (PIL turns almost all of it
  * white), and pixels of a GIF that are transparent are black (PIL shows the colour hidden under them).
@@ -35,6 +35,8 @@ export const defaultShortSide = 256;
 export interface DecodeOptions {
   /** Scale down pictures whose short side is longer; null keeps all as they are. 256 unless told. */
   shortSide?: number | null;
+  /** Turn a picture as its EXIF data asks, as a person sees it. */
+  upright?: boolean;
 }
 
 /** Reads and decodes a picture file; a `DataError` with its path where that cannot be. */
@@ -52,7 +54,7 @@ export async function decodeFile(path: string, options: DecodeOptions = {}): Pro
 export async function decodeBytes(
   bytes: Uint8Array,
   path: string,
-  { shortSide = defaultShortSide }: DecodeOptions = {},
+  { shortSide = defaultShortSide, upright = false }: DecodeOptions = {},
 ): Promise<DecodedPicture> {
   try {
     // Only what is known by its content is handed to a decoder, whatever the file is called.
@@ -62,7 +64,7 @@ export async function decodeBytes(
     if (header.width * header.height > mostPixels) throw new Error(`it has ${header.width} × ${header.height} pixels`);
     if (header.format === "BMP") return await scaleDown(readBmp(bytes), shortSide);
     if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), shortSide);
-    return await decodeBySharp(bytes, header, shortSide);
+    return await decodeBySharp(bytes, header, { shortSide, upright });
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
     throw new DataError(`picture ${showName(path)}: could not be decoded: ${why}`, { cause });
@@ -75,23 +77,23 @@ type Decoded = Omit<DecodedPicture, "truncated">;
 async function decodeBySharp(
   bytes: Uint8Array,
   header: PictureHeader,
-  shortSide: number | null,
+  options: Required<DecodeOptions>,
 ): Promise<DecodedPicture> {
   try {
-    return { ...(await decodeOnce(bytes, header, shortSide, "truncated")), truncated: header.truncated };
+    return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated: header.truncated };
   } catch {
-    return { ...(await decodeOnce(bytes, header, shortSide, "none")), truncated: true };
+    return { ...(await decodeOnce(bytes, header, options, "none")), truncated: true };
   }
 }
 
 async function decodeOnce(
   bytes: Uint8Array,
   header: PictureHeader,
-  shortSide: number | null,
+  { shortSide, upright }: Required<DecodeOptions>,
   failOn: "truncated" | "none",
 ): Promise<Decoded> {
   // PIL turns a TIFF by its orientation when it loads it, and nothing else.
-  const autoOrient = header.format === "TIFF";
+  const autoOrient = upright || header.format === "TIFF";
   const image = sharp(bytes, { failOn, ignoreIcc: true, limitInputPixels: mostPixels, autoOrient });
   if (header.colours === "CMYK") {
     image.pipelineColourspace("cmyk").toColourspace("cmyk");
@@ -99,11 +101,15 @@ async function decodeOnce(
   }
   image.toColourspace("srgb").removeAlpha();
   // A JPEG may be scaled while it is decoded, which is faster; another format's alpha must not weigh in.
-  const target = header.format === "JPEG" ? scaledSize(header, shortSide) : undefined;
+  const target = header.format === "JPEG" ? scaledSize(autoOrient ? asSeen(header) : header, shortSide) : undefined;
   if (target) image.resize({ ...target, fit: "fill" });
   const picture = await toRaw(image);
   return target ? picture : scaleDown(picture, shortSide);
 }
+
+/** The size after the turn: from 5 on, EXIF's orientations lay a picture on its side. */
+const asSeen = ({ width, height, orientation }: PictureHeader): { width: number; height: number } =>
+  orientation >= 5 ? { width: height, height: width } : { width, height };
 
 async function toRaw(image: Sharp): Promise<Decoded> {
   const { data, info } = await image.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });

@@ -39,7 +39,10 @@ export class DecodedPictures implements PictureStore {
   private async decode(domain: number, index: number): Promise<FoundPicture | LostPicture> {
     const path = resolve(this.dataset.root, this.dataset.domains[domain].files[index]);
     try {
-      const picture = { offset: 0, ...(await decodeFile(path, { shortSide: this.options.shortSide })) };
+      const picture = {
+        offset: 0,
+        ...(await decodeFile(path, { shortSide: this.options.shortSide, upright: this.dataset.upright })),
+      };
       const bytes = pixelBytes(picture);
       if (!this.kept[domain].has(index) && this.bytes + bytes <= this.options.memoryLimit) {
         this.kept[domain].set(index, picture);

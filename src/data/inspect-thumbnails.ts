@@ -44,6 +44,8 @@ function fromArray(values: Uint8Array, [channels, height, width]: readonly numbe
   return { width, height, channels: 3, pixels };
 }
 
+const isUpright = (dataset: Dataset): boolean => dataset.kind === "pictures" && dataset.upright === true;
+
 /** One sample, small. */
 export async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
   const { files, read } = dataset.domains[domain];
@@ -51,7 +53,13 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
   try {
     const { pixels, ...raw }: Pixels = read
       ? fromArray(read(i) as Uint8Array, dataset.inputShape)
-      : { ...(await decodeFile(resolve(dataset.root as string, name), { shortSide: side })), channels: 3 };
+      : {
+          ...(await decodeFile(resolve(dataset.root as string, name), {
+            shortSide: side,
+            upright: isUpright(dataset),
+          })),
+          channels: 3,
+        };
     const small = await sharp(pixels, { raw })
       .resize(side, side, { fit: "inside", withoutEnlargement: true })
       .webp(read ? { lossless: true } : { quality: 70 }) // generated pictures are small, and have sharp edges

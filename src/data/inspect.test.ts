@@ -59,7 +59,7 @@ test("everything wrong with a folder is found, and named", async () => {
     'domain "night" has no pictures of 1 class that other domains have: "dog"',
     'domain "day" has 10 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
     'domain "night" has 5 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
-    "EXIF data asks for a turn of 1 picture; as in the field's loaders, pixels are used as they are stored: turn them upright first, if they should be",
+    "EXIF data asks for a turn of 1 picture; they are turned upright when they are read",
   ]);
 });
 

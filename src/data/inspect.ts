@@ -24,7 +24,7 @@ export interface PictureSummary {
   readonly cmyk: number;
   readonly alpha: number;
   readonly deep: number;
-  /** Pictures whose EXIF data asks for a turn that is not made. (A TIFF's own orientation is heeded, as PIL heeds it.) */
+  /** Pictures whose EXIF data asks for a turn; it is made where the dataset is `upright`. (A TIFF's always is, as by PIL.) */
   readonly turned: number;
 }
 
@@ -100,7 +100,7 @@ function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null):
   const sum = (key: "turned" | "cmyk"): number => summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
   if (sum("turned") > 0)
     notes.push(
-      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; as in the field's loaders, pixels are used as they are stored: turn them upright first, if they should be`,
+      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; ${dataset.kind === "pictures" && dataset.upright ? "they are turned upright when they are read" : "as in the field's loaders, a benchmark's pixels are used as they are stored"}`,
     );
   if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
   return notes;

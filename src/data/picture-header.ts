@@ -21,7 +21,7 @@ export interface PictureHeader {
   readonly alpha: boolean;
   /** Bits of a channel. */
   readonly bits: number;
-  /** EXIF's orientation: 1 is as stored; the others ask for a turn, which the field's loaders do not make, nor do we. */
+  /** EXIF's orientation: 1 is as stored; the others ask for a turn, which is made for pictures of one's own. */
   readonly orientation: number;
   /** Whether the picture's end is missing. */
   readonly truncated: boolean;

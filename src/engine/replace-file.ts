@@ -18,7 +18,7 @@ export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) =
     try {
       return action();
     } catch (cause) {
-      throw new DataError(`${path}: could not be written: ${(cause as Error).message}`, { cause });
+      throw notWritten(path, cause as NodeJS.ErrnoException);
     }
   };
   const fd = attempt(() => openSync(beside, "wx"));
@@ -35,6 +35,12 @@ export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) =
     throw error;
   }
   syncFolder(dirname(path));
+}
+
+/** The error of a file that could not be written; the system's words name a temporary file, where it is a folder that is missing. */
+export function notWritten(path: string, cause: NodeJS.ErrnoException): DataError {
+  const why = cause.code === "ENOENT" ? `there is no folder ${dirname(path)}` : cause.message;
+  return new DataError(`${path}: could not be written: ${why}`, { cause });
 }
 
 function writeAll(fd: number, bytes: Uint8Array): void {

@@ -282,7 +282,9 @@ test("when a tensor's bytes cannot be had, its error comes out, the old file sta
 test("a folder that is not there, or one in the file's place, is an error that names the file", () => {
   const missing = join(folder, "missing", "x.safetensors");
   expect(() => writeSafetensors(missing, [])).toThrow(DataError);
-  expect(() => writeSafetensors(missing, [])).toThrow(/x\.safetensors: could not be written: ENOENT/);
+  expect(() => writeSafetensors(missing, [])).toThrow(
+    /x\.safetensors: could not be written: there is no folder .*missing$/,
+  );
   expect(() => writeSafetensors(folder, [])).toThrow(/could not be written: EISDIR|EEXIST|ENOTEMPTY/);
   expect(existsSync(folder)).toBe(true);
 });

@@ -19,6 +19,7 @@ import {
   type WeightsContents,
   type WeightsFile,
 } from "./stored-tensor.js";
+import { identify } from "./weights-format.js";
 
 /** The limit of the format's own reader. */
 const LONGEST_HEADER = 100_000_000;
@@ -39,6 +40,11 @@ export function openSafetensors(path: string): WeightsFile {
 export function readSafetensors(file: SourceFile): WeightsContents {
   const headerLength = file.read(0, 8, "the header length of a safetensors file").readBigUInt64LE();
   if (headerLength > LONGEST_HEADER) {
+    const { format, look } = identify(file);
+    if (format !== "safetensors")
+      throw file.error(
+        `expected a safetensors file, found ${look} (read as one, its header has ${headerLength} bytes)`,
+      );
     throw file.error(`the header length reads ${headerLength} bytes; safetensors allows ${LONGEST_HEADER}`);
   }
   const dataStart = 8 + Number(headerLength);

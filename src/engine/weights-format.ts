@@ -54,6 +54,8 @@ function describe(head: Buffer, begins: (bytes: string) => boolean): string {
 }
 
 const MAGIC: readonly (readonly [string, string])[] = [
+  ["\xff\xd8\xff", "a JPEG picture"],
+  ["\x89PNG", "a PNG picture"],
   ["\x89HDF\r\n", "an HDF5 file (Keras?)"],
   ["GGUF", "a GGUF file (llama.cpp)"],
   ["\x93NUMPY", "a NumPy array"],

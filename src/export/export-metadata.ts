@@ -19,7 +19,7 @@ export function preprocessingWords({ preprocessing }: ModelAbout): string {
   if (preprocessing.kind === "arrays") return `numbers as they are, [batch, ${inputShape.join(", ")}]`;
   const [, height, width] = inputShape;
   return (
-    `RGB; a short side above ${preprocessing.shortSide} scaled down to it; resized to exactly ${width}×${height} (bilinear, ` +
+    `RGB, turned upright as its EXIF data asks; a short side above ${preprocessing.shortSide} scaled down to it; resized to exactly ${width}×${height} (bilinear, ` +
     `antialias), whatever its shape; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
     `[${preprocessing.std.join(", ")}]; [batch, 3, ${height}, ${width}]`
   );

@@ -100,7 +100,7 @@ export class Model implements Disposable {
   ): AsyncGenerator<Outcome, void, undefined> {
     if (!Number.isSafeInteger(batchSize) || batchSize < 1)
       throw new UsageError(`predicting: expected a batch size from 1, got ${batchSize}`);
-    for await (const batch of pictureBatches(pictures, this.pictures(), batchSize)) {
+    for await (const batch of pictureBatches(pictures, this.pictures(), { batchSize, upright: true })) {
       using _ = batch;
       yield* this.outcomesOf(batch, top);
     }

@@ -1,11 +1,11 @@
 /**
- * Pictures to tensors, as the evaluations of a training run make them: decoded, scaled down to the short side, resized to
+ * Pictures to tensors, as the evaluations of a training run make them: decoded, turned upright where asked, scaled down to the short side, resized to
  * exactly the input's size, normalised. Batches come in order; while one is worked on the next is decoded, and no more than
  * those two are in memory, however many pictures there are.
  */
 
 import { augmentOnHost, drawLength, plainDraw } from "../data/augment.js";
-import { type DecodedPicture, decodeBytes, decodeFile, decodersAtOnce } from "../data/decode.js";
+import { type DecodedPicture, type DecodeOptions, decodeBytes, decodeFile, decodersAtOnce } from "../data/decode.js";
 import { startsOf } from "../data/file-pictures.js";
 import { keep, scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
@@ -33,10 +33,11 @@ export interface PictureBatch extends Disposable {
 export async function* pictureBatches(
   pictures: readonly PictureInput[],
   preprocessing: ForPictures,
-  batchSize: number,
+  { batchSize, upright }: { batchSize: number; upright: boolean },
 ): AsyncGenerator<PictureBatch, void, undefined> {
   const decode = (from: number): Promise<Decoded[]> => {
-    const batch = decodeAll(pictures, from, Math.min(pictures.length, from + batchSize), preprocessing.shortSide);
+    const options = { shortSide: preprocessing.shortSide, upright };
+    const batch = decodeAll(pictures, from, Math.min(pictures.length, from + batchSize), options);
     batch.catch(() => {}); // it is awaited below, or the caller has turned away
     return batch;
   };
@@ -55,26 +56,26 @@ async function decodeAll(
   pictures: readonly PictureInput[],
   from: number,
   to: number,
-  shortSide: number,
+  options: DecodeOptions,
 ): Promise<Decoded[]> {
   const decoded: Decoded[] = new Array(Math.max(0, to - from));
   let next = from;
   const work = async (): Promise<void> => {
     while (next < to) {
       const place = next++;
-      decoded[place - from] = await decodeOne(pictures[place], place, shortSide);
+      decoded[place - from] = await decodeOne(pictures[place], place, options);
     }
   };
   await Promise.all(Array.from({ length: decodersAtOnce }, work));
   return decoded;
 }
 
-async function decodeOne(input: PictureInput, place: number, shortSide: number): Promise<Decoded> {
+async function decodeOne(input: PictureInput, place: number, options: DecodeOptions): Promise<Decoded> {
   try {
     const picture =
       typeof input === "string"
-        ? await decodeFile(input, { shortSide })
-        : await decodeBytes(input, `number ${place + 1}`, { shortSide });
+        ? await decodeFile(input, options)
+        : await decodeBytes(input, `number ${place + 1}`, options);
     return { place, picture };
   } catch (problem) {
     if (problem instanceof DataError) return { place, problem };

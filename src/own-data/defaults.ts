@@ -46,8 +46,6 @@ export function ownDefaults(
   const found: Record<string, unknown> = {};
   if (!has("algorithm", "regularizers")) found.algorithm = "ERM-NU";
   Object.assign(found, networkDefaults(request, words));
-  // One step is no training, and few validation pictures may find nothing better: the model must not be of that one.
-  if (!has("evaluateFirst")) found.evaluateFirst = false;
   if (request.probe === true || request.probe === "true") return { request: found, words };
   if (bfloat16 && !has("precision")) {
     found.precision = "bf16";
@@ -68,6 +66,7 @@ export function ownDefaults(
   // An evaluated picture costs a third of one that is trained on: of a large folder, fewer evaluations.
   const affordable = Math.floor((1.5 * updates * inAnUpdate) / ((1 - TRAINED) * pictures));
   found.evaluateEvery = Math.max(1, Math.ceil(updates / Math.max(1, Math.min(evaluations, affordable))));
+  found.evaluateFirst = false;
   found.evaluateTraining = false;
   found.augmentValidation = false;
   if (!has("hparamsSeed")) found.batchSize = batchSize; // a draw has its own

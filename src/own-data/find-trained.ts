@@ -16,8 +16,10 @@ export interface TrainedBackbone {
 /** The weights to start from; undefined where there are none. What was named must be there and be of use. */
 export function findTrained(named?: string): TrainedBackbone | undefined {
   const file = named ?? process.env.NUDGE_WEIGHTS;
-  if (file && (named !== undefined || statSync(file, { throwIfNoEntry: false })?.isFile())) {
-    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new UsageError(`the weights ${file}: no such file`);
+  const there = file ? statSync(file, { throwIfNoEntry: false }) : undefined;
+  if (named === undefined && file && !there) throw new UsageError(`$NUDGE_WEIGHTS is ${file}: no such file or folder`);
+  if (file && (named !== undefined || there?.isFile())) {
+    if (!there?.isFile()) throw new UsageError(`the weights ${file}: no such file`);
     const backbone = backboneOfWeights(file);
     if (backbone === undefined)
       throw new UsageError(

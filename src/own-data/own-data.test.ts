@@ -74,6 +74,8 @@ test("trained weights are found and known by their tensors; a folder has the pre
   vi.stubEnv("NUDGE_WEIGHTS", small);
   expect(findTrained()).toEqual({ backbone: "resnet18", file: small });
   expect(() => findTrained(join(folder, "none"))).toThrow("no such file");
+  vi.stubEnv("NUDGE_WEIGHTS", join(folder, "none"));
+  expect(() => findTrained()).toThrow(`$NUDGE_WEIGHTS is ${join(folder, "none")}: no such file or folder`);
   scope(() => writeWeights(join(folder, "odd.safetensors"), new Map()));
   expect(() => findTrained(join(folder, "odd.safetensors"))).toThrow("say with --backbone what they are of");
 });
@@ -85,14 +87,6 @@ test("weights of another backbone than the one asked for are refused before anyt
   await expect(plansFor({ data, weights, backbone: "mobilenet_v2" }, { device: "cpu" })).rejects.toThrow(
     /resnet18\.safetensors are of resnet18, and the backbone is mobilenet_v2: take --backbone resnet18, or name weights of mobilenet_v2/,
   );
-});
-
-test("no model is of the first step alone, of a probe neither, unless that is asked for", () => {
-  const first = (request: object) =>
-    ownDefaults(folderOf([9, 9]), { backbone: "mobilenet_v2", ...request }, "cpu").request;
-  expect(first({})).toMatchObject({ evaluateFirst: false });
-  expect(first({ probe: true })).toMatchObject({ evaluateFirst: false });
-  expect(first({ probe: true, evaluateFirst: true })).not.toHaveProperty("evaluateFirst");
 });
 
 test("without trained weights a small network is taken, and it is said how to get them; a probe refuses", async () => {

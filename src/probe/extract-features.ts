@@ -90,7 +90,7 @@ function keyOf({ dataset, settings, width }: ExtractInput): FeatureKey {
     backbone,
     weights: weightsHash ?? `drawn with seed ${seed}`,
     inputShape,
-    preprocessing: `short side to ${defaultShortSide} at most, resized to the shape, ImageNet's mean and deviation`,
+    preprocessing: `${dataset.upright ? "turned upright, " : ""}short side to ${defaultShortSide} at most, resized to the shape, ImageNet's mean and deviation`,
     device: device.split(":")[0],
     width,
   };

@@ -11,6 +11,7 @@ import { canonicalJson, type KnownTexts } from "../canonical-json.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
+import { DataError } from "../errors.js";
 import { drawHparam } from "../hparam-draws.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import type { GivenKeys } from "./keys.js";
@@ -91,9 +92,16 @@ export class SettingsMemo {
     return this.once(`file ${path}`, () => hashOf((hash) => readPieces(path, (piece) => hash.update(piece))));
   }
 
-  /** The backbone that a file of weights is of, where that is known. */
+  /** The backbone that a file of weights is of, where that is known; what is wrong with a file, loading it tells. */
   backboneOfWeights(path: string): string | undefined {
-    return this.once(`weights ${path}`, () => backboneOfWeights(path));
+    return this.once(`weights ${path}`, () => {
+      try {
+        return backboneOfWeights(path);
+      } catch (error) {
+        if (error instanceof DataError) return undefined;
+        throw error;
+      }
+    });
   }
 
   /** A method by what names it. */

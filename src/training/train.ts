@@ -128,6 +128,16 @@ const trainDomainsOf = ({ settings: { domains, testDomains } }: Plan): string[] 
 
 const waysOn = ({ goOn, folder }: TrainOptions): string => goOn ?? `nudge train --resume ${folder.path}`;
 
+/**
+ * Whether an evaluation goes before the best so far. Of equals the first is taken, as selection takes it; but not the one after
+ * a single update, which few validation pictures may not tell from a trained model.
+ */
+export function isBetter({ accuracy }: Evaluated, best: Evaluated | null): boolean {
+  return best === null || accuracy > best.accuracy || (best.step === 0 && accuracy === best.accuracy);
+}
+
+type Evaluated = NonNullable<Progress["best"]>;
+
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
 
@@ -224,7 +234,8 @@ class Run implements Disposable {
     const { settings } = this.options.plan;
     const asked = performance.now();
     using batch = await this.loader.batch(step);
-    this.clock.waited += performance.now() - asked;
+    // With the pictures on a GPU this only starts work there, behind the last update, which goes on meanwhile.
+    if ((this.samples.pictures?.device ?? "cpu") === "cpu") this.clock.waited += performance.now() - asked;
     this.updateOn(batch, step);
     const parameters = this.followers.length > 0 ? this.learner.parameters() : new Map();
     for (const follower of this.followers) follower.afterUpdate(step, parameters);
@@ -314,7 +325,7 @@ class Run implements Disposable {
     this.store.append(rows);
     this.events.add(rows);
     const accuracy = validationMean(current, ACCURACY, training);
-    if (this.progress.best === null || accuracy > this.progress.best.accuracy) {
+    if (isBetter({ step, accuracy }, this.progress.best)) {
       this.progress.best = { step, accuracy };
       this.writeModel(folder.bestCheckpoint, CURRENT, step);
     }

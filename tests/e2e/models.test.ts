@@ -134,7 +134,8 @@ test("classes are matched by name, and those without a partner are told", async 
 test("predict walks folders in order, in every format, and says how far each picture lies", async () => {
   expect(await used("predict", join(data, "sketch"), "--top", "2")).toBe(0);
   const lines = printed.stdout.trimEnd().split("\n");
-  expect(lines).toHaveLength(17);
+  expect(lines).toHaveLength(18);
+  expect(lines[17]).toMatch(/^farther: held-back training pictures that lie nearer;/);
   expect(lines[1]).toMatch(/sketch\/x\/000\.png\s+[xy]\s+[\d.]+%\s+[xy]\s+[\d.]+%\s+[\d.]+\s+[\d.]+%\s+(paint|photo)$/);
   printed.stdout = "";
   expect(await used("predict", join(data, "sketch"), join(data, "photo", "y", "001.png"), "--format", "csv")).toBe(0);

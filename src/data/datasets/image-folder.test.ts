@@ -42,6 +42,16 @@ test("classes that a domain lacks keep the others' labels, and are told", async 
   ]);
 });
 
+test("folders named for the parts of one set, and classes that read alike, are told of", async () => {
+  const parts = await opened(["train/cat/1.png", "train/dog/1.png", "val/cat/1.png", "val/dog/1.png"]);
+  expect(parts.notes).toEqual([
+    '"train", "val" are taken for domains; if they are parts of one set, give the folder of one, or a manifest with a column split',
+  ]);
+  expect((await opened(["train/cat/1.png", "clinic/cat/1.png"])).notes.join()).not.toContain("parts of one set");
+  const alike = await opened(["a/Cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]);
+  expect(alike.notes[0]).toMatch(/^"Cat", "cat" are 2 classes, though they read alike/);
+});
+
 test("an empty class folder is told, and is no class where it is empty everywhere", async () => {
   const root = temporaryFolder();
   for (const file of ["a/cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]) writeFile(root, file);

@@ -8,7 +8,7 @@ import { DataError, UsageError } from "../../errors.js";
 import { defineDataset, option } from "../dataset.js";
 import { labelFolders } from "../folder-dataset.js";
 import { countPictures, type Folder, readFolderTree } from "../folder-tree.js";
-import { countOf, showName } from "../show-name.js";
+import { countOf, listNames, showName } from "../show-name.js";
 
 const layouts = ["auto", "domain/class", "class"] as const;
 type Layout = Exclude<(typeof layouts)[number], "auto">;
@@ -40,6 +40,9 @@ function checkLayout(text: string): (typeof layouts)[number] {
   if (found) return found;
   throw new UsageError(`dataset image-folder: expected layout to be ${layouts.join(", ")}, got "${text}"`);
 }
+
+/** Names that other tools give to the parts of one set: those are no domains. */
+const isPartName = (name: string): boolean => /^(train(ing)?|val(id(ation)?)?|dev|test(ing)?)$/i.test(name);
 
 /** The folders that are domains; for `class`, the whole is one domain. */
 function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; folder: Folder }[] {
@@ -85,11 +88,16 @@ export const imageFolder = defineDataset({
       notes.push(
         `there is one domain only, "${showName(labelled.domains[0].name)}": leaving one out needs at least two`,
       );
+    else if (labelled.domains.every(({ name }) => isPartName(name)))
+      notes.push(
+        `${listNames(labelled.domains.map(({ name }) => name))} are taken for domains; if they are parts of one set, give the folder of one, or a manifest with a column split`,
+      );
     return {
       id: "image-folder",
       title: "Folder of pictures",
       kind: "pictures",
       root,
+      upright: true,
       hasDomains: layout === "domain/class",
       inputShape: [3, 224, 224],
       augmentable: true,

@@ -86,6 +86,7 @@ export const manifest = defineDataset({
       title: "List of pictures",
       kind: "pictures",
       root,
+      upright: true,
       hasDomains,
       inputShape: [3, 224, 224],
       augmentable: true,
