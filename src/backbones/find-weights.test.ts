@@ -9,6 +9,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "nudge-find-"));
   vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
   vi.stubEnv("NUDGE_WEIGHTS", "");
+  vi.stubEnv("TORCH_HOME", "");
   mkdirSync(weightsFolder(), { recursive: true });
 });
 afterEach(() => {
@@ -33,6 +34,18 @@ test("the file asked for comes first, then $NUDGE_WEIGHTS, then the cache folder
   expect(findWeights("resnet50", asked)).toBe(asked);
 });
 
+test("what torchvision has downloaded comes last: of the first ImageNet weights, not of later ones", () => {
+  file("cache", "torch", "hub", "checkpoints", "resnet50-11ad3fa6.pth");
+  expect(() => findWeights("resnet50")).toThrow("no trained weights for resnet50");
+  const usual = file("cache", "torch", "hub", "checkpoints", "resnet50-0676ba61.pth");
+  expect(findWeights("resnet50")).toBe(usual);
+  vi.stubEnv("TORCH_HOME", join(folder, "torch"));
+  const elsewhere = file("torch", "hub", "checkpoints", "resnet50-0676ba61.pth");
+  expect(findWeights("resnet50")).toBe(elsewhere);
+  const cached = file("cache", "nudge", "weights", "resnet50.pth");
+  expect(findWeights("resnet50")).toBe(cached);
+});
+
 test("$NUDGE_WEIGHTS may be a folder of files, where safetensors comes before pth", () => {
   const pth = file("all", "resnet18.pth");
   vi.stubEnv("NUDGE_WEIGHTS", join(folder, "all"));
@@ -55,7 +68,9 @@ test("with no file anywhere the error says where it looked and what to get", () 
   expect(() => findWeights("mobilenet_v2")).toThrow(
     `no trained weights for mobilenet_v2: no file was named (--weights FILE), $NUDGE_WEIGHTS is not set, and ` +
       `${weightsFolder()} has no mobilenet_v2.safetensors or mobilenet_v2.pth. ` +
-      "Take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file, and put it there",
+      "Take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file, and put it there; with Python's torchvision, " +
+      "this downloads it to where it is found: " +
+      `python3 -c "import torchvision; torchvision.models.mobilenet_v2(weights='IMAGENET1K_V1')"`,
   );
 });
 

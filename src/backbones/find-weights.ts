@@ -1,4 +1,7 @@
-/** Where starting weights are looked for: the file asked for, then `$NUDGE_WEIGHTS`, then the cache folder. */
+/**
+ * Where starting weights are looked for: the file asked for, then `$NUDGE_WEIGHTS`, then the cache folder, then where
+ * torchvision keeps what it has downloaded.
+ */
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -8,9 +11,22 @@ import { backboneNamed } from "./index.js";
 
 const ENDINGS = ["safetensors", "pth"] as const;
 
+/** What torchvision calls its files of the weights IMAGENET1K_V1; the later ones are others. */
+const TORCHVISION: Readonly<Record<string, string>> = {
+  resnet18: "resnet18-f37072fd.pth",
+  resnet34: "resnet34-b627a593.pth",
+  resnet50: "resnet50-0676ba61.pth",
+  mobilenet_v2: "mobilenet_v2-b0353104.pth",
+};
+
+const cacheHome = (): string => process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+
+/** The folder that PyTorch downloads to: under `$TORCH_HOME`, or in the cache. */
+const torchFolder = (): string => join(process.env.TORCH_HOME || join(cacheHome(), "torch"), "hub", "checkpoints");
+
 /** The folder that holds `<backbone>.safetensors` or `<backbone>.pth`: `~/.cache/nudge/weights`, or under `$XDG_CACHE_HOME`. */
 export function weightsFolder(): string {
-  return join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nudge", "weights");
+  return join(cacheHome(), "nudge", "weights");
 }
 
 /**
@@ -36,13 +52,25 @@ export function findWeights(id: string, explicit?: string): string {
     throw new UsageError(`$NUDGE_WEIGHTS is ${variable}: ${why}`);
   }
   const folder = weightsFolder();
-  const found = inFolder(folder, id);
+  const found = inFolder(folder, id) ?? ofTorchvision(id);
   if (found) return found;
   throw new UsageError(
     `no trained weights for ${id}: no file was named (--weights FILE), $NUDGE_WEIGHTS is not set, and ${folder} has no ` +
-      `${id}.${ENDINGS.join(` or ${id}.`)}. Take ${weights}, and put it there`,
+      `${id}.${ENDINGS.join(` or ${id}.`)}. Take ${weights}, and put it there${downloadWords(id)}`,
   );
 }
+
+/** What torchvision has downloaded, where it has. */
+function ofTorchvision(id: string): string | undefined {
+  const path = Object.hasOwn(TORCHVISION, id) ? join(torchFolder(), TORCHVISION[id]) : undefined;
+  return path !== undefined && kindOf(path) === "file" ? path : undefined;
+}
+
+/** How somebody with torchvision gets a backbone's weights to where they are found; empty for those it does not have. */
+export const downloadWords = (id: string): string =>
+  Object.hasOwn(TORCHVISION, id)
+    ? `; with Python's torchvision, this downloads it to where it is found: python3 -c "import torchvision; torchvision.models.${id}(weights='IMAGENET1K_V1')"`
+    : "";
 
 function inFolder(folder: string, id: string): string | undefined {
   return ENDINGS.map((ending) => join(folder, `${id}.${ending}`)).find((path) => kindOf(path) === "file");

@@ -1,11 +1,11 @@
 /**
  * Which trained weights there are to start from, when nobody said which backbone: the file named, what `$NUDGE_WEIGHTS`
- * points to, or the cache.
+ * points to, the cache, or what torchvision has downloaded.
  */
 
 import { statSync } from "node:fs";
 import { backboneOfWeights, trainedBackbones } from "../backbones/backbone-of-weights.js";
-import { findWeights, weightsFolder } from "../backbones/find-weights.js";
+import { downloadWords, findWeights, weightsFolder } from "../backbones/find-weights.js";
 import { UsageError } from "../errors.js";
 
 export interface TrainedBackbone {
@@ -39,4 +39,4 @@ export function findTrained(named?: string): TrainedBackbone | undefined {
 
 /** How to come by trained weights, in words. */
 export const howToGetWeights = (): string =>
-  `take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1 (a .pth file) and name it with --weights FILE, or put it in ${weightsFolder()} as mobilenet_v2.pth`;
+  `take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1 (a .pth file) and name it with --weights FILE, or put it in ${weightsFolder()} as mobilenet_v2.pth${downloadWords("mobilenet_v2")}`;
