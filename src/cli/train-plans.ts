@@ -90,6 +90,9 @@ function withoutRepeatedNotes(reporter: Reporter): Reporter {
   };
 }
 
+/** Seconds that nobody waits for without having been told of another way. */
+const LONG = 600;
+
 /** How long it will take, as measured just now. */
 function timeWords({ main, heldOut }: TrainPlans): string {
   const { steps, hparams, domains, testDomains, device, threads } = main.settings;
@@ -100,7 +103,11 @@ function timeWords({ main, heldOut }: TrainPlans): string {
   if (one === null) return `${work} on ${on}`;
   // Runs that hold a domain out train on fewer pictures and assess more: about the same.
   const total = (one.training + one.evaluation) * (1 + heldOut.length);
-  return `${work}: about ${roughly(total)} on ${on}, as measured just now; --steps and --probe make it shorter`;
+  const shorter =
+    total > LONG && main.settings.weights !== null
+      ? "--probe takes minutes, and with few pictures is often no worse: try it first"
+      : "--steps and --probe make it shorter";
+  return `${work}: about ${roughly(total)} on ${on}, as measured just now; ${shorter}`;
 }
 
 /** Puts what the runs with a domain held out found beside the main run's model, and into its report. */
