@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Fills docs/results.md from the records under results/, between comments that say with what and `<!-- end -->`:
+ * Fills docs/results.md, and a table of docs/algorithms.md, from the records under results/, between comments that say with
+ * what and `<!-- end -->`:
  *
  *     <!-- nudge report results/pacs-probe -->                    what that command prints
  *     <!-- figure probe.svg results/pacs-probe improvement: … --> a figure of the report on a folder, with its words; options
@@ -9,8 +10,8 @@
  * So every number there is a command's, and a test sees to it that it still is. Parts of a folder that is not there yet are
  * left as they are.
  *
- *     npm run results                            writes the page and its figures
- *     node scripts/make-results.mjs --check      says whether the page is what the commands print
+ *     npm run results                            writes the pages and their figures
+ *     node scripts/make-results.mjs --check      says whether the pages are what the commands print
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +20,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const page = join(root, "docs/results.md");
+const PAGES = ["docs/results.md", "docs/algorithms.md"];
+const check = process.argv.includes("--check");
 
 /** What a nudge command prints. @param {readonly string[]} words */
 const nudge = (words) =>
@@ -37,34 +39,32 @@ function partText(kind, words) {
   // Headings of a report go under those of the page.
   if (kind === "nudge") return nudge(words.split(" ")).replace(/^## /gm, "### ").trim();
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
-  if (about === undefined)
-    throw new Error(`docs/results.md: figure ${words}: expected FILE FOLDER NAME: what it shows`);
+  if (about === undefined) throw new Error(`figure ${words}: expected FILE FOLDER NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
   return `![${about}](figures/${file})`;
 }
 
-const before = readFileSync(page, "utf8");
-const after = before.replace(/<!-- (nudge|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
-  const gone = missing(words);
-  if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(kind, words)}\n\n<!-- end -->`;
-  process.stderr.write(`${gone} is not there yet: left as it is: ${kind} ${words}\n`);
-  return part;
-});
-if (process.argv.includes("--check")) {
-  if (after !== before) {
-    process.stderr.write("docs/results.md is not what its commands print. Try: npm run results\n");
-    process.exit(1);
+for (const page of PAGES) {
+  const before = readFileSync(join(root, page), "utf8");
+  const after = before.replace(/<!-- (nudge|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
+    const gone = missing(words);
+    if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(kind, words)}\n\n<!-- end -->`;
+    process.stderr.write(`${gone} is not there yet: left as it is: ${kind} ${words}\n`);
+    return part;
+  });
+  if (!check) writeFileSync(join(root, page), after);
+  else if (after !== before) {
+    process.stderr.write(`${page} is not what its commands print. Try: npm run results\n`);
+    process.exitCode = 1;
   }
-} else {
-  writeFileSync(page, after);
-  for (const [words, wanted] of figures) {
-    const made = mkdtempSync(join(tmpdir(), "nudge-results-"));
-    try {
-      nudge(["report", ...words.split(" "), "--format", "figures", "--out", made]);
-      for (const [name, file] of wanted)
-        copyFileSync(join(made, `figures/${name}.svg`), join(root, "docs/figures", file));
-    } finally {
-      rmSync(made, { recursive: true });
-    }
+}
+for (const [words, wanted] of check ? [] : figures) {
+  const made = mkdtempSync(join(tmpdir(), "nudge-results-"));
+  try {
+    nudge(["report", ...words.split(" "), "--format", "figures", "--out", made]);
+    for (const [name, file] of wanted)
+      copyFileSync(join(made, `figures/${name}.svg`), join(root, "docs/figures", file));
+  } finally {
+    rmSync(made, { recursive: true });
   }
 }
