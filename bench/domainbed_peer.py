@@ -12,24 +12,13 @@ import time
 
 import torch
 import torchvision
-from PIL import Image, ImageFile
+from PIL import Image
 from torchvision import transforms as T
 
 from answer import answer_requests
+from augmentation import AUGMENT, NORMALIZE
 
-ImageFile.LOAD_TRUNCATED_IMAGES = True
-NORMALIZE = T.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225])
 PLAIN = T.Compose([T.Resize((224, 224)), T.ToTensor(), NORMALIZE])
-AUGMENT = T.Compose(
-    [
-        T.RandomResizedCrop(224, scale=(0.7, 1.0)),
-        T.RandomHorizontalFlip(),
-        T.ColorJitter(0.3, 0.3, 0.3, 0.3),
-        T.RandomGrayscale(),
-        T.ToTensor(),
-        NORMALIZE,
-    ]
-)
 EVALUATION_BATCH = 64
 PREFETCH = 2  # batches that a worker prepares ahead, as a DataLoader has it unless told
 

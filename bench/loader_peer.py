@@ -9,22 +9,10 @@ import sys
 import time
 
 import torch
-from PIL import Image, ImageFile
-from torchvision import transforms as T
+from PIL import Image
 
 from answer import answer_requests
-
-ImageFile.LOAD_TRUNCATED_IMAGES = True
-AUGMENT = T.Compose(
-    [
-        T.RandomResizedCrop(224, scale=(0.7, 1.0)),
-        T.RandomHorizontalFlip(),
-        T.ColorJitter(0.3, 0.3, 0.3, 0.3),
-        T.RandomGrayscale(),
-        T.ToTensor(),
-        T.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
-    ]
-)
+from augmentation import AUGMENT
 
 
 class Pictures(torch.utils.data.Dataset):

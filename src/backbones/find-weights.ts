@@ -4,8 +4,8 @@
  */
 
 import { statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { cacheHome } from "../data/cache-location.js";
 import { UsageError } from "../errors.js";
 import { backboneNamed } from "./index.js";
 
@@ -18,8 +18,6 @@ const TORCHVISION: Readonly<Record<string, string>> = {
   resnet50: "resnet50-0676ba61.pth",
   mobilenet_v2: "mobilenet_v2-b0353104.pth",
 };
-
-const cacheHome = (): string => process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 
 /** The folder that PyTorch downloads to: under `$TORCH_HOME`, or in the cache. */
 const torchFolder = (): string => join(process.env.TORCH_HOME || join(cacheHome(), "torch"), "hub", "checkpoints");

@@ -135,10 +135,10 @@ class Trial implements Disposable {
   ) {
     const { device, batch } = options;
     const plain = backboneNamed(options.backbone).build();
-    const [channels, ...sizes] = plain.inputShape;
+    const shape = plain.inputShape;
+    const [channels, ...sizes] = shape;
     plain.dispose();
     const precision = "float32";
-    const shape = [channels, ...sizes];
     const channelsLast = likesChannelsLast({ backbone: options.backbone, inputShape: shape, device, precision });
     const memoryFormat = channelsLast ? "channels_last" : undefined;
     const inputShape = [channels + (algorithm.backbone?.extraChannels ?? 0), ...sizes];

@@ -2,7 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { likesChannelsLast } from "../backbones/layout.js";
-import { type Batch, Loader } from "../data/loader.js";
+import { type Batch, byDomain, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
@@ -136,10 +136,7 @@ class Loop {
 
   private update(batch: Batch, step: number): void {
     scope(() => {
-      const domains = batch.domains.map(({ start, count }) => ({
-        x: batch.x.narrow(0, start, count),
-        y: batch.y.narrow(0, start, count),
-      }));
+      const domains = byDomain(batch);
       if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
       else this.learner.update(domains, step);
     });

@@ -70,6 +70,7 @@ export interface ArrayDataset extends CommonDataset {
   /** The folder the samples come from; null where they are generated. */
   readonly root: string | null;
   readonly domains: readonly ArrayDomain[];
+  readonly upright?: undefined;
 }
 
 export type Dataset = PictureDataset | ArrayDataset;

@@ -44,8 +44,6 @@ function fromArray(values: Uint8Array, [channels, height, width]: readonly numbe
   return { width, height, channels: 3, pixels };
 }
 
-const isUpright = (dataset: Dataset): boolean => dataset.kind === "pictures" && dataset.upright === true;
-
 /** One sample, small. */
 export async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
   const { files, read } = dataset.domains[domain];
@@ -54,10 +52,7 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
     const { pixels, ...raw }: Pixels = read
       ? fromArray(read(i) as Uint8Array, dataset.inputShape)
       : {
-          ...(await decodeFile(resolve(dataset.root as string, name), {
-            shortSide: side,
-            upright: isUpright(dataset),
-          })),
+          ...(await decodeFile(resolve(dataset.root as string, name), { shortSide: side, upright: dataset.upright })),
           channels: 3,
         };
     const small = await sharp(pixels, { raw })

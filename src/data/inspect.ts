@@ -100,7 +100,7 @@ function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null):
   const sum = (key: "turned" | "cmyk"): number => summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
   if (sum("turned") > 0)
     notes.push(
-      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; ${dataset.kind === "pictures" && dataset.upright ? "they are turned upright when they are read" : "as in the field's loaders, a benchmark's pixels are used as they are stored"}`,
+      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; ${dataset.upright ? "they are turned upright when they are read" : "as in the field's loaders, a benchmark's pixels are used as they are stored"}`,
     );
   if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
   return notes;

@@ -64,6 +64,10 @@ export interface Batch extends Disposable {
   names(): string[];
 }
 
+/** The rows of a batch by domain, as algorithms take them: views of it. */
+export const byDomain = ({ x, y, domains }: Batch): { x: Tensor; y: Tensor }[] =>
+  domains.map(({ start, count }) => ({ x: x.narrow(0, start, count), y: y.narrow(0, start, count) }));
+
 /** Samples that are found, and wait to be made a batch. */
 interface Prepared {
   readonly samples: readonly SampleId[];

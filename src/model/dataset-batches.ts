@@ -5,7 +5,7 @@
 
 import { resolve } from "node:path";
 import { plainDraw } from "../data/augment.js";
-import type { ArrayDataset, Dataset, Domain, PictureDataset } from "../data/dataset.js";
+import type { ArrayDataset, Dataset, Domain } from "../data/dataset.js";
 import { domainNamed } from "../data/dataset.js";
 import { plainName } from "../data/discover.js";
 import { arraySource } from "../data/sample-source.js";
@@ -132,7 +132,7 @@ export class ModelDataset {
   ): AsyncGenerator<LabelledBatch, void, undefined> {
     const { preprocessing } = this.model.about;
     if (preprocessing.kind !== "pictures") throw new UsageError(`model ${this.model.path}: it does not take pictures`);
-    const { root, upright = false } = this.dataset as PictureDataset; // it has files
+    const { root, upright = false } = this.dataset as Dataset & { root: string };
     const paths = places.map((i) => resolve(root, files[i]));
     for await (const { x, places: rows, problems } of pictureBatches(paths, preprocessing, { batchSize, upright })) {
       const lost = Array.from(problems, ([at, { message }]) => [samples[at].name, message] as const);

@@ -1,7 +1,7 @@
 /**
- * Pictures to tensors, as the evaluations of a training run make them: decoded, turned upright where asked, scaled down to the short side, resized to
- * exactly the input's size, normalised. Batches come in order; while one is worked on the next is decoded, and no more than
- * those two are in memory, however many pictures there are.
+ * Pictures to tensors, as the evaluations of a training run make them: decoded, turned upright where asked, scaled down to
+ * the short side, resized to exactly the input's size, normalised. Batches come in order; while one is worked on the next is
+ * decoded, and no more than those two are in memory, however many pictures there are.
  */
 
 import { augmentOnHost, drawLength, plainDraw } from "../data/augment.js";

@@ -44,7 +44,7 @@ export function lateDifferences(
     const [own, other] = [first, second].map(({ key }) => outcome.resultsOf(key, dataset));
     if ([...own, ...other].some(({ choice: { run } }) => lateEvaluations(run).length < FEWEST)) return [];
     const domains = [...new Set(own.map(({ testDomain }) => testDomain))];
-    const { difference } = lateTraining(outcome, { own, other, domains, purpose: [first.key, second.key, dataset] });
+    const difference = lateDifference({ own, other, domains, purpose: [first.key, second.key, dataset] });
     // Pairs of other splits do not count, and are not told apart here.
     if (difference === null || difference.pairs !== pairs) return [];
     return [{ ...row, title: `${datasetTitle(dataset)}, second half of training`, ...difference }];
@@ -53,24 +53,25 @@ export function lateDifferences(
 
 /** The late training of a method's runs. */
 export function lateTraining(outcome: Outcome, { own, other, domains, purpose }: LateRuns): LateTraining {
-  const late = own.map((result) => lateRun(outcome, result));
-  const others = other.map((result) => lateRun(outcome, result));
-  const byDomain = domains.map((domain) => late.filter(({ testDomain }) => testDomain === domain));
-  const differences = byDomain.map((runs) =>
-    runs.flatMap(({ testDomain, trialSeed, accuracy }) => {
-      const pair = others.find((each) => each.testDomain === testDomain && each.trialSeed === trialSeed);
-      return pair ? [accuracy - pair.accuracy] : [];
-    }),
-  );
-  const sizes = late.map(({ size }) => size ?? Number.NaN);
+  const byDomain = domains.map((domain) => own.filter(({ testDomain }) => testDomain === domain));
+  const sizes = own.map(({ choice: { run } }) => lateSize(outcome, run));
   return {
-    accuracy: mean(byDomain.map((runs) => mean(runs.map(({ accuracy }) => accuracy)))),
+    accuracy: mean(byDomain.map((results) => mean(results.map(lateAccuracy)))),
     size: sizes.every(Number.isFinite) ? mean(sizes) : null,
-    difference: differences.every(({ length }) => length > 0) ? summarize([differences], [...purpose, "late"]) : null,
+    difference: lateDifference({ own, other, domains, purpose }),
   };
 }
 
-interface LateRun extends Pick<GroupResult, "testDomain" | "trialSeed">, Pick<LateTraining, "accuracy" | "size"> {}
+/** The paired difference of the late accuracies; null where a domain has no pair. */
+function lateDifference({ own, other, domains, purpose }: LateRuns): LateTraining["difference"] {
+  const differences = domains.map((domain) =>
+    own.flatMap((result) => {
+      const pair = other.find(({ testDomain, trialSeed }) => testDomain === domain && trialSeed === result.trialSeed);
+      return result.testDomain === domain && pair ? [lateAccuracy(result) - lateAccuracy(pair)] : [];
+    }),
+  );
+  return differences.every(({ length }) => length > 0) ? summarize([differences], [...purpose, "late"]) : null;
+}
 
 type Evaluated = GroupResult["choice"]["run"];
 
@@ -78,17 +79,15 @@ const halfOf = ({ evaluations }: Evaluated): number => (evaluations.at(-1)?.step
 const lateEvaluations = (run: Evaluated): Evaluated["evaluations"] =>
   run.evaluations.filter(({ step }) => step >= halfOf(run));
 
-function lateRun(outcome: Outcome, { choice: { run }, testDomain, trialSeed }: GroupResult): LateRun {
+const lateAccuracy = ({ choice: { run }, testDomain }: GroupResult): number =>
+  mean(lateEvaluations(run).map(({ accuracy }) => accuracy.get(testDomain)?.in ?? Number.NaN));
+
+/** NaN where it was not recorded. Evaluations are at hand, but for this the run's records have to be read. */
+function lateSize(outcome: Outcome, run: Evaluated): number {
   const from = halfOf(run);
-  const late = lateEvaluations(run);
   const sizes = (outcome.storedOf(run)?.records ?? []).filter(
     ({ step, model, domain, metric }) =>
       step >= from && model === CURRENT && domain === null && metric === "frobeniusNorm",
   );
-  return {
-    testDomain,
-    trialSeed,
-    accuracy: mean(late.map(({ accuracy }) => accuracy.get(testDomain)?.in ?? Number.NaN)),
-    size: sizes.length > 0 ? mean(sizes.map(({ value }) => value)) : null,
-  };
+  return mean(sizes.map(({ value }) => value));
 }

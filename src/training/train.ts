@@ -11,7 +11,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import type { Follower } from "../averaging/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
-import { type Batch, Loader } from "../data/loader.js";
+import { type Batch, byDomain, Loader } from "../data/loader.js";
 import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
@@ -259,10 +259,7 @@ class Run implements Disposable {
 
   private updateOn(batch: Batch, step: number): void {
     scope(() => {
-      const domains = batch.domains.map(({ start, count }) => ({
-        x: batch.x.narrow(0, start, count),
-        y: batch.y.narrow(0, start, count),
-      }));
+      const domains = byDomain(batch);
       if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
       else this.account({ sums: this.learner.update(domains, step), count: 1 });
     });
