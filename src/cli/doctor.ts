@@ -72,7 +72,7 @@ export function doctorCommand(): Command {
       `
 Examples:
   nudge doctor                          what this machine has
-  nudge doctor --device cuda --full     whether its GPU trains rightly; about two minutes`,
+  nudge doctor --device cuda --full     whether its GPU trains rightly; half a minute`,
     )
     .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
       if (device !== undefined && !full)

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { keyedDraws } from "../algorithms/draws.js";
+import { liveTensors } from "./device.js";
 import { empty } from "./ops.generated.js";
 import { Random } from "./random.js";
 import { DrawRecord, NotCapturable } from "./recorded-random.js";
@@ -22,33 +23,62 @@ function drawAll(random: Random): Tensor[] {
   ];
 }
 
-test("recorded draws, refilled for a step, are what that step draws by itself", () => {
+test("draws planned in one step and copied in the captured one are, refilled for a step, what that step draws by itself", () => {
   scope(() => {
     const steps = new Random(3, ["step"]);
     using record = new DrawRecord();
-    const targets = drawAll(record.recording(steps.for(10)));
+    const plain = drawAll(record.planning(steps.for(9))).map((each) => each.toNumbers());
+    expect(plain).toEqual(drawAll(steps.for(9)).map((each) => each.toNumbers()));
     for (const step of [10, 11, 500]) {
       record.refill(steps.for(step));
-      const expected = drawAll(steps.for(step)).map((each) => each.toNumbers());
-      expect(targets.map((each) => each.toNumbers())).toEqual(expected);
+      // As a replay does: refilled first, then the step's operators, which copy.
+      const copied = drawAll(record.recording(steps.for(10))).map((each) => each.toNumbers());
+      expect(copied).toEqual(drawAll(steps.for(step)).map((each) => each.toNumbers()));
     }
   });
 });
 
-test("a recorded draw outlives the scope it was made in, until the record is disposed of", () => {
+test("what is drawn ahead of a replay survives writing over everything the captured step allocated", () => {
+  scope(() => {
+    const steps = new Random(3, ["step"]);
+    using record = new DrawRecord();
+    drawAll(record.planning(steps.for(9)));
+    for (const target of drawAll(record.recording(steps.for(10)))) target.zero_();
+    record.refill(steps.for(11));
+    for (const target of drawAll(record.recording(steps.for(10)))) target.zero_();
+    const copied = drawAll(record.recording(steps.for(10))).map((each) => each.toNumbers());
+    expect(copied).toEqual(drawAll(steps.for(11)).map((each) => each.toNumbers()));
+  });
+});
+
+test("the places of draws outlive the scope they were planned in, and go with the record", () => {
+  const before = liveTensors();
   const record = new DrawRecord();
   const random = new Random(0, ["step", 0]);
-  const target = scope(() => {
-    const made = record
-      .recording(random)
-      .for("noise")
-      .normal_(empty([2]));
-    return { made };
-  }).made;
+  scope(() => void drawAll(record.planning(random)));
+  expect(liveTensors()).toBe(before + 7);
   record.refill(random);
-  expect(target.toNumbers().every(Number.isFinite)).toBe(true);
   record[Symbol.dispose]();
-  expect(target.isDisposed).toBe(true);
+  expect(liveTensors()).toBe(before);
+});
+
+test("a step that draws otherwise than the one planned cannot be captured", () => {
+  scope(() => {
+    const random = new Random(0, ["step", 0]);
+    using record = new DrawRecord();
+    record
+      .planning(random)
+      .next("noise")
+      .normal_(empty([2]));
+    const captured = (name: string, size: number) => () =>
+      record
+        .recording(random)
+        .next(name)
+        .normal_(empty([size]));
+    expect(captured("noise", 2)).not.toThrow();
+    expect(captured("noise", 3)).toThrow(new NotCapturable("it draws otherwise than the update before (noise)"));
+    expect(captured("dropout", 2)).toThrow("it draws otherwise than the update before (dropout)");
+  });
 });
 
 test("numbers drawn on the host cannot be recorded, and the error names the draw", () => {

@@ -55,6 +55,8 @@ export class DeviceUpdates implements Disposable {
   /** By the kind of update: how many were run plainly, and the one that is replayed. */
   private readonly plain = new Map<string, number>();
   private readonly captured = new Map<string, Captured>();
+  /** By the kind of update: its draws, planned in the last plain update before the capture. */
+  private readonly planned = new Map<string, DrawRecord>();
   /** What the last plain update chose by the step's number. */
   private schedules: ((step: number) => number | boolean)[] = [];
   private mayCapture: boolean;
@@ -84,14 +86,21 @@ export class DeviceUpdates implements Disposable {
     if (captured) this.replay(captured, batch, step);
     else {
       this.plain.set(kind, before + 1);
-      this.runPlainly(batch, step);
+      this.runPlainly(batch, step, this.mayCapture && before === WARM_UP - 1 ? this.plan(kind) : undefined);
     }
   }
 
-  private runPlainly(batch: Batch, step: number): void {
+  private plan(kind: string): DrawRecord {
+    const draws = new DrawRecord();
+    this.planned.set(kind, draws);
+    return draws;
+  }
+
+  private runPlainly(batch: Batch, step: number, draws?: DrawRecord): void {
     const schedules: typeof this.schedules = [];
     const onSchedule = (at: (step: number) => number | boolean): void => void schedules.push(at);
-    scope(() => this.add(this.learner.launch(batch, { step, notice: this.options.say, onSchedule }), "make"));
+    const random = draws?.planning(this.learner.randomAt(step));
+    scope(() => this.add(this.learner.launch(batch, { step, random, notice: this.options.say, onSchedule }), "make"));
     this.schedules = schedules;
   }
 
@@ -153,7 +162,8 @@ export class DeviceUpdates implements Disposable {
   private tryCapture(kind: string, batch: Batch, step: number): void {
     const { device, say } = this.options;
     const [x, y] = [batch.x, batch.y].map((each) => keep(each.emptyLike()));
-    const draws = new DrawRecord();
+    const draws = this.planned.get(kind) ?? new DrawRecord();
+    this.planned.delete(kind);
     const place = placed(batch, x, y);
     try {
       const graph = CudaGraph.capture(device, () => {
@@ -195,6 +205,8 @@ export class DeviceUpdates implements Disposable {
       for (const tensor of [x, y]) tensor.dispose();
     }
     this.captured.clear();
+    for (const draws of this.planned.values()) draws[Symbol.dispose]();
+    this.planned.clear();
   }
 
   [Symbol.dispose](): void {

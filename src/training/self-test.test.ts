@@ -9,3 +9,10 @@ test("the self-test passes on this machine, and looks at every algorithm twice",
   expect(checks.filter(({ ok }) => !ok)).toEqual([]);
   expect(checks).toHaveLength(2 * Object.keys(algorithms).length + 1);
 });
+
+test("a check that ends with an error is a failed one, and the last", () => {
+  const checks = [...selfTest("cuda:99")];
+  expect(checks).toHaveLength(1);
+  expect(checks[0]).toMatchObject({ name: "ERM: as on the CPU", ok: false });
+  expect(checks[0].detail).toMatch(/^.*cuda:99.*; nothing after it was looked at$/);
+});
