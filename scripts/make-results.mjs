@@ -27,9 +27,12 @@ const check = process.argv.includes("--check");
 const nudge = (words) =>
   execFileSync(process.execPath, [join(root, "bin/nudge.mjs"), ...words], { cwd: root, encoding: "utf8" });
 
+/** The words of a command, those with blanks in quotes. @param {string} line */
+const wordsOf = (line) => (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
+
 /** The folder that a part is made from, where it is missing. @param {string} words */
 const missing = (words) =>
-  words.split(" ").find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
+  wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
 
 /** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
 const figures = new Map();
@@ -37,7 +40,7 @@ const figures = new Map();
 /** What stands between the comments of a part. @param {string} kind @param {string} words */
 function partText(kind, words) {
   // Headings of a report go under those of the page.
-  if (kind === "nudge") return nudge(words.split(" ")).replace(/^## /gm, "### ").trim();
+  if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
   if (about === undefined) throw new Error(`figure ${words}: expected FILE FOLDER NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
@@ -61,7 +64,7 @@ for (const page of PAGES) {
 for (const [words, wanted] of check ? [] : figures) {
   const made = mkdtempSync(join(tmpdir(), "nudge-results-"));
   try {
-    nudge(["report", ...words.split(" "), "--format", "figures", "--out", made]);
+    nudge(["report", ...wordsOf(words), "--format", "figures", "--out", made]);
     for (const [name, file] of wanted)
       copyFileSync(join(made, `figures/${name}.svg`), join(root, "docs/figures", file));
   } finally {
