@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /** Everything between a clone and a running command: libtorch, packages, addon, TypeScript; in an installed package, which
  * brings the rest, libtorch and the addon. `npm run setup`, `nudge setup`; `--again` looks for libtorch anew, `--build DIR`
- * builds there and not in build/. Does nothing, and says nothing, when all is done. */
+ * builds there and not in build/. Does nothing when all is done, and says so only where it was called by itself. Ctrl-C
+ * ends it and the programs it runs; what was made until then is kept. */
+import { constants } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkMachine } from "./setup/machine.mjs";
-import { SetupError } from "./setup/report.mjs";
+import { SetupError, say } from "./setup/report.mjs";
 
 /** Whether a failure needs no stack: one of ours, or the system's (no rights, no space). @param {unknown} error */
 const isExpected = (error) => error instanceof SetupError || (error instanceof Error && "syscall" in error);
@@ -22,14 +24,46 @@ async function options() {
   }
 }
 
+/** One Ctrl-C may arrive twice, from the terminal and passed on by npm. */
+const SAME_MS = 500;
+
+/** The signal that asked to stop, if one did; another, later, ends the process at once. @type {NodeJS.Signals | undefined} */
+let stoppedBy;
+
+/** @param {NodeJS.Signals} signal */
+const exitCodeOf = (signal) => 128 + constants.signals[signal];
+
+/** @param {(signal: NodeJS.Signals) => boolean} endPrograms */
+function listen(endPrograms) {
+  let first = 0;
+  const stop = (/** @type {NodeJS.Signals} */ signal) => {
+    if (stoppedBy && performance.now() - first < SAME_MS) return;
+    if (stoppedBy || !endPrograms(signal)) process.exit(tellStopped(signal));
+    [stoppedBy, first] = [signal, performance.now()];
+  };
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.on(signal, stop);
+}
+
+/** Says how it goes on; returns the exit code. @param {NodeJS.Signals} signal */
+function tellStopped(signal) {
+  say(`${signal}: stopped. What is done so far is kept: the same command goes on from there`);
+  return exitCodeOf(signal);
+}
+
 try {
   checkMachine({ node: process.version, platform: process.platform });
   // Only now: an older Node cannot even link the rest.
   const { again, build } = await options();
-  const { setup } = await import("./setup/setup.mjs");
-  await setup({ root: dirname(dirname(fileURLToPath(import.meta.url))), build, again });
+  const [{ setup }, { endPrograms }] = await Promise.all([import("./setup/setup.mjs"), import("./setup/command.mjs")]);
+  listen(endPrograms);
+  const done = await setup({ root: dirname(dirname(fileURLToPath(import.meta.url))), build, again });
+  if (process.env.npm_lifecycle_event === "setup")
+    say(done ? "all is ready. Try: npx nudge quickstart" : "all is ready, and nothing had changed");
 } catch (error) {
-  if (!isExpected(error)) throw error;
-  process.stderr.write(`\nsetup: ${/** @type {Error} */ (error).message}\n`);
-  process.exitCode = 1;
+  if (stoppedBy) process.exitCode = tellStopped(stoppedBy);
+  else if (!isExpected(error)) throw error;
+  else {
+    process.stderr.write(`\nsetup: ${/** @type {Error} */ (error).message}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -8,7 +8,8 @@ import { createRequire } from "node:module";
 import { availableParallelism, freemem } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { run } from "./command.mjs";
-import { SetupError, timed } from "./report.mjs";
+import { oldestLibtorch } from "./libtorch.mjs";
+import { SetupError, say, timed } from "./report.mjs";
 import { filesUnder, hashOf, hashOfFiles, readJson, writeJson } from "./stamp.mjs";
 
 /** @typedef {import("./engine.mjs").Engine} Engine */
@@ -97,12 +98,28 @@ export function firstErrors(output) {
   return [...shown, ...(left > 0 ? [`… and ${left} lines more`] : [])].join("\n");
 }
 
-/** @param {string} what @param {string[]} command @param {string} output */
-function failure(what, command, output) {
+/** @param {string} what @param {string[]} command @param {string} output @param {Engine} engine */
+function failure(what, command, output, engine) {
   return new SetupError(
-    `${what} failed:\n${firstErrors(output)}\nThe command was:\n  ${command.map(quoted).join(" ")}`,
+    `${what} failed:\n${firstErrors(output)}\nThe command was:\n  ${command.map(quoted).join(" ")}\n${remedy(output, engine)}`,
   );
 }
+
+/** What to do about a compiler's failure. @param {string} output @param {Engine} engine */
+export function remedy(output, { libtorch, compiler }) {
+  const again = "then run the same command again: what is compiled is kept";
+  if (/Killed|SIGKILL|out of memory|cannot allocate memory|virtual memory exhausted/i.test(output))
+    return `The compiler was ended from outside, mostly for want of memory (it needs ${bytesPerCompiler / 1e9} GB): end other programs, ${again}`;
+  if (/No space left on device|Disk quota exceeded/i.test(output))
+    return `The disk is full, here or in the folder of temporary files (TMPDIR names another): make room, ${again}`;
+  return [
+    `The compiler was ${nameOf(compiler)}, libtorch ${libtorch.version} from ${libtorch.origin} (${libtorch.prefix}).`,
+    `Set CXX to another compiler or LIBTORCH to another libtorch (g++ 12 and libtorch ${oldestLibtorch} are tested), ${again}`,
+  ].join("\n");
+}
+
+/** `g++ 12.2.0` @param {Engine["compiler"]} compiler */
+const nameOf = ({ command, version }) => `${basename(command[0])} ${version}`;
 
 /** @param {string} argument */
 const quoted = (argument) => (/^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`);
@@ -124,6 +141,14 @@ export async function inParallel(jobs, width) {
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
+/** What a build will do: how many files, of how many where some are kept. @param {number} stale @param {number} all
+ * @param {Engine["compiler"]} compiler */
+function workInWords(stale, all, compiler) {
+  if (stale === 0) return "linking the addon";
+  const files = stale === all ? `${all} C++ files` : `${stale} of ${all} C++ files, which changed or are missing`;
+  return `building the addon (${files}, ${nameOf(compiler)}${stale > 4 ? ", a minute or a few" : ""})`;
+}
+
 /** Compiles what changed, links, and makes sure that the result loads. @param {Engine} engine @param {Folders} folders */
 export async function buildAddon(engine, folders) {
   const { root, build, sources } = folders;
@@ -142,20 +167,24 @@ export async function buildAddon(engine, folders) {
     return done ? [] : [{ source, object: objectOf(source), hash }];
   });
 
-  const compiler = `${basename(engine.compiler.command[0])} ${engine.compiler.version}`;
-  const what =
-    stale.length > 0 ? `building the addon (${stale.length} of ${all.length} files, ${compiler})` : "linking the addon";
-  await timed(what, async () => {
+  const width = Math.max(1, Math.min(availableParallelism(), Math.floor(freemem() / bytesPerCompiler)));
+  await timed(workInWords(stale.length, all.length, engine.compiler), async (tell) => {
+    let done = 0;
+    const compiled = () => `${done} of ${stale.length} files compiled`;
+    if (stale.length > 0) tell(compiled());
     const compile = stale.map(({ source, object, hash }) => async () => {
       const beside = `${object}.${process.pid}`;
       const command = [...engine.compiler.command, ...flags, "-c", join(sources, source), "-o", beside];
       const { code, output } = await run(command[0], command.slice(1));
-      if (code !== 0) throw failure(`compiling ${source}`, command, output);
-      if (output) process.stderr.write(output); // warnings
+      if (code !== 0) throw failure(`building the addon: compiling ${source}`, command, output, engine);
+      if (output) say(`warnings of ${source}:\n${output.trimEnd()}`);
       renameSync(beside, object);
       writeJson(`${object}.json`, hash);
+      done++;
+      tell(compiled());
     });
-    await inParallel(compile, Math.max(1, Math.min(availableParallelism(), Math.floor(freemem() / bytesPerCompiler))));
+    await inParallel(compile, width);
+    tell(stale.length > 0 ? `${compiled()}, linking` : "");
     await link(engine, all.map(objectOf), build);
   });
   const { size } = statSync(join(build, "nudge.node"));
@@ -172,7 +201,7 @@ async function link(engine, objects, build) {
   const beside = join(build, "nudge.new.node");
   const command = [...engine.compiler.command, "-shared", "-o", beside, ...objects, ...linkFlags(engine)];
   const linked = await run(command[0], command.slice(1));
-  if (linked.code !== 0) throw failure("linking the addon", command, linked.output);
+  if (linked.code !== 0) throw failure("building the addon: linking it", command, linked.output, engine);
   const loaded = await run(process.execPath, ["-e", `process.dlopen({ exports: {} }, ${JSON.stringify(beside)})`]);
   if (loaded.code !== 0) {
     const reason = /^Error: (.+)$/m.exec(loaded.output)?.[1] ?? firstErrors(loaded.output);

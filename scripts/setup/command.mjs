@@ -6,12 +6,25 @@ import { delimiter, isAbsolute, join } from "node:path";
 /** @typedef {Record<string, string | undefined>} Environment */
 /** @typedef {{ code: number, stdout: string, output: string }} Result `output` is stdout and stderr as they came. */
 
+/** The programs that run now. @type {Set<import("node:child_process").ChildProcess>} */
+const running = new Set();
+let ended = false;
+
+/** Passes a signal on to all programs that run, and starts no more; returns whether any ran. @param {NodeJS.Signals} signal */
+export function endPrograms(signal) {
+  ended = true;
+  for (const child of running) child.kill(signal);
+  return running.size > 0;
+}
+
 /** Runs a program to its end; `code` is 127 where it could not be started.
  * @param {string} program @param {readonly string[]} args @param {{ cwd?: string, env?: Environment }} [options]
  * @returns {Promise<Result>} */
 export function run(program, args, { cwd, env = process.env } = {}) {
+  if (ended) return Promise.resolve({ code: 1, stdout: "", output: "stopped\n" });
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    running.add(child);
     let stdout = "";
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -21,8 +34,12 @@ export function run(program, args, { cwd, env = process.env } = {}) {
     child.stderr.setEncoding("utf8").on("data", (text) => {
       output += text;
     });
-    child.on("error", (error) => resolve({ code: 127, stdout, output: `${output}${error.message}\n` }));
+    child.on("error", (error) => {
+      running.delete(child);
+      resolve({ code: 127, stdout, output: `${output}${error.message}\n` });
+    });
     child.on("close", (code, signal) => {
+      running.delete(child);
       if (signal) output += `ended by ${signal}\n`;
       resolve({ code: code ?? 1, stdout, output });
     });

@@ -6,18 +6,47 @@ export class SetupError extends Error {
   name = "SetupError";
 }
 
-/** One progress line, on stderr so that a command's own output stays clean. @param {string} line */
-export function say(line) {
-  process.stderr.write(`[setup] ${line}\n`);
+/** @typedef {{ isTTY?: boolean, columns?: number, write(text: string): unknown }} Stream */
+/** @typedef {(part: string) => void} Tell takes how far the work is, in words: "3 of 17 files compiled" */
+
+/** Milliseconds between two changes of a terminal's line, and between two lines of a log, which should stay short. */
+const TERMINAL_MS = 1000;
+const LOG_MS = 30_000;
+
+/** One progress line, on stderr so that a command's own output stays clean. @param {string} line @param {Stream} [stream] */
+export function say(line, stream = process.stderr) {
+  stream.write(`${stream.isTTY ? "\r\x1b[K" : ""}[setup] ${line}\n`);
 }
 
-/** Says what is starting, and how long it took when that was long enough to wonder. @template T
- * @param {string} what @param {() => Promise<T>} work @returns {Promise<T>} */
-export async function timed(what, work) {
-  say(`${what} …`);
+/**
+ * Says what is starting, how far it is while it lasts, and how long it took when that was long enough to wonder. On a
+ * terminal one line changes, in a log there is a new one every half minute. @template T
+ * @param {string} what @param {(tell: Tell) => Promise<T>} work @param {Stream} [stream] @returns {Promise<T>}
+ */
+export async function timed(what, work, stream = process.stderr) {
+  say(`${what} …`, stream);
   const start = performance.now();
-  const result = await work();
-  const seconds = (performance.now() - start) / 1000;
-  if (seconds >= 3) say(`… done in ${seconds.toFixed(0)} s`);
+  const seconds = () => (performance.now() - start) / 1000;
+  let part = "";
+  const show = () => {
+    const soFar = `… ${part && `${part}, `}${seconds().toFixed(0)} s`;
+    if (stream.isTTY) stream.write(`\r${cut(`[setup] ${soFar}`, stream.columns)}\x1b[K`);
+    else say(soFar, stream);
+  };
+  const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : LOG_MS);
+  let result;
+  try {
+    result = await work((words) => {
+      part = words;
+      if (stream.isTTY) show();
+    });
+  } finally {
+    clearInterval(timer);
+    if (stream.isTTY) stream.write("\r\x1b[K");
+  }
+  if (seconds() >= 3) say(`… done in ${seconds().toFixed(0)} s`, stream);
   return result;
 }
+
+/** A line that fits a terminal: one that wraps cannot be written over. @param {string} line @param {number} [columns] */
+const cut = (line, columns = 80) => (line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`);

@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { compileFlags, firstErrors, inParallel, linkFlags, sourceAndHeaders } from "../../scripts/setup/addon.mjs";
+import {
+  compileFlags,
+  firstErrors,
+  inParallel,
+  linkFlags,
+  remedy,
+  sourceAndHeaders,
+} from "../../scripts/setup/addon.mjs";
 import { temporaryFolder, write } from "./fake-libtorch.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -63,6 +70,14 @@ test("the first errors of a long output are shown", () => {
   expect(lines[0]).toBe("a.cc:3:1: error: first");
   expect(lines).toHaveLength(16);
   expect(lines[15]).toBe("… and 26 lines more");
+});
+
+test("what to do about a failure goes by what the compiler said", () => {
+  expect(remedy("g++: fatal error: Killed signal terminated program cc1plus", engine)).toContain("want of memory");
+  expect(remedy("as: /tmp/x.o: No space left on device", engine)).toMatch(/The disk is full.*: make room, then run/);
+  expect(remedy("a.cc:3:1: error: x", engine)).toMatch(
+    /^The compiler was g\+\+ 12, libtorch 2\.11\.0 from a test \(\/opt\/torch\)\.\nSet CXX .* or LIBTORCH .*kept$/,
+  );
 });
 
 test("after a failure no further job starts", async () => {

@@ -1,7 +1,10 @@
 /** Set-up as a whole, against a libtorch of empty libraries and a stand-in addon: what is built, and what is not built again. */
 
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
+  chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -108,10 +111,30 @@ test("a source that does not compile ends with the error and the command, and le
   const failure = await setup({ root, env }).catch((error: Error) => error);
   expect(failure).toMatchObject({ name: "SetupError" });
   expect(String(failure)).toMatch(
-    /compiling answer\.cc failed:\n.*error: .nothing. was not declared[\s\S]*The command was:\n {2}\S*g\+\+ -std=c\+\+17 /u,
+    /compiling answer\.cc failed:\n.*error: .nothing. was not declared[\s\S]*The command was:\n {2}\S*g\+\+ -std=c\+\+17 .*\nThe compiler was g\+\+ .*\nSet CXX to another compiler or LIBTORCH/u,
   );
   expect(answerOf(root)).toBe("42");
   expect(existsSync(join(build, "setup.lock"))).toBe(false);
+});
+
+test("Ctrl-C ends set-up and its compilers, says how it goes on, and leaves nothing in the way", async () => {
+  const { root, env, build } = clone();
+  cpSync(join(repository, "scripts"), join(root, "scripts"), { recursive: true });
+  const slow = write(join(root, "slow-g++"), '#!/bin/sh\n[ "$1" = --version ] && exec g++ --version\nexec sleep 30\n');
+  chmodSync(slow, 0o755);
+  const child = spawn(process.execPath, [join(root, "scripts/setup.mjs")], { env: { ...env, CXX: slow } });
+  const text: string[] = [];
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => text.push(chunk));
+  while (!text.join("").includes("building the addon")) await once(child.stderr, "data");
+  const asked = performance.now();
+  child.kill("SIGINT");
+  expect(await once(child, "close")).toEqual([130, null]);
+  expect(performance.now() - asked).toBeLessThan(10_000); // a third of what the compilers would take
+  expect(text.join("")).toMatch(
+    /building the addon \(2 C\+\+ files, .*\) …\n\[setup\] SIGINT: stopped\. .*the same command goes on from there\n$/,
+  );
+  expect(existsSync(join(build, "setup.lock"))).toBe(false);
+  expect(await setup({ root, env })).toBe(true);
 });
 
 test("an addon that does not load is told as that, with the loader's reason", async () => {
