@@ -31,8 +31,7 @@ const nudge = (words) =>
 const wordsOf = (line) => (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
 
 /** The folder that a part is made from, where it is missing. @param {string} words */
-const missing = (words) =>
-  wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
+const missing = (words) => wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
 
 /** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
 const figures = new Map();

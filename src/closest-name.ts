@@ -33,5 +33,5 @@ export function closestName(name: string, known: Iterable<string>): string | und
 export function unknownName(kind: string, name: string, known: Iterable<string>): string {
   const names = [...known].sort();
   const near = closestName(name, names);
-  return `unknown ${kind} "${name}"${near ? `: did you mean "${near}"?` : ":"} (known: ${names.join(", ")})`;
+  return `unknown ${kind} "${name}"${near ? `: did you mean "${near}"?` : ""} (known: ${names.join(", ")})`;
 }

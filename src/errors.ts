@@ -12,6 +12,11 @@ export class DataError extends Error {
   override name = "DataError";
 }
 
+/** Work that was told to stop, by Ctrl-C or otherwise, and no failure: the message says how far it was and what is kept. */
+export class StoppedError extends Error {
+  override name = "StoppedError";
+}
+
 /** A computation that failed in libtorch: the operator and the shapes it was given, with the JavaScript stack. */
 export class EngineError extends Error {
   override name = "EngineError";

@@ -45,7 +45,7 @@ const registries: Readonly<Record<DefinitionKind, Record<string, Definition>>> =
 const NEEDED: Readonly<Record<DefinitionKind, Readonly<Record<string, "function" | "object" | "string">>>> = {
   algorithm: { paper: "string", hparams: "object", build: "function" },
   regularizer: { paper: "string", hparams: "object" },
-  dataset: { options: "object", protocol: "object", open: "function" },
+  dataset: { summary: "string", layout: "string", options: "object", protocol: "object", open: "function" },
   backbone: { build: "function" },
   launcher: { launch: "function" },
 };
@@ -118,10 +118,16 @@ function wrongIn(kind: DefinitionKind, definition: Definition): string | undefin
   for (const [name, type] of Object.entries(NEEDED[kind]))
     if (typeof values[name] !== type || values[name] === null)
       return `expected "${name}" of the ${kind} ${id} to be a${type === "object" ? "n" : ""} ${type}, got ${typeof values[name]}`;
+  const plain = Object.entries((values.hparams as object) ?? {}).find(([, each]) => !isHparam(each))?.[0];
+  if (plain !== undefined)
+    return `expected the hyperparameter "${plain}" of the ${kind} ${id} to be declared as hparam(default, range), such as hparam(0.1, powerOfTen(-2, 0)), or as variant([…])`;
   if (kind === "regularizer" && !("weight" in (values.hparams as object)))
     return `expected the regularizer ${id} to have the hyperparameter "weight"`;
   return undefined;
 }
+
+const isHparam = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "default" in value && "range" in value;
 
 /** Ids and titles are both names on the command line, where case and hyphens do not count. */
 function takenBy(kind: DefinitionKind, { id, title = id }: Definition): string | undefined {

@@ -20,5 +20,11 @@ export async function describe(path, pictures) {
   }
 }
 
-const [model, ...pictures] = process.argv.slice(2);
-if (process.argv[1] === import.meta.filename) for (const line of await describe(model, pictures)) console.log(line);
+if (process.argv[1] === import.meta.filename) {
+  const [model, ...pictures] = process.argv.slice(2);
+  if (pictures.length === 0) {
+    console.error("usage: node predict.mjs MODEL PICTURE …");
+    process.exit(2);
+  }
+  for (const line of await describe(model, pictures)) console.log(line);
+}

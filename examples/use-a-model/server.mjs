@@ -54,6 +54,11 @@ export async function serve(path, port) {
         return send({ status: 200, body: { classes: model.classes, domains: model.about.domains } });
       if (request.url !== "/predict") return send({ status: 404, body: { error: "there are / and /predict" } });
       if (request.method !== "POST") return send({ status: 405, body: { error: "POST a picture" } });
+      if (request.headers["content-type"]?.startsWith("multipart/"))
+        return send({
+          status: 415,
+          body: { error: "send the file's bytes alone, not a form: curl --data-binary @photo.jpg" },
+        });
       if (waiting >= MOST_WAITING) return send({ status: 503, body: { error: "too many wait; try again" } });
       const picture = await readBody(request);
       if (picture === null) {
@@ -66,7 +71,9 @@ export async function serve(path, port) {
     }
   });
   server.requestTimeout = REQUEST_MS;
-  await new Promise((done) => server.listen(port, "127.0.0.1", () => done(undefined)));
+  await new Promise((done, fail) => {
+    server.once("error", fail).listen(port, "127.0.0.1", () => done(undefined)); // the port may be taken
+  });
   const address = /** @type {import("node:net").AddressInfo} */ (server.address());
   return {
     port: address.port,
@@ -92,6 +99,11 @@ async function readBody(request) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { port } = await serve(process.argv[2], Number(process.argv[3] ?? 8080));
+  const [path, asked = "8080"] = process.argv.slice(2);
+  if (path === undefined) {
+    console.error("usage: node server.mjs MODEL [PORT]");
+    process.exit(2);
+  }
+  const { port } = await serve(path, Number(asked));
   console.log(`POST pictures to http://127.0.0.1:${port}/predict`);
 }

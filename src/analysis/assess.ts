@@ -32,7 +32,8 @@ export function shareOf(right: number, count: number): Share {
   };
 }
 
-const accuracyOf = (pictures: readonly Judged[]): Share =>
+/** The share of pictures that the model is right about. */
+export const accuracyOf = (pictures: readonly Judged[]): Share =>
   shareOf(
     pictures.reduce((sum, picture) => sum + Number(isRight(picture)), 0),
     pictures.length,

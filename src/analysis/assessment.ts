@@ -56,6 +56,8 @@ export interface Assessment {
   readonly calibration: { readonly [P in AssessedPart]?: StoredCalibration };
   /** The surest mistakes first, held-out domains before the others. */
   readonly mostWrong: readonly WrongPicture[];
+  /** Pictures of the dataset that could not be read, and count nowhere; not there in files of earlier versions. */
+  readonly unreadable?: readonly string[];
 }
 
 export const ASSESSMENT_FILE = "assessment.json";
@@ -73,7 +75,8 @@ export function assessmentOf(
     step,
     classes,
     heldOut,
-  }: Pick<Assessment, "model" | "step" | "classes"> & { readonly heldOut: readonly string[] },
+    unreadable = [],
+  }: Pick<Assessment, "model" | "step" | "classes" | "unreadable"> & { readonly heldOut: readonly string[] },
 ): Assessment {
   const partOf = (domain: string): AssessedPart => (heldOut.includes(domain) ? "held out" : "validation");
   const names = [...new Set(pictures.map(({ domain }) => domain))];
@@ -95,6 +98,7 @@ export function assessmentOf(
         ...{ confidence, truth, loss },
       })),
     ),
+    unreadable,
   };
 }
 
@@ -154,7 +158,12 @@ export function readAssessment(path: string): Assessment {
   } catch (cause) {
     throw new DataError(`${path}: the assessment could not be read: ${(cause as Error).message}`, { cause });
   }
-  if (parsed?.format !== 1 || !Array.isArray(parsed.domains) || !Array.isArray(parsed.mostWrong))
-    throw new DataError(`${path}: an assessment of format 1 was expected`);
+  if (!isAssessment(parsed)) throw new DataError(`${path}: an assessment of format 1 was expected`);
   return parsed;
+}
+
+/** Whether a value read from a file is an assessment, by what would mislead. */
+export function isAssessment(value: unknown): value is Assessment {
+  const { format, domains, mostWrong } = (value ?? {}) as Partial<Assessment>;
+  return format === 1 && Array.isArray(domains) && Array.isArray(mostWrong);
 }

@@ -25,7 +25,8 @@ const steps = (model: readonly CompletedCommand[]): string =>
 function bashValues({ names, paths }: Values): string {
   const flag = { files: "-f", folders: "-d" };
   const reply = [
-    ...(names.length > 0 ? [`$(compgen -W $'${names.join("\\n")}' -- "$cur")`] : []),
+    // Lists have commas: what stands before the last one stays.
+    ...(names.length > 0 ? [`$(compgen -P "$before" -W $'${names.join("\\n")}' -- "$last")`] : []),
     ...(paths ? [`$(compgen ${flag[paths]} -- "$cur")`] : []),
   ];
   // IFS is a line's end here, so that a file's name with spaces in it is one word.
@@ -47,6 +48,8 @@ export function bashScript(model: readonly CompletedCommand[]): string {
   return `# bash completion for nudge: source <(nudge completion bash)
 _nudge() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} path='' i IFS=$'\\n'
+  local last=\${cur##*,} before=
+  [[ $cur == *,* ]] && before=\${cur%,*},
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path|\${COMP_WORDS[i]}" in
       ${steps(model)}) path="\${path:+$path }\${COMP_WORDS[i]}" ;;

@@ -47,6 +47,11 @@ test("bash completes verbs, those under them, options and their values", () => {
   expect(inBash("train", "--steps", "")).toEqual([]);
 });
 
+test("bash completes the last name of a list with commas", () => {
+  expect(inBash("sweep", "plan", "--algorithms", "erm,co")).toEqual(["erm,coral"]);
+  expect(inBash("sweep", "plan", "--data", "pacs,vlcs,office")).toEqual(["pacs,vlcs,office-home"]);
+});
+
 test("bash completes files with spaces in their names as one word, and folders where only those do", () => {
   expect(inBash("predict", "a")).toEqual(["a picture.png"]);
   expect(inBash("train", "--out", "a")).toEqual([]);

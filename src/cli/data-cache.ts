@@ -5,8 +5,10 @@ import { Command } from "commander";
 import type { CachePlan, CacheReport } from "../data/cache.js";
 import { openDataset } from "../data/open-dataset.js";
 import { countOf, listNames } from "../data/show-name.js";
-import { UsageError } from "../errors.js";
+import { StoppedError, UsageError } from "../errors.js";
+import { RESUMABLE } from "./failure.js";
 import { wholeNumber } from "./parse-options.js";
+import { onStopSignals } from "./stop-signals.js";
 
 type Write = (text: string) => void;
 
@@ -69,18 +71,28 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   if (await restarted()) return;
   const { buildCache } = await import("../data/cache.js"); // brings the decoder
   const line = progressLine();
+  using stop = onStopSignals(() => {});
   const tell: Write = options.json ? (text) => process.stderr.write(text) : write;
-  const report = await buildCache(dataset, {
+  const building = buildCache(dataset, {
     folder: options.out,
     shortSide: options.full ? null : options.shortSide,
     fresh: options.fresh,
     onPlan: (plan) => tell(planText(plan)),
     onProgress: line.show,
+    shouldStop: () => stop.asked,
     lock: {
       onWait: (owner) =>
         tell(`waiting for another process at this cache${owner ? ` (${owner.pid} on ${owner.host})` : ""}\n`),
     },
   });
+  const report = await building.catch((error: unknown) => {
+    if (!(error instanceof StoppedError)) throw error;
+    line.clear();
+    process.stderr.write(`${error.message}; go on with: the same command\n`);
+    process.exitCode = RESUMABLE;
+    return null;
+  });
+  if (report === null) return;
   line.clear();
   write(options.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
 }

@@ -9,6 +9,7 @@ import { openDataset } from "../data/open-dataset.js";
 import { verificationText, verifyDataset } from "../data/verify.js";
 import { DataError, UsageError } from "../errors.js";
 import { cacheCommand } from "./data-cache.js";
+import { checkFile } from "./writable-place.js";
 
 type Write = (text: string) => void;
 
@@ -49,6 +50,7 @@ async function inspect(
   { root, json, html, deep }: InspectOptions,
   write: Write,
 ): Promise<void> {
+  if (html !== undefined) checkFile(html, "--html");
   const line = progressLine();
   const dataset = await openDataset(path, { root, options: datasetOptions(settings) });
   const inspection = await inspectDataset(dataset, { deep, progress: line.show });

@@ -1,16 +1,17 @@
 /** `nudge embed`: a model's features of labelled pictures, as files, numbers and pictures. */
 
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { median } from "../analysis/evaluation.js";
 import type { RankMeasures } from "../analysis/rank.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
 import type { EmbeddedDataset } from "../model/embed-dataset.js";
 import { table } from "../report/evaluation-text.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine, type Write, withModelOptions } from "./model-options.js";
 import { oneOf } from "./parse-options.js";
+import { checkFolder } from "./writable-place.js";
 
 const formats = ["safetensors", "csv"] as const;
 
@@ -50,14 +51,15 @@ export function embedCommand(write: Write = (text) => void process.stdout.write(
 }
 
 async function embed(path: string, pairs: readonly string[], flags: EmbedFlags, write: Write): Promise<void> {
+  checkFolder(flags.out);
   using model = await openModel(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs, "dataset");
   const { embedDataset } = await import("../model/embed-dataset.js");
-  const line = progressLine("embedding", shown.count);
+  using line = progressLine("embedding", shown.count, "nothing was written (--limit takes fewer)");
   const embedding = await embedDataset(model, shown, { batchSize: flags.batchSize, onProgress: line.show });
   line.clear();
   try {
-    mkdirSync(flags.out, { recursive: true });
+    makeFolder(flags.out);
   } catch (cause) {
     throw new DataError(`${flags.out}: the folder could not be made: ${(cause as Error).message}`, { cause });
   }

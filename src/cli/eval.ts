@@ -7,15 +7,19 @@ import { mostWrong } from "../analysis/assess.js";
 import { evaluation, type PlacedPicture } from "../analysis/evaluation.js";
 import type { Dataset, Domain } from "../data/dataset.js";
 import { DataError } from "../errors.js";
+import { trainedOn, trainedOnWords } from "../model/trained-on.js";
+import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine, type Write, withModelOptions } from "./model-options.js";
 import { wholeNumber } from "./parse-options.js";
+import { checkFile, checkFolder } from "./writable-place.js";
 
 interface EvalFlags extends ModelFlags, DataFlags {
   bins: number;
   json?: true;
   html?: string;
   figures?: string;
+  against?: string;
 }
 
 const EXAMPLES = `
@@ -23,10 +27,12 @@ Examples:
   nudge eval runs/9f2c… --data ./pictures
   nudge eval runs/9f2c… --data pacs --root data --domain sketch
   nudge eval model.safetensors --data new-clinic/ --html eval.html --limit 500
+  nudge eval runs/9f2c… --data new-clinic/ --against runs/430a…
 
 Classes are matched to the model's by name; pictures of classes it does not know
 are left out and told. Pictures that cannot be read are left out, named at the
-end, and make the exit code 1.`;
+end, and make the exit code 1. Where pictures that the model was trained on are
+among them, a note says how it does on the others.`;
 
 /** Pictures on the page that the model was most wrong about. */
 const SHOWN_MISTAKES = 24;
@@ -42,33 +48,45 @@ export function evalCommand(write: Write = (text) => void process.stdout.write(t
     .option("--bins <n>", "bins of the calibration error", wholeNumber("--bins", 1), 15)
     .option("--html <file>", "write a page with tables, charts and the pictures it was most wrong about")
     .option("--figures <dir>", "write the charts, as SVG and PNG")
+    .option("--against <model>", "another model on the same pictures: which is better, as far as they say")
     .option("--json", "print everything as JSON")
     .addHelpText("after", EXAMPLES)
     .action((model: string, pairs: string[], flags: EvalFlags) => evaluate(model, pairs, flags, write));
 }
 
 async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags, write: Write): Promise<void> {
+  if (flags.html !== undefined) checkFile(flags.html, "--html");
+  if (flags.figures !== undefined) checkFolder(flags.figures, "--figures");
+  if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is told before the pictures are judged
   using model = await openModel(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
-  const line = progressLine("evaluating", shown.count);
+  using line = progressLine("evaluating", shown.count, "nothing is known before the last (--limit takes fewer)");
   const { pictures, problems } = await judgeDataset(model, shown, {
     batchSize: flags.batchSize,
     onProgress: line.show,
   });
   line.clear();
+  const learnt = trainedOn(model.about, dataset, pictures);
   const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
   const wrong = mostWrong(pictures, SHOWN_MISTAKES);
+  const against = flags.against === undefined ? null : await judgeAgainst(flags.against, pictures, { flags, pairs });
+  const notes = [
+    ...shown.notes,
+    ...(learnt ? [trainedOnWords(learnt)] : []),
+    ...(against?.trainedOn ? [`of the other model: ${trainedOnWords(against.trainedOn)}`] : []),
+  ];
   if (flags.json) {
     const unreadable = [...problems].map(([picture, problem]) => ({ picture, problem }));
     write(
-      `${JSON.stringify({ model: path, dataset: dataset.id, ...evaluated, mostWrong: wrong, notes: shown.notes, unreadable }, null, 2)}\n`,
+      `${JSON.stringify({ model: path, dataset: dataset.id, ...evaluated, trainedOn: learnt, ...(against && { against }), mostWrong: wrong, notes, unreadable }, null, 2)}\n`,
     );
   } else {
     const { evaluationText } = await import("../report/evaluation-text.js");
     write(evaluationText(evaluated, pictures));
+    if (against) write(`\n${await againstText(against)}`);
   }
-  if (!flags.json) for (const note of shown.notes) process.stderr.write(`note: ${note}\n`);
+  if (!flags.json) for (const note of notes) process.stderr.write(`note: ${note}\n`);
   if (flags.html !== undefined) {
     const [{ evaluationHtml }, { thumbnail }] = await Promise.all([
       import("../report/evaluation-html.js"),
@@ -82,10 +100,10 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     );
     const page = evaluationHtml({
       about: model.about,
-      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})`,
+      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})${learnt ? `; ${trainedOnWords(learnt)}` : ""}`,
       evaluated,
       wrong: mistakes,
-      notes: [...shown.notes, ...problems.values()],
+      notes: [...(against ? [againstWords(against)] : []), ...notes, ...problems.values()],
     });
     writeWhole(flags.html, page);
     process.stderr.write(`wrote ${flags.html}\n`);

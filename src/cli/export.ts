@@ -1,6 +1,6 @@
 /** `nudge export`: a model for other programs, with a model card beside it. */
 
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
 import { replaceFile } from "../engine/replace-file.js";
 import { UsageError } from "../errors.js";
@@ -8,6 +8,7 @@ import { formatFor } from "./format-by-ending.js";
 import { openModel, type Write } from "./model-options.js";
 import { oneOf } from "./parse-options.js";
 import { version } from "./version.js";
+import { checkFile } from "./writable-place.js";
 
 const formats = ["onnx", "safetensors"] as const;
 const inputs = ["normalised", "pixels"] as const;
@@ -60,7 +61,10 @@ async function exportModel(
   if (format === "safetensors" && input === "pixels")
     throw new UsageError("--input pixels: only an ONNX file has an input; leave it out for safetensors");
   const file = out ?? join(".", format === "onnx" ? "model.onnx" : "exported.safetensors");
+  checkFile(file);
   using model = await openModel(path, { device: "cpu" });
+  if (resolve(file) === resolve(model.path))
+    throw new UsageError(`--out ${file} is the model itself, which would be lost; give another name`);
   if (format === "onnx") {
     const { exportOnnx } = await import("../export/export-onnx.js");
     exportOnnx(model, file, { input, version: version() });

@@ -9,6 +9,12 @@ test("what the user can mend is printed without a stack", () => {
   expect(endOf(new EngineError("not built", "load"))).toEqual({ text: "nudge: not built", code: 1 });
 });
 
+test("the system's refusal is printed without a stack, and nothing else of the system's is", () => {
+  const system = (code: string) => Object.assign(new Error(`${code}: words`), { code, syscall: "write" });
+  expect(endOf(system("ENOSPC"))).toEqual({ text: "nudge: ENOSPC: words", code: 1 });
+  expect(endOf(system("EBADF"))).toEqual({ text: expect.stringMatching(/failure\.test\.ts/), code: 1 });
+});
+
 test("a computation that failed and a fault of ours show where", () => {
   for (const error of [new EngineError("sizes differ", "aten::matmul"), new TypeError("x is undefined")]) {
     expect(endOf(error)).toEqual({ text: expect.stringMatching(/failure\.test\.ts/), code: 1 });

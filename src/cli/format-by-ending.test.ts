@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatFor } from "./format-by-ending.js";
 
-const formats = { known: ["table", "csv", "jsonl"], usual: "table" } as const;
+const formats = { known: ["table", "csv", "jsonl"], usual: "table", usualEnding: "txt" } as const;
 
 test("a file is written in the format that its name ends in", () => {
   expect(formatFor({ ...formats, file: "new clinic/rows.csv" })).toBe("csv");
@@ -13,4 +13,14 @@ test("a format that was asked for goes before the name, and without either it is
   expect(formatFor({ ...formats, file: "rows.txt" })).toBe("table");
   expect(formatFor({ ...formats, file: "csv" })).toBe("table");
   expect(formatFor(formats)).toBe("table");
+});
+
+test("a name that ends in another format is refused, unless the format was asked for", () => {
+  expect(() => formatFor({ ...formats, file: "rows.xlsx" })).toThrow(
+    "rows.xlsx: nothing is written as .xlsx; end the name in .txt, .csv, .jsonl, or say what is meant with --format",
+  );
+  expect(formatFor({ ...formats, asked: "csv", file: "rows.xlsx" })).toBe("csv");
+  expect(() => formatFor({ known: ["onnx", "safetensors"], usual: "onnx", file: "model.pt" })).toThrow(
+    "end the name in .onnx, .safetensors",
+  );
 });

@@ -49,6 +49,24 @@ test("a folder where a setting belongs is taken for pictures, and how to name th
   );
 });
 
+test.each([
+  [["train", "--test_envs", "0"], "--test_envs", "--test-domain, with domains by name"],
+  [["sweep", "plan", "--test_envs", "0"], "--test_envs", "--test-domains, with domains by name"],
+  [["sweep", "plan", "--data_dir=x"], "--data_dir=x", "--root"],
+  [["sweep", "plan", "--n_trials_from", "1"], "--n_trials_from", "a range: --trials 1-2"],
+  [["train", "--holdout_fraction", "0.1"], "--holdout_fraction", "the setting holdout=0.2"],
+])("DomainBed's option in %j is met with ours", async (args, option, ours) => {
+  expect(await main(args)).toBe(2);
+  expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(DomainBed's; here it is ${ours})\n`);
+});
+
+test("an unknown subcommand is met with those there are", async () => {
+  expect(await main(["sweep", "launch"])).toBe(2);
+  expect(printed.stderr).toBe(
+    "nudge: unknown command 'launch' (known: plan, run, status, retry, cancel, clean, help)\n",
+  );
+});
+
 test("a wrong option, a stray argument and no verb at all exit with 2", async () => {
   expect(await main(["doctor", "--jsn"])).toBe(2);
   expect(printed.stderr).toMatch(/^nudge: unknown option '--jsn'\n\(Did you mean --json\?\)/);

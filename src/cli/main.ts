@@ -7,6 +7,7 @@ import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
 import { whenAddonIsMissing } from "../engine/load.js";
 import { UsageError } from "../errors.js";
+import { domainbedHint } from "./domainbed-options.js";
 import { endOf } from "./failure.js";
 import { buildOnFirstUse } from "./run-setup.js";
 import { version } from "./version.js";
@@ -39,6 +40,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   data: {
     summary: "what a folder of pictures holds; whether a benchmark's copy is whole",
+    plugins: true,
     load: async () => (await import("./data.js")).dataCommand(),
   },
   train: {
@@ -116,13 +118,24 @@ function addPluginOption(command: Command): void {
     );
 }
 
+/** What to do about an error in how a command was called, where commander does not say. */
+function advice(text: string, command: Command): string {
+  if (text.includes("missing required argument")) return `\nUsage: ${command.createHelp().commandUsage(command)}\n`;
+  if (text.includes("Did you mean")) return "\n";
+  if (text.includes("unknown command")) {
+    const known = command.createHelp().visibleCommands(command);
+    return ` (known: ${known.map((each) => each.name()).join(", ")})\n`;
+  }
+  const [, option] = /unknown option '([^'=]+)/.exec(text) ?? [];
+  const hint = option && domainbedHint(option, command);
+  return hint ? `\n(DomainBed's; here it is ${hint})\n` : "\n";
+}
+
 /** Errors of a command and of those under it are ours to print and to turn into an exit code. */
 function adopt(command: Command): void {
   command.exitOverride();
-  const usage = (): string => `Usage: ${command.createHelp().commandUsage(command)}\n`;
   command.configureOutput({
-    outputError: (text, write) =>
-      write(text.replace(/^error: /, "nudge: ") + (text.includes("missing required argument") ? usage() : "")),
+    outputError: (text, write) => write(text.replace(/^error: /, "nudge: ").trimEnd() + advice(text, command)),
   });
   command.commands.forEach(adopt);
 }

@@ -1,11 +1,15 @@
 /** What the verbs that use a model share: options, the model itself, a line that says how far it is, files that are whole. */
 
+import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { basename, dirname, join } from "node:path";
 import type { Command } from "commander";
 import { notWritten } from "../engine/replace-file.js";
+import { StoppedError } from "../errors.js";
 import type { Model } from "../model/index.js";
 import { wholeNumber } from "./parse-options.js";
+import { onStopSignals } from "./stop-signals.js";
 
 export type Write = (text: string) => void;
 
@@ -37,19 +41,34 @@ export async function openModel(path: string, { device, threads }: ModelFlags): 
   return loadModel(path, { device: device ?? defaultDevice() });
 }
 
-/** A line on a terminal's stderr that says how far it is, and goes away. */
-export function progressLine(what: string, total: number): { show(done: number): void; clear(): void } {
+export interface ProgressLine extends Disposable {
+  /** Says how far it is; throws a `StoppedError` where a signal has asked to stop. */
+  show(done: number): void;
+  /** Takes the line away; signals are the system's again. */
+  clear(): void;
+}
+
+/** A line on a terminal's stderr that says how far it is, and goes away; Ctrl-C ends the work at its next call. `kept` is what
+ * is told then, after how far it was. */
+export function progressLine(what: string, total: number, kept = "nothing was written"): ProgressLine {
   const { stderr } = process;
   let shown = 0;
+  const stop = onStopSignals((signal) => {
+    stderr.write(`${stderr.isTTY ? "\r\x1b[K" : ""}${signal}: finishing the batch; once more to stop at once\n`);
+  });
+  const clear = (): void => {
+    stop[Symbol.dispose]();
+    if (stderr.isTTY) stderr.write("\r\x1b[K");
+  };
   return {
+    clear,
+    [Symbol.dispose]: clear,
     show(done) {
+      if (stop.asked && done < total) throw new StoppedError(`${what}: stopped after ${done} of ${total}; ${kept}`);
       const now = performance.now();
       if (!stderr.isTTY || now - shown < 200) return;
       shown = now;
       stderr.write(`\r${what}: ${done} of ${total}\x1b[K`);
-    },
-    clear() {
-      if (stderr.isTTY) stderr.write("\r\x1b[K");
     },
   };
 }
@@ -67,7 +86,8 @@ export class WholeFile implements Disposable {
   private open = true;
 
   constructor(private readonly path: string) {
-    this.beside = `${path}.${process.pid}.tmp`;
+    // No number of a process: in a container, the next one has the same, and what a killed one left would be in its way.
+    this.beside = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
     this.fd = this.attempt(() => openSync(this.beside, "wx"));
   }
 

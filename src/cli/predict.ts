@@ -3,6 +3,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
+import { median } from "../analysis/evaluation.js";
 import { showName } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import { formatFor } from "./format-by-ending.js";
@@ -17,6 +18,7 @@ import {
 } from "./model-options.js";
 import { oneOf, wholeNumber } from "./parse-options.js";
 import { predictionFormats } from "./prediction-formats.js";
+import { checkFile } from "./writable-place.js";
 
 interface PredictFlags extends ModelFlags {
   top: number;
@@ -64,19 +66,23 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
 }
 
 async function predict(path: string, given: readonly string[], flags: PredictFlags, write: Write): Promise<void> {
+  const asked = flags.json ? "jsonl" : flags.format;
+  const format = formatFor({ asked, file: flags.out, known: names, usual: "table", usualEnding: "txt" });
+  if (flags.out !== undefined) checkFile(flags.out);
   const { pictures, notes } = await findPictures(given);
   using model = await openModel(path, flags);
   using file = flags.out === undefined ? null : new WholeFile(flags.out);
   const print = file?.write ?? write;
-  const asked = flags.json ? "jsonl" : flags.format;
-  const format = formatFor({ asked, file: flags.out, known: names, usual: "table" });
   const rows = predictionFormats[format]({ pictures, model, top: flags.top });
-  const progress = progressLine("predicting", pictures.length);
+  const kept = flags.out === undefined ? "what is printed stands" : `${flags.out} was not written`;
+  using progress = progressLine("predicting", pictures.length, kept);
   const problems: string[] = [];
+  const farther: number[] = [];
   print(rows.head);
   for await (const { place, prediction, problem } of model.predictEach(pictures, flags)) {
     print(prediction ? rows.row(pictures[place], prediction) : rows.problem(pictures[place], problem.message));
     if (problem) problems.push(problem.message);
+    if (prediction?.distance) farther.push(prediction.distance.fartherThan);
     if (prediction?.truncated)
       notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
     progress.show(place + 1);
@@ -86,6 +92,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   file?.done();
   if (model.dependsOnBatch)
     notes.push("this model looks at pictures together: what it says of one depends on the others of its batch");
+  if (farther.length >= FEWEST_FOR_MIDDLE) notes.push(middleWords(farther));
   for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
   if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
   if (problems.length > 0) {
@@ -94,6 +101,19 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
     process.stderr.write(`nudge: ${many} of ${pictures.length} could not be read:\n${lines.join("")}`);
     process.exitCode = 1;
   }
+}
+
+/** Of fewer pictures the middle one tells nothing that their rows do not. */
+const FEWEST_FOR_MIDDLE = 5;
+
+/** Above this the pictures as a whole are another domain than those of training. */
+const STRANGE = 0.75;
+
+/** How far the pictures as a whole lie from training: as `eval` says it of a domain. */
+function middleWords(farther: readonly number[]): string {
+  const middle = median(farther)!;
+  const advice = middle > STRANGE ? "; measure it on some labelled ones, with nudge eval, before you rely on it" : "";
+  return `the middle one of these ${farther.length} pictures lies farther from the training domains than ${(100 * middle).toFixed(1)} % of their held-back pictures (about 50 for pictures like those)${advice}`;
 }
 
 /** The pictures that are meant: files as they are, and all in folders. */

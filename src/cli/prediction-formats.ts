@@ -29,7 +29,7 @@ const WIDEST = 60;
 function table({ pictures, model, top }: Printed): Rows {
   const width = Math.min(WIDEST, Math.max(7, ...pictures.map((path) => showName(path).length)));
   const classWidth = Math.max(5, ...model.classes.map((name) => showName(name).length));
-  const answerWidth = top * (classWidth + 9) - 2;
+  const answerWidth = Math.min(top, model.classes.length) * (classWidth + 9) - 2;
   const has = model.distanceStatistics !== null;
   const nearest = Math.max(7, ...model.about.domains.map((name) => showName(name).length));
   const line = (picture: string, answer: string, rest: readonly string[]): string =>

@@ -11,6 +11,7 @@ import { RESUMABLE } from "./failure.js";
 import { wholeNumber } from "./parse-options.js";
 import type { QuickstartRun } from "./quickstart-runs.js";
 import { onStopSignals } from "./stop-signals.js";
+import { checkFolder } from "./writable-place.js";
 
 /** With these it takes about two minutes on one core. */
 const USUAL = { out: "quickstart", steps: 201, seeds: 3 };
@@ -44,6 +45,7 @@ Examples:
 
 async function quickstart(flags: QuickstartFlags): Promise<void> {
   const started = performance.now();
+  checkFolder(flags.out);
   const { quickstartRuns, trainQuickstartRun } = await import("./quickstart-runs.js");
   const runs = quickstartRuns(flags.seeds);
   const progress = new Progress(runs, flags.steps);
@@ -102,7 +104,8 @@ Next:
 /** How far it is: one line that changes on a terminal, a line a run elsewhere. */
 class Progress {
   private readonly terminal = process.stderr.isTTY === true;
-  private readonly begun = performance.now();
+  /** When the first update was made: loading the engine takes longer than many of them. */
+  private begun: number | undefined;
   /** Updates made by this process, of runs before the one at work. */
   private updates = 0;
   private shown = 0;
@@ -120,10 +123,11 @@ class Progress {
       const made = this.updates + step - first;
       if (step === this.steps) this.updates = made;
       const now = performance.now();
-      if (!this.terminal || now - this.shown < 200) return;
+      this.begun ??= now;
+      if (!this.terminal || made < 2 || now - this.shown < 200) return;
       this.shown = now;
       const left = (this.runs.length - run) * this.steps - step;
-      const time = duration(((now - this.begun) / 1000 / made) * left);
+      const time = duration(((now - this.begun) / 1000 / (made - 1)) * left);
       process.stderr.write(`\r${this.name(run)}, step ${step}/${this.steps}, ${time} left\x1b[K`);
     };
   }

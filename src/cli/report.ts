@@ -6,6 +6,7 @@ import { DataError, UsageError } from "../errors.js";
 import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import { oneOf, someOf } from "./parse-options.js";
+import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
 
@@ -26,7 +27,7 @@ interface ReportFlags {
 export function reportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("report")
     .description(
-      "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, what became of a method at each weight of its penalties where there are several, and on request the paper's numbers and claims.",
+      "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, what became of a method at each weight of its penalties where there are several, and on request the paper's numbers and claims. Of pictures of your own: how each training did on each domain it had not seen, how sure that is, and the models to use.",
     )
     .argument("<dirs...>", "folders of runs, runs, or sweep folders, which may still be running")
     .option("--selection <rule>", `how models are chosen: ${Object.keys(selections).join(", ")}`, "training-domain")
@@ -80,6 +81,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   const compare = flags.compare === undefined ? undefined : twoNames(flags.compare);
   if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: give one of them");
   const only = flags.only === undefined ? undefined : someOf("part of a report", reportParts)(flags.only);
+  if (flags.out !== undefined) checkFolder(flags.out);
   const { readResults } = await import("../records/index.js");
   const results = readResults(dirs);
   if (results.runs.length === 0)

@@ -1,13 +1,12 @@
 /** Signals as a wish to stop that grows: the first for a checkpoint, the second for an end at once. */
 
+import { SAME_MS } from "./stop-signals.js";
+
 export interface StopLevels extends Disposable {
   readonly level: 0 | 1 | 2;
   /** The first signal that came. */
   readonly signal: NodeJS.Signals | undefined;
 }
-
-/** One wish may arrive twice: npm, timeout and schedulers send a signal to a process and to its group. */
-const SAME_MS = 500;
 
 /** Listens to signals until disposed of; `told` hears of each that counts. */
 export function onStopLevels(

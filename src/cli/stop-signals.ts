@@ -5,7 +5,10 @@ export interface StopSignals extends Disposable {
   readonly asked: boolean;
 }
 
-/** Listens until disposed of: the first signal asks to stop and is told; the second is the system's to act on. */
+/** One wish may arrive twice: npm, timeout and schedulers send a signal to a process and to its group. */
+export const SAME_MS = 500;
+
+/** Listens until disposed of: the first signal asks to stop and is told; a later one is the system's to act on. */
 export function onStopSignals(told: (signal: string) => void): StopSignals {
   const signals = ["SIGINT", "SIGTERM"] as const;
   const end = (): void => {
@@ -13,8 +16,9 @@ export function onStopSignals(told: (signal: string) => void): StopSignals {
   };
   const state = { asked: false, [Symbol.dispose]: end };
   const ask = (signal: NodeJS.Signals): void => {
+    if (state.asked) return;
     state.asked = true;
-    end();
+    setTimeout(end, SAME_MS).unref();
     told(signal);
   };
   for (const signal of signals) process.on(signal, ask);

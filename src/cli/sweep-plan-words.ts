@@ -27,6 +27,7 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
     ...givenInWords(made).map((line) => `  ${line}`),
     "",
     ...byDataset(made).map((line) => `  ${line}`),
+    ...made.notes.map((note) => `  note: ${note}`),
     "",
     `  done already: ${thousands(existing.done)}; begun: ${thousands(existing.begun)}; to do: ${thousands(all.length - existing.done)}`,
   ];
@@ -54,9 +55,10 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
 /** What was given, in the place of the protocol's and the preset's own. */
 function givenInWords({ words: { request } }: MadePlan): string[] {
   const { given } = request as SweepAsked;
-  const pairs = Object.entries(given).map(
-    ([name, value]) => `${name}=${typeof value === "object" ? JSON.stringify(value) : value}`,
-  );
+  const pairs = Object.entries(given).flatMap(([name, value]) => {
+    if (name !== "grid" || typeof value !== "object" || value === null) return [`${name}=${value}`];
+    return Object.entries(value).map(([setting, values]) => `grid ${setting}=${values}`);
+  });
   return pairs.length === 0 ? [] : [`With ${pairs.join(" ")}.`];
 }
 
@@ -74,13 +76,22 @@ function byDataset({ runs: all, parts }: MadePlan): string[] {
       new Set(own.map(({ request }) => JSON.stringify(names.map((name) => request[name])))).size;
     const count = (n: number, one: string, many: string): string => `${thousands(n)} ${n === 1 ? one : many}`;
     return `${data}: ${runs(own.length)}: ${[
-      count(different("algorithm", "regularizers"), "method", "methods"),
+      `${count(different("algorithm", "regularizers"), "method", "methods")}${namedMethods(own)}`,
       count(different("testDomains"), "set of held-out domains", "sets of held-out domains"),
       count(different("trialSeed"), "trial", "trials"),
       ...(different("hparamsSeed") > 1 ? [count(different("hparamsSeed"), "draw", "draws")] : []),
       ...gridOf(parts, data).map(([name, values]) => count(values, `value of ${name}`, `values of ${name}`)),
     ].join(", ")}`;
   });
+}
+
+/** More methods than these are not named on one line. */
+const NAMED = 8;
+
+/** ` (ERM and SWAD, ERM-NU)`: SWAD, which was asked for by itself, is there with the method whose weights it averages. */
+function namedMethods(runs: readonly PlannedRun[]): string {
+  const names = new Set(runs.map(({ title }) => title.split(" · ")[2]));
+  return names.size > NAMED ? "" : ` (${[...names].join(", ")})`;
 }
 
 /** How many values each setting of a grid takes on a dataset. */

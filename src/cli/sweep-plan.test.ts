@@ -39,7 +39,7 @@ test("a plan is written to its folder, and says how many runs there are, are don
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--algorithms", "ERM,SWAD,ERM-NU", "--no-measure", "--out", out);
   expect(text).toContain("sweep: 8 runs\n");
-  expect(text).toContain("shapes: 8 runs: 2 methods, 4 sets of held-out domains, 1 trial\n");
+  expect(text).toContain("shapes: 8 runs: 2 methods (ERM and SWAD, ERM-NU), 4 sets of held-out domains, 1 trial\n");
   expect(text).toContain("done already: 0; begun: 0; to do: 8\n");
   expect(text).toContain(`${out}: 8 runs added\n`);
   expect(text).toContain(`nudge sweep run ${out}\n`);
@@ -86,7 +86,7 @@ test("a file gives lists and settings, and the command line goes before it", asy
   ]);
   const words = await plan("--config", file, "--no-measure", "--dry-run", "--out", join(folder, "s"));
   expect(words).toContain(
-    "shapes: 4 runs: 1 method, 1 set of held-out domains, 2 trials, 2 values of nuclear-norm.weight",
+    "shapes: 4 runs: 1 method (ERM-NU), 1 set of held-out domains, 2 trials, 2 values of nuclear-norm.weight",
   );
 });
 

@@ -9,6 +9,7 @@ import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
 import { realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
+import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
 
@@ -154,10 +155,17 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked 
   };
 }
 
+/** Where sweeps are, unless told. */
+const SWEEPS = "sweeps";
+
+/** Refuses a place for a sweep that cannot be written to, before anything is planned. */
+export const checkPlace = ({ out }: PlanFlags): void => checkFolder(out ?? SWEEPS);
+
 /** The folder of a sweep that is planned. */
-export const folderFor = (made: MadePlan, flags: PlanFlags): string => flags.out ?? join("sweeps", made.words.name);
+export const folderFor = (made: MadePlan, flags: PlanFlags): string => flags.out ?? join(SWEEPS, made.words.name);
 
 async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): Promise<void> {
+  if (!flags.dryRun) checkPlace(flags);
   const { existingRuns, growPlan, growthOf, makePlan, uncountedPlan } = await import("../sweep/index.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
   const made = await makePlan(
@@ -219,6 +227,7 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
     moved: moved.size,
     ...counts,
     ...existing,
+    notes: made.notes,
     estimate: estimate ? { ...facts, seconds: total, atATime: 1 } : null,
   };
 }

@@ -13,7 +13,7 @@ import { ownCommand } from "./own-command.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopLevels } from "./stop-levels.js";
 import { type RuleFlags, rulesIn, withRules } from "./sweep-flags.js";
-import { addPlanOptions, askedBy, folderFor, type PlanFlags } from "./sweep-plan.js";
+import { addPlanOptions, askedBy, checkPlace, folderFor, type PlanFlags } from "./sweep-plan.js";
 
 export interface RunFlags extends RuleFlags, PlanFlags {
   launcher?: string;
@@ -98,11 +98,13 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
 }
 
 async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<string> {
+  checkPlace(flags);
   const { growPlan, makePlan } = await import("../sweep/index.js");
   const made = await makePlan(askedBy(pairs, flags));
   const folder = folderFor(made, flags);
   const { runs, added } = await growPlan(folder, made.words, made.runs);
   process.stderr.write(`${folder}: ${runs} runs planned, ${added.length} of them new\n`);
+  for (const note of made.notes) process.stderr.write(`note: ${note}\n`);
   return folder;
 }
 
@@ -175,7 +177,7 @@ function endLine(end: LaunchEnd, dir: string, { runs, done }: { runs: number; do
     case "settled":
       return done === runs
         ? `all ${runs} done; tables: nudge report ${folder}`
-        : `${done} of ${runs} done, ${runs - done} not; see: ${status}`;
+        : `${done} of ${runs} done, ${runs - done} failed or taken out; why: ${status}; put back with: nudge sweep retry ${folder}`;
   }
 }
 

@@ -1,6 +1,6 @@
 /** `nudge synthetic`: Section 3.1's toy task, ERM against ERM-NU over many seeds. Pure TypeScript; never loads the engine. */
 import { join } from "node:path";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import { writeFigure } from "../report/write-figure.js";
 import { isExact } from "../synthetic/accuracy.js";
@@ -24,6 +24,7 @@ import {
 } from "../synthetic/text-report.js";
 import type { Checkpoint } from "../synthetic/train.js";
 import { oneOf, realNumber, someOf, wholeNumber } from "./parse-options.js";
+import { checkFolder } from "./writable-place.js";
 
 interface Options {
   seeds: number;
@@ -87,11 +88,10 @@ export function syntheticCommand(write: (text: string) => void = (text) => void 
       realNumber("--loss-below", { least: 0 }),
       0,
     )
-    .option(
-      "--penalties <names>",
-      `beside plain ERM, with commas: ${penaltyNames.slice(1).join(", ")}`,
-      someOf("penalty", penaltyNames),
-      ["nuclear-norm", "frobenius-norm", "centred-nuclear-norm", "weight-decay"],
+    .addOption(
+      new Option("--penalties <names>", `beside plain ERM, with commas: ${penaltyNames.slice(1).join(", ")}`)
+        .argParser(someOf("penalty", penaltyNames))
+        .default(["nuclear-norm", "frobenius-norm", "centred-nuclear-norm", "weight-decay"], "all four"),
     )
     .option("--weight <weight>", "weight of each penalty", realNumber("--weight", { least: 0 }), 0.01)
     .option(
@@ -131,6 +131,7 @@ async function synthetic(options: Options): Promise<string> {
     agreement: { in: options.agreementIn, out: options.agreementOut },
   };
   checkTask(task);
+  if (options.figure !== undefined) checkFolder(options.figure, "--figure");
   if (options.grid && !isPaperTask(task))
     throw new UsageError(
       "--grid looks for the paper's numbers: leave --invariant, --environmental and --agreement-… as they are",

@@ -3,6 +3,7 @@
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import type { TheoryOptions } from "../theory/index.js";
+import { checkFolder } from "./writable-place.js";
 
 /** The options as commander hands them over: text, still to be read. */
 interface RawOptions {
@@ -40,6 +41,7 @@ Examples:
   nudge theory --figure figures --json`,
     )
     .action(async (raw: RawOptions) => {
+      if (raw.figure !== undefined) checkFolder(raw.figure, "--figure");
       const theory = await import("../theory/index.js");
       const result = theory.runTheory(readOptions(raw));
       const points = raw.figure === undefined ? null : theory.figurePoints(result.setting);

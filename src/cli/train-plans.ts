@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import {
   ASSESSMENT_FILE,
   type AssessedDomain,
@@ -10,6 +11,7 @@ import {
   readAssessment,
 } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
+import { isOwn } from "../own-data/defaults.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
 import { shellWord } from "../report/names.js";
@@ -44,18 +46,28 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const pathOf = (plan: Plan): string => options.path ?? join(options.out ?? "runs", runName(plan.settings));
   const path = pathOf(main);
   for (const text of words) reporter.line(text);
-  if (plans.own && !existsSync(join(path, "done"))) reporter.line(timeWords(plans));
-  const goOn = options.path !== undefined || heldOut.length > 0;
+  if (plans.own && !existsSync(join(path, "done"))) {
+    reporter.progress?.("measuring how long it will take");
+    reporter.line(timeWords(plans));
+  }
+  const goOn = options.path !== undefined || heldOut.length > 0 || isOwn(main.dataset);
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
+    // For a signal that came while the time was measured; twice, since the first turn may come before signals are looked for.
+    for (let i = 0; i < 2; i++) await turn();
+    if (stop.asked) {
+      reporter.line(`stopped before the ${i === 0 ? "first" : "next"} run; go on with: the same command`);
+      process.exitCode = RESUMABLE;
+      if (json) printJson(path, main, { ...outcome, done: false });
+      return;
+    }
     const held = plan.settings.testDomains;
     if (heldOut.length > 0)
       reporter.line(`run ${i + 1} of ${heldOut.length + 1}: ${i === 0 ? "all domains" : `without ${held.join(", ")}`}`);
     const goOnWith = heldOut.length > 0 ? "the same command" : undefined;
     const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, goOnWith });
     if (i === 0) outcome = ended;
-    if (!ended.done || (stop.asked && i < heldOut.length)) {
-      if (ended.done) reporter.line("stopped before the next run; go on with: the same command");
+    if (!ended.done) {
       process.exitCode = RESUMABLE;
       if (json) printJson(path, main, { ...outcome, done: false });
       return;
@@ -103,11 +115,15 @@ function timeWords({ main, heldOut }: TrainPlans): string {
   if (one === null) return `${work} on ${on}`;
   // Runs that hold a domain out train on fewer pictures and assess more: about the same.
   const total = (one.training + one.evaluation) * (1 + heldOut.length);
-  const shorter =
-    total > LONG && main.settings.weights !== null
-      ? "--probe takes minutes, and with few pictures is often no worse: try it first"
-      : "--steps and --probe make it shorter";
-  return `${work}: about ${roughly(total)} on ${on}, as measured just now; ${shorter}`;
+  const { weights } = main.settings;
+  return `${work}: about ${roughly(total)} on ${on}, as measured just now; ${waysToShorten(total, weights !== null)}`;
+}
+
+function waysToShorten(seconds: number, hasWeights: boolean): string {
+  if (!hasWeights) return "--steps makes it shorter";
+  return seconds > LONG
+    ? "--probe takes minutes, and with few pictures is often no worse: try it first"
+    : "--steps and --probe make it shorter";
 }
 
 /** Puts what the runs with a domain held out found beside the main run's model, and into its report. */

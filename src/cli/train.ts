@@ -10,6 +10,7 @@ import { readConfig, readPairs } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
 import { onStopSignals, type StopSignals } from "./stop-signals.js";
+import { checkFolder } from "./writable-place.js";
 
 interface TrainFlags {
   config?: string;
@@ -101,6 +102,7 @@ export function trainCommand(): Command {
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const asked = { ...settingsIn(flags), ...readPairs(pairs) };
+  if (flags.resume === undefined) checkFolder(flags.out);
   const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
     import("../training/reporter.js"),
@@ -109,7 +111,8 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const device = (asked.device as string | undefined) ?? defaultDevice();
   checkDevice(device); // before anything is said or written
   using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
-  if (flags.resume !== undefined) return resume(flags.resume, asked, { ...flags, device, reporter, stop });
+  // Awaited here: `stop` listens until this function ends.
+  if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
   const request = { ...(flags.config ? readConfig(flags.config) : {}), ...asked };
   const [{ plansFor }, { trainPlans }] = await Promise.all([
     import("../own-data/plans.js"),
@@ -125,7 +128,8 @@ async function resume(
   asked: Request,
   { config, device, json, reporter, stop }: TrainFlags & { device: string; reporter: Reporter; stop: StopSignals },
 ): Promise<void> {
-  const [{ resolve }, { readTrainSettings }, { trainPlans }] = await Promise.all([
+  const [{ planAgain }, { resolve }, { readTrainSettings }, { trainPlans }] = await Promise.all([
+    import("../own-data/plans.js"),
     import("../settings/resolve.js"),
     import("../training/run-folder.js"),
     import("./train-plans.js"),
@@ -135,7 +139,7 @@ async function resume(
   const request = requestAgain(before, asked, config);
   const main = await resolve({ ...request, device: request.device ?? device });
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
-  await trainPlans({ main, heldOut: [], words: [], own: false }, { path, json, reporter, stop });
+  await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }
 
 /** The options that are settings, by their keys. */
@@ -159,6 +163,6 @@ function changed(run: string, before: TrainSettings, now: TrainSettings): UsageE
     (name) => name !== "hash" && name !== "given" && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
   );
   return new UsageError(
-    `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length > 1 ? "are" : "is"} not what it was begun with (${before.hash}, now ${now.hash}). Has the dataset or the file of weights changed?`,
+    `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length === 1 ? "is" : "are"} not what it was begun with (${before.hash}, now ${now.hash}). Has the dataset or the file of weights changed?`,
   );
 }

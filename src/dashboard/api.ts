@@ -3,6 +3,8 @@
  * that one forgets the other does not compile without.
  */
 
+import type { TextTable } from "../report/text-table.js";
+
 /** What a run is up to. */
 export type RunState = "waiting" | "running" | "done" | "failed" | "stopped";
 
@@ -17,6 +19,8 @@ export interface RunRow {
   /** The sweep it belongs to, by its id; null outside of sweeps. */
   readonly sweep: string | null;
   readonly dataset: string;
+  /** Whether that is a folder of somebody's own pictures. */
+  readonly own: boolean;
   readonly heldOut: readonly string[];
   /** As the papers name it: `ERM-NU`. */
   readonly method: string;
@@ -30,10 +34,12 @@ export interface RunRow {
   readonly steps: number | null;
   /** Where it is, told by the process at work on it; null where none is, or none has said so yet. */
   readonly told: ToldProgress | null;
-  /** The mean accuracy on the `out` parts of the training domains at that step, a fraction. */
+  /** The mean accuracy on the `out` parts of the training domains at that step, a fraction; where `assessed`, of the run's model. */
   readonly validation: number | null;
-  /** The mean accuracy on the `in` parts of the held-out domains at that step. */
+  /** The mean accuracy on the `in` parts of the held-out domains at that step; where `assessed`, of the run's model on all of them. */
   readonly test: number | null;
+  /** Whether the accuracies are what the finished run's own report has, on own pictures. */
+  readonly assessed: boolean;
   /** Seconds a step has taken on average, evaluations included; null before it is known. */
   readonly secondsPerStep: number | null;
   /** When its files last changed, in milliseconds since 1970; null for a run that has none yet. */
@@ -161,6 +167,8 @@ export interface TableData {
 export interface ComparisonData {
   readonly first: string;
   readonly second: string;
+  /** Of single trials on own pictures there are no intervals; the words say what to do. */
+  readonly words: readonly string[];
   readonly rows: readonly {
     readonly title: string;
     readonly whole: boolean;
@@ -192,8 +200,9 @@ export interface ReportData {
   readonly selections: readonly { readonly id: string; readonly title: string; readonly about: string }[];
   readonly runs: number;
   readonly tables: readonly TableData[];
+  /** The models to use of each folder of own pictures. */
+  readonly models: readonly Pick<TextTable, "title" | "words" | "head" | "rows">[];
   readonly comparisons: readonly ComparisonData[];
-  readonly intervalWords: string;
   readonly weights: readonly WeightData[];
   readonly notes: readonly string[];
 }

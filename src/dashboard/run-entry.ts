@@ -5,11 +5,11 @@
  */
 
 import { statSync } from "node:fs";
-import { basename, join } from "node:path";
-import { imageFolder } from "../data/datasets/image-folder.js";
-import { manifest } from "../data/datasets/manifest.js";
+import { join } from "node:path";
+import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } from "../analysis/assessment.js";
 import { type LockOwner, LockWatch, noteOf, ownerOf } from "../data/folder-lock.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
+import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
 import {
   checkSettings,
   DONE_FILE,
@@ -21,6 +21,7 @@ import {
   type StoredRun,
 } from "../records/run.js";
 import { methodTitle } from "../report/names.js";
+import { meanAccuracy } from "../report/run-page.js";
 import type { RunRow, RunState, ToldProgress } from "./api.js";
 import { readJsonInside } from "./inside.js";
 import { Measured } from "./measured.js";
@@ -28,9 +29,6 @@ import { Tail } from "./tail.js";
 
 /** Settings that are large and that no table needs; details are read from the file again. */
 const LARGE = ["classes", "request", "datasetOptions", "inputShape"];
-
-/** Datasets that are whatever somebody put there. */
-const OWN_DATA: readonly string[] = [imageFolder.id, manifest.id];
 
 /** What a look at a run found: nothing new, another state or progress, or other numbers. */
 export type Change = "none" | "row" | "numbers";
@@ -117,7 +115,7 @@ export class RunEntry {
     if (!settings) return undefined;
     if (this.tabled?.stored.done === isDone) return this.tabled;
     const stored: StoredRun = {
-      ...{ folder, settings, done: isDone, notes: [] },
+      ...{ folder, settings, done: isDone, notes: [], assessment: this.assessment() },
       get records() {
         return measured.records();
       },
@@ -126,8 +124,16 @@ export class RunEntry {
     return this.tabled;
   }
 
+  /** What a finished run on own pictures was found to do, as its own report has it. */
+  private assessment(): Assessment | undefined {
+    if (!this.isDone || !this.settings || !isOwnDataset(this.settings.dataset)) return undefined;
+    const found = readJsonInside(this.root, join(this.folder, ASSESSMENT_FILE));
+    return isAssessment(found) ? found : undefined;
+  }
+
   private row(): RunRow {
     const { id, sweep, settings, measured } = this;
+    const assessed = this.assessment();
     const { testDomains = [], domains = [], steps = null } = settings ?? {};
     const method = settings && methodOf(settings, settings.averaging[0]?.id ?? "current");
     const training = domains.filter((domain) => !testDomains.includes(domain));
@@ -135,7 +141,8 @@ export class RunEntry {
       id,
       sweep,
       state: this.state,
-      dataset: settings ? datasetName(settings) : "",
+      dataset: settings ? withoutSlash(datasetIn(settings)) : "",
+      own: settings !== undefined && isOwnDataset(settings.dataset),
       heldOut: testDomains,
       method: method ? methodTitle({ ...method, variant: "" }) : "",
       variant: method?.variant ?? "",
@@ -144,8 +151,9 @@ export class RunEntry {
       step: measured.lastStep,
       steps,
       told: this.told,
-      validation: measured.lastAccuracy(training, "out"),
-      test: measured.lastAccuracy(testDomains, "in"),
+      validation: assessed ? meanOf(assessed, "validation") : measured.lastAccuracy(training, "out"),
+      test: assessed ? meanOf(assessed, "held out") : measured.lastAccuracy(testDomains, "in"),
+      assessed: assessed !== undefined,
       secondsPerStep: this.secondsPerStep,
       at: this.timing.changed ?? this.records.changed ?? (this.folderTime || null),
       problem: this.problem,
@@ -226,10 +234,10 @@ export class RunEntry {
   }
 }
 
-/** Somebody's own pictures go by the name of their folder: all of them are the same dataset to the program. */
-function datasetName({ dataset, ...rest }: RunSettings): string {
-  const { data } = rest as { data?: unknown };
-  return OWN_DATA.includes(dataset) && typeof data === "string" ? basename(data) : dataset;
+/** The mean of the assessed accuracies on one part; null where no domain is of it. */
+function meanOf({ domains }: Assessment, part: AssessedPart): number | null {
+  const of = domains.filter((domain) => domain.part === part);
+  return of.length > 0 ? meanAccuracy(of) : null;
 }
 
 /** When a file or folder last changed; 0 where there is none. */

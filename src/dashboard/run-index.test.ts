@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { writeOwnRun } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { accuraciesAt, writeRun } from "../../tests/support/run-folders.js";
 import { FolderLock } from "../data/folder-lock.js";
@@ -63,7 +64,17 @@ test("a run is done, running, stopped or failed as its files say", async () => {
 test("somebody's own pictures go by the name of their folder", async () => {
   const root = realFolder();
   writeRun(join(root, "own"), { settings: { dataset: "image-folder", data: "pictures/clinics/" } as object });
-  expect((await look(new RunIndex(root))).runs).toMatchObject([{ dataset: "clinics" }]);
+  expect((await look(new RunIndex(root))).runs).toMatchObject([{ dataset: "clinics", own: true, assessed: false }]);
+});
+
+test("a finished run on own pictures has the accuracies of its own report, and not those of its last evaluation", async () => {
+  const root = realFolder();
+  writeOwnRun(root, "held", { right: 12, heldOut: "day" }); // of 20; of the 16 that are evaluated while training, 8
+  writeOwnRun(root, "open", { right: 12, heldOut: "day", assessed: false });
+  const { runs } = await look(new RunIndex(root));
+  const rows = new Map(runs.map((row) => [row.id, row]));
+  expect(rows.get("held")).toMatchObject({ assessed: true, test: 0.6, validation: 0.75 });
+  expect(rows.get("open")).toMatchObject({ assessed: false, test: 0.5, validation: 0.75 });
 });
 
 test("a second look tells only what changed, and what is gone", async () => {

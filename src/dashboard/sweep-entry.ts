@@ -5,6 +5,7 @@
 
 import { closeSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
 import { datasetTitle, methodTitle } from "../report/names.js";
 import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
@@ -185,7 +186,8 @@ export class SweepEntry {
       state: verdict?.state ?? "waiting",
       sweep: this.id,
       ...{ dataset, heldOut, method, variant, trial, draw, steps, problem: verdict?.why ?? null },
-      ...{ step: null, told: null, validation: null, test: null, secondsPerStep: null, at: null },
+      ...{ own: isOwnDataset(dataset), step: null, told: null, validation: null, test: null, assessed: false },
+      ...{ secondsPerStep: null, at: null },
     };
   }
 }

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { writeOwnTraining } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
 import { readResults } from "../records/index.js";
@@ -87,4 +88,16 @@ test("no runs are no tables, and an unknown rule is an error that names the near
   const { tables } = await tablesOf(temporaryFolder());
   expect((await ask(tables, "oracle")).tables).toEqual([]);
   await expect(ask(tables, "oracel")).rejects.toThrow('did you mean "oracle"');
+});
+
+test("of own pictures the numbers are those of the runs' own reports, and the models to use are listed", async () => {
+  const folder = temporaryFolder();
+  writeOwnTraining(folder, "a", { right: 12 });
+  const { tables } = await tablesOf(folder);
+  const { tables: made, models } = await ask(tables, "training-domain");
+  expect(made[0].rows[0].cells.map(({ text }) => text)).toEqual([...Array(3).fill("60.0 (38.7–78.1)"), "60.0"]);
+  expect(models).toMatchObject([
+    { title: "wild: models to use", head: ["model", "on a new domain", "validation", "folder"] },
+  ]);
+  expect(models[0].rows[0].slice(0, 3)).toEqual(["ERM", "60.0, lowest 60.0 (day)", "75.0 (12 pictures)"]);
 });

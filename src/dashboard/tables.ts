@@ -2,12 +2,14 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { withoutDuplicates } from "../records/read-results.js";
-import { intervalWords } from "../report/paired.js";
+import { comparisonWords } from "../report/comparison-table.js";
+import { type ModelList, modelTable } from "../report/model-list.js";
 import { makeReport, type Report } from "../report/report.js";
-import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "../report/table.js";
+import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "../report/table.js";
 import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import type { CellText, ReportData, TableData, WeightData, WeightPoint } from "./api.js";
+import { asTyped } from "./run-details.js";
 import type { TabledRun } from "./run-entry.js";
 import type { RunIndex } from "./run-index.js";
 
@@ -66,24 +68,31 @@ export class Tables {
   }
 }
 
-function reportData({ outcome, tables, comparisons, weights }: Report): Omit<ReportData, "selection" | "runs"> {
+function reportData({ outcome, tables, models, comparisons, weights }: Report): Omit<ReportData, "selection" | "runs"> {
   return {
     selections: Object.values(selections).map(({ id, title, about }) => ({ id, title, about })),
     tables: tables.map(tableData),
-    comparisons: comparisons.map(({ first, second, rows }) => ({
-      first,
-      second,
-      rows: rows
+    models: models.map(modelData),
+    comparisons: comparisons.map((comparison, i) => ({
+      first: comparison.first,
+      second: comparison.second,
+      words: i === 0 ? comparisonWords(comparison) : [], // once for all
+      rows: comparison.rows
         .filter(({ mean }) => Number.isFinite(mean))
         .map(({ title, domain, mean, interval, pairs }) => ({
           ...{ title, whole: domain === null, mean: 100 * mean, pairs },
           interval: interval && [100 * interval[0], 100 * interval[1]],
         })),
     })),
-    intervalWords,
     weights: weights.flatMap(weightData),
     notes: shortened(outcome.notes),
   };
+}
+
+/** The models to use, with their folders as one would type them. */
+function modelData(list: ModelList): ReportData["models"][number] {
+  const { title, words, head, rows } = modelTable(list, asTyped);
+  return { title, words, head, rows };
 }
 
 /** A figure for each kind of penalty that has several weights. */
@@ -118,7 +127,7 @@ function tableData({ id, title, words, columns, rows, notes }: Table): TableData
 
 function cellText(cell: TableCell, kind: TableRow["kind"]): CellText {
   const numbers = cellNumbers(cell, kind);
-  const text = !numbers ? "" : numbers.error === "" ? numbers.mean : `${numbers.mean} ± ${numbers.error}`;
+  const text = numbers ? numbersText(numbers) : "";
   const partial = numbers && isPartial(cell) ? cell.trials!.join("/") : null;
   return { text, mark: cell.mark, partial, note: cell.note };
 }

@@ -19,7 +19,7 @@ import sharp from "sharp";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { runChild } from "../../tests/support/child.js";
 import { makePictureFolder, pixelsOf } from "../../tests/support/made-pictures.js";
-import { DataError } from "../errors.js";
+import { DataError, StoppedError } from "../errors.js";
 import { buildCache, type CachePlan } from "./cache.js";
 import { type CachedPicture, isCached, pixelBytes, readIndex } from "./cache-index.js";
 import { CacheWriter } from "./cache-writer.js";
@@ -129,6 +129,16 @@ test("an index torn in its last line, at any place, loses that line and nothing 
   }
   truncateSync(index, 5); // within the first line: nothing is known
   expect((await buildCache(dataset, { folder })).added).toBe(8);
+  expectPixels(dataset);
+});
+
+test("told to stop, it keeps what it had done, and the next one does the rest", async () => {
+  const dataset = await makePictureFolder(root, { perCell: 5, size: (n) => [30 + n, 50 - n] });
+  let asked = 0;
+  const stopped = await buildCache(dataset, { folder, shouldStop: () => ++asked === 7 }).catch((error) => error);
+  expect(stopped).toBeInstanceOf(StoppedError);
+  expect(stopped.message).toBe("stopped after 7 of 20 pictures to decode, which are kept");
+  expect(await buildCache(dataset, { folder })).toMatchObject({ pictures: 20, added: 13 });
   expectPixels(dataset);
 });
 

@@ -6,9 +6,10 @@
  * MB decoded, and a network sees 224 × 224 of it. `shortSide: null` keeps every pixel, and with it the exact numbers of the
  * reference's resize from full size.
  */
-import { mkdirSync, rmSync, statfsSync } from "node:fs";
+import { rmSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { DataError } from "../errors.js";
+import { makeFolder } from "../engine/make-folder.js";
+import { DataError, StoppedError } from "../errors.js";
 import { estimatePixels } from "./cache-estimate.js";
 import {
   type CacheIndex,
@@ -37,6 +38,8 @@ export interface CacheOptions {
   fresh?: boolean;
   /** Told before anything is decoded. */
   onPlan?: (plan: CachePlan) => void;
+  /** Asked after every picture: whether to stop there, with a `StoppedError`; what was decoded is kept. */
+  shouldStop?: () => boolean;
   onProgress?: (progress: { done: number; total: number; bytes: number }) => void;
   lock?: LockOptions;
 }
@@ -79,7 +82,7 @@ interface Missing {
 /** Brings a dataset's cache up to date: decodes what is missing or has changed. */
 export async function buildCache(dataset: PictureDataset, options: CacheOptions = {}): Promise<CacheReport> {
   const start = performance.now();
-  const { shortSide = defaultShortSide, onPlan, onProgress } = options;
+  const { shortSide = defaultShortSide, onPlan } = options;
   const { upright } = dataset;
   const settings: CacheSettings = { root: resolve(dataset.root), shortSide, ...(upright && { upright }) };
   const folder = resolve(options.folder ?? cacheFolderFor(settings));
@@ -92,7 +95,7 @@ export async function buildCache(dataset: PictureDataset, options: CacheOptions 
     return { ...reportOf(folder, files, settings), added: 0, seconds: seconds() };
   }
 
-  attemptIn(folder, () => mkdirSync(folder, { recursive: true }));
+  attemptIn(folder, () => makeFolder(folder));
   using lock = await FolderLock.take(join(folder, "lock"), options.lock).catch(cannotMake(folder));
   if (options.fresh) rmSync(join(folder, indexName), { force: true });
   const index = checked(readIndex(folder), settings, folder); // again: another process may have added to it meanwhile
@@ -109,7 +112,7 @@ export async function buildCache(dataset: PictureDataset, options: CacheOptions 
     );
   if (missing.length > 0 || !index) {
     using writer = attemptIn(folder, () => new CacheWriter(folder, settings, lock, index));
-    await decodeInto(writer, missing, settings, onProgress);
+    await decodeInto(writer, missing, settings, options);
   }
   removeUnused(folder, readIndex(folder)?.entries.values() ?? []);
   lock.finish();
@@ -130,11 +133,11 @@ const gone: FileStamp = { bytes: 0, mtime: 0 };
 async function decodeInto(
   writer: CacheWriter,
   missing: readonly Missing[],
-  { root, ...options }: CacheSettings,
-  onProgress: CacheOptions["onProgress"],
+  { root, ...settings }: CacheSettings,
+  { onProgress, shouldStop }: CacheOptions,
 ): Promise<void> {
   const decode = ({ path }: Missing) => {
-    const decoding = decodeFile(resolve(root, path), options);
+    const decoding = decodeFile(resolve(root, path), settings);
     decoding.catch(() => {}); // it is awaited below, but perhaps not soon
     return decoding;
   };
@@ -148,6 +151,10 @@ async function decodeInto(
     if (next) ahead.push(decode(next));
     if (i % 16 === 15 || i + 1 === missing.length)
       onProgress?.({ done: i + 1, total: missing.length, bytes: writer.written });
+    if (shouldStop?.() && i + 1 < missing.length) {
+      writer.flush();
+      throw new StoppedError(`stopped after ${i + 1} of ${missing.length} pictures to decode, which are kept`);
+    }
   }
   writer.flush();
 }
@@ -200,7 +207,10 @@ function freeSpace(folder: string): number {
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
 
 const cannotMake = (folder: string) => (cause: Error) => {
-  throw new DataError(`picture cache ${folder}: could not be made (${cause.message})`, { cause });
+  throw new DataError(
+    `picture cache ${folder}: could not be made: ${cause.message}. Name another folder (cache=DIR in training, --out of nudge data cache), or train without one with cache=false`,
+    { cause },
+  );
 };
 
 function attemptIn<T>(folder: string, action: () => T): T {

@@ -8,6 +8,7 @@
 import { unknownName } from "../closest-name.js";
 import { declare } from "../definitions.js";
 import { UsageError } from "../errors.js";
+import { checkDataset } from "./check-dataset.js";
 import type { Split } from "./split.js";
 
 interface LabelledDomain {
@@ -169,12 +170,14 @@ export function defineDataset<
     async open({ root, options }) {
       if (definition.needsRoot && root === null)
         throw new UsageError(
-          `dataset ${definition.id}: expected the folder it lies in (${definition.layout}), got none: give its root`,
+          `dataset ${definition.id}: expected the folder it lies in (${definition.layout}), got none: give its root, with --root`,
         );
-      return definition.open({
+      const opened: unknown = await definition.open({
         root: root as Needs extends true ? string : string | null, // checked above
         options: resolveOptions(definition.id, definition.options, options) as ValuesOf<Options>,
       });
+      checkDataset(definition.id, opened);
+      return opened;
     },
   });
 }
@@ -203,10 +206,31 @@ function resolveOptions(
 
 /** The domain of this name; an unknown one is an error that names the nearest. */
 export function domainNamed(dataset: Dataset, name: string): Domain {
-  const found = (dataset.domains as readonly Domain[]).find((domain) => domain.name === name);
+  const found = findDomain(dataset, name);
   if (found) return found;
   const names = dataset.domains.map((domain) => domain.name);
   throw new UsageError(`dataset ${dataset.id}: ${unknownName("domain", name, names)}`);
+}
+
+/** The domains of a list that had commas between its names; a name may have some itself ("Berlin, Mitte"). */
+export function domainsNamed(dataset: Dataset, pieces: readonly string[]): Domain[] {
+  const found: Domain[] = [];
+  for (let from = 0; from < pieces.length; ) {
+    let to = pieces.length;
+    const together = (): Domain | undefined =>
+      [", ", ","].map((comma) => findDomain(dataset, pieces.slice(from, to).join(comma))).find(Boolean);
+    while (to > from + 1 && !together()) to--;
+    found.push(together() ?? domainNamed(dataset, pieces[from]));
+    from = to;
+  }
+  return found;
+}
+
+/** By its name; else by how it reads, since a Mac stores the ü of a folder's name as two characters and a keyboard gives one. */
+function findDomain({ domains }: Dataset, name: string): Domain | undefined {
+  const all: readonly Domain[] = domains;
+  const read = all.filter((domain) => domain.name.normalize() === name.normalize());
+  return all.find((domain) => domain.name === name) ?? (read.length === 1 ? read[0] : undefined);
 }
 
 /** How many samples of each class a domain has. */

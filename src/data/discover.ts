@@ -15,7 +15,11 @@ const levels = 3;
 const mostFolders = 20_000;
 
 /** A name without what people spell differently. */
-export const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+export const plainName = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "");
 
 /** A domain to look for: its name and other spellings of it. */
 export interface SoughtDomain {

@@ -57,6 +57,7 @@ test("everything wrong with a folder is found, and named", async () => {
   });
   expect(inspection.notes).toEqual([
     'domain "night" has no pictures of 1 class that other domains have: "dog"',
+    '"dog" is a class of domain "day" alone: with that held out, no model can know it, and all its pictures count as wrong',
     'domain "day" has 10 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
     'domain "night" has 5 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
     "EXIF data asks for a turn of 1 picture; they are turned upright when they are read",

@@ -1,5 +1,6 @@
 /** What a dataset is and what is wrong with it: counts, sizes, formats, damaged files, duplicates. */
 import { resolve } from "node:path";
+import { loneClassNotes, smallClassNotes } from "./class-notes.js";
 import { classCounts, type Dataset, type PictureDataset } from "./dataset.js";
 import { type Duplicates, findDuplicates } from "./inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type Problem } from "./inspect-files.js";
@@ -91,18 +92,23 @@ function summarise(facts: readonly FileFacts[]): PictureSummary {
 
 /** What is worth saying of a dataset as a whole. */
 function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null): string[] {
-  const notes = [...dataset.notes];
+  const notes = [...dataset.notes, ...loneClassNotes(dataset), ...smallClassNotes(dataset)];
   for (const { name, count } of dataset.domains)
     if (count * 0.8 < usualBatch)
       notes.push(
         `domain "${showName(name)}" has ${countOf(count, "sample")}, of which 80 % are trained on: fewer than the usual batch of ${usualBatch}, so that every batch repeats some`,
       );
-  const sum = (key: "turned" | "cmyk"): number => summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
+  const sum = (key: "turned" | "cmyk" | "alpha"): number =>
+    summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
   if (sum("turned") > 0)
     notes.push(
       `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; ${dataset.upright ? "they are turned upright when they are read" : "as in the field's loaders, a benchmark's pixels are used as they are stored"}`,
     );
   if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
+  if (sum("alpha") > 0)
+    notes.push(
+      `${countOf(sum("alpha"), "picture")} with transparency, which is dropped: the colours stored under it are seen`,
+    );
   return notes;
 }
 

@@ -115,7 +115,9 @@ test("DomainNet's duplicates are left out by a list", async () => {
 test("what is no dataset is an error that says what to do", async () => {
   await expect(openDataset("packs")).rejects.toThrow(/unknown dataset "packs": did you mean "pacs"\?/);
   await expect(openDataset("./nowhere")).rejects.toThrow(UsageError);
-  await expect(openDataset("pacs")).rejects.toThrow(/dataset pacs: expected the folder it lies in .* give its root$/);
+  await expect(openDataset("pacs")).rejects.toThrow(
+    /dataset pacs: expected the folder it lies in .* give its root, with --root$/,
+  );
   const root = temporaryFolder();
   await expect(openDataset(writeFile(root, "notes.txt"))).rejects.toThrow(
     /expected a folder or a manifest \(\.csv, \.jsonl\)/,

@@ -63,6 +63,8 @@ export interface PictureStoreOptions {
   /** Told of the cache's making. */
   onPlan?: CacheOptions["onPlan"];
   onProgress?: CacheOptions["onProgress"];
+  /** Asked while it is made: whether to stop, with a `StoppedError`. */
+  shouldStop?: CacheOptions["shouldStop"];
 }
 
 /** Opens a dataset's pictures, in the fastest way that fits. */
@@ -70,9 +72,9 @@ export async function openPictures(dataset: PictureDataset, options: PictureStor
   const { cache = true, shortSide = defaultShortSide, device = "cpu" } = options;
   const memoryLimit = options.memoryLimit ?? defaultMemoryLimit(cache === false ? "cpu" : device);
   if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });
-  const { onPlan, onProgress } = options;
+  const { onPlan, onProgress, shouldStop } = options;
   const folder = typeof cache === "string" ? cache : undefined;
-  const report = await buildCache(dataset, { folder, shortSide, onPlan, onProgress });
+  const report = await buildCache(dataset, { folder, shortSide, onPlan, onProgress, shouldStop });
   if (report.bad.length === report.pictures)
     throw new DataError(`none of the ${report.pictures} pictures can be decoded; the first: ${report.bad[0]?.problem}`);
   const catalog = openCatalog(dataset, report.folder);

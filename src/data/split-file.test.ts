@@ -69,7 +69,7 @@ test.each<[string, unknown, string]>([
   ["a missing domain", { photo: whole.photo }, 'split file x.json: expected domains photo, drawn; "drawn" is missing'],
   ["a domain that is a list", { ...whole, photo: [1] }, 'domain "photo": expected {"in": […], "out": […]}, got [1]'],
   ["a missing part", { ...whole, photo: { in: [0] } }, 'domain "photo": expected "in" and "out"; "out" is missing'],
-  ["an unknown part", { ...whole, photo: { ...whole.photo, test: [] } }, 'domain "photo": unknown part "test":'],
+  ["an unknown part", { ...whole, photo: { ...whole.photo, test: [] } }, 'domain "photo": unknown part "test" (known'],
   [
     "a part that is no list",
     { ...whole, photo: { in: "all", out: [] } },

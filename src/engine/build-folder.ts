@@ -5,10 +5,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeFolder } from "./make-folder.js";
 
 /** The folder of the package: the clone, or what npm installed. */
 export const packageRoot = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -25,7 +26,7 @@ function cacheFolder(root: string): string {
 
 function isWritable(folder: string): boolean {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
     return true;
   } catch {

@@ -1,5 +1,6 @@
 /** What an exported file says of itself, in texts that any program can read; our own key is there too, so that it is one of ours. */
 
+import { showName } from "../data/show-name.js";
 import { METADATA_KEY, type ModelAbout } from "../model/about.js";
 
 /** Metadata for ONNX and safetensors alike. */
@@ -28,7 +29,9 @@ export function preprocessingWords({ preprocessing }: ModelAbout): string {
 /** The licence of the starting weights, as far as it is known. */
 export function licenceWords({ startingWeights }: ModelAbout): string {
   if (!startingWeights) return "Trained from random values: no licence of starting weights applies";
-  return startingWeights.licence === null
-    ? "The file of starting weights names no licence"
-    : `Starting weights: ${startingWeights.licence}`;
+  const { licence, metadata } = startingWeights;
+  if (licence !== null) return `Starting weights: ${licence}`;
+  const said = ["weights", "source", "description"].flatMap((key) => metadata[key] ?? []);
+  const itself = said.length > 0 ? `, and says of itself: ${said.map((text) => `"${showName(text)}"`).join(", ")}` : "";
+  return `The file of starting weights names no licence${itself}`;
 }

@@ -45,6 +45,19 @@ test("a card has the accuracies of its own step, and says which domain was never
   expect(text).toContain("method: erm + nuclear-norm");
 });
 
+test("a card of a run that was assessed has what its report has: all pictures of the domain that was held out", () => {
+  const { folder, path, about } = made();
+  writeRun(folder, "0123456789abcdef");
+  const judged = [0, 0, 0, 1].map((said) => judgedAs(0, said, 0.9, { domain: "sketch" }));
+  const assessed = { model: "current", classes: ["a", "b"], heldOut: ["sketch"] };
+  const writeAssessment = (step: number): void =>
+    writeFileSync(join(folder, "assessment.json"), JSON.stringify(assessmentOf(judged, { ...assessed, step })));
+  writeAssessment(9);
+  expect(knownAccuracies(path, about)).toEqual([{ domain: "sketch", of: "held out", accuracy: 0.75 }]);
+  writeAssessment(3); // of another moment, so of another model
+  expect(knownAccuracies(path, about)).toContainEqual({ domain: "sketch", of: "held out", accuracy: 0.45 });
+});
+
 test("the records of another run beside the model are not taken for its own", () => {
   const { folder, path, about } = made();
   writeRun(folder, "fedcba9876543210");
@@ -70,4 +83,7 @@ test("a card says that a model is a probe, an average, or of few words about its
   expect(text).toContain("Trained from random values");
   const licensed = { ...about, startingWeights: { hash: "00", licence: "BSD-3-Clause", metadata: {} } };
   expect(card(licensed, [])).toContain("Starting weights: BSD-3-Clause");
+  const metadata = { architecture: "x", weights: "converted from a zoo (Apache-2.0)" };
+  const told = card({ ...about, startingWeights: { hash: "00", licence: null, metadata } }, []);
+  expect(told).toContain('names no licence, and says of itself: "converted from a zoo (Apache-2.0)"');
 });

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readAssessment } from "../analysis/assessment.js";
+import { ASSESSMENT_FILE, readAssessment } from "../analysis/assessment.js";
 import { showName } from "../data/show-name.js";
 import { dependsOnBatch, type ModelAbout } from "../model/about.js";
 import { ACCURACY, type RunRecord } from "../records/record.js";
@@ -43,6 +43,15 @@ export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccu
   if (!isRunFolder(folder) || !existsSync(join(folder, "records.jsonl"))) return [];
   const { settings, records } = readRun(folder);
   if ((settings as { hash?: unknown }).hash !== about.settings.hash) return []; // another run's
+  return [...assessedAccuracies(folder, about, records), ...estimates(join(folder, ESTIMATE_FILE))];
+}
+
+/** As the run's report has them, on all pictures of a domain that was held out; else, for arrays, from its records. */
+function assessedAccuracies(folder: string, about: ModelAbout, records: readonly RunRecord[]): KnownAccuracy[] {
+  const path = join(folder, ASSESSMENT_FILE);
+  const assessed = existsSync(path) ? readAssessment(path) : null;
+  if (assessed?.model === about.model && assessed.step === about.step)
+    return assessed.domains.map(({ name, part, accuracy }) => ({ domain: name, of: part, accuracy }));
   const own = records.filter(
     ({ model, step, metric }) => model === about.model && step === about.step && metric === ACCURACY,
   );
@@ -52,9 +61,7 @@ export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccu
     ...about.domains.map((domain) => ({ domain, row: find(domain, "out"), of: "validation" as const })),
     // A domain that was held out was never trained on, so its larger part counts.
     ...about.testDomains.map((domain) => ({ domain, row: find(domain, "in"), of: "held out" as const })),
-  ]
-    .flatMap(({ domain, row, of }): KnownAccuracy[] => (row ? [{ domain, of, accuracy: row.value }] : []))
-    .concat(estimates(join(folder, ESTIMATE_FILE)));
+  ].flatMap(({ domain, row, of }): KnownAccuracy[] => (row ? [{ domain, of, accuracy: row.value }] : []));
 }
 
 function estimates(path: string): KnownAccuracy[] {
@@ -104,7 +111,7 @@ export function modelCard({ about, file, format, input, known, version }: ModelC
     "",
     "## Licence",
     "",
-    `${licenceWords(about)}. The pictures it was trained on may have terms of their own.`,
+    `${inline(licenceWords(about))}. The pictures it was trained on may have terms of their own.`,
     "",
   ];
   return lines.join("\n");

@@ -10,6 +10,12 @@ test("case, spaces and underscores do not count where names differ in nothing el
   expect(places).toEqual([0, 1]);
 });
 
+test("a letter is the same however it is stored, and signs tell classes apart", () => {
+  const [stored, typed] = ["Ka\u0308se", "K\u00e4se"]; // as a Mac has it, and as a keyboard gives it
+  expect(matchClasses([typed, "Kase"], [stored, "kase"]).places).toEqual([0, 1]);
+  expect(matchClasses(["C", "A"], ["C++", "A+"]).places).toEqual([undefined, undefined]);
+});
+
 test("names that differ only in that are told apart by it", () => {
   const { places, unknown } = matchClasses(["us", "US"], ["US", "us", "Us"]);
   expect(places).toEqual([1, 0, undefined]);

@@ -6,10 +6,9 @@
 import { resolve } from "node:path";
 import { plainDraw } from "../data/augment.js";
 import type { ArrayDataset, Dataset, Domain } from "../data/dataset.js";
-import { domainNamed } from "../data/dataset.js";
-import { plainName } from "../data/discover.js";
+import { domainsNamed } from "../data/dataset.js";
 import { arraySource } from "../data/sample-source.js";
-import { listNames } from "../data/show-name.js";
+import { countOf, listNames } from "../data/show-name.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { evenlyChosen } from "../evenly-chosen.js";
@@ -52,13 +51,20 @@ export interface ClassMatch {
   readonly missing: readonly string[];
 }
 
-/** Matches classes by name; where that fails, without regard to case, spaces and underscores. */
+/** A name without what people write differently; signs count, since C and C++ are two things. */
+const withoutSeparators = (name: string): string =>
+  name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\s_-]+/gu, "");
+
+/** Matches classes by name; where that fails, without regard to case, spaces, hyphens and underscores. */
 export function matchClasses(model: readonly string[], dataset: readonly string[]): ClassMatch {
-  const plain = model.map(plainName);
+  const plain = model.map(withoutSeparators);
   const places = dataset.map((name) => {
     const exact = model.indexOf(name);
     if (exact >= 0) return exact;
-    const near = plain.indexOf(plainName(name));
+    const near = plain.indexOf(withoutSeparators(name));
     // Names that differ in nothing else than that are told apart by it.
     return near >= 0 && plain.indexOf(plain[near], near + 1) < 0 && !dataset.includes(model[near]) ? near : undefined;
   });
@@ -89,7 +95,7 @@ export class ModelDataset {
         `none of the dataset's classes (${listNames(dataset.classes)}) is one of the model's (${listNames(model.classes)})`,
       );
     checkShape(model, dataset);
-    const wanted = domains?.map((name) => domainNamed(dataset, name)) ?? dataset.domains;
+    const wanted = domains ? domainsNamed(dataset, domains) : dataset.domains;
     let leftOut = 0;
     this.chosen = wanted.map((domain) => {
       const known = Array.from(domain.labels.keys()).filter((i) => places[domain.labels[i]] !== undefined);
@@ -97,8 +103,9 @@ export class ModelDataset {
       return { domain, places: evenlyChosen(known, limit) };
     });
     this.notes = [
+      ...dataset.notes.filter((note) => /\bleft out\b/.test(note)), // others are about training
       ...(unknown.length > 0
-        ? [`left out: ${leftOut} pictures of classes the model does not know (${listNames(unknown)})`]
+        ? [`left out: ${countOf(leftOut, "picture")} of classes the model does not know (${listNames(unknown)})`]
         : []),
       ...(missing.length > 0 ? [`classes of the model without pictures: ${listNames(missing)}`] : []),
       ...(limit < Number.POSITIVE_INFINITY ? [`at most ${limit} pictures of each domain`] : []),

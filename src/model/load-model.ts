@@ -1,6 +1,6 @@
 /** Opening a model file. It may come from anyone: it is read, checked and never run. */
 
-import { statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { likesChannelsLast } from "../backbones/layout.js";
 import { openSafetensors } from "../engine/safetensors.js";
@@ -23,10 +23,18 @@ export interface LoadModelOptions {
 export function modelFile(path: string): string {
   const there = statSync(path, { throwIfNoEntry: false });
   if (!there) throw new UsageError(`model ${path}: there is no such file`);
+  if (/\.onnx$/i.test(path))
+    throw new UsageError(`model ${path}: ONNX is for other programs; give the model it was exported from`);
   if (!there.isDirectory()) return path;
   const inside = join(path, "model.safetensors");
   if (statSync(inside, { throwIfNoEntry: false })?.isFile()) return inside;
-  throw new DataError(`model ${path}: the folder has no model.safetensors: is it of a run that has ended?`);
+  const runs = readdirSync(path).filter((name) => existsSync(join(path, name, "model.safetensors")));
+  const run = runs.find((name) => name.includes("-none-")) ?? runs[0]; // rather one that held no domain out
+  throw new DataError(
+    run === undefined
+      ? `model ${path}: the folder has no model.safetensors: is it of a run that has ended?`
+      : `model ${path}: it is a folder of runs; name one of them, such as ${join(path, run)}`,
+  );
 }
 
 /** What a model file says of itself, without loading the engine. */

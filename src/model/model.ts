@@ -47,6 +47,16 @@ export interface PredictOptions {
 
 const BATCH_SIZE = 64;
 
+/** From JavaScript anything may come: `fetch` gives an ArrayBuffer. */
+function checkInput(picture: unknown, i: number): void {
+  if (typeof picture === "string" || picture instanceof Uint8Array) return;
+  const kind = (picture as object | null | undefined)?.constructor?.name ?? String(picture);
+  const hint = picture instanceof ArrayBuffer ? "; new Uint8Array(it) is that" : "";
+  throw new UsageError(
+    `predicting picture ${i + 1}: expected a path or a file's bytes (Uint8Array), got ${kind}${hint}`,
+  );
+}
+
 /** A model that was loaded; `dispose()` it, or hold it with `using`. */
 export class Model implements Disposable {
   /** @internal Use `loadModel`. */
@@ -84,7 +94,7 @@ export class Model implements Disposable {
   predict(picture: PictureInput, options?: PredictOptions): Promise<Prediction>;
   predict(pictures: readonly PictureInput[], options?: PredictOptions): Promise<Prediction[]>;
   async predict(given: PictureInput | readonly PictureInput[], options?: PredictOptions) {
-    const pictures = typeof given === "string" || given instanceof Uint8Array ? [given] : given;
+    const pictures = Array.isArray(given) ? (given as readonly PictureInput[]) : [given as PictureInput];
     const predictions: Prediction[] = [];
     for await (const { prediction, problem } of this.predictEach(pictures, options)) {
       if (problem) throw problem;
@@ -100,6 +110,8 @@ export class Model implements Disposable {
   ): AsyncGenerator<Outcome, void, undefined> {
     if (!Number.isSafeInteger(batchSize) || batchSize < 1)
       throw new UsageError(`predicting: expected a batch size from 1, got ${batchSize}`);
+    if (!Array.isArray(pictures)) throw new UsageError("predicting: expected an array of pictures; predict takes one");
+    for (const [i, picture] of (pictures as readonly unknown[]).entries()) checkInput(picture, i);
     for await (const batch of pictureBatches(pictures, this.pictures(), { batchSize, upright: true })) {
       using _ = batch;
       yield* this.outcomesOf(batch, top);
@@ -142,6 +154,7 @@ export class Model implements Disposable {
 
   /** Logits and features of samples as the network takes them; the tensors belong to the scope around. */
   forward(x: Tensor): Forward {
+    if (this.disposed) throw new UsageError(`model ${this.path}: it was disposed of; load it again`);
     const [, ...shape] = x.shape;
     const { inputShape } = this.about.preprocessing;
     if (`${shape}` !== `${inputShape}`)
@@ -182,7 +195,10 @@ export class Model implements Disposable {
     );
   }
 
+  private disposed = false;
+
   dispose(): void {
+    this.disposed = true;
     this.network.dispose();
     for (const each of Object.values(this.distanceStatistics ?? {})) (each as Tensor).dispose();
   }

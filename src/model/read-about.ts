@@ -24,7 +24,12 @@ const LONGEST_VECTOR = 2 ** 24;
 
 /** What an opened file says of itself, checked. */
 export function readAbout(file: Pick<WeightsFile, "path" | "metadata">): ModelAbout {
-  const facts = StoredFacts.parse(file.path, METADATA_KEY, file.metadata[METADATA_KEY]);
+  const text = file.metadata[METADATA_KEY];
+  if (text === undefined)
+    throw new DataError(
+      `${file.path}: weights, but not a model that nudge train has written: it does not say what they are of (weights to start from go to nudge train --weights)`,
+    );
+  const facts = StoredFacts.parse(file.path, METADATA_KEY, text);
   const format = facts.whole("format", 1, Number.MAX_SAFE_INTEGER);
   if (format > MODEL_FORMAT)
     throw new DataError(

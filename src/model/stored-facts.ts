@@ -20,13 +20,12 @@ export class StoredFacts {
   ) {}
 
   /** Reads a JSON text; `place` names it in errors. */
-  static parse(file: string, place: string, text: string | undefined): StoredFacts {
+  static parse(file: string, place: string, text: string): StoredFacts {
     let value: unknown;
     try {
-      value = JSON.parse(text ?? "");
+      value = JSON.parse(text);
     } catch (cause) {
-      const why = text === undefined ? "it has no such metadata" : (cause as Error).message;
-      throw new DataError(`${file}: not a model: expected "${place}" in JSON: ${why}`, { cause });
+      throw new DataError(`${file}: not a model: expected "${place}" in JSON: ${(cause as Error).message}`, { cause });
     }
     if (!isValues(value)) throw new DataError(`${file}: not a model: expected "${place}" to be an object`);
     return new StoredFacts(file, place, value);

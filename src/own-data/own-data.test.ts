@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
@@ -152,4 +152,17 @@ test("a manifest's own split is trained by as it is", async () => {
   writeFileSync(join(root, "list.csv"), `${lines.join("\n")}\n`);
   const { main } = await plansFor({ data: join(root, "list.csv") }, { device: "cpu" });
   expect(main.split.get("all")).toMatchObject({ in: [0, 2], out: [1, 3] });
+});
+
+test("a label that was put right makes another run, and a folder that was moved does not", async () => {
+  const [root, moved] = [temporaryFolder(), join(temporaryFolder(), "moved")];
+  const data = join(root, "pictures");
+  await makePictureFolder(data, { perCell: 5, size: (n) => [20 + n, 16] });
+  const hash = async (at: string): Promise<string> =>
+    (await plansFor({ data: at }, { device: "cpu" })).main.settings.hash;
+  const before = await hash(data);
+  renameSync(data, moved);
+  expect(await hash(moved)).toBe(before);
+  renameSync(join(moved, "a/x/004.png"), join(moved, "a/y/004b.png")); // each domain has as many pictures as before
+  expect(await hash(moved)).not.toBe(before);
 });

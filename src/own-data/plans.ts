@@ -9,6 +9,7 @@ import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
+import { dataNotes } from "./data-notes.js";
 import { isOwn, networkDefaults, ownDefaults } from "./defaults.js";
 
 export interface TrainPlans {
@@ -39,8 +40,13 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
     ? ownDefaults(dataset, asked, device)
     : { request: probe ? networkDefaults(asked, words) : {}, words };
   const request: Request = { device, ...chosen.request, ...asked };
-  const plan = (testDomains?: readonly string[]): Promise<Plan> =>
-    resolve(testDomains ? { ...request, testDomains } : request, memo);
+  const holdsOut = asked.testDomains !== undefined || (leaveOneOut !== false && dataset.domains.length > 1);
+  let notes: Promise<readonly string[]> | undefined;
+  const plan = async (testDomains?: readonly string[]): Promise<Plan> => {
+    const settled = await resolve(testDomains ? { ...request, testDomains } : request, memo);
+    notes ??= notesOn(settled, holdsOut); // after settling, so that a wrong setting is told at once
+    return withNotes(settled, await notes);
+  };
   if (asked.testDomains !== undefined || (leaveOneOut === undefined && !own && !probe)) {
     if (leaveOneOut !== undefined)
       throw new UsageError("--leave-one-out is about all domains in turn; leave it out, or --test-domain");
@@ -52,6 +58,20 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   for (const name of names) heldOut.push(await plan([name]));
   return { main, heldOut, words: [...chosen.words, ...aboutDomains(dataset, heldOut.length)], own: own && !probe };
 }
+
+/** A run that goes on, with what its pictures give reason to say. */
+export async function planAgain(plan: Plan): Promise<Plan> {
+  return withNotes(plan, await notesOn(plan, plan.settings.testDomains.length > 0));
+}
+
+async function notesOn({ dataset }: Plan, holdsOut: boolean): Promise<readonly string[]> {
+  return isOwn(dataset) && dataset.kind === "pictures" ? await dataNotes(dataset, { holdsOut }) : [];
+}
+
+const withNotes = (plan: Plan, notes: readonly string[]): Plan => ({
+  ...plan,
+  dataset: { ...plan.dataset, notes: [...plan.dataset.notes, ...notes] },
+});
 
 function aboutDomains({ domains, hasDomains }: Dataset, heldOut: number): string[] {
   if (heldOut > 0)

@@ -72,6 +72,8 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
       cache.prepare();
       using _lock = await FolderLock.take(join(folder, "lock"), {
         onWait: (owner) => say(`features: process ${owner?.pid ?? "?"} is computing them; waiting for it`),
+      }).catch((cause: unknown) => {
+        throw cache.refused("written", cause);
       });
       cache.refresh(); // another process may have added to it meanwhile
       say(`features: kept in ${folder}`);

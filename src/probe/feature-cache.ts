@@ -10,7 +10,6 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -23,6 +22,7 @@ import {
 import { join } from "node:path";
 import { canonicalJson } from "../canonical-json.js";
 import type { FileStamp } from "../data/cache-index.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
 
 /** Where features are kept, on disk or in memory. */
@@ -138,7 +138,7 @@ export class FeatureCache implements FeatureStore {
 
   /** Makes the folder, so that it can be locked. */
   prepare(): void {
-    this.attempt("written", () => mkdirSync(this.folder, { recursive: true }));
+    this.attempt("written", () => makeFolder(this.folder));
   }
 
   private header(): unknown {
@@ -216,14 +216,19 @@ export class FeatureCache implements FeatureStore {
     try {
       return action();
     } catch (cause) {
-      if (cause instanceof DataError) throw cause;
-      const { code = "", message } = cause as NodeJS.ErrnoException;
-      const why = ["ENOSPC", "EDQUOT", "EFBIG"].includes(code) ? "the disk is full" : message;
-      throw new DataError(
-        `feature cache ${this.folder}: could not be ${what}: ${why}. Name a folder on another disk with cache=DIR, or do without one with cache=false`,
-        { cause },
-      );
+      throw this.refused(what, cause);
     }
+  }
+
+  /** The system's refusal in words. */
+  refused(what: "read" | "written", cause: unknown): unknown {
+    if (!(cause instanceof Error) || !("syscall" in cause)) return cause;
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    const why = ["ENOSPC", "EDQUOT", "EFBIG"].includes(code) ? "the disk is full" : message;
+    return new DataError(
+      `feature cache ${this.folder}: could not be ${what}: ${why}. Name a folder on another disk with cache=DIR, or do without one with cache=false`,
+      { cause },
+    );
   }
 
   [Symbol.dispose](): void {

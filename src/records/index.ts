@@ -2,6 +2,7 @@
 
 export { type ReadResultsFile, readDomainBed, toDomainBed, type WriteOptions } from "./domainbed.js";
 export { type DomainAccuracy, type EvaluatedRun, type Evaluation, type Method, methodKey } from "./evaluated-run.js";
+export { isOwnDataset, withoutSlash } from "./own-pictures.js";
 export { type ReportedSweep, type Results, readResults } from "./read-results.js";
 export { ACCURACY, CURRENT, type RunRecord } from "./record.js";
 export { evaluatedRuns, methodOf, type RunSettings, readRun, readSettings, type StoredRun } from "./run.js";

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError } from "../errors.js";
 import { isSweepFolder, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
+import { withoutChangedPictures } from "./changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "./domainbed.js";
 import { type EvaluatedRun, methodKey } from "./evaluated-run.js";
 import type { StoredRun } from "./run.js";
@@ -42,11 +43,25 @@ export function readResults(folders: readonly string[]): Results {
   const reader = new Reader();
   for (const folder of folders) {
     if (!existsSync(folder)) throw new DataError(`${folder}: no such folder. Give a folder of runs, or one run's`);
-    if (!reader.visit(folder, realpathSync(folder))) reader.notes.push(`${folder}: no runs in it`);
+    if (reader.visit(folder, realpathSync(folder))) continue;
+    if (reader.holdsPictures) throw pictureFolder(folder);
+    reader.notes.push(`${folder}: no runs in it`);
   }
   const { runs, notes } = withoutDuplicates(reader);
   return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
 }
+
+/** The folder that was trained on, given for that of the runs. */
+function pictureFolder(folder: string): DataError {
+  return new DataError(
+    `${folder}: a folder of pictures, and a report is made of runs, the folders that training writes (into runs/, or where --out says). ` +
+      "Give that folder: nudge report runs. " +
+      `If nothing was trained on these pictures yet: nudge train --data ${folder}`,
+  );
+}
+
+/** Whether a file is a picture, by its ending. */
+const isPicture = (name: string): boolean => /\.(jpe?g|png|webp|bmp|tiff?|gif|ppm|pgm)$/i.test(name);
 
 class Reader implements Results {
   readonly runs: EvaluatedRun[] = [];
@@ -55,10 +70,19 @@ class Reader implements Results {
   readonly sweeps: ReportedSweep[] = [];
   /** Whether there were runs in it, by folder: each is read once, also where links lead to it again. */
   private readonly visited = new Map<string, boolean>();
+  /** Files that were passed over in the folder that was given last, and how many of them are pictures. */
+  private foreign = { files: 0, pictures: 0 };
   private readonly reader = new RunReader();
+
+  /** Whether most of what was passed over are pictures; there are others among the files of a report. */
+  get holdsPictures(): boolean {
+    const { files, pictures } = this.foreign;
+    return pictures > files / 2;
+  }
 
   /** Reads a folder and those below it; returns whether there is any run. `place` is its path without links. */
   visit(folder: string, place: string, depth = 0): boolean {
+    if (depth === 0) this.foreign = { files: 0, pictures: 0 };
     const before = this.visited.get(place);
     if (before !== undefined) return before;
     this.visited.set(place, false);
@@ -82,6 +106,8 @@ class Reader implements Results {
       entry.isDirectory() ||
       (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
     const foreign = entries.filter((entry) => !isFolder(entry)).map(({ name }) => name);
+    this.foreign.files += foreign.length;
+    this.foreign.pictures += foreign.filter(isPicture).length;
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
       const are = foreign.length === 1 ? "is no run" : "are no runs";
@@ -92,7 +118,10 @@ class Reader implements Results {
     for (const entry of entries.filter(isFolder)) {
       const path = join(folder, entry.name);
       const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
+      const notes = this.notes.length;
       if (this.visit(path, below, depth + 1)) any = true;
+      else if (this.notes.length > notes)
+        this.notes.splice(notes, Infinity, `${path}: passed over: there are no runs in it`);
     }
     return any;
   }
@@ -140,9 +169,11 @@ function isSwad(path: string): boolean {
 
 /**
  * Two runs of ours with the same dataset, method, seeds of trial and hyperparameters, and test domains would compete as
- * if they were one; the finished one is kept, else the first. DomainBed's are kept as its own collector keeps them.
+ * if they were one; the finished one is kept, else the first. DomainBed's are kept as its own collector keeps them. Runs on
+ * pictures that have changed since do not compete either.
  */
-export function withoutDuplicates({ runs, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
+export function withoutDuplicates({ runs: all, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
+  const { runs, notes: changed } = withoutChangedPictures(all, stored);
   const done = new Set(stored.filter((run) => run.done).map(({ folder }) => folder));
   const keyOf = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string =>
     JSON.stringify([dataset, [...testDomains].sort(), methodKey(method), trialSeed, hparamsSeed]);
@@ -157,5 +188,5 @@ export function withoutDuplicates({ runs, stored }: Results): { runs: EvaluatedR
       `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
       `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
   );
-  return { runs: runs.filter((run) => !left.has(run)), notes };
+  return { runs: runs.filter((run) => !left.has(run)), notes: [...changed, ...notes] };
 }

@@ -5,13 +5,17 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Assessment } from "../analysis/assessment.js";
 import { DataError } from "../errors.js";
 import type { EvaluatedRun, Evaluation, Method } from "./evaluated-run.js";
+import { datasetIn } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
 import {
   DONE_FILE,
+  ESTIMATE_FILE,
   evaluatedRuns,
   methodOf,
+  ownAssessment,
   parseSettings,
   RECORDS_FILE,
   type RunSettings,
@@ -100,6 +104,7 @@ export class RunReader {
       data: this.once(all.data),
       root: this.once(all.root),
       splitHash: this.once(all.splitHash),
+      pictures: this.once(all.pictures),
       backbone: this.once(all.backbone),
       pretrained: all.pretrained,
       precision: this.once(all.precision),
@@ -127,7 +132,7 @@ class PackedRun implements EvaluatedRun {
     readonly method: Method,
     private readonly packed: PackedAccuracies,
   ) {
-    this.dataset = settings.dataset;
+    this.dataset = datasetIn(settings);
     this.domains = settings.domains;
     this.testDomains = settings.testDomains;
     this.trialSeed = settings.trialSeed;
@@ -150,6 +155,14 @@ class StoredRunFolder implements StoredRun {
     private readonly text: string | undefined,
   ) {
     this.done = existsSync(join(folder, DONE_FILE));
+  }
+
+  get assessment(): Assessment | undefined {
+    return ownAssessment(this.folder, this.settings);
+  }
+
+  get estimate(): Assessment | undefined {
+    return ownAssessment(this.folder, this.settings, ESTIMATE_FILE);
   }
 
   get records(): readonly RunRecord[] {

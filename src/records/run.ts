@@ -6,9 +6,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
 import { DataError } from "../errors.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
 import { isObject } from "./json-lines.js";
+import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import { type RunRecord, show } from "./record.js";
 import { readRecords } from "./store.js";
 
@@ -51,6 +53,8 @@ export interface RunSettings {
 
 export const SETTINGS_FILE = "settings.json";
 export const RECORDS_FILE = "records.jsonl";
+/** Where the estimate of a model on own pictures is kept. */
+export const ESTIMATE_FILE = "estimate.json";
 /** Written last: a folder without it is a run that is going on or was broken off. */
 export const DONE_FILE = "done";
 
@@ -61,6 +65,10 @@ export interface StoredRun {
   readonly done: boolean;
   /** What was wrong but could be read past, in words. */
   readonly notes: readonly string[];
+  /** Of own pictures: what its model was found to do on all that it was not trained on; undefined where that is not known. */
+  readonly assessment?: Assessment;
+  /** Of a model that was trained on all domains: what runs like it found that each held one out, kept beside it. */
+  readonly estimate?: Assessment;
 }
 
 /** Whether a folder is one of ours. */
@@ -73,7 +81,31 @@ export function readRun(folder: string): StoredRun {
   const { records, notes } = existsSync(path)
     ? readRecords(path)
     : { records: [], notes: [`${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`] };
-  return { folder, settings, records, done: existsSync(join(folder, DONE_FILE)), notes };
+  const assessment = ownAssessment(folder, settings);
+  return {
+    folder,
+    settings,
+    records,
+    done: existsSync(join(folder, DONE_FILE)),
+    notes,
+    ...(assessment && { assessment }),
+  };
+}
+
+/** The assessment of a run on own pictures; benchmarks are reported by their protocol, which has none. */
+export function ownAssessment(
+  folder: string,
+  { dataset }: RunSettings,
+  file = ASSESSMENT_FILE,
+): Assessment | undefined {
+  const path = join(folder, file);
+  if (!isOwnDataset(dataset) || !existsSync(path)) return undefined;
+  try {
+    return readAssessment(path);
+  } catch (error) {
+    if (error instanceof DataError) return undefined; // then as if it had never been made, which tables tell
+    throw error;
+  }
 }
 
 /** Reads and checks a run's settings. */
@@ -163,12 +195,12 @@ export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs:
       notes.push(`${folder}: step ${evaluation.step} of ${model} was left out: no accuracy of ${shown}`);
       return false;
     });
-    const { dataset, domains, testDomains, trialSeed, hparamsSeed } = settings;
+    const { domains, testDomains, trialSeed, hparamsSeed } = settings;
     const method = methodOf(settings, model);
     return {
       source: folder,
       format: "nudge",
-      dataset,
+      dataset: datasetIn(settings),
       domains,
       testDomains,
       method,

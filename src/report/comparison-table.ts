@@ -22,12 +22,44 @@ const LATE =
   "Second half of training: the mean over its evaluations in the place of the chosen step, nothing selected. On a held-out domain " +
   "single steps differ by points, so this is the steadier number.";
 
-function tableOfOne({ first, second, rows, late, notes }: PairedComparison): TextTable {
+/** What to know of differences between single trials, of somebody who may not know what a trial is. */
+const ONE_TRIAL =
+  "Same split, same held-out domain; differences in points of accuracy, of one trial each: how much of them is chance is not known. " +
+  "Train both again with another `--trial-seed`, which splits anew, and an interval will stand here.";
+
+/** Whole domains are judged at the end only. */
+const LATE_OWN = "It is of the part of the held-out domain that is evaluated while training.";
+
+const isOneTrial = ({ own, rows }: PairedComparison): boolean => own && rows.every(({ interval }) => interval === null);
+
+/** What the differences of a comparison are, and their intervals. */
+export const comparisonWords = (comparison: PairedComparison): string[] => [
+  isOneTrial(comparison) ? ONE_TRIAL : intervalWords,
+];
+
+function tableOfOne(comparison: PairedComparison): TextTable {
+  const { first, second, rows, late, notes } = comparison;
+  if (isOneTrial(comparison)) return tableOfOneTrial(comparison);
   return {
     title: `${first} against ${second}, pair by pair`,
-    words: [intervalWords, ...(late.length > 0 ? [LATE] : [])],
+    words: [...comparisonWords(comparison), ...lateWords(comparison)],
     head: ["held out", `${first} − ${second}`, "95% interval", "pairs"],
     rows: [...rows, ...late].map((row) => [row.title, ...differenceTexts(row)]),
+    notes,
+  };
+}
+
+const lateWords = ({ late, own }: PairedComparison): string[] =>
+  late.length > 0 ? [own ? `${LATE} ${LATE_OWN}` : LATE] : [];
+
+/** The same without a column of intervals that it cannot have. */
+function tableOfOneTrial(comparison: PairedComparison): TextTable {
+  const { first, second, rows, late, notes } = comparison;
+  return {
+    title: `${first} against ${second}`,
+    words: [...comparisonWords(comparison), ...lateWords(comparison)],
+    head: ["held out", `${first} − ${second}`],
+    rows: [...rows, ...late].map((row) => [row.title, differenceTexts(row)[0]]),
     notes,
   };
 }

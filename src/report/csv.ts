@@ -2,13 +2,27 @@
 
 import type { Report } from "./report.js";
 
-const HEAD = ["table", "selection", "method", "row", "column", "mean", "standard_error", "trials", "of_trials", "note"];
+const HEAD = [
+  "table",
+  "selection",
+  "method",
+  "row",
+  "column",
+  "mean",
+  "standard_error",
+  "trials",
+  "of_trials",
+  "note",
+  "low",
+  "high",
+  "pictures",
+];
 
 /** Every cell of every table; an empty mean has its reason in the note. */
 export function toCsv({ tables, outcome }: Report): string {
   const lines = tables.flatMap(({ id, columns, rows, notes }) =>
     rows.flatMap(({ kind, method, cells }) =>
-      cells.map(({ mean, error, trials, note }, i) =>
+      cells.map(({ mean, error, trials, note, interval, pictures }, i) =>
         [
           id,
           outcome.selection.id,
@@ -20,6 +34,9 @@ export function toCsv({ tables, outcome }: Report): string {
           trials?.[0] ?? "",
           trials?.[1] ?? "",
           note === null ? "" : notes[note - 1],
+          interval?.[0] ?? "",
+          interval?.[1] ?? "",
+          pictures ?? "",
         ]
           .map(String)
           .map(csvField)

@@ -64,10 +64,12 @@ test("a page has every table, comparison, claim and curve", () => {
 
 test("CSV has a line a cell with fractions, quoted where it must be", () => {
   const lines = toCsv(pacsReport()).split("\r\n");
-  expect(lines[0]).toBe("table,selection,method,row,column,mean,standard_error,trials,of_trials,note");
+  expect(lines[0]).toBe(
+    "table,selection,method,row,column,mean,standard_error,trials,of_trials,note,low,high,pictures",
+  );
   expect(lines).toHaveLength(1 + 2 * 3 * 5 + 1);
   expect(lines[6]).toBe(
-    "pacs,training-domain,erm,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs",
+    "pacs,training-domain,erm,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs,,,",
   );
   expect(toCsv(hostileReport())).toContain('"<script>alert(""1"")</script>');
 });

@@ -7,12 +7,13 @@ import { verdictText } from "./claims.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
+import { modelTable } from "./model-list.js";
 import { datasetTitle } from "./names.js";
 import type { PairedComparison } from "./paired.js";
 import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
 import { escapeXml } from "./svg.js";
-import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "./table.js";
 import type { TextTable } from "./text-table.js";
 import { weightFigure } from "./weight-figure.js";
 import { weightTable } from "./weight-table.js";
@@ -27,7 +28,7 @@ p { margin: .3rem 0; max-width: 62rem; } .soft { color: var(--soft); }
 .wide { overflow-x: auto; margin: .8rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th:first-child, table.words th, table.words td { text-align: left; } table.words td { white-space: normal; vertical-align: top; }
+th:first-child, table.words th, table.words td, table.left th, table.left td { text-align: left; } td .interval { display: inline-block; font-size: .86em; font-weight: 400; margin-left: .35rem; } table.words td { white-space: normal; vertical-align: top; }
 thead th { border-top: 2px solid var(--ink); border-bottom: 1px solid var(--ink); } tbody tr:last-child > * { border-bottom: 2px solid var(--ink); }
 tbody th { font-weight: 500; } td.best { font-weight: 700; } td.second { text-decoration: underline; text-underline-offset: 3px; }
 tr.published > *, tr.difference > * { color: var(--soft); font-size: .92em; } tr.published th, tr.difference th { padding-left: 2rem; font-weight: 400; }
@@ -43,19 +44,20 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, comparisons, claims, weights, curves, outcome } = report;
+  const { tables, models, comparisons, claims, weights, curves, outcome } = report;
   const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
     const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
   });
-  const curveWords = `Lines: the held-out domain; dashed: the mean of the training domains' validation parts. Points are means over trials; bands and bars reach from the lowest trial to the highest.${outcome.methods.length > MOST_METHODS ? ` The first ${MOST_METHODS} methods only.` : ""}`;
+  const curveWords = `Lines: the held-out domain, its \`in\` part; dashed: the mean of the training domains' validation parts. Points are means over trials; bands and bars reach from the lowest trial to the highest.${outcome.methods.length > MOST_METHODS ? ` The first ${MOST_METHODS} methods only.` : ""}`;
   const body = [
     `<h1>Report</h1><p class="soft">${new Set(outcome.runs.map(({ source }) => source)).size} runs on ${escapeXml(outcome.datasets.map(datasetTitle).join(", "))}. Selection: ${escapeXml(outcome.selection.title)}.</p>`,
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
+    ...models.map((list) => textSection(modelTable(list), "")),
     ...comparisonSections(comparisons),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
-    ...(charts.length > 0 ? [...charts, `<p class="soft">${curveWords}</p>`] : []),
+    ...(charts.length > 0 ? [...charts, wordsHtml(curveWords)] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];
   return `<!doctype html>
@@ -87,9 +89,10 @@ function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
   const numbers = cellNumbers(cell, kind);
   const note = cell.note === null ? "" : `<sup>${cell.note}</sup>`;
   if (!numbers) return `<td>–${note}</td>`;
-  const text = numbers.error === "" ? numbers.mean : `${numbers.mean} ± ${numbers.error}`;
+  const text = numbersText({ ...numbers, interval: "" });
+  const interval = numbers.interval === "" ? "" : ` <span class="soft interval">(${numbers.interval})</span>`;
   const partial = isPartial(cell) ? ` (${cell.trials!.join("/")})` : "";
-  return `<td${cell.mark ? ` class="${cell.mark}"` : ""}>${escapeXml(text)}${partial}${note}</td>`;
+  return `<td${cell.mark ? ` class="${cell.mark}"` : ""}>${escapeXml(text)}${interval}${partial}${note}</td>`;
 }
 
 /** One figure of all of several; then each with its own, or where there are many, the table of all. */
@@ -101,13 +104,13 @@ function comparisonSections(comparisons: readonly PairedComparison[]): string[] 
   return [...heading, ...sections.map((table, i) => textSection(table, figures([improvementChart(comparisons[i])])))];
 }
 
-function textSection({ title, words, head, rows, notes }: TextTable, figure: string): string {
+function textSection({ title, words, head, rows, notes, align }: TextTable, figure: string): string {
   const body = rows.map(
-    ([kind, ...cells]) =>
-      `<tr><th scope="row">${escapeXml(kind)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join("")}</tr>`,
+    ([name, ...cells]) =>
+      `<tr><th scope="row">${escapeXml(name)}</th>${cells.map((cell) => `<td>${escapeXml(cell)}</td>`).join("")}</tr>`,
   );
   return `<section><h2>${escapeXml(title)}</h2>${words.map(wordsHtml).join("")}
-${figure}<div class="wide"><table><thead><tr>${head.map((heading) => `<th scope="col">${escapeXml(heading)}</th>`).join("")}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>${notes.length > 0 ? list("ul", notes) : ""}</section>`;
+${figure}<div class="wide"><table${align ? ` class="${align}"` : ""}><thead><tr>${head.map((heading) => `<th scope="col">${escapeXml(heading)}</th>`).join("")}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>${notes.length > 0 ? list("ul", notes) : ""}</section>`;
 }
 
 function claimsSection({ claims }: Report): string {

@@ -7,6 +7,7 @@ export { toHtml } from "./html.js";
 export { toJson } from "./json.js";
 export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";
+export type { ModelList, UsableModel } from "./model-list.js";
 export { shellWord } from "./names.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
 export { makeReport, type Report, type ReportOptions, type ReportPart, reportParts } from "./report.js";

@@ -3,9 +3,13 @@
 import type { Report } from "./report.js";
 
 /** The report's data; `format` counts changes that break readers. */
-export function toJson({ tables, comparisons, claims, weights, features, outcome }: Report): string {
+export function toJson({ tables, models, comparisons, claims, weights, features, outcome }: Report): string {
   const { id, title, about } = outcome.selection;
-  const more = { ...(weights.length > 0 && { weights }), ...(features.length > 0 && { features }) };
+  const more = {
+    ...(models.length > 0 && { models }),
+    ...(weights.length > 0 && { weights }),
+    ...(features.length > 0 && { features }),
+  };
   const { notes } = outcome;
   const value = { format: 1, selection: { id, title, about }, tables, comparisons, claims, ...more, notes };
   return `${JSON.stringify(value, null, 2)}\n`;

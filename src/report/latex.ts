@@ -1,20 +1,25 @@
 /** A report as LaTeX: booktabs tables as the paper's, the best in bold, the second underlined. Needs `\usepackage{booktabs}`. */
 
 import { comparisonTables } from "./comparison-table.js";
+import { modelTable } from "./model-list.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
 import type { TextTable } from "./text-table.js";
 import { weightTable } from "./weight-table.js";
 
 /** The tables and paired differences of a report, each a `table` environment. */
-export function toLatex({ tables, comparisons, weights }: Report): string {
-  const texts = [...comparisonTables(comparisons), ...weights.map(weightTable)].map(textTable);
+export function toLatex({ tables, models, comparisons, weights }: Report): string {
+  const texts = [
+    ...models.map((list) => modelTable(list)),
+    ...comparisonTables(comparisons),
+    ...weights.map(weightTable),
+  ].map(textTable);
   return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...texts].join("\n\n").concat("\n");
 }
 
 function textTable({ title, words, head, rows }: TextTable): string {
   return environment({
-    caption: `${title}. ${words.join(" ")}`,
+    caption: `${title}. ${words.join(" ")}`.trim(),
     label: title,
     columns: `l${"c".repeat(head.length - 1)}`,
     head: head.map((heading) => `\\textbf{${escapeLatex(heading)}}`).join(" & "),
@@ -72,7 +77,8 @@ function cellText(cell: TableCell, kind: TableRow["kind"]): string {
   const note = cell.note === null ? "" : `$^{${cell.note}}$`;
   if (!numbers) return `--${note}`;
   const mean = numbers.mean.replace(/^([+-])/, "$$$1$$");
-  const text = numbers.error === "" ? mean : `${mean} $\\pm$ ${numbers.error}`;
+  const spread = numbers.error === "" ? "" : ` $\\pm$ ${numbers.error}`;
+  const text = `${mean}${spread}${numbers.interval === "" ? "" : ` (${numbers.interval.replace("–", "--")})`}`;
   const marked = cell.mark === "best" ? `\\textbf{${text}}` : cell.mark === "second" ? `\\underline{${text}}` : text;
   return `${marked}${isPartial(cell) ? ` (${cell.trials!.join("/")})` : ""}${note}`;
 }

@@ -6,9 +6,11 @@
 import { averageOf, type Cell, datasetCell, domainCell } from "../selection/index.js";
 import { datasetTitle, domainLabels, paperName } from "./names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
+import { isOnWholeDomains } from "./own-words.js";
 import { protocolWords } from "./protocol.js";
 import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "./published.js";
 import { Notes, type Table, type TableCell, type TableRow, withMarks } from "./table.js";
+import type { ReportedResult } from "./whole-domain.js";
 
 export interface TableOptions {
   /** Put the paper's numbers under ours, and the difference. */
@@ -17,23 +19,36 @@ export interface TableOptions {
 
 /** All tables there are runs for. */
 export function makeTables(outcome: Outcome, options: TableOptions = {}): Table[] {
-  const tables = outcome.datasets.map((dataset) => domainTable(outcome, dataset, options));
-  if (outcome.datasets.length < 2) return tables;
-  tables.push(averagesTable(outcome, outcome.methods, { id: "averages", title: "Averages over datasets", ...options }));
-  const averaged = outcome.methods.filter(({ method }) => method.model === "swad");
+  const held = outcome.datasets.filter((dataset) => outcome.heldOutOf(dataset).length > 0);
+  const tables = held.map((dataset) => domainTable(outcome, dataset, options));
+  const shared = outcome.datasets.filter((dataset) => !outcome.isOwnData(dataset)); // a mean over somebody's folders says nothing
+  if (shared.length < 2) return tables;
+  const methods = outcome.methods.filter(({ key }) =>
+    shared.some((dataset) => outcome.runsOf(key, dataset).length > 0),
+  );
+  tables.push(
+    averagesTable(outcome, methods, { id: "averages", title: "Averages over datasets", datasets: shared, ...options }),
+  );
+  const averaged = methods.filter(({ method }) => method.model === "swad");
   if (averaged.length > 1)
-    tables.push(averagesTable(outcome, averaged, { id: "swad", title: "SWAD with other methods", ...options }));
+    tables.push(
+      averagesTable(outcome, averaged, { id: "swad", title: "SWAD with other methods", datasets: shared, ...options }),
+    );
   return tables;
 }
 
 function domainTable(outcome: Outcome, dataset: string, { published }: TableOptions): Table {
-  const domains = outcome.domainsOf(dataset);
+  const domains = outcome.heldOutOf(dataset);
   const labels = domainLabels(dataset, domains);
   const notes = new Notes();
-  const methods = outcome.methods.filter(({ key }) => outcome.runsOf(key, dataset).length > 0);
+  const methods = outcome.rowsOf(dataset);
   const rows = methods.flatMap((method): TableRow[] => {
     const cells = domains.map((domain) => domainCell(outcome.results, { dataset, method: method.key, domain }));
-    const shown = cells.map((cell, i) => ownCell(cell, domainGap(outcome, method, dataset, domains[i]), notes));
+    const shown = cells.map((cell, i): TableCell => {
+      const gap = domainGap(outcome, method, dataset, domains[i]);
+      const whole = wholeOf(outcome.resultsOf(method.key, dataset, domains[i]), outcome.trialsOf(dataset).length);
+      return { ...ownCell(cell, gap, notes), ...whole };
+    });
     const own = [...shown, averageCell(averageOf(cells), shown, notes)];
     return withPublished(
       { kind: "own", title: method.title, method: method.key, cells: own },
@@ -54,9 +69,8 @@ function domainTable(outcome: Outcome, dataset: string, { published }: TableOpti
 function averagesTable(
   outcome: Outcome,
   methods: readonly ReportedMethod[],
-  { id, title, published }: TableOptions & { id: string; title: string },
+  { id, title, datasets, published }: TableOptions & { id: string; title: string; datasets: readonly string[] },
 ): Table {
-  const { datasets } = outcome;
   const notes = new Notes();
   const rows = methods.flatMap((method): TableRow[] => {
     const cells = datasets.map((dataset) => datasetCell(outcome.results, { dataset, method: method.key }));
@@ -88,16 +102,28 @@ interface Gap {
   readonly text: string | null;
 }
 
+/** Of one model on all pictures of its domain: how many there are, and the interval that so many leave. */
+function wholeOf([result]: readonly ReportedResult[], trials: number): Pick<TableCell, "interval" | "pictures"> {
+  if (!result?.whole) return {};
+  const { count: pictures, interval } = result.whole;
+  return trials === 1 ? { interval, pictures } : { pictures }; // where there are several, they say how sure it is
+}
+
 function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, domain: string): Gap {
   const trials = outcome.trialsOf(dataset);
   const have = new Set(outcome.resultsOf(method.key, dataset, domain).map(({ trialSeed }) => trialSeed));
   const missing = trials.filter((seed) => !have.has(seed));
-  if (missing.length === 0) return { trials: [trials.length, trials.length], text: null };
+  if (missing.length === 0)
+    return { trials: [trials.length, trials.length], text: partText(outcome, dataset, { method, domain }) };
   const sweep = outcome.sweepCommand(dataset, missing);
   if (sweep !== null) return { trials: [have.size, trials.length], text: comingText(sweep) };
-  const rows = outcome.methods.filter(({ key }) => outcome.runsOf(key, dataset).length > 0);
-  if (rows.length > 1 && rows.every(({ key }) => outcome.resultsOf(key, dataset, domain).length === 0))
+  const rows = outcome.rowsOf(dataset);
+  const held = ({ key }: ReportedMethod): boolean =>
+    outcome.runsOf(key, dataset).some(({ testDomains }) => testDomains.includes(domain));
+  if (rows.length > 1 && !rows.some(held))
     return { trials: [0, trials.length], text: nowhereText(outcome, rows[0], { dataset, domain }) };
+  const asked = outcome.isOwnData(dataset) ? trainingText(outcome, method, { dataset, missing }) : null;
+  if (asked !== null) return { trials: [have.size, trials.length], text: asked };
   const testDomains = firstMissing(outcome, method, { dataset, domain, trialSeed: missing[0] });
   const where = `${method.title}, ${domain} held out`;
   const what =
@@ -109,6 +135,31 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const rest = missing.length > 1 && command ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
   const fill = command ? `fill it with: ${command}${rest}` : "its runs come from another testbed's files";
   return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
+}
+
+/** One note for a row of own pictures: one command makes all that it lacks of a trial. Null where a rule needs other runs. */
+function trainingText(
+  outcome: Outcome,
+  method: ReportedMethod,
+  { dataset, missing }: { dataset: string; missing: readonly number[] },
+): string | null {
+  const command = outcome.command(method, dataset, { testDomains: [], trialSeed: missing[0] });
+  if (command === null || outcome.selection.id === "leave-one-domain-out") return null;
+  const rest = missing.length > 1 ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
+  return `${method.title}: runs of trial ${missing.join(", ")} are missing; make them with: ${command}${rest}`;
+}
+
+/** A cell on a part of the domain's pictures in a table where others are on all of them. */
+function partText(
+  outcome: Outcome,
+  dataset: string,
+  { method, domain }: { method: ReportedMethod; domain: string },
+): string | null {
+  if (!isOnWholeDomains(outcome, dataset)) return null;
+  const isWhole = outcome.resultsOf(method.key, dataset, domain).every(({ whole }) => whole !== undefined);
+  return isWhole
+    ? null
+    : "on the part of the domain's pictures that is evaluated while training, since the chosen model has not been assessed on all of them: not comparable with the other cells";
 }
 
 /** One note for a domain that none of several methods held out: a whole column, which the user left out. */

@@ -4,18 +4,19 @@ import { FEATURE_COLUMNS } from "./chosen-features.js";
 import { verdictText } from "./claims.js";
 import { comparisonTables } from "./comparison-table.js";
 import { type FeatureTable, featureWords } from "./feature-table.js";
+import { modelTable } from "./model-list.js";
 import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
-import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
+import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "./table.js";
 import type { TextTable } from "./text-table.js";
 import { threeDigits, weightTable } from "./weight-table.js";
 
 /** The whole report. */
-export function toMarkdown({ tables, comparisons, claims, weights, features, outcome }: Report): string {
+export function toMarkdown({ tables, models, comparisons, claims, weights, features, outcome }: Report): string {
   const parts = tables.map(tableSection);
   // Tables say how runs were made and models chosen; other parts alone do not.
   if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
-  parts.push(...comparisonTables(comparisons).map(textSection));
+  parts.push(...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons)].map(textSection));
   if (claims.length > 0) {
     const body = claims.map(({ claim, published, ours }) =>
       [claim, verdictText(published), verdictText(ours)].map(plain),
@@ -45,11 +46,14 @@ function featureSection({ title, rows }: FeatureTable): string {
   return [`## Features on ${plain(title)}`, featureWords, grid(head, body)].join("\n\n");
 }
 
-function textSection({ title, words, head, rows, notes }: TextTable): string {
+function textSection({ title, words, head, rows, notes, align }: TextTable): string {
   const texts = rows.map((row) => row.map(plain));
-  return [`## ${plain(title)}`, words.map(plain).join("\n"), grid(head.map(plain), texts), ...bullets(notes)].join(
-    "\n\n",
-  );
+  return [
+    `## ${plain(title)}`,
+    ...(words.length > 0 ? [words.map(plain).join("\n")] : []),
+    grid(head.map(plain), texts, align),
+    ...bullets(notes),
+  ].join("\n\n");
 }
 
 function tableSection({ title, words, columns, rows, notes }: Table): string {
@@ -69,7 +73,7 @@ function cellText(cell: TableCell, kind: TableRow["kind"]): string {
   const numbers = cellNumbers(cell, kind);
   const note = cell.note === null ? "" : ` [${cell.note}]`;
   if (!numbers) return `–${note}`;
-  const text = numbers.error === "" ? numbers.mean : `${numbers.mean} ± ${numbers.error}`;
+  const text = numbersText(numbers);
   const marked = cell.mark === "best" ? `**${text}**` : cell.mark === "second" ? `_${text}_` : text;
   return `${marked}${isPartial(cell) ? ` (${cell.trials!.join("/")})` : ""}${note}`;
 }

@@ -4,7 +4,7 @@ import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { datasets } from "../data/datasets/index.js";
 import { referenceDataset } from "../records/domainbed-names.js";
-import { CURRENT, type Method } from "../records/index.js";
+import { CURRENT, type Method, withoutSlash } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 
 const titleIn = (known: Readonly<Record<string, { readonly title: string }>>, id: string): string =>
@@ -39,9 +39,9 @@ export function variantBesidesPenalties({ regularizers: penalties, variant }: Me
 /** A name with nothing left but letters and digits, by which names of different papers are held to be the same. */
 export const bareName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
-/** A dataset's title, or DomainBed's name of it, or its id. */
+/** A dataset's title, or DomainBed's name of it, or its id; a folder of own pictures goes by its name. */
 export function datasetTitle(id: string): string {
-  return Object.hasOwn(datasets, id) ? datasets[id].title : (referenceDataset(id)?.name ?? id);
+  return Object.hasOwn(datasets, id) ? datasets[id].title : (referenceDataset(id)?.name ?? withoutSlash(id));
 }
 
 /** The headings of a dataset's domains: the published labels, else the names. */

@@ -10,15 +10,18 @@ import type { PluginFile } from "../definitions.js";
 import {
   CURRENT,
   type EvaluatedRun,
+  isOwnDataset,
   type Method,
   methodKey,
   type ReportedSweep,
   type Results,
   type StoredRun,
 } from "../records/index.js";
-import { type GroupResult, type SelectionMethod, selectGroups } from "../selection/index.js";
-import { bareName, inPaperOrder, methodTitle, shellWord } from "./names.js";
+import { type SelectionMethod, selectGroups } from "../selection/index.js";
+import { bareName, inPaperOrder, shellWord } from "./names.js";
 import { withOwnNames } from "./own-names.js";
+import { rowTitles } from "./row-titles.js";
+import { type ReportedResult, withWholeDomains } from "./whole-domain.js";
 
 /** A method with runs: a row. */
 export interface ReportedMethod {
@@ -34,7 +37,7 @@ export class Outcome {
   /** The same under the names of methods that their files have. */
   readonly asRead: readonly EvaluatedRun[];
   readonly stored: readonly StoredRun[];
-  readonly results: readonly GroupResult[];
+  readonly results: readonly ReportedResult[];
   /** What was left out or must be known, in words. */
   readonly notes: readonly string[];
   readonly datasets: readonly string[];
@@ -61,11 +64,11 @@ export class Outcome {
     this.stored = stored;
     const progress = sweeps.flatMap((sweep) => progressOf(sweep, stored));
     this.notes = [...notes, ...progress, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
-    this.results = selectGroups(this.runs, selection);
     this.datasets = inPaperOrder(this.runs.map(({ dataset }) => dataset));
     this.common = commonWords(this.runs);
-    this.methods = reportedMethods(this.runs, this.common);
     this.storedByFolder = new Map(stored.map((run) => [run.folder, run]));
+    this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
+    this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
     this.unfinished = sweeps.filter((sweep) => doneIn(sweep, stored) < sweep.planned);
     for (const run of this.runs) {
@@ -79,6 +82,17 @@ export class Outcome {
     return this.storedByFolder.get(source);
   }
 
+  /** Whether a run is on somebody's own pictures. */
+  private isOwn(run: EvaluatedRun): boolean {
+    const dataset = this.storedOf(run)?.settings.dataset;
+    return dataset !== undefined && isOwnDataset(dataset);
+  }
+
+  /** Whether a dataset is somebody's own pictures. */
+  isOwnData(dataset: string): boolean {
+    return this.byDataset.get(dataset)?.some((run) => this.isOwn(run)) ?? false;
+  }
+
   /** The runs of a method on a dataset. */
   runsOf(method: string, dataset: string): readonly EvaluatedRun[] {
     return this.byMethod.get(rowKey(dataset, method)) ?? [];
@@ -87,6 +101,22 @@ export class Outcome {
   /** Domains of a dataset, in its order. */
   domainsOf(dataset: string): readonly string[] {
     return this.byDataset.get(dataset)?.[0].domains ?? [];
+  }
+
+  /** The domains that tables of a dataset have: all, or of own pictures those that somebody wanted to know of. */
+  heldOutOf(dataset: string): readonly string[] {
+    const domains = this.domainsOf(dataset);
+    if (!this.isOwnData(dataset)) return domains;
+    const held = new Set(this.byDataset.get(dataset)?.flatMap(({ testDomains }) => testDomains));
+    return domains.filter((domain) => held.has(domain));
+  }
+
+  /** The methods that tables of a dataset have: those with runs, on own pictures with runs that held a domain out. */
+  rowsOf(dataset: string): ReportedMethod[] {
+    const own = this.isOwnData(dataset);
+    return this.methods.filter(({ key }) =>
+      this.runsOf(key, dataset).some(({ testDomains }) => !own || testDomains.length > 0),
+    );
   }
 
   /** The trials there are on a dataset, of any method, and those that its sweep will have. */
@@ -109,7 +139,7 @@ export class Outcome {
   }
 
   /** What selection chose for a method, by dataset and held-out domain. */
-  resultsOf(method: string, dataset: string, domain?: string): GroupResult[] {
+  resultsOf(method: string, dataset: string, domain?: string): ReportedResult[] {
     return this.results.filter(
       (each) =>
         each.dataset === dataset &&
@@ -232,18 +262,22 @@ function commonWords(runs: readonly EvaluatedRun[]): string[] {
 }
 
 /** In the paper's manner: averages after trained models, an algorithm's regularized forms after it, ERM first. */
-function reportedMethods(runs: readonly EvaluatedRun[], common: readonly string[]): ReportedMethod[] {
+function reportedMethods(
+  runs: readonly EvaluatedRun[],
+  common: readonly string[],
+  isOwn: (run: EvaluatedRun) => boolean,
+): ReportedMethod[] {
   const found = new Map<string, ReportedMethod>();
   const mixed = new Set(runs.map(({ format }) => format)).size > 1;
   const own = new Set(runs.filter(({ format }) => format === "nudge").map(({ method }) => methodKey(method)));
+  const methods = new Map(runs.map(({ method }) => [methodKey(method), method]));
+  const onOthers = new Set(runs.filter((run) => !isOwn(run)).map(({ method }) => methodKey(method)));
+  const onOwn = new Set([...methods.keys()].filter((key) => !onOthers.has(key)));
+  const titles = rowTitles([...methods.values()], common, onOwn);
   for (const { method, format } of runs) {
     const key = methodKey(method);
     if (found.has(key)) continue;
-    const variant = method.variant
-      .split(" ")
-      .filter((word) => !common.includes(word))
-      .join(" ");
-    const title = methodTitle({ ...method, variant }) + (mixed && !own.has(key) ? ` (${format})` : "");
+    const title = titles.get(key)! + (mixed && !own.has(key) ? ` (${format})` : "");
     found.set(key, { key, title, method, own: own.has(key) });
   }
   const order = Object.keys(algorithms).map(bareName);

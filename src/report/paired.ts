@@ -31,6 +31,8 @@ export interface PairedComparison {
   /** On each dataset over the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
   readonly late: readonly PairedDifference[];
   readonly notes: readonly string[];
+  /** Whether all of it is on own pictures, where accuracies are of whole domains. */
+  readonly own: boolean;
 }
 
 const RESAMPLES = 10_000;
@@ -90,7 +92,8 @@ export function pairedComparison(
     const title = `mean over ${strata.length} datasets`;
     rows.push({ dataset: null, domain: null, title, ...summarize(strata, [first.key, second.key]) });
   }
-  return { first: first.title, second: second.title, rows, notes };
+  const own = rows.every(({ dataset }) => dataset === null || outcome.isOwnData(dataset));
+  return { first: first.title, second: second.title, rows, notes, own };
 }
 
 /** A method's accuracies less the other's, trial by trial, where both have the trial and the same split; of some trials, or all. */

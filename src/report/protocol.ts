@@ -3,6 +3,8 @@
 import { algorithms } from "../algorithms/index.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
+import { ownWords } from "./own-words.js";
+import { settingsInWords } from "./settings-words.js";
 
 /** The selection rule and the protocol of the runs on some datasets. */
 export function protocolWords(outcome: Outcome, datasets: readonly string[]): string[] {
@@ -10,14 +12,10 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
   const stored = [...new Set(runs.flatMap((run) => outcome.storedOf(run) ?? []))];
   const foreign = runs.filter((run) => !outcome.storedOf(run)).length;
   const { title, about } = outcome.selection;
-  const words = [
-    `Selection: ${title}, that is, ${about}.`,
-    "Protocol: each domain held out in turn and never trained on; accuracy in percent on its `in` part, the mean over trials ± " +
-      "the standard error (population standard deviation over √trials, as DomainBed).",
-  ];
-  if (stored.length > 0)
-    words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
-  if (outcome.common.length > 0) words.push(`Set by hand in all of them: ${outcome.common.join(" ")}.`);
+  const selection = `Selection: ${title}, that is, ${about}.`;
+  const isOwn = datasets.length > 0 && datasets.every((dataset) => outcome.isOwnData(dataset));
+  const [measured, ...made] = isOwn ? ownWords(outcome, datasets) : benchmarkWords(outcome, stored);
+  const words = isOwn ? [measured, selection, ...made] : [selection, measured, ...made];
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
   words.push(...neverActive(stored), ...neverAnnealed(stored));
   if (foreign > 0)
@@ -25,42 +23,15 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
   return words;
 }
 
-/** Numbers and names as the runs had them: one, or all of them where they differ. */
-function valuesOf(stored: readonly StoredRun[], key: string): string {
-  const values = stored.map(({ settings }) => (settings as unknown as Readonly<Record<string, unknown>>)[key]);
-  const known = [...new Set(values.filter((value) => value !== undefined && value !== null))];
-  return known.every((value) => typeof value === "number")
-    ? (known as number[]).sort((a, b) => a - b).join(" or ")
-    : known.map(String).sort().join(" or ");
-}
-
-function settingsInWords(stored: readonly StoredRun[]): string {
-  const draws = new Set(stored.map(({ settings }) => settings.hparamsSeed));
-  const [steps, every, holdout] = ["steps", "evaluateEvery", "holdout"].map((key) => valuesOf(stored, key));
-  const [backbone, precision, device] = ["backbone", "precision", "device"].map((key) => valuesOf(stored, key));
-  const parts = [
-    steps && `${steps} steps`,
-    every && `evaluated every ${every}`,
-    holdout && `${holdout} of each domain held back for validation`,
-    backbone && `backbone ${backbone}${startInWords(stored)}${probeInWords(stored)}`,
-    precision && `in ${precision}${device ? ` on ${device}` : ""}`,
-    draws.size === 1 && draws.has(0) ? "default hyperparameters, no search" : `${draws.size} draws of hyperparameters`,
+function benchmarkWords({ common }: Outcome, stored: readonly StoredRun[]): string[] {
+  const words = [
+    "Protocol: each domain held out in turn and never trained on; accuracy in percent on its `in` part, the mean over trials ± " +
+      "the standard error (population standard deviation over √trials, as DomainBed).",
   ];
-  return parts.filter(Boolean).join(", ");
-}
-
-function startInWords(stored: readonly StoredRun[]): string {
-  const start = valuesOf(stored, "pretrained");
-  if (start === "true") return " from trained weights";
-  return start === "false" ? " from random weights" : "";
-}
-
-function probeInWords(stored: readonly StoredRun[]): string {
-  const probes = stored.filter(({ settings }) => (settings as { readonly probe?: true }).probe).length;
-  if (probes === 0) return "";
-  return probes === stored.length
-    ? " and frozen, a linear map on its features trained"
-    : ` and, in ${probes} of them, frozen, a linear map on its features trained`;
+  if (stored.length > 0)
+    words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
+  if (common.length > 0) words.push(`Set by hand in all of them: ${common.join(" ")}.`);
+  return words;
 }
 
 /** The paper's formula and the code behind its tables differ in scale and start, so every table says which was used. */

@@ -8,6 +8,7 @@ import { type JudgedClaim, judgeClaims } from "./claims.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
+import { type ModelList, modelLists } from "./model-list.js";
 import { bareName, variantBesidesPenalties } from "./names.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
 import { type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
@@ -21,6 +22,8 @@ export type ReportPart = (typeof reportParts)[number];
 export interface Report {
   readonly outcome: Outcome;
   readonly tables: readonly Table[];
+  /** The models to use that there are of own pictures. */
+  readonly models: readonly ModelList[];
   readonly comparisons: readonly PairedComparison[];
   /** Empty unless asked for. */
   readonly claims: readonly JudgedClaim[];
@@ -57,6 +60,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   return {
     outcome,
     tables: has("tables") ? makeTables(outcome, { published }) : [],
+    models: has("tables") ? modelLists(outcome) : [],
     comparisons: has("pairs") ? pairs.flatMap((pair) => comparisonOf(outcome, pair)) : [],
     claims: has("claims", claims) ? judgeClaims(outcome) : [],
     weights: has("weights") ? studies : [],

@@ -76,7 +76,7 @@ export function runPage(page: RunPage): string {
       page.thumbnails,
     ),
     page.figures.length > 0
-      ? `<section><h2>Training</h2>${figures(page.figures)}<p class="soft">Accuracy on validation parts and, dashed, on held-out domains, as training went on; the ranks are of features.</p></section>`
+      ? `<section><h2>Training</h2>${figures(page.figures)}<p class="soft">Accuracy as training went on, on validation parts and, dashed, on held-out domains, of which it looks at most pictures, where the table above has all of them; the ranks are of features.</p></section>`
       : "",
     `<section><h2>How it was trained</h2><dl>${page.facts.map(([name, value]) => `<dt>${escapeXml(name)}</dt><dd>${escapeXml(value)}</dd>`).join("")}</dl></section>`,
     `<section><h2>What to do next</h2>${page.commands.map(([what, command]) => `<h3>${escapeXml(what)}</h3><pre>${escapeXml(command)}</pre>`).join("")}</section>`,

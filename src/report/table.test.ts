@@ -28,10 +28,10 @@ test("partial, empty and published cells do not compete, and one alone is not th
 });
 
 test("numbers are percents with one decimal, and differences carry a sign unless they are none", () => {
-  expect(cellNumbers(cell(0.8549, { error: 0.0021 }), "own")).toEqual({ mean: "85.5", error: "0.2" });
-  expect(cellNumbers(cell(0.017), "difference")).toEqual({ mean: "+1.7", error: "" });
-  expect(cellNumbers(cell(-0.0001), "difference")).toEqual({ mean: "0.0", error: "" });
-  expect(cellNumbers(cell(0.0001), "difference")).toEqual({ mean: "0.0", error: "" });
+  expect(cellNumbers(cell(0.8549, { error: 0.0021 }), "own")).toEqual({ mean: "85.5", error: "0.2", interval: "" });
+  expect(cellNumbers(cell(0.017), "difference")).toEqual({ mean: "+1.7", error: "", interval: "" });
+  expect(cellNumbers(cell(-0.0001), "difference")).toEqual({ mean: "0.0", error: "", interval: "" });
+  expect(cellNumbers(cell(0.0001), "difference")).toEqual({ mean: "0.0", error: "", interval: "" });
   expect(cellNumbers(cell(Number.NaN), "own")?.mean).toBe("nan");
   expect(cellNumbers(cell(null), "own")).toBeNull();
 });

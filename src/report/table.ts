@@ -10,6 +10,10 @@ export interface TableCell {
   readonly mean: number | null;
   /** The standard error over trials; null for averages and single numbers. */
   readonly error: number | null;
+  /** Of one model on so many pictures, own ones: the 95 % interval that their number leaves. */
+  readonly interval?: readonly [low: number, high: number];
+  /** How many pictures that is of. */
+  readonly pictures?: number;
   /** How many trials there are, of how many the table has; null where trials do not apply. */
   readonly trials: readonly [have: number, of: number] | null;
   /** The best and the second of the column's whole cells. */
@@ -52,13 +56,22 @@ export class Notes {
 
 /** A cell's number as the paper prints it, in percent; differences carry their sign. Null where the cell is empty. */
 export function cellNumbers(
-  { mean, error }: TableCell,
+  { mean, error, interval }: TableCell,
   kind: TableRow["kind"],
-): { mean: string; error: string } | null {
+): { mean: string; error: string; interval: string } | null {
   if (mean === null) return null;
   const text = oneDecimal(100 * mean);
   const signed = kind === "difference" && mean > 0 && text !== "0.0" ? `+${text}` : text;
-  return { mean: signed === "-0.0" ? "0.0" : signed, error: error === null ? "" : oneDecimal(100 * error) };
+  return {
+    mean: signed === "-0.0" ? "0.0" : signed,
+    error: error === null ? "" : oneDecimal(100 * error),
+    interval: interval ? interval.map((end) => oneDecimal(100 * end)).join("–") : "",
+  };
+}
+
+/** `85.5 ± 0.2` over trials, `59.0 (47.9–69.2)` of one model on so many pictures, `85.5`. */
+export function numbersText({ mean, error, interval }: NonNullable<ReturnType<typeof cellNumbers>>): string {
+  return `${mean}${error === "" ? "" : ` ± ${error}`}${interval === "" ? "" : ` (${interval})`}`;
 }
 
 /** Whether a cell stands on fewer trials than its table has. */

@@ -5,4 +5,6 @@ export interface TextTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly notes: readonly string[];
+  /** Cells are set to the right, as numbers are, unless told. */
+  readonly align?: "left";
 }

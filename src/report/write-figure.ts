@@ -1,6 +1,6 @@
 /** A figure on disk, twice: SVG for documents, PNG for everything else. */
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError } from "../errors.js";
 import { textToStrokes } from "./stroke-font.js";
@@ -19,7 +19,7 @@ export async function writeFigure(svg: string, pathWithoutExtension: string): Pr
     .png()
     .toBuffer();
   try {
-    mkdirSync(dirname(pathWithoutExtension), { recursive: true });
+    makeFolder(dirname(pathWithoutExtension));
   } catch (cause) {
     throw new DataError(`${pathWithoutExtension}: its folder could not be made: ${(cause as Error).message}`, {
       cause,

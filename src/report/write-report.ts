@@ -3,8 +3,8 @@
  * `results.jsonl`.
  */
 
-import { mkdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
 import { CURRENT, methodKey, toDomainBed } from "../records/index.js";
@@ -80,7 +80,7 @@ export function writeDomainBedRuns({ outcome }: Report, folder: string, read: re
 
 function writeText(path: string, text: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
   } catch (cause) {
     throw new DataError(
       `writing the report: its folder ${dirname(path)} could not be made: ${(cause as Error).message}`,

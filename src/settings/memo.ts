@@ -10,6 +10,7 @@ import { backboneOfWeights } from "../backbones/backbone-of-weights.js";
 import { canonicalJson, type KnownTexts } from "../canonical-json.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
+import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
 import { drawHparam } from "../hparam-draws.js";
@@ -85,6 +86,11 @@ export class SettingsMemo {
         hash.update("}");
       });
     });
+  }
+
+  /** The fingerprint of a dataset's picture files. */
+  picturesHash(dataset: Dataset & { readonly kind: "pictures" }): string {
+    return this.once(`pictures ${this.numberOf(dataset)}`, () => picturesHash(dataset));
   }
 
   /** The hash of a file's bytes. */

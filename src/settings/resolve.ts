@@ -12,12 +12,13 @@ import type { FollowerDefinition } from "../averaging/index.js";
 import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
-import { type Dataset, domainNamed, type OptionValues } from "../data/dataset.js";
+import { type Dataset, domainsNamed, type OptionValues } from "../data/dataset.js";
 import { datasets, findDataset } from "../data/datasets/index.js";
 import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
+import { isOwnDataset } from "../records/own-pictures.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { type GivenKeys, type KeyName, keys, type Request, readKeys } from "./keys.js";
@@ -95,6 +96,7 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
     domains: memo.domainNames(dataset),
     testDomains,
     splitHash: memo.splitHash(dataset, { trialSeed: seeds.trialSeed, testDomains, holdout }),
+    ...(dataset.kind === "pictures" && isOwnDataset(dataset.id) && { pictures: memo.picturesHash(dataset) }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
     algorithm: method.algorithm.id,
@@ -159,8 +161,8 @@ export function datasetFor(asked: Request, memo: SettingsMemo): Promise<Dataset>
 
 /** The test domains, checked, in the dataset's order, so that one set of them is one run. */
 function heldOut(names: readonly string[], dataset: Dataset): string[] {
-  for (const name of names) domainNamed(dataset, name); // an unknown one is an error that names the nearest
-  const testDomains = dataset.domains.map(({ name }) => name).filter((name) => names.includes(name));
+  const held = domainsNamed(dataset, names).map(({ name }) => name); // an unknown one is an error that names the nearest
+  const testDomains = dataset.domains.map(({ name }) => name).filter((name) => held.includes(name));
   if (testDomains.length >= dataset.domains.length)
     throw new UsageError(`test domains ${testDomains.join(", ")}: none of dataset ${dataset.id} is left to train on`);
   return testDomains;

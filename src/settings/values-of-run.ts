@@ -3,7 +3,7 @@
  * (`alpha=0.1`) or with its owner (`mixup.alpha=0.1`).
  */
 
-import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
+import { hparamsOn } from "../algorithms/algorithm.js";
 import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
@@ -73,12 +73,12 @@ export function usualValues(
 }
 
 /** Every value of a run: the usual one, or what was given. */
-export function valuesOf(request: Request, { algorithm }: Method, usual: UsualValues): RunValues {
+export function valuesOf(request: Request, method: Method, usual: UsualValues): RunValues {
   const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
   for (const name in request) {
     const value = request[name];
     if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
-    const { owner, own } = ownerOf(name, owners, algorithm);
+    const { owner, own } = ownerOf(name, owners, method);
     // Regularizers and followers read their own values, and know more than their kind.
     owner.values[own] = owner.id === "" ? alike(name, value, owner.values[own]) : (value as HparamValue);
   }
@@ -103,11 +103,8 @@ interface Owner {
 }
 
 /** Whose value a key is. */
-function ownerOf<O extends Owner>(
-  name: string,
-  owners: readonly O[],
-  algorithm: AlgorithmDefinition,
-): { owner: O; own: string } {
+function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Method): { owner: O; own: string } {
+  const { algorithm } = method;
   const dot = name.indexOf(".");
   const [prefix, own] = dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)];
   const asked = owners.filter(
@@ -120,7 +117,23 @@ function ownerOf<O extends Owner>(
     ...Object.keys(keys),
     ...owners.flatMap(({ id, values }) => Object.keys(values).map((each) => (id === "" ? each : `${id}.${each}`))),
   ];
+  const meant = referenceNamed(name, method);
+  if (meant !== undefined)
+    throw new UsageError(`unknown setting "${name}": the reference code's name; here it is ${meant}`);
   throw new UsageError(unknownName("setting", name, known));
+}
+
+/** The setting that DomainBed calls so, or the paper's code: `resnet_dropout` is `dropout`, `theta` is `nuclear-norm.weight`. */
+function referenceNamed(name: string, { algorithm, regularizers }: Method): string | undefined {
+  const shared = sharedHparams({ dataset: "", size: "large" });
+  const own = { ...shared, ...hparamsOn("large", algorithm) };
+  const all = [
+    ...Object.entries(own),
+    ...regularizers.flatMap(({ id, hparams }) =>
+      Object.entries(hparams).map(([each, hparam]): [string, Hparam] => [`${id}.${each}`, hparam]),
+    ),
+  ];
+  return all.find(([, { reference }]) => reference === name)?.[0];
 }
 
 function checkShared({ lr, weightDecay, batchSize, dropout }: Readonly<Record<string, HparamValue>>): void {

@@ -5,9 +5,10 @@
  * always count.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { thisProcess } from "../data/process-identity.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { RECORDS_FILE } from "../records/run.js";
 import { sweepPaths } from "./sweep-folder.js";
@@ -77,7 +78,7 @@ export function forgetAttempts(folder: string, id: string): void {
 }
 
 function write(folder: string, id: string, attempts: Attempts): Attempts {
-  mkdirSync(sweepPaths(folder).attempts, { recursive: true });
+  makeFolder(sweepPaths(folder).attempts);
   replaceFile(sweepPaths(folder).attempt(id), (put) => put(Buffer.from(`${JSON.stringify(attempts, null, 2)}\n`)));
   return attempts;
 }

@@ -5,8 +5,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { sweepPaths } from "./sweep-folder.js";
 
@@ -24,13 +25,13 @@ export function cancelToken(folder: string): string {
 
 /** Tells everybody at work on the sweep to stop. */
 export function cancelAll(folder: string): void {
-  mkdirSync(sweepPaths(folder).launch, { recursive: true });
+  makeFolder(sweepPaths(folder).launch);
   replaceFile(tokenFile(folder), (write) => write(Buffer.from(`${randomUUID()}\n`)));
 }
 
 /** Takes a run out of the sweep, until it is put back. */
 export function cancelRun(folder: string, id: string): void {
-  mkdirSync(runFolder(folder), { recursive: true });
+  makeFolder(runFolder(folder));
   writeFileSync(join(runFolder(folder), id), "");
 }
 

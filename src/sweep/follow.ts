@@ -6,11 +6,13 @@ import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
 import type { WorkEvent } from "./work.js";
 import type { Slot } from "./worker-process.js";
 
+/** Runs that tell the pace. The first of a sweep may take long, as when they compute the features that all probes share. */
+const PACE = 16;
+
 export class Follow {
   private readonly titles: ReadonlyMap<string, string>;
-  private readonly start = performance.now();
-  /** Runs that ended while we looked on. */
-  private ended = 0;
+  /** When we began, then when runs ended while we looked on: the last of them, as many as tell the pace. */
+  private readonly ends = [performance.now()];
 
   /** `done` is how many are; null where nobody has counted, as in one of many tasks. */
   constructor(
@@ -30,18 +32,18 @@ export class Follow {
         return;
       case "done":
         if (this.done !== null) this.done++;
-        this.ended++;
+        this.end();
         this.say(`${this.count()} ${this.nameOf(event.id)} in ${duration(event.seconds)}${this.left()}`);
         return;
       case "stopped":
         this.say(`stopped after step ${event.step - 1}: ${this.nameOf(event.id)}`);
         return;
       case "hopeless":
-        this.ended++;
+        this.end();
         this.say(`${event.id.slice(0, 8)} ${event.why}`);
         return;
       case "failed":
-        if (!event.again) this.ended++;
+        if (!event.again) this.end();
         this.say(
           `${event.again ? "failed, tried again" : "FAILED"}: ${this.nameOf(event.id)}: ${shortLine(event.error)}`,
         );
@@ -59,10 +61,16 @@ export class Follow {
     return `[${String(this.done).padStart(all.length)}/${all}]`;
   }
 
-  /** By the pace of those that ended here; others may be at it too. */
+  private end(): void {
+    this.ends.push(performance.now());
+    if (this.ends.length > PACE + 1) this.ends.shift();
+  }
+
+  /** By the pace of those that ended here last; others may be at it too. */
   private left(): string {
     if (this.done === null || this.done === this.titles.size) return "";
     const rest = this.titles.size - this.done;
-    return `, about ${duration(((performance.now() - this.start) / 1000 / this.ended) * rest)} left`;
+    const each = (this.ends.at(-1)! - this.ends[0]) / 1000 / (this.ends.length - 1);
+    return `, about ${duration(each * rest)} left`;
   }
 }

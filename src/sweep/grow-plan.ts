@@ -4,11 +4,12 @@
  * another root or device, a run is made there.
  */
 
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { followers } from "../averaging/index.js";
 import { canonicalJson } from "../canonical-json.js";
 import { FolderLock } from "../data/folder-lock.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
 import { DONE_FILE } from "../records/run.js";
 import { OF_MACHINE } from "./plan-runs.js";
@@ -43,7 +44,7 @@ export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
 /** Adds runs to the plan in a folder, which is made if need be; one planner at a time. */
 export async function growPlan(folder: string, words: PlanWords, wanted: readonly PlannedRun[]): Promise<Growth> {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (cause) {
     throw new DataError(`sweep folder ${folder}: it could not be made: ${(cause as Error).message}`, { cause });
   }

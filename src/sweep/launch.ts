@@ -52,6 +52,10 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const count = runs.length === 1 ? "1 run" : `${runs.length} runs`;
   say(`${count} in ${options.folder}, ${done} done`);
   if (done === runs.length) return { end: "settled", runs: runs.length, done };
+  if (done === 0 && String(runs[0].request.probe) === "true")
+    say(
+      "probes share the features of the pictures: the first run computes those that are missing, by itself, and the others wait for it",
+    );
   const context: LaunchContext = {
     folder,
     name,

@@ -16,5 +16,27 @@ test("a plan says whose protocol its runs are in; a probe's is its own", async (
   expect(await wordsOf({ protocol: "swad" })).toEqual([expect.stringMatching(/^SWAD's: 5001 steps /)]);
   for (const probe of [true, "true"])
     expect(await wordsOf({ probe })).toEqual([expect.stringMatching(/^A probe's: 201 steps on features/)]);
-  await expect(wordsOf({ probe: true, algorithms: "all" })).rejects.toThrow("any but MixStyle, ARM, MIRO");
+  await expect(wordsOf({ probe: true, algorithms: "MIRO" })).rejects.toThrow("any but MixStyle, ARM, MIRO");
+});
+
+test("with a probe, all algorithms are those that a probe can train, and the plan says which are not", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-make-plan-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  await makePictureFolder(folder, { perCell: 5, domains: ["shop", "street", "home"] });
+  const given = { data: folder, backbone: "small-cnn", trials: 1, algorithms: "all", testDomains: "shop" };
+  const [probes, whole] = [await makePlan({ given: { ...given, probe: true } }), await makePlan({ given })];
+  expect(probes.notes[0]).toBe("all: without MixStyle, ARM, MIRO, which a probe cannot train");
+  expect(whole.runs.length - probes.runs.length).toBe(3);
+  expect(whole.notes).toEqual([]);
+});
+
+test("a plan says which penalties set in after its runs have ended", async () => {
+  const notesOf = async (given: object): Promise<readonly string[]> =>
+    (await makePlan({ given: { data: "shapes", trials: 1, algorithms: "ERM-NU,IRM", ...given } })).notes;
+  expect(await notesOf({ steps: 101 })).toEqual([
+    "nuclear-norm adds nothing in runs of 101 steps: it sets in at step 101; nuclear-norm.warmup=0 turns it on from the start",
+    "IRM: its own penalty has its full weight from step 500 on (annealSteps), and runs end after 101",
+  ]);
+  expect(await notesOf({ steps: 102, "nuclear-norm.warmup": 0, "irm.annealSteps": 10 })).toEqual([]);
+  expect(await notesOf({ hparams: 8 })).toEqual([]); // some draws of IRM's lie beyond 5001 steps
 });

@@ -7,6 +7,7 @@ import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { probeWords, protocols } from "../settings/protocols.js";
 import type { PlanWords } from "./grow-plan.js";
+import { PlanNotes } from "./plan-notes.js";
 import { planRuns } from "./plan-runs.js";
 import { type Preset, presetNamed } from "./presets.js";
 import type { PlannedRun } from "./sweep-folder.js";
@@ -26,14 +27,20 @@ export interface MadePlan {
   readonly words: PlanWords;
   readonly parts: readonly SweepPart[];
   readonly runs: readonly PlannedRun[];
+  /** What should be known before they are made. */
+  readonly notes: readonly string[];
 }
 
 /** Plans a sweep; nothing is written. */
 export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) => void): Promise<MadePlan> {
   const memo = new SettingsMemo();
   const preset = asked.preset === undefined ? undefined : presetNamed(asked.preset);
-  const parts = partsFor(preset, readPart(asked.given), memo);
-  const runs = await planRuns(parts, { memo, referenceJobs: asked.referenceJobs, onProgress });
+  const notes = new PlanNotes();
+  const given = readPart(asked.given);
+  const left = leftOutOfAll(given);
+  const parts = partsFor(preset, given, memo);
+  const { referenceJobs } = asked;
+  const runs = await planRuns(parts, { memo, referenceJobs, onProgress, onSettled: (run) => notes.tell(run) });
   if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
   const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
@@ -44,6 +51,10 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
     },
     parts,
     runs,
+    notes: [
+      ...(left.length > 0 ? [`all: without ${left.join(", ")}, which a probe cannot train`] : []),
+      ...notes.texts,
+    ],
   };
 }
 
@@ -52,10 +63,23 @@ function protocolWords(settings: Request): string {
   return `${probe ? probeWords : protocols[protocol]}.`;
 }
 
+/** What `all` stands for: with a probe, the algorithms that need no more of the backbone than its features. */
+function everyAlgorithm({ settings = {} }: GivenPart): string[] {
+  const { probe } = readKeys(settings);
+  return Object.values(algorithms).flatMap(({ id, backbone }) => (probe && backbone ? [] : [id]));
+}
+
+/** The titles of those that `all` does not stand for. */
+function leftOutOfAll(given: GivenPart): string[] {
+  if (!given.algorithms?.includes("all")) return [];
+  const taken = everyAlgorithm(given);
+  return Object.values(algorithms).flatMap(({ id, title }) => (taken.includes(id) ? [] : [title]));
+}
+
 /** The parts of a sweep. Methods given with a preset choose among its own, so that each keeps its protocol. */
 function partsFor(preset: Preset | undefined, given: GivenPart, memo: SettingsMemo): SweepPart[] {
   const { algorithms: named, ...others } = given;
-  const wanted = named?.flatMap((name) => (name === "all" ? Object.keys(algorithms) : [name]));
+  const wanted = named?.flatMap((name) => (name === "all" ? everyAlgorithm(given) : [name]));
   if (!preset || !wanted) return partsOf(preset?.parts, { ...others, ...(wanted && { algorithms: wanted }) });
   const keyOf = (algorithm: string): string => methodKey(memo.method({ algorithm }));
   const keys = new Set(wanted.map(keyOf));

@@ -27,6 +27,8 @@ export interface PlanOptions {
   readonly referenceJobs?: boolean;
   /** Called now and then with how many runs there are so far. */
   readonly onProgress?: (runs: number) => void;
+  /** Called with settings in full, once for runs that differ only in what they hold out. */
+  readonly onSettled?: (settings: TrainSettings) => void;
 }
 
 /** Settings that say where a run is made: kept in a plan only where they were given, for its machine may be another. */
@@ -72,7 +74,7 @@ async function* runsOfMethod(
   part: SweepPart,
   method: PlannedMethod,
   { data, dataset }: { data: string; dataset: Dataset },
-  { memo, trialSeed, referenceJobs }: Context,
+  { memo, trialSeed, referenceJobs, onSettled }: Context,
 ): AsyncGenerator<PlannedRun> {
   const asked = settingsFor(method, part.settings);
   const common = { ...idsOf(method), data, trialSeed };
@@ -89,10 +91,12 @@ async function* runsOfMethod(
         // A trial has a seed of its own, the same for all methods: what they differ by is not chance, nor one draw of it.
         const given: Request = { seed: trialSeed, ...method.settings, ...asked, ...point, ...seeds };
         const key = `${hparamsSeed} ${i}`;
-        const family =
-          families.get(key) ??
-          familyOf(await settle({ ...given, ...common, testDomains, hparamsSeed }, memo), given, memo);
-        families.set(key, family);
+        let family = families.get(key);
+        if (family === undefined) {
+          family = familyOf(await settle({ ...given, ...common, testDomains, hparamsSeed }, memo), given, memo);
+          families.set(key, family);
+          onSettled?.(family.settings);
+        }
         yield plannedRun(family, method, { testDomains, ...seeds, referenceJob: named });
       }
     }

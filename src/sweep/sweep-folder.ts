@@ -12,9 +12,10 @@
  * refused, since running it would look finished when it is not.
  */
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
@@ -72,7 +73,7 @@ export const isSweepFolder = (folder: string): boolean => existsSync(sweepPaths(
 /** Writes a plan, the runs before the file that counts them, so that a reader never finds fewer than are promised. */
 export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "runs">, runs: Iterable<PlannedRun>): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
   } catch (cause) {
     throw new DataError(`sweep folder ${folder}: it could not be made: ${(cause as Error).message}`, { cause });
   }

@@ -4,9 +4,10 @@
  * same bytes. A run that was begun keeps its own, and so does one for which the plan says it.
  */
 
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { thisProcess } from "../data/process-identity.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { sweepPaths } from "./sweep-folder.js";
 
 const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "threads");
@@ -24,7 +25,7 @@ export function fixedThreads(folder: string): number | undefined {
 /** Fixes the count if nobody has, and returns what it is: of two at once, the first has its way. */
 export function fixThreads(folder: string, proposed: number): number {
   const path = pathOf(folder);
-  mkdirSync(sweepPaths(folder).launch, { recursive: true });
+  makeFolder(sweepPaths(folder).launch);
   const own = `${path}.${thisProcess().host}-${process.pid}`;
   writeFileSync(own, `${proposed}\n`);
   try {

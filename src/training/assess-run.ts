@@ -1,6 +1,5 @@
 /** A run's model on the pictures it was not trained on: each judged once, as it is, and the outcome as an assessment. */
 
-import { setImmediate as turn } from "node:timers/promises";
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
 import { likesChannelsLast } from "../backbones/layout.js";
@@ -12,7 +11,7 @@ import { readModelAbout } from "../model/index.js";
 import type { EndedRun } from "./train.js";
 
 /** Judges all pictures of held-out domains and the validation parts of the others. The learner is given the model's weights. */
-export async function assessRun({ plan, folder, samples, learner }: EndedRun): Promise<Assessment> {
+export async function assessRun({ plan, folder, samples, learner, lost, pause }: EndedRun): Promise<Assessment> {
   const { testDomains, domains, device, classes } = plan.settings;
   const path = folder.file("model.safetensors");
   const any = (): boolean => true; // what only training needs is not in the file; a probe's network is, and is not in the learner
@@ -36,9 +35,10 @@ export async function assessRun({ plan, folder, samples, learner }: EndedRun): P
           const row = logits.slice(i * classes.length, (i + 1) * classes.length);
           judged.push(judge(row, { name, domain, label: labels[sample.index] }));
         }
-        await turn();
+        await pause();
       }
   }
   const { model, step } = readModelAbout(path);
-  return assessmentOf(judged, { model, step, classes, heldOut: testDomains });
+  const unreadable = [...new Map([...lost, ...loader.skipped]).keys()].sort();
+  return assessmentOf(judged, { model, step, classes, heldOut: testDomains, unreadable });
 }

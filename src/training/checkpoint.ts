@@ -17,6 +17,8 @@ import { type Learner, under } from "./learner.js";
 export interface Progress {
   /** Updates made: the step that comes next. */
   next: number;
+  /** Whether the update of step `next` is made too, and only its evaluation is not: it was stopped in that. */
+  updated?: true;
   /** Whether a follower has said that going on changes nothing. */
   stopped: boolean;
   /** Scalars logged since the last evaluation: their sums, and of how many updates. */
@@ -67,8 +69,8 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
       follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
     }
   });
-  const { next, stopped, logs, best } = stored;
-  return { next, stopped, logs, best };
+  const { next, updated, stopped, logs, best } = stored;
+  return { next, ...(updated && { updated }), stopped, logs, best };
 }
 
 function readStored(path: string, hash: string): Stored {

@@ -21,27 +21,33 @@ export interface EvaluateOptions {
   step: number;
   /** What the rows are of: `current`, or a follower's id. */
   model: string;
-  /** Called between batches, so that signals and timers have their turn. */
-  pause?: () => Promise<void>;
+  /** Called after every batch with how far it is, so that signals and timers have their turn. */
+  pause?: (done: number, samples: number) => Promise<void>;
 }
 
 /** The accuracy and loss on every part of every domain, in the dataset's order; empty parts have no rows. */
 export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   const { split, step, model, isWanted = () => true } = options;
+  const wanted = [...split].flatMap(([domain, parts]) =>
+    PARTS.map((part) => ({ domain, part, count: parts[part].length })).filter(
+      ({ part, count }) => count > 0 && isWanted(domain, part),
+    ),
+  );
+  const samples = wanted.reduce((sum, { count }) => sum + count, 0);
+  let done = 0;
   const rows: RunRecord[] = [];
-  for (const [domain, parts] of split) {
-    for (const part of PARTS) {
-      if (parts[part].length === 0 || !isWanted(domain, part)) continue;
-      const { accuracy, loss } = await measure(options, domain, part);
-      rows.push({ step, model, domain, split: part, metric: ACCURACY, value: accuracy });
-      rows.push({ step, model, domain, split: part, metric: "loss", value: loss });
-    }
+  for (const { domain, part, count } of wanted) {
+    const pause = (here: number): Promise<void> | undefined => options.pause?.(done + here, samples);
+    const { accuracy, loss } = await measure({ ...options, pause }, domain, part);
+    done += count;
+    rows.push({ step, model, domain, split: part, metric: ACCURACY, value: accuracy });
+    rows.push({ step, model, domain, split: part, metric: "loss", value: loss });
   }
   return rows;
 }
 
 async function measure(
-  { loader, predict, step, pause }: EvaluateOptions,
+  { loader, predict, step, pause }: Omit<EvaluateOptions, "pause"> & { pause(done: number): Promise<void> | undefined },
   domain: string,
   part: SplitName,
 ): Promise<{ accuracy: number; loss: number }> {
@@ -59,7 +65,7 @@ async function measure(
       sums.push(outcome);
     });
     count += x.rows;
-    await pause?.();
+    await pause(count);
   }
   let [correct, loss] = [0, 0];
   for (const [right, sum] of sums) {

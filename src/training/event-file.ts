@@ -3,10 +3,11 @@
  * Event messages (tensorflow/core/util/event.proto) in the protocol buffers' wire format. Scalars are all we have.
  */
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { appendWhole } from "../engine/append-file.js";
+import { makeFolder } from "../engine/make-folder.js";
 import type { RunRecord } from "../records/record.js";
 
 /** CRC-32C (Castagnoli), a byte at a time. */
@@ -76,7 +77,7 @@ export class EventFile {
 
   /** Begins anew in a folder: a run that is resumed writes all it has once more, and old files would show it twice. */
   constructor(folder: string) {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     for (const name of readdirSync(folder)) if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name));
     const seconds = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
     this.path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.0`);

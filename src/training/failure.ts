@@ -1,7 +1,7 @@
 /** What is left of a step that failed: the batch, the weights, and words, in `failure/` of the run's folder. */
 
-import { mkdirSync } from "node:fs";
 import type { Batch } from "../data/loader.js";
+import { makeFolder } from "../engine/make-folder.js";
 import type { Tensor } from "../engine/tensor.js";
 import { writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
@@ -35,7 +35,7 @@ function dump(folder: RunFolder, { step, batch, learner, cause }: FailedStep, na
     ["y", batch.y],
   ]);
   try {
-    mkdirSync(folder.file("failure"), { recursive: true });
+    makeFolder(folder.file("failure"));
     writeWeights(folder.file("failure", "batch.safetensors"), tensors);
     writeWeights(folder.file("failure", "weights.safetensors"), learner.stateDict());
     folder.writeJson("failure/failure.json", { step, message: cause.message, samples: names });

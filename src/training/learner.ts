@@ -16,6 +16,7 @@ import type {
   Minibatch,
   StepContext,
 } from "../algorithms/algorithm.js";
+import { checkBuilt, checkOutcome } from "../algorithms/check-built.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
@@ -78,6 +79,9 @@ export interface Launch extends Pick<StepResult, "watch" | "notice"> {
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
 const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
 
+/** Updates after which a penalty must have been taken: more than lie between two of DANN's that train the backbone. */
+const WITHOUT_PENALTY = 64;
+
 /** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
 class Root extends Module {
   constructor(private readonly parts: Readonly<Record<string, Module>>) {
@@ -99,6 +103,8 @@ export class Learner implements Disposable {
   private classifier: Layer | undefined;
   private readonly hparams: Readonly<Record<string, HparamValue>> & typeof SHARED;
   private readonly random: Random;
+  private tookPenalty = false;
+  private withoutPenalty = 0;
 
   constructor(private readonly options: LearnerOptions) {
     checkDomains(options.algorithm, options);
@@ -142,6 +148,7 @@ export class Learner implements Disposable {
       makeClassifier,
       adam: (parameters, settings) => new Adam(parameters, { ...this.adamSettings(), ...settings }),
     });
+    checkBuilt(algorithm, built);
     const root = new Root(built.modules);
     // Backbones come with their values; all else is drawn here, keyed by its name.
     for (const [name, module] of Object.entries(built.modules)) {
@@ -175,8 +182,10 @@ export class Learner implements Disposable {
     { step, random = this.randomAt(step), watch, notice, onSchedule, captured = false }: Launch,
   ): Scalars {
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
-    const penalty: StepContext["penalty"] = (features, logits) =>
-      this.penalty({ features, logits, step, watch, notice });
+    const penalty: StepContext["penalty"] = (features, logits) => {
+      this.tookPenalty = true;
+      return this.penalty({ features, logits, step, watch, notice });
+    };
     const checked: StepContext["checked"] = (loss) => {
       if (loss.device === "cpu") checkFinite("loss", loss.item(), step);
       return loss;
@@ -187,7 +196,18 @@ export class Learner implements Disposable {
     };
     const ctx: StepContext = { step, schedule, draw, penalty, checked };
     if (captured) Object.defineProperty(ctx, "step", { get: refuseStep });
-    return withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
+    const scalars = withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
+    this.checkPenalty(step);
+    return scalars;
+  }
+
+  /** Refuses an algorithm with `update` that leaves the penalties out; some, such as DANN, have them in some updates only. */
+  private checkPenalty(step: number): void {
+    if (this.tookPenalty || this.phaseAt(step) === "" || ++this.withoutPenalty < WITHOUT_PENALTY) return;
+    throw new UsageError(
+      `algorithm ${this.options.algorithm.title}: ${WITHOUT_PENALTY} updates were made with ${this.phaseAt(step)} asked for, and none took it; ` +
+        `"update" must add ctx.penalty(features) to each loss that trains the backbone`,
+    );
   }
 
   /** What the update of a step draws from. */
@@ -206,6 +226,7 @@ export class Learner implements Disposable {
     if (!this.built.step) return compute(() => this.built.update!(batch, ctx));
     const { built } = this;
     const outcome = compute(() => built.step(batch, ctx));
+    checkOutcome(this.options.algorithm, outcome);
     const term = outcome.features && ctx.penalty(outcome.features, outcome.logits);
     const loss = term ? outcome.loss.add(term) : outcome.loss;
     ctx.checked(loss); // before the weights change

@@ -3,12 +3,13 @@
  * it; what a killed one left is taken over at once on the same machine, and after half a minute of silence from another.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { FolderLock, type LockWatch } from "../data/folder-lock.js";
 import { lifeOf } from "../data/process-identity.js";
 import { appendWhole } from "../engine/append-file.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
 import { isObject, readJsonLines } from "../records/json-lines.js";
@@ -33,7 +34,7 @@ export class RunFolder implements Disposable {
   /** Opens a folder, which is made if need be, for this process alone. */
   static async own(path: string): Promise<RunFolder> {
     try {
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
     } catch (cause) {
       throw new DataError(`run folder ${path}: it could not be made: ${(cause as Error).message}`, { cause });
     }
@@ -42,7 +43,7 @@ export class RunFolder implements Disposable {
 
   /** Opens a folder if no other process is at work on it, without waiting. A `watch` remembers how long another's lock stood still. */
   static tryOwn(path: string, watch?: LockWatch): RunFolder | undefined {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
     const lock = FolderLock.tryTake(lockOf(path), watch);
     return lock && new RunFolder(path, lock);
   }

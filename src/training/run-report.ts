@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { thumbnail } from "../data/inspect-thumbnails.js";
+import { countOf, listNames } from "../data/show-name.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { readRecords } from "../records/store.js";
 import { datasetTitle, shellWord } from "../report/names.js";
@@ -40,11 +41,16 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
     figures: runFigures(readRecords(join(folder, "records.jsonl")).records, settings).map(({ svg }) => svg),
     facts: [...runFacts(settings, { model, step }), ...timeFacts(folder)],
     commands: commandsFor(folder, settings),
-    notes: dataset.notes,
+    notes: [...dataset.notes, ...unreadableNotes(assessment)],
   });
   const path = join(folder, REPORT_FILE);
   replaceFile(path, (write) => write(Buffer.from(html, "utf8")));
   return path;
+}
+
+function unreadableNotes({ unreadable = [] }: Assessment): string[] {
+  if (unreadable.length === 0) return [];
+  return [`left out: ${countOf(unreadable.length, "picture")} that cannot be read (${listNames(unreadable)})`];
 }
 
 /** A benchmark goes by its title, a folder by its own name. */

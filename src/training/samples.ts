@@ -5,8 +5,10 @@
 
 import type { Backbone } from "../backbones/index.js";
 import type { Dataset } from "../data/dataset.js";
-import { openPictures, type PictureStore } from "../data/picture-store.js";
+import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
+import { countOf } from "../data/show-name.js";
 import type { Split } from "../data/split.js";
+import { StoppedError } from "../errors.js";
 import { type ExtractOptions, extractFeatures } from "../probe/extract-features.js";
 import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
 import { identityMap } from "../probe/probed-backbone.js";
@@ -31,8 +33,24 @@ export async function openSamples(plan: Plan, options: ExtractOptions = {}): Pro
   const rest = { dataset, split, lost: new Map<string, string>() };
   if (dataset.kind === "arrays") return { ...rest, [Symbol.dispose]() {} };
   const cache = settings.cache === "false" ? false : (settings.cache ?? true);
-  const pictures = await openPictures(dataset, { cache, device: settings.device });
-  return { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
+  const stopped = (error: unknown): null => {
+    if (!(error instanceof StoppedError)) throw error;
+    options.say?.(error.message);
+    return null;
+  };
+  const pictures = await openPictures(dataset, { cache, device: settings.device, ...toldOf(options) }).catch(stopped);
+  return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
+}
+
+/** Tells of a cache of pictures that has to be made first: with thousands of them that takes a minute. */
+function toldOf({ say, progress, shouldStop }: ExtractOptions): PictureStoreOptions {
+  return {
+    onPlan: ({ folder, missing }) => {
+      if (missing > 0) say?.(`decoding ${countOf(missing, "picture")} once, into ${folder}`);
+    },
+    onProgress: ({ done, total }) => progress?.(`decoding: ${done} of ${total}`),
+    shouldStop,
+  };
 }
 
 async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Samples | null> {

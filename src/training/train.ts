@@ -6,18 +6,18 @@
  * again. Nothing in the records depends on when that happened: batches and draws are keyed by step.
  */
 
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import type { Follower } from "../averaging/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
 import { type Batch, byDomain, Loader } from "../data/loader.js";
-import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
+import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { Scope, scope } from "../engine/scope.js";
-import { EngineError, UsageError } from "../errors.js";
+import { EngineError, StoppedError, UsageError } from "../errors.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import { DONE_FILE } from "../records/run.js";
 import { cutRecords, RecordStore, readRecords } from "../records/store.js";
@@ -39,13 +39,14 @@ import { writeModel } from "./model-file.js";
 import { addBody } from "./probe-model.js";
 import { quietReporter, type Reporter } from "./reporter.js";
 import type { RunFolder } from "./run-folder.js";
+import { evaluationWords, lostWords, neverActive } from "./run-words.js";
 import { openSamples, type Samples } from "./samples.js";
 
 export interface TrainOptions {
   readonly plan: Plan;
   readonly folder: RunFolder;
   readonly reporter?: Reporter;
-  /** Asked after every update: whether to stop there, with a checkpoint. */
+  /** Asked after every update, and on the way in what takes longer: whether to stop there, with a checkpoint. */
   readonly shouldStop?: () => boolean;
   /** What goes on with a run that was stopped; usual: `nudge train --resume` with its folder. */
   readonly goOn?: string;
@@ -61,6 +62,10 @@ export interface EndedRun {
   readonly folder: RunFolder;
   readonly samples: Samples;
   readonly learner: Learner;
+  /** Pictures that could not be read, and why. */
+  readonly lost: ReadonlyMap<string, string>;
+  /** To be called between batches: signals and timers have their turn, and it throws where the run is told to stop. */
+  readonly pause: () => Promise<void>;
 }
 
 export interface TrainOutcome {
@@ -85,7 +90,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   setThreads(settings.threads);
   folder.sweep();
   folder.writeEnvironment(environment(settings.device, version));
-  mkdirSync(folder.file("checkpoint"), { recursive: true });
+  makeFolder(folder.file("checkpoint"));
   const { reporter = quietReporter, shouldStop } = options;
   const say = (text: string): void => tellOf(folder, reporter, text);
   using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
@@ -111,7 +116,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   try {
     if (trainDomainsOf(plan).every((name) => plan.split.get(name)?.out.length === 0))
       throw new UsageError(
-        `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them`,
+        `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them (holdout=0.5), or add pictures`,
       );
     using probe = await FeatureProbe.read(loader, trainDomainsOf(plan), settings.testDomains);
     const ofSamples = { ...options, plan: { ...plan, split: samples.split } };
@@ -140,15 +145,6 @@ type Evaluated = NonNullable<Progress["best"]>;
 
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
-
-/** Penalties that set in after the last step, in words: such a run is the plain method's. */
-const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
-  regularizers
-    .filter((regularizer) => !regularizer.isActive(steps - 1))
-    .map(
-      ({ id, settings: { weight, warmup } }) =>
-        `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
-    );
 
 class Run implements Disposable {
   private readonly store: RecordStore;
@@ -198,24 +194,38 @@ class Run implements Disposable {
     for (const note of notes) this.say(`note: ${note}`);
     while (this.progress.next < steps && !this.progress.stopped) {
       const step = this.progress.next;
-      await this.failingWith(step, () => this.update(step));
-      this.progress.next = step + 1;
+      if (!this.progress.updated) await this.failingWith(step, () => this.update(step));
       const last = step === steps - 1;
       const evaluates = last || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
-      if (evaluates) await this.failingWith(step, () => this.evaluate(step, last));
+      this.progress.updated = true; // stopped in its evaluation, the run goes on with that
+      if (evaluates && !(await unlessStopped(() => this.failingWith(step, () => this.evaluate(step, last))))) {
+        this.save();
+        return this.stoppedAfter(step);
+      }
+      delete this.progress.updated;
+      this.progress.next = step + 1;
       const due = checkpointEvery > 0 && this.progress.next % checkpointEvery === 0;
       const stop = shouldStop();
       const since = performance.now() - this.clock.saved;
       if ((evaluates && since > this.restMs) || due || stop || last || since > CHECKPOINT_MS) this.save();
-      if (stop && !last && !this.progress.stopped) {
-        this.say(`stopped after step ${step}; go on with: ${waysOn(this.options)}`);
-        return { done: false, steps: this.progress.next, best: this.progress.best };
-      }
+      if (stop && !last && !this.progress.stopped) return this.stoppedAfter(step);
       await turn(); // signals and timers have their turn
     }
-    await this.finish();
+    // All of it is made anew when the run goes on.
+    if (!(await unlessStopped(() => this.finish()))) return this.stoppedAfter(this.progress.next - 1);
     return { done: true, steps: this.progress.next, best: this.progress.best };
   }
+
+  private stoppedAfter(step: number): TrainOutcome {
+    this.say(`stopped after step ${step}; go on with: ${waysOn(this.options)}`);
+    return { done: false, steps: step + 1, best: this.progress.best };
+  }
+
+  /** Between batches of what takes long: signals and timers have their turn, and a wish to stop ends it. */
+  private readonly pause = async (): Promise<void> => {
+    await turn();
+    if (this.options.shouldStop?.()) throw new StoppedError("told to stop");
+  };
 
   /** Goes on from the checkpoint, or begins; records are cut back to it. */
   private pickUp(): void {
@@ -227,7 +237,8 @@ class Run implements Disposable {
     folder.cutTiming(this.progress.next - 1);
     if (cut.torn) this.say("note: the last record was half written, as after a kill; it was dropped");
     if (cut.kept > 0) this.events.add(readRecords(folder.records).records);
-    if (this.progress.next > 0) this.say(`resumed after step ${this.progress.next - 1}`);
+    const made = this.progress.next + (this.progress.updated ? 1 : 0);
+    if (made > 0) this.say(`resumed after step ${made - 1}`);
   }
 
   private async update(step: number): Promise<void> {
@@ -301,7 +312,8 @@ class Run implements Disposable {
     const { plan, folder } = this.options;
     const begun = performance.now();
     this.collect();
-    const current = await this.rowsOf(CURRENT, step);
+    // May be stopped in here, and nowhere below: up to here nothing has changed that the evaluation, made anew, would not find.
+    const current = await this.rowsOf(CURRENT, step, this.pause);
     const bad = current.find(({ value }) => !Number.isFinite(value));
     if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
     const { sums, count } = this.progress.logs;
@@ -329,13 +341,19 @@ class Run implements Disposable {
     this.tell(step, rows, begun);
   }
 
-  private rowsOf(model: string, step: number): Promise<RunRecord[]> {
+  private rowsOf(model: string, step: number, pause: () => Promise<void> = () => turn()): Promise<RunRecord[]> {
     const { split, settings } = this.options.plan;
     const { evaluateTraining, testDomains } = settings;
     const isWanted = (domain: string, part: SplitName): boolean =>
       evaluateTraining || part !== "in" || testDomains.includes(domain);
     const predict = this.learner.predict.bind(this.learner);
-    return evaluate({ loader: this.loader, predict, split, isWanted, step, model, pause: () => turn() });
+    return evaluate({
+      ...{ loader: this.loader, predict, split, isWanted, step, model },
+      pause: (done, samples) => {
+        this.reporter.progress?.(`evaluating after step ${step}: ${done} of ${samples}`);
+        return pause();
+      },
+    });
   }
 
   /** Does something with a follower's average in the place of the trained weights. */
@@ -367,19 +385,8 @@ class Run implements Disposable {
       pictures,
       memory: memory(device).peak,
     });
-    const percent = (value: number): string => (100 * value).toFixed(1);
-    for (const model of new Set(rows.map((row) => row.model))) {
-      const own = rows.filter((row) => row.model === model);
-      const tested = testDomains.map((domain) => {
-        const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === "in");
-        return `${domain} ${percent(row?.value ?? Number.NaN)}`;
-      });
-      const held = tested.length === 0 ? "" : `, held out ${tested.join(", ")} %`;
-      const training = percent(validationMean(own, ACCURACY, trainDomainsOf(plan)));
-      const loss = own.find((row) => row.domain === null && row.metric === "loss");
-      const name = model === CURRENT ? "" : `${model}: `;
-      this.say(`step ${step}: ${name}${loss ? `loss ${loss.value.toFixed(4)}, ` : ""}validation ${training} %${held}`);
-    }
+    const domains = { testDomains, trainDomains: trainDomainsOf(plan) };
+    for (const line of evaluationWords(step, rows, domains)) this.say(line);
   }
 
   private save(): void {
@@ -414,22 +421,22 @@ class Run implements Disposable {
       if (plan.settings.probe) addBody(path, plan);
       await this.addDistance(path);
     }
-    this.tellLost();
+    const lost = this.tellLost();
     for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
       await writeFigure(svg, folder.file("figures", name));
     const { best } = this.progress;
-    await this.options.beforeDone?.({ plan, folder, samples: this.samples, learner: this.learner });
+    const { samples, learner, pause } = this;
+    await this.options.beforeDone?.({ plan, folder, samples, learner, lost, pause });
     folder.checkOwner();
     folder.writeJson(DONE_FILE, { step: this.progress.next - 1, best, hash: plan.settings.hash });
   }
 
-  /** Tells of pictures that could not be read: how many, and one of them; the log has all. */
-  private tellLost(): void {
+  /** Tells of pictures that could not be read, and returns them: how many, and one of them; the log has all. */
+  private tellLost(): ReadonlyMap<string, string> {
     const lost = [...new Map([...this.samples.lost, ...this.loader.skipped, ...this.plain.skipped])].sort();
     for (const [name, problem] of lost) this.options.folder.log(`left out ${name}: ${problem}`);
-    if (lost.length === 0) return;
-    const more = lost.length > 1 ? `; log.txt has ${lost.length - 1} more` : "";
-    this.say(`note: left out: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`);
+    if (lost.length > 0) this.say(lostWords(lost));
+    return new Map(lost);
   }
 
   /** Lets a model of the run say how far a picture lies from the training domains. */
@@ -437,11 +444,22 @@ class Run implements Disposable {
     const { plan, folder } = this.options;
     const { device } = plan.settings;
     folder.checkOwner();
-    await addDistance(path, { loader: this.plain, trainDomains: trainDomainsOf(plan), device, pause: () => turn() });
+    await addDistance(path, { loader: this.plain, trainDomains: trainDomainsOf(plan), device, pause: this.pause });
   }
 
   private say(text: string): void {
     tellOf(this.options.folder, this.reporter, text);
+  }
+}
+
+/** Does something to its end, and returns true; false where it was told to stop on the way. */
+async function unlessStopped(action: () => Promise<void>): Promise<boolean> {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    if (error instanceof StoppedError) return false;
+    throw error;
   }
 }
 

@@ -16,6 +16,7 @@ import { type Tensor, tensor } from "../../src/engine/tensor.js";
 import { EngineError, UsageError } from "../../src/errors.js";
 import type { HparamValue } from "../../src/hparams.js";
 import { crossEntropy } from "../../src/nn/index.js";
+import { loadPlugins } from "../../src/plugins.js";
 import { nuclearNorm } from "../../src/regularizers/index.js";
 import { Learner, type LearnerOptions } from "../../src/training/learner.js";
 import { expectClose } from "../support/close.js";
@@ -49,6 +50,8 @@ const WAYS = {
   "NU+SWAD": { nu: true, averaged: true },
 };
 
+const library = Object.values(algorithms);
+await loadPlugins([]); // those of $NUDGE_PLUGINS: a plug-in's author may put it through the same
 const all = Object.values(algorithms);
 
 /** Whether an algorithm can work on such data; that the others refuse is tested below. */
@@ -236,7 +239,7 @@ test.each(all.map((algorithm) => [algorithm.title, algorithm] as const))(
 );
 
 test("algorithms that need maps or pictures refuse vectors, and say what they need", () => {
-  const refused = all.filter((algorithm) => !works(algorithm, vectors));
+  const refused = library.filter((algorithm) => !works(algorithm, vectors));
   expect(refused.map(({ id }) => id).sort()).toEqual(["arm", "miro", "mix-style"]);
   for (const algorithm of refused) {
     const build = () => scope(() => makeLearner(algorithm, vectors));
@@ -248,7 +251,7 @@ test("algorithms that need maps or pictures refuse vectors, and say what they ne
 });
 
 test("algorithms that need several training domains refuse one before anything is built", () => {
-  const several = all.filter(({ minDomains = 1 }) => minDomains > 1);
+  const several = library.filter(({ minDomains = 1 }) => minDomains > 1);
   expect(several.map(({ id }) => id).sort()).toEqual(["cdann", "dann", "fish", "mdsdi", "mldg"]);
   for (const algorithm of several) {
     const makeBackbone = (): never => expect.unreachable("a backbone was built");

@@ -11,6 +11,7 @@ import { FolderLock } from "../../src/data/folder-lock.js";
 import { formatRecord } from "../../src/records/record.js";
 import { openBrowser, type Seen, watchPage } from "../support/chromium.js";
 import { writeManyRuns } from "../support/many-runs.js";
+import { fitted, writeOwnTraining } from "../support/own-runs.js";
 import { temporaryFolder, writeFile } from "../support/picture-folder.js";
 import { writePacsSweep } from "../support/report-runs.js";
 import { writeRun } from "../support/run-folders.js";
@@ -157,6 +158,23 @@ withBrowser("tables follow the selection rule, and the paper's numbers can be ha
     .waitFor();
   await page.getByRole("heading", { name: "ERM-NU less ERM, pair by pair" }).waitFor();
 });
+
+withBrowser(
+  "of own pictures the list says which run is a model to use, and the tables what to expect of it",
+  async () => {
+    const folder = temporaryFolder();
+    writeOwnTraining(folder, "a", { right: 12 });
+    writeOwnTraining(folder, "b", { right: 12, settings: { given: { ...fitted, lr: 0.001 } } });
+    const { url } = await startDashboardProcess(folder);
+    const page = await open(url);
+    const own = rows(page).filter({ hasText: "all domains: a model to use" });
+    await eventually(() => own.count()).toBe(2);
+    await eventually(() => rows(page).first().textContent()).not.toContain("augmentValidation"); // the program's choice
+    await page.goto(`${url}#/tables`);
+    const model = page.getByRole("region", { name: "wild: models to use" }).getByRole("row", { name: /lr=0.001/ });
+    await eventually(() => model.textContent()).toMatch(/60\.0, lowest 60\.0 \(day\)75\.0 \(12 pictures\).*b-none$/);
+  },
+);
 
 withBrowser("the cells of a sweep fill as its runs end", async () => {
   const folder = temporaryFolder();

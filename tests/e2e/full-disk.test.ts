@@ -87,7 +87,7 @@ test.skipIf(!disk)("a report that finds no room says so and leaves the one befor
   const before = contentOf(out);
   disk!.leave(0);
   expect(await main(["report", runs, "--out", out, "--claims"])).toBe(1);
-  expect(printed.stderr).toMatch(/^nudge: .*report\.md: could not be written: ENOSPC: no space left on device.*\n$/);
+  expect(printed.stderr).toMatch(/^nudge: --out .*: nothing can be written .*ENOSPC: no space left on device.*\n$/);
   expect(contentOf(out)).toEqual(before);
   disk!.makeRoom();
   expect(await main(["report", runs, "--out", out, "--claims"])).toBe(0);

@@ -99,7 +99,7 @@ describe.each(Object.entries(METHODS))("%s", (name, method) => {
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "%s stops it after a step, and resumed it ends in the same bytes",
+  "%s stops it after a step, resumed once more, and then it ends in the same bytes",
   async (signal) => {
     const [name, method] = Object.entries(METHODS)[2];
     const out = join(folder, signal);
@@ -112,8 +112,14 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     const [, step] = /stopped after step (\d+); go on with: nudge train --resume (.+)\n/.exec(stderr) ?? [];
     expect(Number(step)).toBeGreaterThanOrEqual(7);
     expect(ownerOf(join(runIn(out), "lock"))).toBeUndefined();
-    const again = await start(method, out).ended;
-    expect(again.stderr).toContain(`resumed after step ${step}\n`);
+    const resumed = start(method, out);
+    expect(await resumed.said(`resumed after step ${step}\n`)).toBe(true);
+    resumed.process.kill(signal);
+    expect(await resumed.ended).toMatchObject({
+      code: RESUMABLE,
+      stderr: expect.stringContaining("stopped after step"),
+    });
+    expect(await start(method, out).ended).toMatchObject({ code: 0 });
     expectSame(runIn(out), runIn(join(folder, name, "calm")));
   },
 );

@@ -23,9 +23,10 @@ import { main } from "../../src/cli/main.js";
 import { Loader } from "../../src/data/loader.js";
 import { openPictures } from "../../src/data/picture-store.js";
 import { liveTensors } from "../../src/engine/device.js";
+import { zeros } from "../../src/engine/ops.generated.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
 import { scope } from "../../src/engine/scope.js";
-import { readWeights } from "../../src/engine/weights.js";
+import { readWeights, writeWeights } from "../../src/engine/weights.js";
 import { loadModel, type Model, readModelAbout } from "../../src/model/index.js";
 import { readRun } from "../../src/records/run.js";
 import { resolve } from "../../src/settings/resolve.js";
@@ -89,6 +90,19 @@ test("predictions are the evaluations' own: the same logits, bit for bit, for fi
   }
 });
 
+test("what is no picture is refused, and so is a model that was disposed of", async () => {
+  const model = await loadModel(file);
+  const bytes = readFileSync(join(data, "photo", "x", "000.png"));
+  const given = (value: unknown) => model.predict(value as string);
+  await expect(given(new Uint8Array(bytes).buffer)).rejects.toThrow("got ArrayBuffer; new Uint8Array(it) is that");
+  await expect(given(undefined)).rejects.toThrow("expected a path or a file's bytes (Uint8Array), got undefined");
+  await expect(given(["a.png", new URL("file:///a.png")])).rejects.toThrow("picture 2: expected a path");
+  await expect(model.predictEach("a.png" as never).next()).rejects.toThrow("expected an array of pictures");
+  expect(await model.predict([])).toEqual([]);
+  model.dispose();
+  await expect(model.predict(bytes)).rejects.toThrow("it was disposed of; load it again");
+});
+
 test("eval finds the accuracy that the run recorded for the domain it never saw", async () => {
   expect(await used("eval", "--data", data, "--domain", "sketch", "--json")).toBe(0);
   const { overall, domains, confusion, byClass, calibration } = jsonPrinted();
@@ -104,6 +118,46 @@ test("eval finds the accuracy that the run recorded for the domain it never saw"
   expect(confusion.flat().reduce((sum: number, count: number) => sum + count, 0)).toBe(16);
   expect(byClass).toHaveLength(2);
   expect(calibration.bins).toHaveLength(15);
+});
+
+test("eval of the training folder says what was learnt, and measures the rest by itself", async () => {
+  const html = join(folder, "learnt.html");
+  expect(await used("eval", "--data", data, "--json", "--html", html)).toBe(0);
+  const { trainedOn, overall, notes } = jsonPrinted();
+  expect({ ...trainedOn, others: trainedOn.others.count }).toEqual({ count: 26, others: 22 }); // 2 × 3 held back, 16 held out
+  expect(overall.count).toBe(48);
+  expect(notes.at(-1)).toMatch(/^26 of these 48 pictures were trained on, .* on the other 22 it is right in [\d.]+ %/);
+  expect(readFileSync(html, "utf8")).toMatch(/<p class="soft">[^<]*26 of these 48 pictures were trained on/);
+  printed.stdout = "";
+  expect(await used("eval", "--data", data, "--domain", "sketch", "--json")).toBe(0);
+  expect(jsonPrinted().trainedOn).toBeNull();
+});
+
+test("eval holds a model against another on the same pictures", async () => {
+  expect(await used("eval", "--data", data, "--domain", "sketch", "--against", run)).toBe(0); // itself
+  expect(printed.stdout).toMatch(
+    /\nagainst \S+, on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +\+0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures do not say which is better\n$/,
+  );
+  const other = join(folder, "another.safetensors");
+  writeMadeModel(other, { inputShape: [3, 224, 224], classes: ["y", "other"] }); // it knows one of the classes
+  printed.stdout = "";
+  const html = join(folder, "against.html");
+  expect(await used("eval", "--data", data, "--against", other, "--json", "--html", html)).toBe(0);
+  expect(readFileSync(html, "utf8")).toMatch(
+    /<li>against \S+, on the same 24 pictures: [+-][\d.]+ points \(95 % interval/,
+  );
+  const { against, byClass, notes } = jsonPrinted();
+  expect(against).toMatchObject({ model: other, overall: { count: 24 } });
+  expect(against.domains.map(({ domain, count }: { domain: string; count: number }) => [domain, count])).toEqual([
+    ["paint", 8],
+    ["photo", 8],
+    ["sketch", 8],
+  ]);
+  expect(against.overall.second.right).toBe(byClass[1].right);
+  expect(notes).toContain(
+    'of the other model: it was trained on domains called "photo", "paint" too: if these are the same pictures, the figures are better than the model',
+  );
+  expect(await used("eval", "--data", data, "--against", join(folder, "nowhere"))).toBe(2);
 });
 
 test("eval prints tables, and writes a page and figures", async () => {
@@ -136,6 +190,9 @@ test("predict walks folders in order, in every format, and says how far each pic
   const lines = printed.stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(18);
   expect(lines[17]).toMatch(/^farther: held-back training pictures that lie nearer;/);
+  expect(printed.stderr).toMatch(
+    /^note: the middle one of these 16 pictures lies farther from the training domains than [\d.]+ % of their held-back pictures/m,
+  );
   expect(lines[1]).toMatch(/sketch\/x\/000\.png\s+[xy]\s+[\d.]+%\s+[xy]\s+[\d.]+%\s+[\d.]+\s+[\d.]+%\s+(paint|photo)$/);
   printed.stdout = "";
   expect(await used("predict", join(data, "sketch"), join(data, "photo", "y", "001.png"), "--format", "csv")).toBe(0);
@@ -181,10 +238,23 @@ test("wrong calls end with 2 and say what is wrong", async () => {
   expect(await used("predict", join(folder, "nowhere"))).toBe(2);
   expect(await used("predict", data, "--format", "xml")).toBe(2);
   expect(await used("predict", data, "--top", "0")).toBe(2);
+  expect(await used("predict", data, "--out", join(folder, "rows.xlsx"))).toBe(2);
+  expect(printed.stderr).toContain("nothing is written as .xlsx; end the name in .txt, .csv, .jsonl");
+  expect(await main(["predict", folder, data])).toBe(1);
+  expect(printed.stderr).toContain(`it is a folder of runs; name one of them, such as ${run}`);
+  expect(await main(["export", file, "--out", file])).toBe(2);
+  expect(printed.stderr).toContain("is the model itself");
   expect(await used("eval")).toBe(2);
   expect(await used("eval", "--data", data, "--domain", "skech")).toBe(2);
   expect(printed.stderr).toContain('did you mean "sketch"?');
   expect(await main(["export", file, "--format", "safetensors", "--input", "pixels"])).toBe(2);
+  const [onnx, bare] = [join(folder, "exported.onnx"), join(folder, "bare.safetensors")];
+  writeFileSync(onnx, "any");
+  expect(await main(["predict", onnx, data])).toBe(2);
+  expect(printed.stderr).toContain("ONNX is for other programs; give the model it was exported from");
+  scope(() => writeWeights(bare, new Map([["conv.weight", zeros([1])]])));
+  expect(await main(["predict", bare, data])).toBe(1);
+  expect(printed.stderr).toContain("weights, but not a model that nudge train has written");
   expect(await main(["predict", join(folder, "run", "checkpoint"), data])).toBe(1);
   expect(await main(["predict", join(run, "checkpoint", "last.safetensors"), data])).toBe(1);
   expect(printed.stderr).toContain("a checkpoint, not a model");
@@ -408,7 +478,11 @@ test("the example server answers, and turns away what it should", async () => {
       422,
       { error: expect.stringContaining("could not be decoded") },
     ]);
+    const form = new FormData();
+    form.append("picture", new Blob([body]));
+    expect((await fetch(`${at}/predict`, { method: "POST", body: form })).status).toBe(415);
     expect((await post(new Uint8Array(21 * 2 ** 20))).status).toBe(413);
+    await expect(serve(file, port)).rejects.toThrow("EADDRINUSE");
     expect((await fetch(`${at}/../etc/passwd`)).status).toBe(404);
     expect((await fetch(`${at}/predict`)).status).toBe(405);
     const { request: ask } = await import("node:http");

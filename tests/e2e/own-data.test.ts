@@ -76,6 +76,7 @@ test("a probe makes a model on all domains and tells how it does on each held ou
   const page = readFileSync(answer.report, "utf8");
   expect(page).toContain("never seen");
   expect(page).toContain("data:image/webp;base64,");
+  expect(page).toContain("left out: 1 picture that cannot be read (&quot;yard/y/broken.png&quot;)");
 });
 
 test("a picture that cannot be read is told of once, whatever the number of runs", async () => {
@@ -104,6 +105,17 @@ test("the same command goes on with runs that were broken off", async () => {
   await probe();
   for (const [i, file] of files.entries()) expect(readFileSync(file).equals(before[i]), file).toBe(true);
   expect(broken.every((name) => existsSync(join(out, name, "done")))).toBe(true);
+});
+
+test("the same command goes on with a model alone, too", async () => {
+  const alone = join(folder, "alone");
+  const command = ["train", "--data", pictures.root, "--no-leave-one-out", ...SMALL, "--out", alone, "--quiet"];
+  await nudge(...command);
+  const run = join(alone, readdirSync(alone)[0]);
+  const before = readFileSync(join(run, "model.safetensors"));
+  rmSync(join(run, "done"));
+  expect(await nudge(...command)).toMatch(/\ndone: /);
+  expect(readFileSync(join(run, "model.safetensors")).equals(before)).toBe(true);
 });
 
 test("the same command again trains nothing, and says the same", async () => {

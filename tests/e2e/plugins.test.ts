@@ -75,6 +75,11 @@ test("a run resumes only with the plug-in it was made with, wherever that lies n
   expect(await nudge("train", "--resume", run, "--plugin", moved, "--quiet")).toMatchObject({ code: 0 });
 });
 
+test("data is inspected with the dataset of a plug-in", async () => {
+  const { stdout } = await nudge("data", "inspect", "sensors", "samples=20", "--plugin", sensors);
+  expect(stdout).toContain("Sensors (sensors): 80 samples, 4 domains, 2 classes");
+});
+
 test("a list has what plug-ins add", async () => {
   const { stdout } = await nudge("list", "datasets", "--json", "--plugin", sensors);
   expect(JSON.parse(stdout).find(({ id }: { id: string }) => id === "sensors")).toMatchObject({ title: "Sensors" });
@@ -100,6 +105,11 @@ const REFUSED: readonly (readonly [which: string, source: string | undefined, wo
     "without a part",
     algorithmWith('id: "mine", title: "Mine", build: 3'),
     '"build" of the algorithm mine to be a function, got number',
+  ],
+  [
+    "with a hyperparameter that is a bare number",
+    algorithmWith('id: "mine", title: "Mine", hparams: { alpha: 3 }'),
+    'the hyperparameter "alpha" of the algorithm mine to be declared as hparam(default, range)',
   ],
   [
     "with a penalty that has no weight",

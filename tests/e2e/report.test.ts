@@ -158,5 +158,5 @@ test("a folder that cannot be written is an error that names it", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "file"), "");
   expect(await main(["report", twoDatasets(), "--out", join(folder, "file", "below")])).toBe(1);
-  expect(printed.stderr).toContain("could not be made");
+  expect(printed.stderr).toContain("is not a folder, and one is needed there");
 });

@@ -42,7 +42,7 @@ test("a run that fails stops no other, has the tries it was given, and is told o
   const first = await run(sweep, "--jobs 1 --threads 1 --retries 1").ended;
   expect(first.code).toBe(1);
   expect(first.stderr).toMatch(/^failed, tried again: .*lr=1e\+38.*\n(.*\n)*FAILED: .*lr=1e\+38/m);
-  expect(first.stderr).toContain(`2 of 3 done, 1 not; see: nudge sweep status ${sweep}`);
+  expect(first.stderr).toContain(`2 of 3 done, 1 failed or taken out; why: nudge sweep status ${sweep}`);
   expect(counts(sweep)).toMatchObject({ done: 2, failed: 1, waiting: 0 });
 
   expect(await main(["sweep", "status", sweep])).toBe(0);

@@ -189,7 +189,7 @@ test("weights without our metadata, and metadata that is no JSON, are told apart
     return Buffer.concat([size, json]);
   };
   for (const [metadata, words] of [
-    [{ licence: "MIT" }, "it has no such metadata"],
+    [{ licence: "MIT" }, "weights, but not a model"],
     [{ nudge: "{" }, "not a model"],
     [{ nudge: "[1]" }, 'expected "nudge" to be an object'],
     [{ nudge: "[".repeat(100_000) }, "not a model"],

@@ -2,13 +2,13 @@
 
 import { makeAxis } from "../../report/axis.js";
 import type { ComparisonData } from "../api.js";
-import { h, s } from "./dom.js";
+import { h, inWords, s } from "./dom.js";
 
 /** Units of the drawing across: it is as wide as its column, whatever that is. */
 const WIDTH = 400;
 
-/** The chart of one comparison; `words` say what the intervals are. */
-export function differenceChart({ first, second, rows }: ComparisonData, words: string): HTMLElement {
+/** The chart of one comparison. */
+export function differenceChart({ first, second, words, rows }: ComparisonData): HTMLElement {
   const ends = rows.flatMap(({ mean, interval }) => [mean, ...(interval ?? [])]);
   const axis = makeAxis([0, ...ends], 6, WIDTH - 6, { where: `${first} against ${second}`, count: 5 });
   const line = (className: string, x1: number, x2: number): SVGElement =>
@@ -58,7 +58,7 @@ export function differenceChart({ first, second, rows }: ComparisonData, words: 
         h("tbody", {}, ...body),
       ),
     ),
-    words === "" ? "" : h("p", { class: "soft words" }, words),
+    ...words.map((line) => h("p", { class: "soft words" }, ...inWords(line))),
   );
 }
 

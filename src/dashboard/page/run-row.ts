@@ -1,11 +1,12 @@
 /** One row of the list of runs, and the columns it has. */
 
+import { FITTED, settingIn } from "../../report/fitted-settings.js";
 import { type RunRow, runStates } from "../api.js";
 import { ago, percent, roughly } from "../format.js";
 import { progressOf } from "../progress.js";
 import { compared, MOST_COMPARED } from "./compared.js";
 import { h, setText } from "./dom.js";
-import { runAddress, trialWords } from "./view.js";
+import { heldWords, runAddress, trialWords } from "./view.js";
 import type { ListRow } from "./virtual-list.js";
 
 export type SortKey = "state" | "method" | "dataset" | "progress" | "validation" | "test" | "at";
@@ -18,6 +19,8 @@ interface Column {
   /** What it is sorted by; null comes last. */
   value(row: RunRow): number | string | null;
 }
+
+const WHEN = "at the last evaluation; of finished runs on own pictures that of the run's model, as its report has it";
 
 export const columns: readonly Column[] = [
   {
@@ -45,14 +48,14 @@ export const columns: readonly Column[] = [
   {
     key: "validation",
     label: "Validation",
-    title: "Accuracy (%) on held-back pictures of the training domains, at the last evaluation",
+    title: `Accuracy (%) on held-back pictures of the training domains, ${WHEN}`,
     kind: "number",
     value: ({ validation }) => validation,
   },
   {
     key: "test",
     label: "Held out",
-    title: "Accuracy (%) on the held-out domains, at the last evaluation",
+    title: `Accuracy (%) on the held-out domains, ${WHEN}`,
     kind: "number",
     value: ({ test }) => test,
   },
@@ -73,10 +76,11 @@ export function findCommon(rows: readonly RunRow[]): void {
   }
 }
 
-const ownVariant = ({ variant }: RunRow): string =>
+/** What was set by hand in this run and not in all; on own pictures not what the program fitted to their folder either. */
+const ownVariant = ({ variant, own }: RunRow): string =>
   variant
     .split(" ")
-    .filter((word) => !common.has(word))
+    .filter((word) => !common.has(word) && !(own && FITTED.includes(settingIn(word))))
     .join(" ");
 
 /** Makes the row of a run; it is brought up to date in place. */
@@ -129,7 +133,7 @@ export function makeRunRow(first: RunRow): ListRow<RunRow> {
     setText(method, row.method || row.id);
     setText(trial, [trialWords(row), ownVariant(row)].filter(Boolean).join(" · "));
     setText(dataset, row.dataset);
-    setText(held, row.heldOut.length > 0 ? `${row.heldOut.join(", ")} held out` : "");
+    setText(held, heldWords(row));
     fill.style.setProperty("--share", String(progress.share ?? 0));
     fill.className = `fill ${row.state}`;
     setText(

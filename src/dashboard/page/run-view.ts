@@ -154,8 +154,18 @@ class RunView {
       h(
         "dl",
         { class: "big" },
-        h("div", {}, h("dt", {}, "Held out"), h("dd", {}, percent(row.test), h("small", {}, " %"))),
-        h("div", {}, h("dt", {}, "Validation"), h("dd", {}, percent(row.validation), h("small", {}, " %"))),
+        h(
+          "div",
+          {},
+          h("dt", {}, row.assessed ? "Held out, all pictures" : "Held out, last evaluation"),
+          h("dd", {}, percent(row.test), h("small", {}, " %")),
+        ),
+        h(
+          "div",
+          {},
+          h("dt", {}, row.assessed ? "Validation" : "Validation, last evaluation"),
+          h("dd", {}, percent(row.validation), h("small", {}, " %")),
+        ),
       ),
     ];
     if (row.problem !== null) parts.push(problem(row.problem));

@@ -119,7 +119,7 @@ class TablesView {
     for (const chart of this.charts) chart.close();
     this.charts = [];
     this.body.classList.remove("stale");
-    if (report.tables.length === 0) {
+    if (report.tables.length === 0 && report.models.length === 0) {
       this.body.replaceChildren(
         emptyState(
           "Nothing to tabulate yet",
@@ -138,7 +138,8 @@ class TablesView {
         `${counted(report.runs, "run")}. Bold: best; underlined: second; (n/m): n of m trials.`,
       ),
       ...report.tables.map(tableSection),
-      ...report.comparisons.map((comparison, i) => differenceChart(comparison, i === 0 ? report.intervalWords : "")),
+      ...report.models.map(modelSection),
+      ...report.comparisons.map(differenceChart),
       ...weights.sections,
       report.notes.length > 0 ? notesSection(report.notes) : "",
     );
@@ -183,6 +184,32 @@ function tableSection({ title, words, columns, rows, notes }: TableData): HTMLEl
       h("summary", {}, "How these were made"),
       ...words.map((line) => h("p", {}, ...inWords(line))),
     ),
+  );
+}
+
+/** The models to use of a folder of own pictures. */
+function modelSection({ title, words, head, rows }: ReportData["models"][number]): HTMLElement {
+  return h(
+    "section",
+    {},
+    h("h2", {}, title),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      h(
+        "table",
+        { class: "plain models" },
+        h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+        h(
+          "tbody",
+          {},
+          ...rows.map(([name, ...cells]) =>
+            h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((text) => h("td", {}, text))),
+          ),
+        ),
+      ),
+    ),
+    ...words.map((line) => h("p", { class: "soft words" }, line)),
   );
 }
 

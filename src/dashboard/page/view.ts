@@ -17,11 +17,16 @@ export const stateBadge = (state: RunState): HTMLElement =>
 /** The address of a run's view. */
 export const runAddress = (id: string): string => `#/run/${encodeURIComponent(id)}`;
 
+/** `sketch held out`; a run that holds nothing out makes the model to use. */
+export function heldWords({ heldOut, own, method }: RunRow): string {
+  if (heldOut.length > 0) return `${heldOut.join(", ")} held out`;
+  if (method === "") return "";
+  return own ? "all domains: a model to use" : "nothing held out";
+}
+
 /** `PACS · sketch held out · ERM-NU` */
-export function runWords({ dataset, heldOut, method, id }: RunRow): string {
-  if (method === "") return id;
-  const held = heldOut.length > 0 ? `${heldOut.join(" + ")} held out` : "nothing held out";
-  return `${method} · ${dataset} · ${held}`;
+export function runWords(row: RunRow): string {
+  return row.method === "" ? row.id : `${row.method} · ${row.dataset} · ${heldWords(row)}`;
 }
 
 /** `trial 0`, `trial 2, draw 5` */

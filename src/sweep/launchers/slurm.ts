@@ -4,8 +4,9 @@
  * puts itself back into the queue, and goes on from there to the same bytes.
  */
 
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../../engine/make-folder.js";
 import { list, number, type Read, text, whole } from "../../settings/values.js";
 import { sweepPaths } from "../sweep-folder.js";
 import { pluginWords, ruleWords } from "../work-words.js";
@@ -67,7 +68,7 @@ export const slurm = defineLauncher({
     const each = Math.max(runs_per_task, Math.ceil(runs / (await largestArray())));
     const tasks = Math.ceil(runs / each);
     const logs = slurmFolder(folder);
-    mkdirSync(logs, { recursive: true });
+    makeFolder(logs);
     const command = [...program, "sweep", "slurm-task", folder, "--threads", String(threads), "--runs", String(each)];
     command.push("--launched-under", cancelToken, ...ruleWords(rules), ...pluginWords());
     if (device !== undefined) command.push("--device", device);

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { CLASSES, DOMAINS, tinyBackbone, tinyBatch, vectors } from "../../tests/support/tiny-data.js";
+import { scope } from "../engine/scope.js";
+import { UsageError } from "../errors.js";
+import { crossEntropy } from "../nn/index.js";
+import { nuclearNorm } from "../regularizers/index.js";
+import { Learner } from "../training/learner.js";
+import { type AlgorithmDefinition, type BuildContext, defineAlgorithm } from "./algorithm.js";
+
+/** An algorithm as JavaScript may write it: whatever is put in the place of its parts. */
+function learnerOf(parts: (context: BuildContext) => unknown): Learner {
+  const build = ((context: BuildContext) => {
+    const { backbone, classifier } = context;
+    const predict = (x: Parameters<typeof backbone.forward>[0]) => classifier.forward(backbone.forward(x));
+    const given = parts(context);
+    return typeof given === "object" ? { modules: { backbone, classifier }, predict, ...given } : given;
+  }) as AlgorithmDefinition["build"];
+  return new Learner({
+    algorithm: defineAlgorithm({ id: "mine", title: "Mine", paper: "", needsDomains: false, hparams: {}, build }),
+    makeBackbone: () => tinyBackbone(vectors, 0),
+    classes: CLASSES,
+    domains: DOMAINS,
+    regularizers: [nuclearNorm({ weight: 0.01, warmup: 0 })],
+  });
+}
+
+type StepOf = (context: BuildContext, batch: { x: never; y: never }) => unknown;
+
+/** Builds with a step of its own, and makes one update. */
+const updateWith = (step: StepOf): void =>
+  scope(() => {
+    using learner = learnerOf((context) => ({ step: (batch: { x: never; y: never }) => step(context, batch) }));
+    learner.update(tinyBatch(vectors, 0), 0);
+  });
+
+test.each<[which: string, parts: (context: BuildContext) => unknown, words: RegExp]>([
+  ["nothing", () => undefined, /^algorithm Mine: "build" returned nothing, expected \{ modules, step, predict \}/],
+  ["no modules", () => ({ modules: undefined, step: () => 0 }), /"build" returned no "modules"/],
+  ["a module that is none", () => ({ modules: { x: 3 }, step: () => 0 }), /"build" returned no "modules"/],
+  ["neither step nor update", () => ({}), /one of the functions "step" and "update", and returned neither/],
+  ["both", () => ({ step: () => 0, update: () => 0 }), /one of the functions "step" and "update", and returned both/],
+  ["no optimizers for its update", () => ({ update: () => ({}) }), /"update" needs "optimizers"/],
+  ["no predict", () => ({ step: () => 0, predict: undefined }), /"build" returned no function "predict"/],
+])("an algorithm that builds %s is refused in words", (_, parts, words) => {
+  const build = () => scope(() => learnerOf(parts));
+  expect(build).toThrow(UsageError);
+  expect(build).toThrow(words);
+});
+
+test.each<[which: string, step: StepOf, words: RegExp]>([
+  ["nothing", () => undefined, /"step" returned nothing, expected \{ loss, features, logits \}/],
+  ["the logits", ({ backbone }, { x }) => backbone.forward(x), /"step" returned a tensor, expected \{ loss/],
+  ["a number as loss", () => ({ loss: 1, features: null }), /returned a number as its loss, expected a scalar tensor/],
+  [
+    "a loss a sample",
+    ({ backbone }, { x }) => ({ loss: backbone.forward(x), features: null }),
+    /a loss of shape \[\d+, \d+\], expected a scalar: take its mean or its sum/,
+  ],
+  [
+    "no features, which the penalty would silently miss",
+    ({ backbone, classifier }, { x, y }) => ({ loss: crossEntropy(classifier.forward(backbone.forward(x)), y) }),
+    /"step" returned no features: penalties are taken of them/,
+  ],
+])("an algorithm whose step returns %s is refused in words", (_, step, words) => {
+  expect(() => updateWith(step)).toThrow(UsageError);
+  expect(() => updateWith(step)).toThrow(words);
+});
+
+/** Updates until one throws, 100 at most; what it says, or null. */
+function updatesOf(takesPenalty: (step: number) => boolean): string | null {
+  return scope(() => {
+    using learner = learnerOf(({ backbone, classifier, adam }) => {
+      const main = adam([...backbone.parameters(), ...classifier.parameters()]);
+      const update = ({ x, y }: { x: never; y: never }, ctx: { step: number; penalty(f: unknown): never }) => {
+        const features = backbone.forward(x);
+        main.zeroGrad();
+        const loss = crossEntropy(classifier.forward(features), y);
+        (takesPenalty(ctx.step) ? loss.add(ctx.penalty(features)) : loss).backward();
+        main.step();
+        return { loss };
+      };
+      return { optimizers: { main }, update };
+    });
+    try {
+      for (let step = 0; step < 100; step++) scope(() => learner.update(tinyBatch(vectors, step), step));
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return null;
+  });
+}
+
+test("an update that never takes the penalty asked for is refused; one that takes it now and then is not", () => {
+  expect(updatesOf(() => false)).toMatch(
+    /^algorithm Mine: 64 updates were made with nuclear-norm asked for, and none took it/,
+  );
+  expect(updatesOf((step) => step % 8 === 7)).toBeNull();
+});

@@ -1,0 +1,55 @@
+/**
+ * What an algorithm's functions returned, checked against the contract. TypeScript checks the library's own; a plug-in in
+ * JavaScript has no compiler, and what it leaves out would fail deep in the loop or, worse, train without the penalty that
+ * was asked for and say nothing.
+ */
+
+import { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { Module } from "../nn/index.js";
+import type { AlgorithmDefinition, BuiltAlgorithm, StepOutcome } from "./algorithm.js";
+
+type Named = Pick<AlgorithmDefinition, "title">;
+
+const CONTRACT = "docs/recipes/add-an-algorithm.md has the contract";
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
+
+/** Refuses what `build` returned where a part of it is missing. */
+export function checkBuilt({ title }: Named, built: unknown): asserts built is BuiltAlgorithm {
+  const refuse = (problem: string): never => {
+    throw new UsageError(`algorithm ${title}: ${problem}; ${CONTRACT}`);
+  };
+  if (!isObject(built)) return refuse(`"build" returned ${kindOf(built)}, expected { modules, step, predict }`);
+  const { modules, step, update, optimizers, predict } = built;
+  if (!isObject(modules) || !Object.values(modules).every((each) => each instanceof Module))
+    refuse(`"build" returned no "modules": all that has weights, by name, such as modules: { backbone, classifier }`);
+  if ((typeof step === "function") === (typeof update === "function"))
+    refuse(`"build" must return one of the functions "step" and "update", and returned ${step ? "both" : "neither"}`);
+  if (update && (!isObject(optimizers) || Object.keys(optimizers).length === 0))
+    refuse(`"update" needs "optimizers", by name, such as optimizers: { main: adam(parameters) }`);
+  if (typeof predict !== "function") refuse(`"build" returned no function "predict", from samples to logits`);
+}
+
+/** Refuses what `step` returned where it has no scalar loss, or does not say what the penalties are taken of. */
+export function checkOutcome({ title }: Named, outcome: unknown): asserts outcome is StepOutcome {
+  const refuse = (problem: string): never => {
+    throw new UsageError(`algorithm ${title}: "step" returned ${problem}; ${CONTRACT}`);
+  };
+  if (!isObject(outcome) || outcome instanceof Tensor)
+    return refuse(`${kindOf(outcome)}, expected { loss, features, logits }`);
+  const { loss, features } = outcome;
+  if (!(loss instanceof Tensor)) return refuse(`${kindOf(loss)} as its loss, expected a scalar tensor`);
+  if (loss.shape.some((size) => size !== 1))
+    refuse(`a loss of shape [${loss.shape.join(", ")}], expected a scalar: take its mean or its sum`);
+  if (features === undefined)
+    refuse(
+      "no features: penalties are taken of them. Return those the loss was made of, or features: null where ctx.penalty was called",
+    );
+}
+
+function kindOf(value: unknown): string {
+  if (value instanceof Tensor) return "a tensor";
+  return value === undefined || value === null ? "nothing" : `a ${typeof value}`;
+}

@@ -1,0 +1,84 @@
+/** `nudge eval --against`: another model on the same pictures, and how far the two can be told apart by them. */
+
+import type { PlacedPicture } from "../analysis/evaluation.js";
+import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
+import { countOf, showName } from "../data/show-name.js";
+import { DataError } from "../errors.js";
+import { type TrainedOn, trainedOn } from "../model/trained-on.js";
+import { type DataFlags, openModelData } from "./model-data.js";
+import { type ModelFlags, openModel, progressLine } from "./model-options.js";
+
+/** The second of each pair is the model that is evaluated, the first the one it is held against. */
+export interface Against {
+  readonly model: string;
+  readonly overall: PairedModels;
+  readonly domains: readonly (PairedModels & { readonly domain: string })[];
+  /** What of the pictures the other model was trained on: then the comparison is not fair. */
+  readonly trainedOn: TrainedOn | null;
+}
+
+/** Judges the same pictures by another model, and pairs the two. */
+export async function judgeAgainst(
+  path: string,
+  pictures: readonly PlacedPicture[],
+  { flags, pairs }: { flags: ModelFlags & DataFlags; pairs: readonly string[] },
+): Promise<Against> {
+  using model = await openModel(path, flags);
+  const { dataset, shown } = await openModelData(model, flags, pairs);
+  const { judgeDataset } = await import("../model/judge-dataset.js");
+  using line = progressLine(`evaluating ${showName(path)}`, shown.count, "it is held against the first model");
+  const { batchSize } = flags;
+  const { pictures: others } = await judgeDataset(model, shown, { batchSize, onProgress: line.show });
+  const overall = pairedModels(others, pictures);
+  if (overall.count === 0)
+    throw new DataError(
+      `--against ${path}: no picture is of a class that both models know, so they cannot be compared`,
+    );
+  const names = [...new Set(pictures.map(({ domain }) => domain))];
+  const domains = names.flatMap((domain) => {
+    const own = pictures.filter((picture) => picture.domain === domain);
+    const paired = pairedModels(others, own);
+    return paired.count > 0 ? [{ domain, ...paired }] : [];
+  });
+  return { model: path, overall, domains, trainedOn: trainedOn(model.about, dataset, others) };
+}
+
+const percent = (share: number): string => (100 * share).toFixed(1);
+const signed = (share: number): string => `${share < 0 ? "-" : "+"}${percent(Math.abs(share))}`;
+
+/** The comparison as text for a terminal. */
+export async function againstText({ model, overall, domains }: Against): Promise<string> {
+  const { table } = await import("../report/evaluation-text.js");
+  const row = (name: string, each: PairedModels): string[] => [
+    name,
+    String(each.count),
+    percent(each.second.accuracy),
+    percent(each.first.accuracy),
+    String(each.onlySecond),
+    String(each.onlyFirst),
+    signed(each.difference),
+    `${signed(each.interval[0])} to ${signed(each.interval[1])}`,
+  ];
+  const rows = domains.map(({ domain, ...each }) => row(showName(domain), each));
+  const head = [
+    "domain",
+    "pictures",
+    "it, %",
+    "other, %",
+    "only it right",
+    "only other right",
+    "points",
+    "95 % interval",
+  ];
+  return `against ${showName(model)}, on the same pictures:\n${table(head, domains.length > 1 ? [...rows, row("all", overall)] : rows)}\n${verdict(overall)}\n`;
+}
+
+/** The comparison in a sentence, for a page. */
+export const againstWords = ({ model, overall }: Against): string =>
+  `against ${showName(model)}, on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}`;
+
+function verdict({ count, interval: [from, to] }: PairedModels): string {
+  if (from > 0 || to < 0)
+    return `it is ${from > 0 ? "better" : "worse"} than the other on pictures like these, by ${percent(Math.min(Math.abs(from), Math.abs(to)))} points or more`;
+  return `${countOf(count, "picture does", "pictures do")} not say which is better`;
+}

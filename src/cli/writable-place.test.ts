@@ -1,0 +1,67 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { catchPrinted } from "../../tests/support/printed.js";
+import { mountSmallDisk } from "../../tests/support/small-disk.js";
+import { main } from "./main.js";
+import { checkFile, checkFolder } from "./writable-place.js";
+
+const home = mkdtempSync(join(tmpdir(), "nudge-place-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+writeFileSync(join(home, "file"), "kept");
+const printed = catchPrinted();
+const disk = mountSmallDisk();
+
+test("a place that can be written to is left as it was", () => {
+  checkFolder(home);
+  checkFolder(join(home, "new/folder"));
+  checkFile(join(home, "new.csv"));
+  checkFile(join(home, "file"));
+  expect(readdirSync(home)).toEqual(["file"]);
+});
+
+test.each([
+  [
+    () => checkFolder("/proc/x"),
+    "--out /proc/x: nothing can be written in /proc: the system keeps that place for itself",
+  ],
+  [() => checkFolder(join(home, "file")), `${join(home, "file")} is not a folder, and one is needed there`],
+  [() => checkFolder(join(home, "file/runs"), "--figure"), `--figure ${home}/file/runs: ${home}/file is not a folder`],
+  [() => checkFile(home), `that is a folder, and a file is to be written. Name it, as in ${home}/NAME`],
+  [() => checkFile(join(home, "new/a.csv")), `there is no folder ${home}/new. Make it first`],
+  [() => checkFile(join(home, "file/a.csv")), `${home}/file is not a folder`],
+  [() => checkFile("/dev/stdout"), "that is a device or pipe, and a file is to be written. Leave --out out to print"],
+])("a place that cannot is refused in words (%#)", (check, words) => {
+  expect(check).toThrow(words);
+});
+
+test.skipIf(!disk)("a full disk is found before anything is begun (needs root)", () => {
+  disk!.leave(0);
+  expect(() => checkFolder(join(disk!.folder, "runs"))).toThrow(
+    `nothing can be written in ${disk!.folder}: ENOSPC: no space left on device. Make room, or give another place`,
+  );
+  expect(readdirSync(disk!.folder)).toEqual(["ballast"]);
+  disk!.makeRoom();
+});
+
+// What else is wrong with these is told only after the place: nothing was read, computed or written before.
+test.each([
+  "train --data nowhere --out /proc/x",
+  "quickstart --out /proc/x",
+  "sweep plan --data nowhere --out /proc/x",
+  "sweep run --data nowhere --out /proc/x",
+  "report nowhere --out /proc/x",
+  "embed nowhere --data nowhere --out /proc/x",
+  "export nowhere --out /proc/x",
+  "predict nowhere nowhere --out /proc/x",
+  "eval nowhere --data nowhere --html /proc/x",
+  "eval nowhere --data nowhere --figures /proc/x",
+  "data inspect nowhere --html /proc/x",
+  "synthetic --figure /proc/x",
+  "theory --figure /proc/x",
+])("nudge %s ends at once", async (line) => {
+  expect(await main(line.split(" "))).toBe(1);
+  const option = line.split(" ").at(-2);
+  expect(printed.stderr).toMatch(new RegExp(`^nudge: ${option} /proc/x: nothing can be written in /proc: [^\\n]+\\n$`));
+});

@@ -1,0 +1,35 @@
+/** Classes that are hard to learn or to measure for how their pictures are spread over domains. */
+
+import { classCounts, type Dataset } from "./dataset.js";
+import { countOf, listNames, showName } from "./show-name.js";
+
+/** With fewer pictures, a fifth of them held back, a class may have none to train on, or none to be measured on. */
+const FEW = 5;
+
+/** Notes on classes that one domain alone has. */
+export function loneClassNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
+  if (domains.length < 2) return [];
+  const counts = domains.map((domain) => classCounts(domain, classes.length));
+  return domains.flatMap(({ name }, d) => {
+    const alone = classes.filter((_, c) => counts.every((own, at) => own[c] > 0 === (at === d)));
+    if (alone.length === 0) return [];
+    const [kind, it] = alone.length === 1 ? ["is a class", "it"] : ["are classes", "them"];
+    return [
+      `${listNames(alone)} ${kind} of domain "${showName(name)}" alone: with that held out, no model can know ${it}, and all ${it === "it" ? "its" : "their"} pictures count as wrong`,
+    ];
+  });
+}
+
+/** A note on classes with too few pictures, where there are any. */
+export function smallClassNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
+  const counts = domains.map((domain) => classCounts(domain, classes.length));
+  const few = classes.flatMap((name, c) => {
+    const count = counts.reduce((sum, own) => sum + own[c], 0);
+    return count < FEW ? [`"${showName(name)}" (${count})`] : [];
+  });
+  if (few.length === 0) return [];
+  const more = few.length > 5 ? ` and ${few.length - 5} more` : "";
+  return [
+    `${countOf(few.length, "class", "classes")} of fewer than ${FEW} pictures, too few to learn or to be measured on: ${few.slice(0, 5).join(", ")}${more}`,
+  ];
+}

@@ -1,0 +1,45 @@
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import type { PictureDataset } from "../data/dataset.js";
+import { openDataset } from "../data/open-dataset.js";
+import { dataNotes } from "./data-notes.js";
+
+const opened = async (root: string): Promise<PictureDataset> => (await openDataset(root)) as PictureDataset;
+
+test("a sound folder needs no word", async () => {
+  const root = temporaryFolder();
+  await makePictureFolder(root, { perCell: 5 });
+  expect(await dataNotes(await opened(root), { holdsOut: true })).toEqual([]);
+});
+
+test("what makes the figures mean something else is told: shared pictures, labels that differ, a class of one domain", async () => {
+  const root = temporaryFolder();
+  await makePictureFolder(root, { perCell: 5 });
+  await writePictures(root, ["a/z/lone.png"]);
+  copyFileSync(join(root, "a/x/000.png"), join(root, "b/x/copy.png"));
+  copyFileSync(join(root, "a/x/001.png"), join(root, "b/y/copy.png"));
+  const torn = readFileSync(join(root, "a/x/002.png"));
+  writeFileSync(join(root, "a/x/torn.png"), torn.subarray(0, torn.length - 40));
+  const folder = await opened(root);
+  expect(await dataNotes(folder, { holdsOut: true })).toEqual([
+    '1 class of fewer than 5 pictures, too few to learn or to be measured on: "z" (1)',
+    '"z" is a class of domain "a" alone: with that held out, no model can know it, and all its pictures count as wrong',
+    '2 pictures are in several domains, so a model has seen some of the domain it is to know nothing of, and its accuracy there is too good ("a/x/000.png" = "b/x/copy.png"; nudge data inspect names all)',
+    '1 picture is in several classes: one label is wrong ("a/x/001.png" = "b/y/copy.png")',
+    '1 file ends early, read as far as possible: "a/x/torn.png"',
+  ]);
+  const notHeldOut = await dataNotes(folder, { holdsOut: false });
+  expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class of f", "1 picture is", "1 file ends "]);
+});
+
+test("a domain of which nothing can be read is an error before training", async () => {
+  const root = temporaryFolder();
+  await makePictureFolder(root, { perCell: 2 });
+  for (const name of ["x/000", "x/001", "y/000", "y/001"]) writeFileSync(join(root, `b/${name}.png`), "");
+  await expect(dataNotes(await opened(root), { holdsOut: true })).rejects.toThrow(
+    'domain "b": none of its 4 pictures can be read (the first, b/x/000.png: empty: it has no bytes); mend them',
+  );
+});

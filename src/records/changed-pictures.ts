@@ -1,0 +1,49 @@
+/**
+ * A folder of pictures changes: runs from before some were added, taken away or replaced are of other pictures than those from
+ * after, and must neither compete with them nor share a table. A run's settings have the fingerprint of its pictures; the
+ * newest run's is that of the folder as it is.
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { listNames } from "../data/show-name.js";
+import type { EvaluatedRun } from "./evaluated-run.js";
+import { datasetIn, isOwnDataset, withoutSlash } from "./own-pictures.js";
+import { SETTINGS_FILE, type StoredRun } from "./run.js";
+
+/** As many folders are named. */
+const MOST_NAMED = 3;
+
+/** Leaves out runs on pictures that have changed since, and says which. */
+export function withoutChangedPictures(
+  runs: readonly EvaluatedRun[],
+  stored: readonly StoredRun[],
+): { runs: EvaluatedRun[]; notes: string[] } {
+  const byFolder = new Map<string, StoredRun[]>();
+  for (const run of stored.filter(({ settings }) => isOwnDataset(settings.dataset))) {
+    const key = JSON.stringify([datasetIn(run.settings), run.settings.domains]);
+    byFolder.set(key, [...(byFolder.get(key) ?? []), run]);
+  }
+  const left = new Set<string>();
+  const notes: string[] = [];
+  for (const own of byFolder.values()) {
+    if (new Set(own.map(fingerprintOf)).size === 1) continue;
+    const now = fingerprintOf(newestOf(own));
+    const before = own.filter((run) => fingerprintOf(run) !== now).map(({ folder }) => folder);
+    for (const folder of before) left.add(folder);
+    notes.push(
+      `${withoutSlash(datasetIn(own[0].settings))}: ${before.length === 1 ? "1 run was" : `${before.length} runs were`} left out, since newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${listNames(before, MOST_NAMED)}. Train again, or report on them alone`,
+    );
+  }
+  return { runs: runs.filter(({ source }) => !left.has(source)), notes };
+}
+
+const fingerprintOf = ({ settings }: StoredRun): unknown => (settings as { readonly pictures?: unknown }).pictures;
+
+/** The run that was begun last: settings are written once. */
+function newestOf(runs: readonly StoredRun[]): StoredRun {
+  const begun = runs.map(
+    ({ folder }) => statSync(join(folder, SETTINGS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  return runs[begun.indexOf(Math.max(...begun))];
+}

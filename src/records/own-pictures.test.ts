@@ -1,0 +1,94 @@
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { writeOwnRun } from "../../tests/support/own-runs.js";
+import { inFolder, somePacsSettings, writeRun } from "../../tests/support/run-folders.js";
+import { datasetIn, withoutSlash } from "./own-pictures.js";
+import { readResults } from "./read-results.js";
+
+test("own pictures go by the name of their folder or list, which is no dataset's id; all else by its id", () => {
+  const name = (dataset: string, data?: string): string =>
+    datasetIn({ ...somePacsSettings, dataset, ...(data === undefined ? {} : { data }) });
+  expect(name("image-folder", "../clinics/")).toBe("clinics/");
+  expect(name("image-folder", "C:\\pictures\\pacs")).toBe("pacs/");
+  expect(name("manifest", "lists/mine.csv")).toBe("mine.csv");
+  expect(name("pacs", "pacs")).toBe("pacs");
+  expect(name("image-folder")).toBe("image-folder"); // from before it was kept
+  expect(name("image-folder", ".")).toBe("image-folder");
+  expect(["clinics/", "clinics/ (a, b)", "pacs"].map(withoutSlash)).toEqual(["clinics", "clinics (a, b)", "pacs"]);
+});
+
+test("runs from before the pictures changed are left out and told once; the newest stay, whatever their names", () => {
+  inFolder((folder) => {
+    const begin = (run: string, hour: number): void => utimesSync(join(run, "settings.json"), hour, hour);
+    const old = ["b-day", "c-night"].map((name) =>
+      writeOwnRun(folder, name, { right: 10, heldOut: name.slice(2), settings: { pictures: "old" } }),
+    );
+    const now = ["z-day", "y-dusk"].map((name) =>
+      writeOwnRun(folder, name, { right: 10, heldOut: name.slice(2), settings: { pictures: "new" } }),
+    );
+    for (const run of old) begin(run, 1_000);
+    for (const run of now) begin(run, 2_000);
+    const { runs, notes } = readResults([folder]);
+    expect(runs.map(({ source }) => source).sort()).toEqual([...now].sort());
+    expect(notes).toEqual([
+      `wild: 2 runs were left out, since newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${old.map((run) => `"${run}"`).join(", ")}. Train again, or report on them alone`,
+    ]);
+  });
+});
+
+test("a run from before a label was put right is known by the fingerprint of its pictures", () => {
+  inFolder((folder) => {
+    const [old, now] = ["before", "after"].map((pictures, i) => {
+      const run = writeOwnRun(folder, pictures, { right: 10, heldOut: "day", settings: { pictures } as object });
+      utimesSync(join(run, "settings.json"), i + 1, i + 1);
+      return run;
+    });
+    const { runs, notes } = readResults([folder]);
+    expect(runs.map(({ source }) => source)).toEqual([now]);
+    expect(notes[0]).toContain(old);
+  });
+});
+
+test("folders of another name do not compete, though the program takes all of them for one dataset", () => {
+  inFolder((folder) => {
+    writeOwnRun(folder, "a", { right: 10, heldOut: "day" });
+    writeOwnRun(folder, "b", { right: 10, heldOut: "day", settings: { data: "tame" } });
+    const { runs, notes } = readResults([folder]);
+    expect(runs.map(({ dataset }) => dataset)).toEqual(["wild/", "tame/"]);
+    expect(notes).toEqual([]);
+  });
+});
+
+function writePictureFiles(folder: string): void {
+  for (const place of ["day/cat", "day/dog", "night/cat"]) {
+    mkdirSync(join(folder, place), { recursive: true });
+    for (const name of ["a.jpg", "b.PNG"]) writeFileSync(join(folder, place, name), "");
+  }
+}
+
+test("the folder of pictures in the place of the runs is one error that says so", () => {
+  inFolder((folder) => {
+    writePictureFiles(folder);
+    expect(() => readResults([folder])).toThrow(
+      /: a folder of pictures, and a report is made of runs.* nudge report runs\. .*nudge train --data /,
+    );
+  });
+});
+
+test("a folder with files of another kind has no runs in it, and is not called one of pictures", () => {
+  inFolder((folder) => {
+    for (const name of ["report.md", "report.html", "figure.png"]) writeFileSync(join(folder, name), "");
+    expect(readResults([folder]).notes.at(-1)).toBe(`${folder}: no runs in it`);
+  });
+});
+
+test("pictures beside runs are one line, however many folders they lie in", () => {
+  inFolder((folder) => {
+    writePictureFiles(join(folder, "pictures"));
+    writeRun(join(folder, "runs", "a"));
+    const { runs, notes } = readResults([folder]);
+    expect(runs).toHaveLength(1);
+    expect(notes).toEqual([`${join(folder, "pictures")}: passed over: there are no runs in it`]);
+  });
+});

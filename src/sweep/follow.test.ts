@@ -1,0 +1,21 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Follow } from "./follow.js";
+import type { ListedRun } from "./run-list.js";
+import type { Slot } from "./worker-process.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+test("how long the rest takes goes by the last runs, not by a first one that took long", () => {
+  const runs = Array.from({ length: 40 }, (_, i) => ({ id: `${i}`, title: `shapes · run ${i}` }) as ListedRun);
+  const lines: string[] = [];
+  const follow = new Follow(runs, 0, (line) => void lines.push(line));
+  const end = (id: number, seconds: number): void => {
+    vi.advanceTimersByTime(1000 * seconds);
+    follow.tell({ event: "done", id: String(id), seconds } as Parameters<Follow["tell"]>[0], { label: "" } as Slot);
+  };
+  end(0, 600);
+  expect(lines.at(-1)).toBe("[ 1/40] 0 shapes · run 0 in 10:00, about 6:30:00 left"); // as far as anybody knows
+  for (let i = 1; i < 17; i++) end(i, 2);
+  expect(lines.at(-1)).toBe("[17/40] 16 shapes · run 16 in 0:02, about 0:46 left");
+});

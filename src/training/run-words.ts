@@ -1,0 +1,43 @@
+/** What a run says on its way, in words: to be read on the terminal now, and in its log later. */
+
+import { countOf } from "../data/show-name.js";
+import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
+import type { Plan } from "../settings/resolve.js";
+import { validationMean } from "./evaluate.js";
+
+/** Penalties that set in after the last step, in words: such a run is the plain method's. */
+export const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
+  regularizers
+    .filter((regularizer) => !regularizer.isActive(steps - 1))
+    .map(
+      ({ id, settings: { weight, warmup } }) =>
+        `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
+    );
+
+const percent = (value: number): string => (100 * value).toFixed(1);
+
+/** A line a model that was evaluated: its loss, and its accuracy on validation and on the domains held out. */
+export function evaluationWords(
+  step: number,
+  rows: readonly RunRecord[],
+  { testDomains, trainDomains }: { testDomains: readonly string[]; trainDomains: readonly string[] },
+): string[] {
+  return [...new Set(rows.map(({ model }) => model))].map((model) => {
+    const own = rows.filter((row) => row.model === model);
+    const tested = testDomains.map((domain) => {
+      const row = own.find((each) => each.metric === ACCURACY && each.domain === domain && each.split === "in");
+      return `${domain} ${percent(row?.value ?? Number.NaN)}`;
+    });
+    const held = tested.length === 0 ? "" : `, held out ${tested.join(", ")} %`;
+    const validation = percent(validationMean(own, ACCURACY, trainDomains));
+    const loss = own.find(({ domain, metric }) => domain === null && metric === "loss");
+    const name = model === CURRENT ? "" : `${model}: `;
+    return `step ${step}: ${name}${loss ? `loss ${loss.value.toFixed(4)}, ` : ""}validation ${validation} %${held}`;
+  });
+}
+
+/** How many pictures could not be read, and one of them; the log has all. */
+export function lostWords(lost: readonly (readonly [name: string, problem: string])[]): string {
+  const more = lost.length > 1 ? `; log.txt has ${lost.length - 1} more` : "";
+  return `note: left out: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`;
+}
