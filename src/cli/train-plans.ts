@@ -11,9 +11,10 @@ import {
   readAssessment,
 } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
-import { isOwn } from "../own-data/defaults.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
+import { isOwnDataset } from "../records/own-pictures.js";
+import { ESTIMATE_FILE } from "../records/run.js";
 import { shellWord } from "../report/names.js";
 import { heldOutOf } from "../report/run-page.js";
 import { runSummary } from "../report/run-summary.js";
@@ -35,9 +36,6 @@ export interface TrainPlansOptions {
   readonly stop: StopSignals;
 }
 
-/** Where the estimate is kept, beside the model that it is for. */
-const ESTIMATE_FILE = "estimate.json";
-
 /** Trains all runs; the main one first, so that there is a model to use while the others estimate. */
 export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions): Promise<void> {
   const { main, heldOut, words } = plans;
@@ -50,7 +48,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     reporter.progress?.("measuring how long it will take");
     reporter.line(timeWords(plans));
   }
-  const goOn = options.path !== undefined || heldOut.length > 0 || isOwn(main.dataset);
+  const goOn = options.path !== undefined || heldOut.length > 0 || isOwnDataset(main.dataset.id);
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
     // For a signal that came while the time was measured; twice, since the first turn may come before signals are looked for.

@@ -6,7 +6,7 @@ import { ASSESSMENT_FILE, readAssessment } from "../analysis/assessment.js";
 import { showName } from "../data/show-name.js";
 import { dependsOnBatch, type ModelAbout } from "../model/about.js";
 import { ACCURACY, type RunRecord } from "../records/record.js";
-import { isRunFolder, readRun } from "../records/run.js";
+import { ESTIMATE_FILE, isRunFolder, readRun } from "../records/run.js";
 import { licenceWords, preprocessingWords } from "./export-metadata.js";
 
 /** An accuracy from the run a model came from. */
@@ -22,9 +22,6 @@ const OF_WORDS: Readonly<Record<KnownAccuracy["of"], string>> = {
   "held out": "never seen in training",
   estimate: "never seen, by a model trained on the other domains",
 };
-
-/** Where `nudge train` keeps what runs without a domain found on it. */
-const ESTIMATE_FILE = "estimate.json";
 
 export interface ModelCard {
   readonly about: ModelAbout;

@@ -31,9 +31,6 @@ const LENGTHS = {
 /** The share of pictures that is trained on; the rest is held back for validation. */
 const TRAINED = 0.8;
 
-/** Whether a dataset is somebody's own, not one that others publish numbers on. */
-export const isOwn = ({ id }: Pick<Dataset, "id">): boolean => id === "image-folder" || id === "manifest";
-
 /** The settings to put under a request for one's own pictures. */
 export function ownDefaults(
   dataset: Dataset,

@@ -6,11 +6,12 @@
 
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
+import { isOwnDataset } from "../records/own-pictures.js";
 import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { dataNotes } from "./data-notes.js";
-import { isOwn, networkDefaults, ownDefaults } from "./defaults.js";
+import { networkDefaults, ownDefaults } from "./defaults.js";
 
 export interface TrainPlans {
   /** The run whose model is wanted. */
@@ -33,7 +34,7 @@ export interface PlanOptions {
 export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOptions): Promise<TrainPlans> {
   const memo = new SettingsMemo();
   const dataset = await datasetFor(asked, memo);
-  const own = isOwn(dataset);
+  const own = isOwnDataset(dataset.id);
   const probe = asked.probe === true || asked.probe === "true";
   const words: string[] = [];
   const chosen = own
@@ -65,7 +66,7 @@ export async function planAgain(plan: Plan): Promise<Plan> {
 }
 
 async function notesOn({ dataset }: Plan, holdsOut: boolean): Promise<readonly string[]> {
-  return isOwn(dataset) && dataset.kind === "pictures" ? await dataNotes(dataset, { holdsOut }) : [];
+  return isOwnDataset(dataset.id) && dataset.kind === "pictures" ? await dataNotes(dataset, { holdsOut }) : [];
 }
 
 const withNotes = (plan: Plan, notes: readonly string[]): Plan => ({

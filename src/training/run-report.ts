@@ -7,6 +7,7 @@ import type { PictureDataset } from "../data/dataset.js";
 import { thumbnail } from "../data/inspect-thumbnails.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { replaceFile } from "../engine/replace-file.js";
+import { isOwnDataset } from "../records/own-pictures.js";
 import { readRecords } from "../records/store.js";
 import { datasetTitle, shellWord } from "../report/names.js";
 import { methodName, runFacts } from "../report/run-facts.js";
@@ -55,8 +56,8 @@ function unreadableNotes({ unreadable = [] }: Assessment): string[] {
 
 /** A benchmark goes by its title, a folder by its own name. */
 function titleOf({ dataset, data }: TrainSettings): string {
-  const isOwn = dataset === "image-folder" || dataset === "manifest";
-  return isOwn ? (data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? data) : datasetTitle(dataset);
+  if (!isOwnDataset(dataset)) return datasetTitle(dataset);
+  return data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? data;
 }
 
 async function thumbnailsOf(
