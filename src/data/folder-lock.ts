@@ -183,6 +183,11 @@ export function noteOf(folder: string, { token }: LockOwner): string | undefined
   return read(join(folder, NOW, `note-${token}`));
 }
 
+/** When the note of a lock's owner was written last, in milliseconds by the clock of the disk. */
+export function noteTime(folder: string, { token }: LockOwner): number | undefined {
+  return statSync(join(folder, NOW, `note-${token}`), { throwIfNoEntry: false })?.mtimeMs;
+}
+
 const NOW = "now";
 const OWNER_FILE = "owner.json";
 

@@ -12,12 +12,14 @@ import { sweepPaths } from "./sweep-folder.js";
 const LOG_LINES = 15;
 
 /** A run in lines. */
-export function runDetails(folder: string, { id, name, title, state, progress, maker }: RunStatus): string {
+export function runDetails(folder: string, { id, name, title, state, progress, silent, maker }: RunStatus): string {
   const path = sweepPaths(folder).run(name);
   const { errors, lost, last } = readAttempts(folder, id);
   const lines = [`${id}  ${title}`, `  ${state}${progress ? `, step ${progress.step}/${progress.steps}` : ""}`];
   if (maker)
-    lines.push(`  process ${maker.pid} on ${maker.host}${progress ? `, ${duration(progress.left)} left` : ""}`);
+    lines.push(
+      `  process ${maker.pid} on ${maker.host}${progress ? `, ${duration(progress.left)} left` : ""}${silent === null ? "" : `, no step for ${duration(silent)}`}`,
+    );
   lines.push(existsSync(path) ? `  folder: ${path}` : "  not begun");
   if (errors > 0) lines.push(`  tries that ended with an error: ${errors}`);
   if (lost > 0) lines.push(`  tries in a row that ended without a word: ${lost}`);

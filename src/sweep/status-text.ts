@@ -33,6 +33,7 @@ export function statusText(status: SweepStatus, { all = false, jobs = [] as read
     ...countLines(counts, status.runs, begun),
     ...(jobs.length > 0 ? ["", ...jobs] : []),
     ...section("running", running, most.running, runningLines),
+    ...silentLines(running),
     ...section("failed", failed, most.failed, (shown) => failedLines(shown, folder)),
     ...(all ? section("given up", hopeless, most.failed, (shown) => failedLines(shown, folder)) : []),
     ...(secondsLeft === null ? [] : ["", `about ${duration(secondsLeft)} left at ${running.length} at a time`]),
@@ -71,18 +72,26 @@ function section(
 }
 
 function runningLines(shown: readonly RunStatus[]): string[] {
-  const rows = shown.map(({ id, progress, maker, title }) => [
+  const rows = shown.map(({ id, progress, silent, maker, title }) => [
     shortId(id),
     progress ? `${progress.step}/${progress.steps}` : "starting",
     progress ? duration(progress.left) : "?",
     maker ? `${maker.host}:${maker.pid}` : "",
-    title,
+    silent === null ? title : `${title} (no step for ${duration(silent)})`,
   ]);
   const heads = ["run", "step", "left", "process", ""];
   const widths = heads.map((head, i) => Math.max(head.length, ...rows.map((row) => row[i].length)));
   const line = (row: readonly string[]): string =>
     `  ${row.map((cell, i) => (i === 2 ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join("  ")}`.trimEnd();
   return [line(heads), ...rows.map(line)];
+}
+
+/** What to do about runs that have not told of a step for long. */
+function silentLines(running: readonly RunStatus[]): string[] {
+  if (running.every(({ silent }) => silent === null)) return [];
+  return [
+    "  without a step for long: it evaluates many pictures, or hangs; killed (kill -9 PROCESS), it goes on from its checkpoint",
+  ];
 }
 
 function failedLines(shown: readonly RunStatus[], folder: string): string[] {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
@@ -53,6 +53,26 @@ about 1:54 left at 1 at a time
 
 tables so far: nudge report ${folder}
 `);
+});
+
+test("a run that has not told of a step for long is told of, with what to do", () => {
+  const folder = temporaryFolder();
+  const [run] = writeSweep(folder, 1);
+  using owned = RunFolder.tryOwn(sweepPaths(folder).run(run.name))!;
+  owned.progress({ step: 10, steps: 30, left: 84 });
+  const now = join(sweepPaths(folder).run(run.name), "lock", "now");
+  const told = (secondsAgo: number): string => {
+    const time = Date.now() / 1000 - secondsAgo;
+    for (const note of readdirSync(now).filter((name) => name.startsWith("note-")))
+      utimesSync(join(now, note), time, time);
+    const reader = new StatusReader(folder);
+    return statusText(reader.read()) + runDetails(folder, reader.one(run));
+  };
+  expect(told(240)).not.toContain("no step");
+  expect(told(500)).toMatch(
+    /trial 0 \(no step for 8:20\)\n {2}without a step for long: .*goes on from its checkpoint\n/,
+  );
+  expect(told(500)).toContain(", 1:24 left, no step for 8:20\n");
 });
 
 test("a run whose process was killed waits, and one that finishes between two looks is done", () => {

@@ -6,7 +6,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LockWatch, noteOf, ownerOf } from "../data/folder-lock.js";
+import { LockWatch, noteOf, noteTime, ownerOf } from "../data/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, type Progressing } from "../training/run-folder.js";
 import { idsWithAttempts, readAttempts } from "./attempts.js";
@@ -26,6 +26,8 @@ export interface RunStatus {
   readonly state: RunState;
   /** Updates made and in all, and seconds to go, of one that is running; null where it has not said yet. */
   readonly progress: Progressing | null;
+  /** Seconds since it last told of a step, where that is long ago: it evaluates many pictures, or hangs. */
+  readonly silent: number | null;
   /** Who is making it. */
   readonly maker: { readonly host: string; readonly pid: number } | null;
   /** What went wrong last. */
@@ -130,6 +132,7 @@ export class StatusReader {
       return {
         ...this.plain(run, "running"),
         progress: readProgress(noteOf(lock, owner)),
+        silent: silenceSince(noteTime(lock, owner)),
         maker: { host, pid },
         error,
       };
@@ -138,7 +141,7 @@ export class StatusReader {
   }
 
   private plain({ id, name, title }: Listed, state: RunState): RunStatus {
-    return { id, name, title: shortTitle(title, this.shared), state, progress: null, maker: null, error: null };
+    return { id, name, title: shortTitle(title, this.shared), state, ...NOTHING_SAID };
   }
 
   private watch(id: string, lock: string): LockWatch {
@@ -169,6 +172,16 @@ export class StatusReader {
     const names = Array.from({ length: count }, (_, i) => done[Math.floor(((i + 0.5) * done.length) / count)]);
     return names.flatMap((name) => lastSeconds(join(this.paths.run(name), "timing.jsonl")) ?? []);
   }
+}
+
+const NOTHING_SAID = { progress: null, silent: null, maker: null, error: null } as const;
+
+/** A run tells of its steps every few seconds; an evaluation may take minutes, and the clock of another machine be off by one. */
+const SILENT_SECONDS = 5 * 60;
+
+function silenceSince(told: number | undefined): number | null {
+  const seconds = told === undefined ? 0 : (Date.now() - told) / 1000;
+  return seconds > SILENT_SECONDS ? seconds : null;
 }
 
 const NONE: Readonly<Record<RunState, number>> = {
