@@ -183,7 +183,7 @@ export class DeviceUpdates implements Disposable {
       for (const tensor of [x, y]) tensor.dispose();
       this.mayCapture = false;
       if (!(error instanceof NotCapturable || error instanceof EngineError)) throw error;
-      say?.(`note: updates are not replayed as a CUDA graph: ${error.message.split("\n")[0]}`);
+      say?.(`note: updates are not replayed as a CUDA graph: ${whyNot(error)}`);
     } finally {
       for (const { x: part, y: labels } of place.domains) for (const tensor of [part, labels]) tensor.dispose();
     }
@@ -214,6 +214,12 @@ export class DeviceUpdates implements Disposable {
     for (const sum of this.sums.values()) sum.dispose();
     this.residual.dispose();
   }
+}
+
+/** Why an update could not be captured; libtorch's words for what a capture forbids are of no use to who trains. */
+function whyNot(error: Error): string {
+  const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
+  return isForbidden ? "it reads numbers from the GPU, or hands it some, in its midst" : error.message.split("\n")[0];
 }
 
 /** A batch of the same make at another place. */
