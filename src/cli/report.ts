@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { DataError, UsageError } from "../errors.js";
+import { referenceDataset } from "../records/domainbed-names.js";
 import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import { oneOf, someOf } from "./parse-options.js";
@@ -71,7 +72,7 @@ const FIGURES = "figures";
 
 async function report(dirs: readonly string[], flags: ReportFlags, write: Write): Promise<void> {
   const selection = selectionNamed(flags.selection);
-  const { makeReport, reportFormats, reportParts, reportText } = await import("../report/index.js");
+  const { makeReport, reportFormats, reportParts, reportText, sweepWords } = await import("../report/index.js");
   if (flags.json && (flags.format ?? "json") !== "json")
     throw new UsageError(`--json and --format ${flags.format}: give one of them`);
   const named = flags.json ? "json" : flags.format;
@@ -84,10 +85,14 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   if (flags.out !== undefined) checkFolder(flags.out);
   const { readResults } = await import("../records/index.js");
   const results = readResults(dirs);
-  if (results.runs.length === 0)
+  if (results.runs.length === 0) {
+    const sweeps = results.sweeps ?? [];
+    const notes = [...results.notes, ...sweeps.flatMap((sweep) => sweepWords(sweep, results.stored) ?? [])];
+    const next = sweeps.length > 0 ? [] : [`Train with: nudge train --out ${dirs[0]}`];
     throw new DataError(
-      `${dirs.join(", ")}: nothing to report on:\n${results.notes.map((note) => `  ${note}`).join("\n")}\n  Train with: nudge train --out ${dirs[0]}`,
+      `${dirs.join(", ")}: nothing to report on:\n${[...notes, ...next].map((line) => `  ${line}`).join("\n")}`,
     );
+  }
   const made = makeReport(results, {
     selection,
     published: flags.published,
@@ -102,11 +107,21 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     throw new DataError(
       `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
     );
+  if (format === "domainbed") tellUnknown(made);
   if (flags.out !== undefined) {
     const lines = await writeFiles(made, { out: flags.out, format, dirs });
     if (!format) write(`${reportText(made, "md")}\n`);
     write(lines.map((line) => `wrote ${line}\n`).join(""));
   } else if (format !== FIGURES) write(reportText(made, format ?? "md"));
+}
+
+/** DomainBed's tables have its own datasets only, and would be empty without a word. */
+function tellUnknown({ outcome }: Report): void {
+  const unknown = outcome.datasets.filter((dataset) => !referenceDataset(dataset));
+  if (unknown.length > 0)
+    process.stderr.write(
+      `nudge: DomainBed has no dataset ${unknown.join(", ")}, so its tables leave ${unknown.length === 1 ? "it" : "them"} out; --format md has ${unknown.length === 1 ? "it" : "them"}\n`,
+    );
 }
 
 /** Writes one format, or all; what was written, in words. */

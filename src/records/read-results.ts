@@ -7,11 +7,12 @@ import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, re
 import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError } from "../errors.js";
-import { isSweepFolder, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
+import { isSweepFolder, sweepPaths } from "../sweep/sweep-folder.js";
 import { withoutChangedPictures } from "./changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "./domainbed.js";
 import { type EvaluatedRun, methodKey } from "./evaluated-run.js";
-import type { StoredRun } from "./run.js";
+import { type ReportedSweep, readReportedSweep } from "./reported-sweep.js";
+import { notEvaluated, type StoredRun } from "./run.js";
 import { RunReader } from "./run-reader.js";
 import { readSwad } from "./swad.js";
 
@@ -24,15 +25,6 @@ export interface Results {
   readonly sweeps?: readonly ReportedSweep[];
   /** What was left out, and why. */
   readonly notes: readonly string[];
-}
-
-/** A sweep some of whose runs may still be to come. */
-export interface ReportedSweep {
-  readonly folder: string;
-  /** How many runs the plan has. */
-  readonly planned: number;
-  /** The trials that are planned, by dataset as it was given. */
-  readonly trials: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Deep enough for a folder of sweeps of runs. */
@@ -138,11 +130,16 @@ class Reader implements Results {
   /** A sweep's runs, and what its plan promises; the other files in it are none of ours. */
   private readSweep(folder: string): boolean {
     if (!isSweepFolder(folder)) return false;
-    const { trials = {}, runs: planned } = readSweepFile(folder);
+    const sweep = readReportedSweep(folder);
     const { runs } = sweepPaths(folder);
-    this.sweeps.push({ folder, planned, trials });
-    if (existsSync(runs) && this.descend(runs, realpathSync(runs), 1)) return true;
-    this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
+    this.sweeps.push(sweep);
+    const [notes, stored] = [this.notes.length, this.stored.length];
+    const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
+    // Of a sweep it is told in one line how many runs are done, have begun or failed.
+    const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
+    for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
+    if (!any && !sweep.passedOver?.failed.size)
+      this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
     return true;
   }
 

@@ -74,13 +74,15 @@ export interface StoredRun {
 /** Whether a folder is one of ours. */
 export const isRunFolder = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));
 
+/** The note on a run that has no records. */
+export const notEvaluated = (folder: string): string =>
+  `${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`;
+
 /** Reads a run folder. A run that has not evaluated yet has no records, which is told. */
 export function readRun(folder: string): StoredRun {
   const settings = readSettings(join(folder, SETTINGS_FILE));
   const path = join(folder, RECORDS_FILE);
-  const { records, notes } = existsSync(path)
-    ? readRecords(path)
-    : { records: [], notes: [`${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`] };
+  const { records, notes } = existsSync(path) ? readRecords(path) : { records: [], notes: [notEvaluated(folder)] };
   const assessment = ownAssessment(folder, settings);
   return {
     folder,

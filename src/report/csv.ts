@@ -18,15 +18,16 @@ const HEAD = [
   "pictures",
 ];
 
-/** Every cell of every table; an empty mean has its reason in the note. */
+/** Every cell of every table, methods by the title of their row; an empty mean has its reason in the note. */
 export function toCsv({ tables, outcome }: Report): string {
+  const titles = new Map(outcome.methods.map(({ key, title }) => [key, title]));
   const lines = tables.flatMap(({ id, columns, rows, notes }) =>
     rows.flatMap(({ kind, method, cells }) =>
       cells.map(({ mean, error, trials, note, interval, pictures }, i) =>
         [
           id,
           outcome.selection.id,
-          method,
+          titles.get(method) ?? method,
           kind,
           columns[i],
           mean ?? "",

@@ -69,7 +69,7 @@ test("CSV has a line a cell with fractions, quoted where it must be", () => {
   );
   expect(lines).toHaveLength(1 + 2 * 3 * 5 + 1);
   expect(lines[6]).toBe(
-    "pacs,training-domain,erm,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs,,,",
+    "pacs,training-domain,ERM,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs,,,",
   );
   expect(toCsv(hostileReport())).toContain('"<script>alert(""1"")</script>');
 });

@@ -11,6 +11,7 @@ export type { ModelList, UsableModel } from "./model-list.js";
 export { shellWord } from "./names.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
 export { makeReport, type Report, type ReportOptions, type ReportPart, reportParts } from "./report.js";
+export { sweepWords } from "./sweep-progress.js";
 export type { Table, TableCell, TableRow } from "./table.js";
 export type { StudiedKind, StudiedSetting, WeightStudy } from "./weight-study.js";
 export {

@@ -115,8 +115,8 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const missing = trials.filter((seed) => !have.has(seed));
   if (missing.length === 0)
     return { trials: [trials.length, trials.length], text: partText(outcome, dataset, { method, domain }) };
-  const sweep = outcome.sweepCommand(dataset, missing);
-  if (sweep !== null) return { trials: [have.size, trials.length], text: comingText(sweep) };
+  const sweep = outcome.sweepOmits(dataset, domain) ?? outcome.sweepLacks(dataset, missing);
+  if (sweep !== null) return { trials: [have.size, trials.length], text: sweep };
   const rows = outcome.rowsOf(dataset);
   const held = ({ key }: ReportedMethod): boolean =>
     outcome.runsOf(key, dataset).some(({ testDomains }) => testDomains.includes(domain));
@@ -173,10 +173,6 @@ function nowhereText(
   return `${domain} held out: no method has a run${command ? `; begin with: ${command}` : ""}`;
 }
 
-/** One note for all that a sweep will still make: cells without it are whole. */
-const comingText = (command: string): string =>
-  `not all of its planned runs are there yet; make the rest with: ${command}`;
-
 /** The domains to hold out in the first run that is missing: the domain alone, or with another for cross-validation. */
 function firstMissing(
   outcome: Outcome,
@@ -200,8 +196,8 @@ function datasetGap(outcome: Outcome, method: ReportedMethod, dataset: string): 
   const have = new Set(results.map(({ trialSeed }) => trialSeed)).size;
   const whole = trials.length * domains.length;
   if (results.length === whole) return { trials: [have, trials.length], text: null };
-  const sweep = outcome.sweepCommand(dataset, trials);
-  if (sweep !== null) return { trials: [have, trials.length], text: comingText(sweep) };
+  const sweep = outcome.sweepOmits(dataset) ?? outcome.sweepLacks(dataset, trials);
+  if (sweep !== null) return { trials: [have, trials.length], text: sweep };
   if (results.length > 0) {
     const text = `${method.title} on ${datasetTitle(dataset)}: ${results.length} of ${whole} runs (domains × trials), so not comparable with whole cells; its own table names what is missing`;
     return { trials: [have, trials.length], text };

@@ -3,7 +3,6 @@
  * (which datasets, methods, trials; which command would fill a cell).
  */
 
-import { join, sep } from "node:path";
 import { algorithms } from "../algorithms/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { PluginFile } from "../definitions.js";
@@ -21,6 +20,7 @@ import { type SelectionMethod, selectGroups } from "../selection/index.js";
 import { bareName, inPaperOrder, shellWord } from "./names.js";
 import { withOwnNames } from "./own-names.js";
 import { rowTitles } from "./row-titles.js";
+import { isInSweep, SweepRemedies, sweepWords } from "./sweep-progress.js";
 import { type ReportedResult, withWholeDomains } from "./whole-domain.js";
 
 /** A method with runs: a row. */
@@ -50,8 +50,8 @@ export class Outcome {
   private readonly byMethod = new Map<string, EvaluatedRun[]>();
   private readonly trials = new Map<string, readonly number[]>();
   private readonly sweeps: readonly ReportedSweep[];
-  /** Those with runs still to make. */
-  private readonly unfinished: readonly ReportedSweep[];
+  /** What would fill cells that a sweep leaves empty. */
+  private readonly remedies: SweepRemedies;
 
   constructor(
     { runs, stored, notes, sweeps = [] }: Results,
@@ -62,7 +62,7 @@ export class Outcome {
     this.asRead = apart.runs;
     this.runs = named.runs;
     this.stored = stored;
-    const progress = sweeps.flatMap((sweep) => progressOf(sweep, stored));
+    const progress = sweeps.flatMap((sweep) => sweepWords(sweep, stored) ?? []);
     this.notes = [...notes, ...progress, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
     this.datasets = inPaperOrder(this.runs.map(({ dataset }) => dataset));
     this.common = commonWords(this.runs);
@@ -70,7 +70,7 @@ export class Outcome {
     this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
-    this.unfinished = sweeps.filter((sweep) => doneIn(sweep, stored) < sweep.planned);
+    this.remedies = new SweepRemedies(sweeps, stored);
     for (const run of this.runs) {
       addTo(this.byDataset, run.dataset, run);
       addTo(this.byMethod, rowKey(run.dataset, methodKey(run.method)), run);
@@ -148,15 +148,31 @@ export class Outcome {
     );
   }
 
-  /** The command that makes the trials a sweep still lacks on a dataset; null where no sweep plans them. */
-  sweepCommand(dataset: string, missing: readonly number[]): string | null {
+  /** The name under which a dataset was given. */
+  private dataOf(dataset: string): string {
     const run = this.byDataset.get(dataset)?.[0];
     const settings: object | undefined = run && this.storedOf(run)?.settings;
     const { data = dataset } = (settings ?? {}) as { data?: string };
-    const sweep = this.unfinished.find(({ trials }) =>
-      missing.some((seed) => Object.hasOwn(trials, data) && trials[data].includes(seed)),
-    );
-    return sweep ? `nudge sweep run ${shellWord(sweep.folder)}` : null;
+    return data;
+  }
+
+  /** What makes the trials that a sweep still lacks on a dataset; null where no sweep plans them. */
+  sweepLacks(dataset: string, missing: readonly number[]): string | null {
+    return this.remedies.unmade(this.dataOf(dataset), missing);
+  }
+
+  /**
+   * What makes runs that no sweep of a dataset has planned: those that cross-validation needs, or with this domain held out.
+   * Null where there is no sweep, or where it plans them.
+   */
+  sweepOmits(dataset: string, domain?: string): string | null {
+    const [data, trials] = [this.dataOf(dataset), this.trialsOf(dataset)];
+    const isCrossed = this.selection.id === "leave-one-domain-out" && this.domainsOf(dataset).length > 2;
+    const pairs = isCrossed && !this.byDataset.get(dataset)?.some(({ testDomains }) => testDomains.length === 2);
+    if (pairs) return this.remedies.withoutPairs(data, trials);
+    if (domain === undefined || this.byDataset.get(dataset)?.some(({ testDomains }) => testDomains.includes(domain)))
+      return null;
+    return this.remedies.withoutDomain(data, trials, domain);
   }
 
   /** What was set by hand in a method's runs, and the plug-ins they were made with. */
@@ -219,25 +235,9 @@ function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[
   };
 }
 
-const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
-  folder.startsWith(join(sweep, "runs") + sep);
-
-const doneIn = (sweep: ReportedSweep, stored: readonly StoredRun[]): number =>
-  stored.reduce((count, run) => count + Number(run.done && isOf(sweep, run)), 0);
-
-/** How far a sweep is that is not finished. */
-function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): string[] {
-  const own = stored.filter((run) => isOf(sweep, run));
-  const done = doneIn(sweep, stored);
-  if (done >= sweep.planned) return [];
-  const begun = own.length > done ? `, ${own.length - done} begun and counted as far as they came` : "";
-  const rest = `Make the rest with: nudge sweep run ${shellWord(sweep.folder)}`;
-  return [`${sweep.folder}: ${done} of ${sweep.planned} planned runs are done${begun}. ${rest}`];
-}
-
 /** Runs that are going on or were broken off count as far as they came, which a reader must know. */
 function unfinished(stored: readonly StoredRun[], sweeps: readonly ReportedSweep[]): string[] {
-  const open = stored.filter((run) => !run.done && !sweeps.some((sweep) => isOf(sweep, run)));
+  const open = stored.filter((run) => !run.done && !isInSweep(run, sweeps));
   // Records are read when they are asked for, so they are asked of these only.
   return open
     .filter((run) => run.records.length > 0)

@@ -20,6 +20,8 @@ test.each([
   ["SWAD", "erm", [], "swad", ""],
   ["ERM+nuclear-norm", "erm", ["nuclear-norm"], "current", ""],
   ["swad(coral+nuclear-norm)", "coral", ["nuclear-norm"], "swad", ""],
+  ["ERM-NU [weight=2]", "erm", ["nuclear-norm"], "current", "nuclear-norm.weight=2"],
+  ["SWAD-CORAL [lr=0.1]", "coral", [], "swad", "lr=0.1"],
   ["erm [lr=0.1 nuclear-norm.weight=2]", "erm", [], "current", "lr=0.1 nuclear-norm.weight=2"],
 ])("%s has its name here", (name, algorithm, regularizers, model, variant) => {
   expect(methodOf(name)).toEqual({ algorithm, regularizers, model, variant });

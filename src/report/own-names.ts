@@ -41,16 +41,25 @@ function ownMethod({ algorithm: name, model }: Method): Method | undefined {
   return parsed && { ...parsed, model: model === CURRENT ? parsed.model : model };
 }
 
-/** The keys under which runs of ours are written for DomainBed: `ERM+nuclear-norm`, `swad(erm) [lr=0.1]`. */
+/** Names under which runs of ours are or were written for DomainBed: `ERM-NU [weight=0.03]`, `swad(erm+nuclear-norm) [lr=0.1]`. */
 function parseKey(name: string): Method | undefined {
   const [, model, trained, variant] = /^(?:([\w-]+)\()?([\w+-]+)\)?(?: \[(.*)\])?$/.exec(name) ?? [];
   if (trained === undefined || name === trained.replaceAll("+", "")) return undefined;
   const [algorithm, ...penalties] = trained.split("+");
   const base = parsePaperName(algorithm);
   const known = penalties.every((id) => Object.hasOwn(regularizers, id));
-  return base && known
-    ? { ...base, regularizers: penalties, model: model ?? CURRENT, variant: variant ?? "" }
-    : undefined;
+  if (!base || !known) return undefined;
+  const all = [...base.regularizers, ...penalties];
+  return { ...base, regularizers: all, model: model ?? base.model, variant: fullVariant(variant ?? "", all) };
+}
+
+/** What is set of the only penalty has its name before it again, which titles leave out. */
+function fullVariant(variant: string, [penalty, ...others]: readonly string[]): string {
+  if (variant === "" || penalty === undefined || others.length > 0) return variant;
+  const { hparams, settings } = Object.values(regularizers).find(({ id }) => id === penalty)!;
+  const isOwn = (word: string): boolean => [hparams, settings].some((own) => Object.hasOwn(own, word.split("=")[0]));
+  const words = variant.split(" ").map((word) => (isOwn(word) ? `${penalty}.${word}` : word));
+  return words.sort().join(" ");
 }
 
 /** `ERM`, `ANDMask`, `Mixup_NU`, `SWAD-CORAL`. */

@@ -1,10 +1,15 @@
 /** Reports that follow a sweep: what is still to come is told cell by cell, with the one command that makes it. */
 
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeManyRuns } from "../../tests/support/many-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
 import { readResults } from "../records/index.js";
+import { leaveOneDomainOut } from "../selection/index.js";
+import { failAttempt, giveUp } from "../sweep/attempts.js";
+import { cancelRun } from "../sweep/cancel-marks.js";
+import { type PlannedRun, sweepPaths } from "../sweep/sweep-folder.js";
 import { makeReport, reportText } from "./index.js";
 
 const ALL = 22 * 4 * 3; // algorithms, domains held out, trials
@@ -49,5 +54,98 @@ test("a sweep of which no run has begun is told", () => {
     writeManyRuns(folder, { count: 4, made: 0 });
     const { runs, notes } = readResults([folder]);
     expect([runs, notes]).toEqual([[], [`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`]]);
+  });
+});
+
+/** Leaves of a made run what one leaves that failed before it was evaluated. */
+function fail(folder: string, { id, name }: PlannedRun): void {
+  for (const file of ["records.jsonl", "done"]) rmSync(join(sweepPaths(folder).run(name), file));
+  failAttempt(folder, id, new Error("the loss is NaN. The batch is in a folder with a long name"), 0);
+}
+
+test("runs that failed are told in one note with the first one's words, and cells point to retry", () => {
+  inFolder((folder) => {
+    const runs = writeManyRuns(folder, { count: 8 });
+    for (const run of [runs[6], runs[1]]) fail(folder, run);
+    const { tables, outcome } = makeReport(readResults([folder]));
+    expect(outcome.notes).toEqual([
+      `${folder}: 6 of 8 planned runs are done, 2 failed. ` +
+        "The first to fail: pacs · cartoon held out · erm · trial 0 · draw 0: the loss is NaN. " +
+        `More on each: nudge sweep status ${folder}. Put them back with: nudge sweep retry ${folder}`,
+    ]);
+    expect(tables[0].notes).toEqual([
+      `some of the sweep's runs failed (why: nudge sweep status ${folder}); put them back with: nudge sweep retry ${folder}`,
+      "no average: a cell of the row is empty",
+    ]);
+  });
+});
+
+test("where others still wait, cells point to both; what was given up is no remedy's", () => {
+  inFolder((folder) => {
+    const runs = writeManyRuns(folder, { count: 12, made: 8 });
+    fail(folder, runs[7]);
+    cancelRun(folder, runs[8].id);
+    giveUp(folder, runs[9].id, "others of its cell are better");
+    const { tables, outcome } = makeReport(readResults([folder]));
+    expect(outcome.notes[0]).toContain(
+      "7 of 12 planned runs are done, 1 failed, 1 taken out, 1 given up. It was pacs ·",
+    );
+    expect(outcome.notes[0]).toMatch(/nudge sweep retry \S+ Make the rest with: nudge sweep run \S+$/);
+    expect(tables[0].notes[0]).toMatch(/nudge sweep retry \S+; then make the rest with: nudge sweep run \S+$/);
+  });
+});
+
+test("a sweep all of whose runs failed is no sweep that has not begun", () => {
+  inFolder((folder) => {
+    const runs = writeManyRuns(folder, { count: 2 });
+    for (const run of runs) fail(folder, run);
+    rmSync(sweepPaths(folder).runs, { recursive: true }); // they may fail before they have a folder
+    const { notes, sweeps } = readResults([folder]);
+    expect(notes).toEqual([]);
+    expect(sweeps?.[0].passedOver?.first).toEqual({
+      title: "pacs · art_painting held out · erm · trial 0 · draw 0",
+      error: "the loss is NaN",
+    });
+  });
+});
+
+/** Writes into the sweep what it was asked for. */
+function ask(folder: string, ...requests: object[]): void {
+  const { sweep } = sweepPaths(folder);
+  const file = JSON.parse(readFileSync(sweep, "utf8")) as object;
+  writeFileSync(sweep, JSON.stringify({ ...file, requests: requests.map((given) => ({ given })) }));
+}
+
+const given = { data: "pacs", algorithms: "ERM, IRM", grid: { lr: "1e-3,1e-4" }, steps: "300" };
+const planned = "nudge sweep plan --data pacs --algorithms 'ERM, IRM' --grid lr=1e-3,1e-4 steps=300";
+
+test("cross-validation has one note on a sweep without pairs, with the command that adds them", () => {
+  inFolder((folder) => {
+    writeManyRuns(folder, { count: 8 });
+    ask(folder, given);
+    const notesOf = (): readonly string[] =>
+      makeReport(readResults([folder]), { selection: leaveOneDomainOut }).tables[0].notes;
+    const what =
+      "leave-one-domain-out cross-validation also needs runs with two domains held out together, and the sweep has none; planning it again";
+    const average = "no average: a cell of the row is empty";
+    expect(notesOf()).toEqual([`${what} with --pairs adds them: ${planned} --pairs --out ${folder}`, average]);
+    ask(folder, { ...given, testDomains: "photo" }); // with which --pairs would add none
+    expect(notesOf()[0]).toBe(
+      `${what} with --pairs and without --test-domains adds them: ${planned} --pairs --out ${folder}`,
+    );
+    ask(folder, given, { ...given, pairs: true });
+    expect(notesOf()[0]).toContain("ERM, art_painting held out: leave-one-domain-out");
+  });
+});
+
+test("columns that a sweep was not asked for have one note, with the command that adds them", () => {
+  inFolder((folder) => {
+    writeManyRuns(folder, { count: 4, made: 2 });
+    ask(folder, { ...given, testDomains: "art_painting,cartoon" });
+    const [{ rows, notes }] = makeReport(readResults([folder])).tables;
+    expect(rows[0].cells.map(({ note }) => note)).toEqual([null, null, 1, 1, 2]);
+    expect(notes[0]).toBe(
+      `the sweep was planned with --test-domains, and this domain is not among them; planning it again without that option adds it: ${planned} --out ${folder}`,
+    );
   });
 });

@@ -8,8 +8,8 @@ import { makeFolder } from "../engine/make-folder.js";
 import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
 import { CURRENT, methodKey, toDomainBed } from "../records/index.js";
-import { domainBedTables } from "../selection/index.js";
 import { toCsv } from "./csv.js";
+import { domainBedHparams, domainBedNames, toDomainBedTables } from "./domainbed-names.js";
 import { reportFigures } from "./figures.js";
 import { toHtml } from "./html.js";
 import { toJson } from "./json.js";
@@ -29,7 +29,7 @@ const formats = {
   csv: { file: "report.csv", text: toCsv },
   json: { file: "report.json", text: toJson },
   html: { file: "report.html", text: toHtml },
-  domainbed: { file: "results.txt", text: ({ outcome }: Report) => domainBedTables(outcome.asRead) },
+  domainbed: { file: "results.txt", text: ({ outcome }: Report) => toDomainBedTables(outcome) },
 } satisfies Record<string, Format>;
 
 export type ReportFormat = keyof typeof formats;
@@ -66,14 +66,18 @@ export function writeDomainBedRuns({ outcome }: Report, folder: string, read: re
     throw new UsageError(
       `writing runs as DomainBed's into ${folder}: it lies in ${inside}, where the next report would read them as runs of their own. Give another --out`,
     );
+  const names = domainBedNames(outcome);
+  const taken = new Map<string, number>();
   return outcome.runs.flatMap((run) => {
     const stored = outcome.storedOf(run);
     if (!stored) return [];
     const { model } = run.method;
     const name = basename(stored.folder) + (model === CURRENT ? "" : `-${model}`);
-    const path = join(folder, "domainbed", name, "results.jsonl");
-    const plain = model === CURRENT && run.method.variant === "";
-    writeText(path, toDomainBed(stored, { model, ...(plain ? {} : { algorithm: methodKey(run.method) }) }));
+    const count = (taken.get(name) ?? 0) + 1; // folders of runs in different places may have the same name
+    taken.set(name, count);
+    const path = join(folder, "domainbed", count === 1 ? name : `${name}-${count}`, "results.jsonl");
+    const algorithm = names.get(methodKey(run.method));
+    writeText(path, toDomainBed(stored, { model, algorithm, hparams: domainBedHparams(stored.settings) }));
     return [path];
   });
 }

@@ -1,7 +1,8 @@
 /**
  * The tables DomainBed's own collector prints, character for character: a table a dataset and one of averages, for each
  * of the three selection methods (facebookresearch/DomainBed b93c22a, `collect_results`). It is how a reader checks
- * that both testbeds see the same in the same files.
+ * that both testbeds see the same in the same files. The one difference: its collector cuts long names, and rows of ours that
+ * differ only after the cut could not be told apart, so for names that it is told the first column grows.
  */
 
 import { referenceAlgorithms, referenceDatasets } from "../records/domainbed-names.js";
@@ -16,21 +17,27 @@ import { trainingDomain } from "./training-domain.js";
 const WIDTH = 20;
 const AVERAGES_WIDTH = 25;
 
-/** The text of `results.txt`. Runs are taken in their order, which the collector leaves to the file system. */
-export function domainBedTables(runs: readonly EvaluatedRun[]): string {
+/**
+ * The text of `results.txt`. Runs are taken in their order, which the collector leaves to the file system.
+ *
+ * @param names of rows, by method key; those not told are the keys, cut as the collector cuts them
+ */
+export function domainBedTables(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string> = new Map()): string {
   const total = runs.reduce((count, { evaluations }) => count + evaluations.length, 0);
   const lines = [`Total records: ${total}`];
   for (const selection of [trainingDomain, leaveOneDomainOut, oracle]) {
-    lines.push(...tables(runs, selectGroups(runs, selection), selection.title));
+    lines.push(...tables(runs, selectGroups(runs, selection), selection.title, names));
   }
   return `${lines.join("\n")}\n`;
 }
 
-function tables(runs: readonly EvaluatedRun[], results: readonly GroupResult[], selection: string): string[] {
-  const methods = inOrder(
-    runs.map(({ method }) => methodKey(method)),
-    referenceAlgorithms,
-  );
+function tables(
+  runs: readonly EvaluatedRun[],
+  results: readonly GroupResult[],
+  selection: string,
+  names: ReadonlyMap<string, string>,
+): string[] {
+  const rows = rowsOf(runs, names);
   // Datasets that DomainBed does not know are not in its tables.
   const datasets = referenceDatasets.flatMap(({ name, id = name, labels, domains = labels }) =>
     runs.some(({ dataset }) => dataset === id) ? [{ name, id, labels, domains }] : [],
@@ -38,36 +45,53 @@ function tables(runs: readonly EvaluatedRun[], results: readonly GroupResult[], 
   const perDataset = datasets.flatMap(({ name, id, labels, domains }) => {
     const cells = (method: string): (Cell | null)[] =>
       domains.map((domain) => domainCell(results, { dataset: id, method, domain }));
-    return table(`Dataset: ${name}, model selection method: ${selection}`, labels, methods, cells, WIDTH);
+    return table(`Dataset: ${name}, model selection method: ${selection}`, labels, rows, cells, WIDTH);
   });
   const averages = table(
     `Averages, model selection method: ${selection}`,
     datasets.map(({ name }) => name),
-    methods,
+    rows,
     (method) => datasets.map(({ id }) => datasetCell(results, { dataset: id, method })),
     AVERAGES_WIDTH,
   );
   return [...perDataset, ...averages];
 }
 
+interface Row {
+  /** As `methodKey` writes it. */
+  readonly method: string;
+  readonly name: string;
+  /** The least width of the names' column: that of a name that was told. */
+  readonly width: number;
+}
+
 function table(
   title: string,
   labels: readonly string[],
-  methods: readonly string[],
+  rows: readonly Row[],
   cellsOf: (method: string) => readonly (Cell | null)[],
   width: number,
 ): string[] {
-  const rows = methods.map((method) => {
+  const texts = rows.map(({ method, name }) => {
     const cells = cellsOf(method);
-    return [method, ...cells.map((cell) => formatCell(cell)), formatAverage(cells)];
+    return [name, ...cells.map((cell) => formatCell(cell)), formatAverage(cells)];
   });
+  const first = Math.max(width, ...rows.map((row) => row.width));
+  const fill = (text: string, to: number): string => text.padEnd(to).slice(0, to);
   const toLine = (row: readonly string[]): string =>
-    `${row.map((text) => text.padEnd(width).slice(0, width)).join("  ")} `;
-  return ["", `-------- ${title}`, ...[["Algorithm", ...labels, "Avg"], ...rows].map(toLine)];
+    `${row.map((text, i) => fill(text, i === 0 ? first : width)).join("  ")} `;
+  return ["", `-------- ${title}`, ...[["Algorithm", ...labels, "Avg"], ...texts].map(toLine)];
 }
 
-/** Names once each: those of the registry in its order, then the others as they appear. */
-function inOrder(names: readonly string[], registry: readonly string[]): string[] {
-  const present = new Set(names);
-  return [...registry.filter((name) => present.has(name)), ...[...present].filter((name) => !registry.includes(name))];
+/** Rows once each: those of the registry in its order, then the others as they are told, or else appear. */
+function rowsOf(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string>): Row[] {
+  const present = new Set(runs.map(({ method }) => methodKey(method)));
+  const told = [...names.keys()].filter((key) => present.has(key));
+  const rows = Array.from(new Set([...told, ...present]), (method): Row => {
+    const name = names.get(method);
+    return { method, name: name ?? method, width: name?.length ?? 0 };
+  });
+  const place = ({ name }: Row): number =>
+    (referenceAlgorithms.indexOf(name) + referenceAlgorithms.length + 1) % (referenceAlgorithms.length + 1);
+  return rows.sort((a, b) => place(a) - place(b));
 }

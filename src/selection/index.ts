@@ -26,8 +26,17 @@ export const selections: Readonly<Record<string, SelectionMethod>> = Object.from
   [trainingDomain, leaveOneDomainOut, oracle].map((method) => [method.id, method]),
 );
 
-/** The selection method of this id; an unknown one is an error that names the nearest. */
+/** DomainBed's classes of them. */
+const referenceNames: Readonly<Record<string, string>> = {
+  IIDAccuracySelectionMethod: trainingDomain.id,
+  LeaveOneOutSelectionMethod: leaveOneDomainOut.id,
+  OracleSelectionMethod: oracle.id,
+};
+
+/** The selection method of this id; an unknown one is an error that names the nearest, or what DomainBed's name is here. */
 export function selectionNamed(id: string): SelectionMethod {
+  if (Object.hasOwn(referenceNames, id))
+    throw new UsageError(`unknown selection method "${id}": DomainBed's name; here it is ${referenceNames[id]}`);
   if (!Object.hasOwn(selections, id))
     throw new UsageError(unknownName("selection method", id, Object.keys(selections)));
   return selections[id];

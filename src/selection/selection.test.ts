@@ -160,3 +160,13 @@ test("what training-domain and leave-one-domain-out choose does not depend on th
     }
   }
 });
+
+test.each([
+  ["IIDAccuracySelectionMethod", "training-domain"],
+  ["LeaveOneOutSelectionMethod", "leave-one-domain-out"],
+  ["OracleSelectionMethod", "oracle"],
+])("DomainBed's %s is met with our name of it", (theirs, ours) => {
+  expect(() => selectionNamed(theirs)).toThrow(
+    new UsageError(`unknown selection method "${theirs}": DomainBed's name; here it is ${ours}`),
+  );
+});

@@ -48,6 +48,17 @@ test("every planned run is the run that nudge train would make of its request", 
   }
 });
 
+test("pairs of some domains are those that leave-one-domain-out needs for them, each once", async () => {
+  const held = async (testDomains: string[]) =>
+    (await plan({ testDomains, pairs: true })).map(({ request }) => (request.testDomains as string[]).join("+"));
+  expect(await held(["outlined"])).toEqual(["outlined", "filled+outlined", "outlined+textured", "outlined+inverted"]);
+  expect(await held(["outlined", "filled"])).toEqual([
+    ...["outlined", "outlined+textured", "outlined+inverted"],
+    ...["filled", "filled+outlined", "filled+textured", "filled+inverted"],
+  ]);
+  expect(await held(["filled+outlined"])).toEqual(["filled+outlined"]);
+});
+
 test("a run does not say on which device or with how many threads, unless that was given", async () => {
   const [run] = await plan({});
   for (const name of ["device", "threads", "cache", "weights"]) expect(run.request).not.toHaveProperty(name);

@@ -175,12 +175,19 @@ function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset)
     return name;
   };
   // A name may have the sign in it, as ColoredMNIST's "+90%" has.
-  if (testDomains.length > 0)
-    return testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
+  const asked = testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
   // A pair leaves nothing to validate on where there are two domains only, and the reference asks for three.
   if (pairs && names.length < 3)
     throw new UsageError(`--pairs: dataset ${id} has ${names.length} domains; holding out two needs at least three`);
-  return names.flatMap((name, i) => [[name], ...(pairs ? names.slice(i + 1).map((other) => [name, other]) : [])]);
+  const sets = asked.length > 0 ? asked : names.map((name) => [name]);
+  const isAsked = (name: string): boolean => sets.some((set) => set.length === 1 && set[0] === name);
+  return sets.flatMap((set) => {
+    const [name] = set;
+    if (!pairs || set.length > 1) return [set];
+    // Each pair once: with those after it, and with those before it that have no pairs of their own.
+    const others = names.filter((other, i) => i > names.indexOf(name) || (other !== name && !isAsked(other)));
+    return [set, ...others.map((other) => names.filter((each) => each === name || each === other))];
+  });
 }
 
 /** Whether a setting concerns a method: one with an owner (`swad.tolerance`) does where the method has the owner. */

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
 import { readResults } from "../../src/records/index.js";
+import { failAttempt } from "../../src/sweep/attempts.js";
+import { writeManyRuns } from "../support/many-runs.js";
 import { temporaryFolder } from "../support/picture-folder.js";
 import { catchPrinted } from "../support/printed.js";
 import { nuclearNormOn, pacsDomains, vlcsDomains, writeMadeRun, writePacsSweep } from "../support/report-runs.js";
@@ -152,6 +154,30 @@ test("a folder without runs, and one that is not there, are errors that say so",
   expect(printed.stderr).toContain("no runs in it");
   expect(await main(["report", join(empty, "absent")])).toBe(1);
   expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, or one run's");
+});
+
+test("a sweep whose runs all failed says so, with the first failure's words and what puts them back", async () => {
+  const folder = join(temporaryFolder(), "sweep");
+  for (const { id, name } of writeManyRuns(folder, { count: 2 })) {
+    for (const file of ["records.jsonl", "done"]) rmSync(join(folder, "runs", name, file));
+    failAttempt(folder, id, new Error("training stopped at step 0: the loss is NaN. The batch is kept"), 0);
+  }
+  expect(await main(["report", folder])).toBe(1);
+  expect(printed.stderr).toBe(
+    `nudge: ${folder}: nothing to report on:\n  ${folder}: 0 of 2 planned runs are done, 2 failed. ` +
+      "The first to fail: pacs · art_painting held out · erm · trial 0 · draw 0: training stopped at step 0: the loss is NaN. " +
+      `More on each: nudge sweep status ${folder}. Put them back with: nudge sweep retry ${folder}\n`,
+  );
+});
+
+test("DomainBed's tables say which datasets they leave out", async () => {
+  const folder = join(temporaryFolder(), "runs");
+  const domains = ["filled", "outlined", "textured"];
+  writeMadeRun(folder, { dataset: "shapes", domains, heldOut: "filled", trial: 0, accuracy: 0.5 });
+  expect(await main(["report", folder, "--format", "domainbed"])).toBe(0);
+  expect(printed.stderr).toBe(
+    "nudge: DomainBed has no dataset shapes, so its tables leave it out; --format md has it\n",
+  );
 });
 
 test("a folder that cannot be written is an error that names it", async () => {

@@ -1,0 +1,54 @@
+/**
+ * Our rows and hyperparameters under the names that DomainBed and papers have for them, for its tables and its
+ * `results.jsonl`. Rows are named as in every other format: what all runs have alike is no part of a name.
+ */
+
+import { hparamsOn } from "../algorithms/algorithm.js";
+import { algorithms } from "../algorithms/index.js";
+import type { Hparam } from "../hparams.js";
+import { referenceAlgorithms } from "../records/domainbed-names.js";
+import type { RunSettings } from "../records/index.js";
+import { regularizers } from "../regularizers/index.js";
+import { domainBedTables } from "../selection/index.js";
+import { sharedHparams } from "../shared-hparams.js";
+import { bareName } from "./names.js";
+import type { Outcome } from "./outcome.js";
+
+/** Names of rows by method key: their titles, in DomainBed's spelling where it has the method. */
+export function domainBedNames({ methods }: Outcome): Map<string, string> {
+  return new Map(methods.map(({ key, title }) => [key, spelled(title)]));
+}
+
+const spelled = (title: string): string =>
+  referenceAlgorithms.find((name) => bareName(name) === bareName(title)) ?? title;
+
+/** The text of DomainBed's collector. Where all runs are another testbed's, rows have the names that their files have. */
+export function toDomainBedTables(outcome: Outcome): string {
+  return outcome.runs.some(({ format }) => format === "nudge")
+    ? domainBedTables(outcome.runs, domainBedNames(outcome))
+    : domainBedTables(outcome.asRead);
+}
+
+const penaltyOf = (id: string) => Object.values(regularizers).find((each) => each.id === id);
+
+type Declared = Readonly<Record<string, Hparam>>;
+
+/**
+ * A run's hyperparameters under the reference's names, `batch_size` and `irm_lambda`, the penalties' among them (`theta`). What
+ * the reference has no name for keeps ours, a penalty's with its owner: `nuclear-norm.warmup`.
+ */
+export function domainBedHparams({ algorithm, hparams, regularizers: penalties }: RunSettings): RunSettings["hparams"] {
+  const own: Declared = {
+    ...sharedHparams({ dataset: "", size: "large" }),
+    ...(Object.hasOwn(algorithms, algorithm) ? hparamsOn("large", algorithms[algorithm]) : {}),
+  };
+  const renamed = (values: RunSettings["hparams"], declared: Declared, prefix = "") =>
+    Object.entries(values).map(([name, value]) => [
+      (Object.hasOwn(declared, name) ? declared[name].reference : undefined) ?? prefix + name,
+      value,
+    ]);
+  return Object.fromEntries([
+    ...penalties.flatMap(({ id, settings }) => renamed(settings, penaltyOf(id)?.hparams ?? {}, `${id}.`)),
+    ...renamed(hparams, own),
+  ]);
+}

@@ -1,0 +1,76 @@
+/** The command that plans a sweep again, with more of it: what was asked for the first time, and what is to be added. */
+
+import type { ReportedSweep } from "../records/index.js";
+import { shellWord } from "./names.js";
+
+/** What is given as an option; all else is given as a setting, `steps=300`. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  data: "--data",
+  root: "--root",
+  algorithms: "--algorithms",
+  regularizers: "--regularizers",
+  testDomains: "--test-domains",
+  trials: "--trials",
+  hparams: "--hparams",
+};
+
+interface Asked {
+  readonly name?: unknown;
+  readonly preset?: unknown;
+  readonly referenceJobs?: unknown;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What was asked for, each time that the sweep was planned. */
+export const requestsOf = ({ asked = [] }: ReportedSweep): Asked[] =>
+  asked.flatMap((each) => (isObject(each) && isObject(each.given) ? [each as unknown as Asked] : []));
+
+/** Whether every two domains are planned to be held out together. */
+export const hasPairs = (sweep: ReportedSweep): boolean =>
+  requestsOf(sweep).some(({ given }) => given.pairs === true || given.pairs === "true");
+
+/** The domains that were asked for by name; null where some request left it at all of them. */
+export function askedDomains(sweep: ReportedSweep): ReadonlySet<string> | null {
+  const sets = requestsOf(sweep).map(({ given }) => valuesIn(given.testDomains));
+  if (sets.length === 0 || sets.some((names) => names.length === 0)) return null;
+  // A name may have the sign in it that joins two, so both readings are taken.
+  return new Set(sets.flat().flatMap((set) => [set, ...set.split("+")]));
+}
+
+/**
+ * The command that plans a sweep again with all domains held out, and with `pairs` every two together. A sweep that was
+ * planned in several goes has no one command; then it is what to add.
+ */
+export function planAgain(sweep: ReportedSweep, { pairs = false } = {}): string {
+  const [only, ...others] = requestsOf(sweep);
+  const words = only && others.length === 0 ? wordsOf(only) : null;
+  const added = pairs ? ["--pairs"] : [];
+  return ["nudge sweep plan", ...(words ?? ["…"]), ...added, "--out", shellWord(sweep.folder)].join(" ");
+}
+
+const valuesIn = (value: unknown): string[] =>
+  (Array.isArray(value) ? value.map(String) : typeof value === "string" ? value.split(",") : [])
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+
+function wordsOf({ name, preset, referenceJobs, given }: Asked): string[] | null {
+  const words: string[] = [];
+  const option = (flag: string, value: unknown): void => {
+    if (typeof value === "string") words.push(flag, shellWord(value));
+  };
+  option("--preset", preset);
+  option("--name", name);
+  if (referenceJobs === true) words.push("--reference-jobs");
+  for (const [key, value] of Object.entries(given)) {
+    if (key === "pairs" || key === "testDomains" || value === null) continue;
+    if (key === "grid" && isObject(value)) {
+      for (const [setting, values] of Object.entries(value)) words.push("--grid", shellWord(`${setting}=${values}`));
+    } else if (isObject(value)) return null;
+    else if (Object.hasOwn(OPTIONS, key)) words.push(OPTIONS[key], shellWord(String(value)));
+    else words.push(shellWord(`${key}=${value}`));
+  }
+  return words;
+}

@@ -1,0 +1,114 @@
+/** How far sweeps are, in words, and what makes the runs that a report is missing. */
+
+import { basename, join, sep } from "node:path";
+import type { ReportedSweep, StoredRun } from "../records/index.js";
+import { shellWord } from "./names.js";
+import { askedDomains, hasPairs, planAgain } from "./plan-again.js";
+
+const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
+  folder.startsWith(join(sweep, "runs") + sep);
+
+/** Whether a run is one of some sweeps'. */
+export const isInSweep = (run: StoredRun, sweeps: readonly ReportedSweep[]): boolean =>
+  sweeps.some((sweep) => isOf(sweep, run));
+
+interface Progress {
+  readonly done: number;
+  /** Neither done nor failed, and in a folder. */
+  readonly begun: number;
+  readonly failed: number;
+  readonly takenOut: number;
+  readonly givenUp: number;
+  /** What `nudge sweep run` would make. */
+  readonly waiting: number;
+}
+
+function progressOf({ passedOver, planned, ...sweep }: ReportedSweep, stored: readonly StoredRun[]): Progress {
+  const own = stored.filter((run) => isOf({ planned, ...sweep }, run));
+  const done = own.filter((run) => run.done).length;
+  const { takenOut = 0, givenUp = 0 } = passedOver ?? {};
+  const failed = passedOver?.failed.size ?? 0;
+  const begun = own.filter(({ done: isDone, folder }) => !isDone && !passedOver?.failed.has(idIn(folder))).length;
+  return { done, begun, failed, takenOut, givenUp, waiting: planned - done - failed - takenOut - givenUp };
+}
+
+/** The id that the name of a sweep's run begins with. */
+const idIn = (folder: string): string => basename(folder).slice(0, 16);
+
+/** How far a sweep is that has begun and is not finished, with what failed and what goes on; else null. */
+export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): string | null {
+  const { done, begun, failed, takenOut, givenUp, waiting } = progressOf(sweep, stored);
+  if (done >= sweep.planned || done + begun + failed + takenOut + givenUp === 0) return null;
+  const folder = shellWord(sweep.folder);
+  const counts = [
+    `${done} of ${sweep.planned} planned runs are done`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(takenOut > 0 ? [`${takenOut} taken out`] : []),
+    ...(givenUp > 0 ? [`${givenUp} given up`] : []),
+    ...(begun > 0 ? [`${begun} begun and counted as far as they came`] : []),
+  ];
+  const first = sweep.passedOver?.first;
+  return [
+    `${sweep.folder}: ${counts.join(", ")}.`,
+    ...(first ? [`${failed === 1 ? "It was" : "The first to fail:"} ${first.title}: ${first.error}.`] : []),
+    ...(failed > 0 ? [`More on each: nudge sweep status ${folder}.`] : []),
+    ...(failed + takenOut > 0 ? [`Put them back with: nudge sweep retry ${folder}`] : []),
+    ...(waiting > 0 ? [`Make the rest with: nudge sweep run ${folder}`] : []),
+  ].join(" ");
+}
+
+/** The sweeps of some runs, asked what would fill a cell. */
+export class SweepRemedies {
+  private readonly progress: ReadonlyMap<ReportedSweep, Progress>;
+
+  constructor(
+    private readonly sweeps: readonly ReportedSweep[],
+    stored: readonly StoredRun[],
+  ) {
+    this.progress = new Map(sweeps.map((sweep) => [sweep, progressOf(sweep, stored)]));
+  }
+
+  /** The sweeps that plan some of these trials of a dataset, by the name it was given. */
+  private planning(data: string, trials: readonly number[]): ReportedSweep[] {
+    return this.sweeps.filter((sweep) =>
+      trials.some((seed) => Object.hasOwn(sweep.trials, data) && sweep.trials[data].includes(seed)),
+    );
+  }
+
+  /** One note for all that a sweep will still make or that failed in it; null where neither is missing. */
+  unmade(data: string, missing: readonly number[]): string | null {
+    const stuckIn = (sweep: ReportedSweep): number =>
+      this.progress.get(sweep)!.failed + this.progress.get(sweep)!.takenOut;
+    const sweep = this.planning(data, missing).find(
+      (each) => this.progress.get(each)!.waiting > 0 || stuckIn(each) > 0,
+    );
+    if (!sweep) return null;
+    const { failed, waiting } = this.progress.get(sweep)!;
+    const folder = shellWord(sweep.folder);
+    const run = `make the rest with: nudge sweep run ${folder}`;
+    const retry = `put them back with: nudge sweep retry ${folder}`;
+    if (stuckIn(sweep) === 0) return `not all of its planned runs are there yet; ${run}`;
+    const stuck =
+      failed > 0
+        ? `some of the sweep's runs failed (why: nudge sweep status ${folder})`
+        : "some of the sweep's runs were taken out";
+    return waiting > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
+  }
+
+  /** One note for all cells that cross-validation leaves empty, where a sweep planned no two domains together. */
+  withoutPairs(data: string, trials: readonly number[]): string | null {
+    const planning = this.planning(data, trials);
+    const [sweep] = planning;
+    if (!sweep || planning.some(hasPairs)) return null;
+    const how = askedDomains(sweep) ? "with --pairs and without --test-domains" : "with --pairs";
+    return `leave-one-domain-out cross-validation also needs runs with two domains held out together, and the sweep has none; planning it again ${how} adds them: ${planAgain(sweep, { pairs: true })}`;
+  }
+
+  /** One note for all columns of domains that a sweep was not asked for; null where it was. */
+  withoutDomain(data: string, trials: readonly number[], domain: string): string | null {
+    const planning = this.planning(data, trials);
+    const [sweep] = planning;
+    if (!sweep || planning.some((each) => askedDomains(each)?.has(domain) !== false)) return null;
+    return `the sweep was planned with --test-domains, and this domain is not among them; planning it again without that option adds it: ${planAgain(sweep)}`;
+  }
+}
