@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CLASSES, DOMAINS, tinyBackbone, tinyBatch, vectors } from "../../tests/support/tiny-data.js";
 import { scope } from "../engine/scope.js";
+import { noGrad } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { crossEntropy } from "../nn/index.js";
 import { nuclearNorm } from "../regularizers/index.js";
@@ -38,6 +39,7 @@ test.each<[which: string, parts: (context: BuildContext) => unknown, words: RegE
   ["no modules", () => ({ modules: undefined, step: () => 0 }), /"build" returned no "modules"/],
   ["a module that is none", () => ({ modules: { x: 3 }, step: () => 0 }), /"build" returned no "modules"/],
   ["neither step nor update", () => ({}), /one of the functions "step" and "update", and returned neither/],
+  ["a step that is none", () => ({ step: {} }), /"step" and "update", and returned neither/],
   ["both", () => ({ step: () => 0, update: () => 0 }), /one of the functions "step" and "update", and returned both/],
   ["no optimizers for its update", () => ({ update: () => ({}) }), /"update" needs "optimizers"/],
   ["no predict", () => ({ step: () => 0, predict: undefined }), /"build" returned no function "predict"/],
@@ -66,13 +68,13 @@ test.each<[which: string, step: StepOf, words: RegExp]>([
   expect(() => updateWith(step)).toThrow(words);
 });
 
-/** Updates until one throws, 100 at most; what it says, or null. */
-function updatesOf(takesPenalty: (step: number) => boolean): string | null {
+/** Updates until one throws, 100 at most; what it says, or null. Where the backbone is frozen, only the classifier learns. */
+function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: number) => boolean = () => false) {
   return scope(() => {
     using learner = learnerOf(({ backbone, classifier, adam }) => {
       const main = adam([...backbone.parameters(), ...classifier.parameters()]);
       const update = ({ x, y }: { x: never; y: never }, ctx: { step: number; penalty(f: unknown): never }) => {
-        const features = backbone.forward(x);
+        const features = isFrozen(ctx.step) ? noGrad(() => backbone.forward(x)) : backbone.forward(x);
         main.zeroGrad();
         const loss = crossEntropy(classifier.forward(features), y);
         (takesPenalty(ctx.step) ? loss.add(ctx.penalty(features)) : loss).backward();
@@ -92,7 +94,19 @@ function updatesOf(takesPenalty: (step: number) => boolean): string | null {
 
 test("an update that never takes the penalty asked for is refused; one that takes it now and then is not", () => {
   expect(updatesOf(() => false)).toMatch(
-    /^algorithm Mine: 64 updates were made with nuclear-norm asked for, and none took it/,
+    /^algorithm Mine: 64 updates of the backbone were made with nuclear-norm asked for, and none took it/,
   );
   expect(updatesOf((step) => step % 8 === 7)).toBeNull();
+});
+
+test("updates that leave the backbone as it is need no penalty", () => {
+  const trainsBackbone = (step: number): boolean => step >= 80;
+  const isFrozen = (step: number): boolean => !trainsBackbone(step);
+  expect(updatesOf(trainsBackbone, isFrozen)).toBeNull();
+  expect(
+    updatesOf(
+      () => false,
+      (step) => step < 20,
+    ),
+  ).toMatch(/none took it/);
 });

@@ -26,7 +26,9 @@ export function checkBuilt({ title }: Named, built: unknown): asserts built is B
   if (!isObject(modules) || !Object.values(modules).every((each) => each instanceof Module))
     refuse(`"build" returned no "modules": all that has weights, by name, such as modules: { backbone, classifier }`);
   if ((typeof step === "function") === (typeof update === "function"))
-    refuse(`"build" must return one of the functions "step" and "update", and returned ${step ? "both" : "neither"}`);
+    refuse(
+      `"build" must return one of the functions "step" and "update", and returned ${typeof step === "function" ? "both" : "neither"}`,
+    );
   if (update && (!isObject(optimizers) || Object.keys(optimizers).length === 0))
     refuse(`"update" needs "optimizers", by name, such as optimizers: { main: adam(parameters) }`);
   if (typeof predict !== "function") refuse(`"build" returned no function "predict", from samples to logits`);

@@ -60,8 +60,14 @@ test("it survives JSON, and what is no assessment is refused with its path", () 
   const assessment = of([...shop, ...street], ["street"]);
   writeFileSync(path, JSON.stringify(assessment));
   expect(readAssessment(path)).toEqual(assessment);
-  writeFileSync(path, '{"format":2}');
-  expect(() => readAssessment(path)).toThrow(`${path}: an assessment of format 1 was expected`);
+  for (const other of [
+    { format: 2 },
+    { ...assessment, domains: [null] },
+    { ...assessment, domains: [{ name: "a" }] },
+  ]) {
+    writeFileSync(path, JSON.stringify(other));
+    expect(() => readAssessment(path)).toThrow(`${path}: an assessment of format 1 was expected`);
+  }
   writeFileSync(path, "{");
   expect(() => readAssessment(path)).toThrow(`${path}: the assessment could not be read`);
 });

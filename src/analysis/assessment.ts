@@ -165,5 +165,11 @@ export function readAssessment(path: string): Assessment {
 /** Whether a value read from a file is an assessment, by what would mislead. */
 export function isAssessment(value: unknown): value is Assessment {
   const { format, domains, mostWrong } = (value ?? {}) as Partial<Assessment>;
-  return format === 1 && Array.isArray(domains) && Array.isArray(mostWrong);
+  return format === 1 && Array.isArray(domains) && domains.every(isAssessedDomain) && Array.isArray(mostWrong);
+}
+
+function isAssessedDomain(value: unknown): value is AssessedDomain {
+  const { name, part, count, accuracy, interval } = (value ?? {}) as Partial<AssessedDomain>;
+  const isNamed = typeof name === "string" && (part === "held out" || part === "validation");
+  return isNamed && typeof count === "number" && typeof accuracy === "number" && Array.isArray(interval);
 }

@@ -71,7 +71,10 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   if (await restarted()) return;
   const { buildCache } = await import("../data/cache.js"); // brings the decoder
   const line = progressLine();
-  using stop = onStopSignals(() => {});
+  using stop = onStopSignals((signal) => {
+    line.clear();
+    process.stderr.write(`${signal}: finishing the picture; once more to stop at once\n`);
+  });
   const tell: Write = options.json ? (text) => process.stderr.write(text) : write;
   const building = buildCache(dataset, {
     folder: options.out,

@@ -26,7 +26,11 @@ export async function judgeAgainst(
   using model = await openModel(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
-  using line = progressLine(`evaluating ${showName(path)}`, shown.count, "it is held against the first model");
+  using line = progressLine(
+    `evaluating ${showName(path)}`,
+    shown.count,
+    "the two are told of together (--limit takes fewer)",
+  );
   const { batchSize } = flags;
   const { pictures: others } = await judgeDataset(model, shown, { batchSize, onProgress: line.show });
   const overall = pairedModels(others, pictures);

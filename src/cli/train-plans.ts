@@ -56,7 +56,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     if (stop.asked) {
       reporter.line(`stopped before the ${i === 0 ? "first" : "next"} run; go on with: the same command`);
       process.exitCode = RESUMABLE;
-      if (json) printJson(path, main, { ...outcome, done: false });
+      if (json) printJson(path, main, stopped(outcome));
       return;
     }
     const held = plan.settings.testDomains;
@@ -67,7 +67,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     if (i === 0) outcome = ended;
     if (!ended.done) {
       process.exitCode = RESUMABLE;
-      if (json) printJson(path, main, { ...outcome, done: false });
+      if (json) printJson(path, main, stopped(outcome));
       return;
     }
   }
@@ -151,6 +151,9 @@ function factsOf(path: string, assessment: Assessment, estimate: Assessment | nu
     validation: assessment.domains.filter(({ part }) => part === "validation").map(shareOf),
   };
 }
+
+/** A main run's outcome where it or one that goes with it was stopped: a run that was found done is not one that is left. */
+const stopped = (outcome: RunOutcome): object => ({ ...("steps" in outcome && outcome), done: false });
 
 function printJson(run: string, { settings: { hash } }: Plan, facts: object): void {
   process.stdout.write(`${JSON.stringify({ run, hash, ...facts })}\n`);

@@ -158,11 +158,15 @@ function requestAgain(before: TrainSettings, asked: Request, config: string | un
 }
 
 function changed(run: string, before: TrainSettings, now: TrainSettings): UsageError {
-  const names = Object.keys(before) as (keyof TrainSettings)[];
+  const names = Object.keys({ ...before, ...now }) as (keyof TrainSettings)[];
   const differ = names.filter(
     (name) => name !== "hash" && name !== "given" && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
   );
+  const isOlder = before.pictures === undefined && now.pictures !== undefined;
+  const why = isOlder
+    ? "An earlier version began it, and did not write down which pictures it is of: train again"
+    : "Has the dataset or the file of weights changed?";
   return new UsageError(
-    `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length === 1 ? "is" : "are"} not what it was begun with (${before.hash}, now ${now.hash}). Has the dataset or the file of weights changed?`,
+    `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length === 1 ? "is" : "are"} not what it was begun with (${before.hash}, now ${now.hash}). ${why}`,
   );
 }

@@ -14,6 +14,7 @@ test("domains are named with commas between them, and may have commas in their n
   expect(found("Rom,Berlin", ...names)).toEqual(["Rom", "Berlin"]);
   expect(found("Berlin, Mitte", ...names)).toEqual(["Berlin, Mitte"]);
   expect(found("Rom,Berlin, Mitte,a,b,Berlin", ...names)).toEqual(["Rom", "Berlin, Mitte", "a,b", "Berlin"]);
+  expect(found("a,b", "a", "b", "a,b")).toEqual(["a", "b"]);
   expect(() => found("Rom,Mitte", ...names)).toThrow('unknown domain "Mitte"');
 });
 

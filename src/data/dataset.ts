@@ -214,6 +214,8 @@ export function domainNamed(dataset: Dataset, name: string): Domain {
 
 /** The domains of a list that had commas between its names; a name may have some itself ("Berlin, Mitte"). */
 export function domainsNamed(dataset: Dataset, pieces: readonly string[]): Domain[] {
+  const each = pieces.flatMap((piece) => findDomain(dataset, piece) ?? []);
+  if (each.length === pieces.length) return each; // before a domain that is called "a,b" beside a and b
   const found: Domain[] = [];
   for (let from = 0; from < pieces.length; ) {
     let to = pieces.length;

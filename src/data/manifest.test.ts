@@ -110,8 +110,8 @@ test("without a domain column there is one domain, and pictures that are missing
   expect(dataset).toMatchObject({ hasDomains: false, classes: ["x", "y"] });
   expect(dataset.domains).toMatchObject([{ name: "all", files: ["b.png", "a.png"] }]);
   expect(dataset.givenSplit).toBeUndefined();
-  const bad = writeFile(root, "bad.csv", "path,label\na.png,x\ngone.png,y\nalso\\gone.png,y\n");
+  const bad = writeFile(root, "bad.csv", "path,label\na.png,x\ngone.png,y\nalso\\gone.png,y\na.png/x.png,y\n");
   await expect(openDataset(bad)).rejects.toThrow(
-    /bad\.csv: 2 pictures of 3 not found \(line 3: "gone\.png", line 4: "also\\gone\.png"\); paths start from the manifest's folder$/,
+    /bad\.csv: 3 pictures of 4 not found \(line 3: "gone\.png", line 4: "also\\gone\.png", line 5: "a\.png\/x\.png"\); paths start from the manifest's folder$/,
   );
 });

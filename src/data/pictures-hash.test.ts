@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
@@ -26,4 +26,29 @@ test("a folder that was moved is the same; one with another label, another pictu
   const replaced = await hashOf(moved);
   rmSync(join(moved, "b/x/000.png"));
   expect(new Set([before, relabelled, replaced, await hashOf(moved)]).size).toBe(4);
+});
+
+test("files that the system does not let us look at are no error here: those who read them tell of it", () => {
+  const of = (file: string): string =>
+    picturesHash({ root: "/", domains: [{ name: "a", count: 1, labels: Int32Array.of(0), files: [file] }] });
+  expect(of("dev/null/x.png")).toBe(of("nowhere/x.png"));
+});
+
+test("pictures of one size, as plain ones are, are told apart by what is in them", async () => {
+  const root = temporaryFolder();
+  await makePictureFolder(root, { perCell: 2 });
+  const plain = (place: string, middle: number): void => {
+    const bytes = new Uint8Array(12_000); // black at its first and last rows
+    bytes.fill(middle, 3000, 9000);
+    writeFileSync(join(root, place), bytes);
+  };
+  const hashWith = async (x: number, y: number): Promise<string> => {
+    plain("a/x/000.png", x);
+    plain("a/y/000.png", y);
+    return await hashOf(root);
+  };
+  const before = await hashWith(1, 2);
+  expect(await hashWith(2, 1)).not.toBe(before); // the two have changed their labels
+  expect(await hashWith(1, 3)).not.toBe(before);
+  expect(await hashWith(1, 2)).toBe(before);
 });

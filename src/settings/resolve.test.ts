@@ -1,7 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { makePictureFolder } from "../../tests/support/made-pictures.js";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import type { DatasetDefinition } from "../data/dataset.js";
+import { imageFolder } from "../data/datasets/image-folder.js";
+import { datasets } from "../data/datasets/index.js";
 import { splitHash } from "../data/split.js";
 import type { Request } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
@@ -159,4 +164,24 @@ test("SWAD's protocol settles what is not given, and a run says that it is in it
   expect(protocolFor({ id: "domain-net" }, "swad")).toMatchObject({ steps: 15001, evaluateEvery: 500 });
   expect(protocolFor({ id: "vlcs" }, "swad")).toMatchObject({ steps: 5001, evaluateEvery: 50 });
   expect(protocolFor({ id: "domain-net" }, "domainbed")).toMatchObject({ steps: 5001, evaluateEvery: 1000 });
+});
+
+test("a plug-in's pictures are pinned down as a folder's are, since nobody has published how many there are", async () => {
+  const root = temporaryFolder();
+  const { domains } = await makePictureFolder(root, { perCell: 5, domains: ["a", "b"] });
+  const registry = datasets as Record<string, DatasetDefinition>;
+  const open = async (given: Parameters<DatasetDefinition["open"]>[0]) => {
+    const opened = await imageFolder.open(given);
+    return { ...opened, id: "crates" };
+  };
+  registry.crates = { ...imageFolder, id: "crates", open };
+  onTestFinished(() => void delete registry.crates);
+  const settled = async () =>
+    (await resolve({ data: "crates", root, testDomains: "b", backbone: "small-cnn", pretrained: false })).settings;
+  const before = await settled();
+  expect(before.pictures).toMatch(/^[0-9a-f]{16}$/);
+  appendFileSync(join(root, domains[0].files[0]), "x");
+  const after = await settled();
+  expect(after.splitHash).toBe(before.splitHash);
+  expect(after.hash).not.toBe(before.hash);
 });

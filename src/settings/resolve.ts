@@ -18,7 +18,6 @@ import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
-import { isOwnDataset } from "../records/own-pictures.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { type GivenKeys, type KeyName, keys, type Request, readKeys } from "./keys.js";
@@ -96,7 +95,7 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
     domains: memo.domainNames(dataset),
     testDomains,
     splitHash: memo.splitHash(dataset, { trialSeed: seeds.trialSeed, testDomains, holdout }),
-    ...(dataset.kind === "pictures" && isOwnDataset(dataset.id) && { pictures: memo.picturesHash(dataset) }),
+    ...(dataset.kind === "pictures" && !datasets[dataset.id]?.published && { pictures: memo.picturesHash(dataset) }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
     algorithm: method.algorithm.id,

@@ -18,7 +18,7 @@ export interface TrainSettings extends RunSettings {
   readonly cache: string | null;
   readonly datasetOptions: Readonly<Record<string, SettingScalar>>;
   readonly splitHash: string;
-  /** Of pictures of one's own, their fingerprint; absent for benchmarks, whose counts are published. */
+  /** Of pictures of one's own, a plug-in's among them, their fingerprint; absent for benchmarks, whose counts are published. */
   readonly pictures?: string;
   readonly classes: readonly string[];
   readonly inputShape: readonly number[];

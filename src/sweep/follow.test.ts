@@ -19,3 +19,10 @@ test("how long the rest takes goes by the last runs, not by a first one that too
   for (let i = 1; i < 17; i++) end(i, 2);
   expect(lines.at(-1)).toBe("[17/40] 16 shapes · run 16 in 0:02, about 0:46 left");
 });
+
+test("a run that was stopped while its pictures were decoded is not told to have made a step", () => {
+  const lines: string[] = [];
+  const follow = new Follow([{ id: "0", title: "shapes · run 0" } as ListedRun], 0, (line) => void lines.push(line));
+  for (const step of [0, 1]) follow.tell({ event: "stopped", id: "0", step }, { label: "" } as Slot);
+  expect(lines).toEqual(["stopped before a step: 0 shapes · run 0", "stopped after step 0: 0 shapes · run 0"]);
+});

@@ -36,7 +36,10 @@ export class Follow {
         this.say(`${this.count()} ${this.nameOf(event.id)} in ${duration(event.seconds)}${this.left()}`);
         return;
       case "stopped":
-        this.say(`stopped after step ${event.step - 1}: ${this.nameOf(event.id)}`);
+        // One that was decoding pictures or computing their features has made none.
+        this.say(
+          `stopped ${event.step > 0 ? `after step ${event.step - 1}` : "before a step"}: ${this.nameOf(event.id)}`,
+        );
         return;
       case "hopeless":
         this.end();

@@ -26,6 +26,8 @@ test("nothing is given up early, beside fewer than three, or as good as the wors
   expect(whyHopeless([{ step: 50, best: 0 }], finished.slice(1), 100)).toBeUndefined();
   expect(whyHopeless([{ step: 50, best: 0.4 }], finished, 100)).toBeUndefined();
   expect(whyHopeless([], finished, 100)).toBeUndefined();
+  expect(whyHopeless([{ step: 98, best: 0 }], finished, 100)).toBeDefined();
+  expect(whyHopeless([{ step: 99, best: 0 }], finished, 100)).toBeUndefined(); // its last step: it is trained
 });
 
 test("a trajectory is the best mean over validation parts of training domains, and knows nothing of held-out ones", () => {

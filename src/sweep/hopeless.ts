@@ -52,7 +52,8 @@ const bestBy = (trajectory: Trajectory, step: number): number | undefined =>
 /** Why a draw is hopeless beside finished ones of its cell; undefined where it is not. */
 export function whyHopeless(own: Trajectory, finished: readonly Trajectory[], steps: number): string | undefined {
   const now = own.at(-1);
-  if (!now || now.step + 1 < FROM * steps || finished.length < FEWEST) return undefined;
+  // After the last update there is nothing left to save.
+  if (!now || now.step + 1 < FROM * steps || now.step + 1 >= steps || finished.length < FEWEST) return undefined;
   const reached = finished.flatMap((each) => bestBy(each, now.step) ?? []);
   if (reached.length < FEWEST || now.best >= Math.min(...reached)) return undefined;
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;

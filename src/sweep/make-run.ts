@@ -31,7 +31,7 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
   const plan = await resolve({ ...request, device: planned.device ?? device }, memo);
   if (plan.settings.hash !== run.id)
     throw new DataError(
-      `${run.name}: its settings have the hash ${plan.settings.hash} here and had ${run.id} when it was planned. Has the dataset, the file of weights or this program changed? Plan the sweep again`,
+      `the dataset, the file of weights or this program has changed since it was planned (${run.id}, now ${plan.settings.hash}): plan the sweep again, in a new folder`,
     );
   if (!begun) folder.writeJson("settings.json", plan.settings);
   return train({ plan, folder, shouldStop, version });

@@ -12,17 +12,18 @@ type Planned = Pick<TrainSettings, "algorithm" | "hparams" | "hparamsSeed" | "re
 export class PlanNotes {
   /** By penalty, the step it sets in at and the steps of the shortest run that never gets there. */
   private readonly silent = new Map<string, { readonly warmup: number; readonly steps: number }>();
-  /** By algorithm, the step from which its own penalty has its full weight. */
+  /** By algorithm, the step from which its own penalty has its full weight, and the same. */
   private readonly unfinished = new Map<string, { readonly anneal: number; readonly steps: number }>();
 
   tell({ algorithm, hparams, hparamsSeed, regularizers, steps }: Planned): void {
     for (const { id, settings } of regularizers) {
       const warmup = Number(settings.warmup ?? 0);
-      if (warmup >= steps) this.silent.set(id, { warmup, steps });
+      if (warmup >= steps) this.silent.set(id, shorter(this.silent.get(id), { warmup, steps }));
     }
     // A draw may be beyond the run by chance, as the reference's are; only the defaults say how the runs were meant.
     const anneal = Number(hparams.annealSteps ?? 0);
-    if (hparamsSeed === 0 && anneal >= steps) this.unfinished.set(algorithm, { anneal, steps });
+    if (hparamsSeed === 0 && anneal >= steps)
+      this.unfinished.set(algorithm, shorter(this.unfinished.get(algorithm), { anneal, steps }));
   }
 
   get texts(): string[] {
@@ -40,3 +41,6 @@ export class PlanNotes {
     ];
   }
 }
+
+const shorter = <T extends { readonly steps: number }>(before: T | undefined, now: T): T =>
+  before && before.steps <= now.steps ? before : now;

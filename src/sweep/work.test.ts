@@ -82,7 +82,11 @@ test("a plan whose settings mean another run by now is refused, run by run", asy
   expect(why).toBe("after a failure");
   expect(events).toMatchObject([
     { event: "begun", id: runs[0].id },
-    { event: "failed", again: false, error: expect.stringContaining(`and had ${runs[0].id} when it was planned`) },
+    {
+      event: "failed",
+      again: false,
+      error: expect.stringContaining(`has changed since it was planned (${runs[0].id}, now `),
+    },
     { event: "end" },
   ]);
 });

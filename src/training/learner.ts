@@ -79,7 +79,7 @@ export interface Launch extends Pick<StepResult, "watch" | "notice"> {
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
 const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
 
-/** Updates after which a penalty must have been taken: more than lie between two of DANN's that train the backbone. */
+/** Updates of the backbone after which a penalty must have been taken. */
 const WITHOUT_PENALTY = 64;
 
 /** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
@@ -201,12 +201,17 @@ export class Learner implements Disposable {
     return scalars;
   }
 
-  /** Refuses an algorithm with `update` that leaves the penalties out; some, such as DANN, have them in some updates only. */
+  /**
+   * Refuses an algorithm that leaves the penalties out. Updates that give the backbone no gradient need none: those of DANN's
+   * discriminator, or of a classifier that is trained first.
+   */
   private checkPenalty(step: number): void {
-    if (this.tookPenalty || this.phaseAt(step) === "" || ++this.withoutPenalty < WITHOUT_PENALTY) return;
+    if (this.tookPenalty || this.phaseAt(step) === "") return;
+    if (!this.backbone.parameters().some(({ grad }) => grad !== null) || ++this.withoutPenalty < WITHOUT_PENALTY)
+      return;
     throw new UsageError(
-      `algorithm ${this.options.algorithm.title}: ${WITHOUT_PENALTY} updates were made with ${this.phaseAt(step)} asked for, and none took it; ` +
-        `"update" must add ctx.penalty(features) to each loss that trains the backbone`,
+      `algorithm ${this.options.algorithm.title}: ${WITHOUT_PENALTY} updates of the backbone were made with ${this.phaseAt(step)} asked for, and none took it; ` +
+        `ctx.penalty(features) must be added to each loss that trains the backbone`,
     );
   }
 

@@ -95,7 +95,9 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const say = (text: string): void => tellOf(folder, reporter, text);
   using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
   if (samples === null) {
-    say(`stopped before the first step; go on with: ${waysOn(options)}`);
+    say(
+      `stopped before ${existsSync(folder.lastCheckpoint) ? "its next" : "the first"} step; go on with: ${waysOn(options)}`,
+    );
     return { done: false, steps: 0, best: null };
   }
   const reading = {

@@ -1,17 +1,20 @@
 /** Pictures of one's own, from a folder to a model, its report and what it says of pictures; and the same by a probe. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Assessment, readAssessment } from "../../src/analysis/assessment.js";
 import { main } from "../../src/cli/main.js";
+import { trainPlans } from "../../src/cli/train-plans.js";
 import type { PictureDataset } from "../../src/data/dataset.js";
 import { liveTensors } from "../../src/engine/device.js";
 import { loadModel } from "../../src/model/index.js";
+import { plansFor } from "../../src/own-data/plans.js";
 import { evaluatedRuns, readRun } from "../../src/records/run.js";
 import { resolve } from "../../src/settings/resolve.js";
+import { quietReporter } from "../../src/training/reporter.js";
 import { RunFolder } from "../../src/training/run-folder.js";
 import { train } from "../../src/training/train.js";
 import { openBrowser, watchPage } from "../support/chromium.js";
@@ -105,6 +108,37 @@ test("the same command goes on with runs that were broken off", async () => {
   await probe();
   for (const [i, file] of files.entries()) expect(readFileSync(file).equals(before[i]), file).toBe(true);
   expect(broken.every((name) => existsSync(join(out, name, "done")))).toBe(true);
+});
+
+test("a run of an earlier version, which does not say which pictures it is of, is not taken for one of others", async () => {
+  const name = readdirSync(out).find((each) => each.includes("-yard-"))!;
+  const old = join(folder, "old");
+  cpSync(join(out, name), old, { recursive: true });
+  const { pictures: _, ...settings } = JSON.parse(readFileSync(join(old, "settings.json"), "utf8"));
+  writeFileSync(join(old, "settings.json"), JSON.stringify({ ...settings, hash: "0123456789abcdef" }));
+  let told = "";
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    told += text;
+    return true;
+  });
+  expect(await main(["train", "--resume", old])).toBe(2);
+  expect(told).toMatch(
+    /: the run cannot go on: pictures is not what .* An earlier version began it, .*: train again\n$/,
+  );
+});
+
+test("told to stop before the first run, it does not say that anything is done", async () => {
+  const plans = await plansFor({ data: pictures.root, probe: true, backbone: "toy-cnn", steps: 3 }, { device: "cpu" });
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+    printed = String(text);
+    return true;
+  });
+  const stop = { asked: true, [Symbol.dispose]() {} };
+  await trainPlans(plans, { out: join(folder, "never"), json: true, reporter: quietReporter, stop });
+  process.exitCode = undefined; // that of a run that can go on
+  const { run, hash, ...rest } = JSON.parse(printed);
+  expect(rest).toEqual({ done: false });
+  expect(existsSync(run)).toBe(false);
 });
 
 test("the same command goes on with a model alone, too", async () => {

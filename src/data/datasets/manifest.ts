@@ -22,12 +22,21 @@ function classesOf(entries: readonly ManifestEntry[]): string[] {
 }
 
 function checkFiles(source: string, folder: string, entries: readonly ManifestEntry[]): void {
-  const missing = entries.filter(({ path }) => !statSync(resolve(folder, path), { throwIfNoEntry: false })?.isFile());
+  const missing = entries.filter(({ path }) => !isFile(resolve(folder, path)));
   if (missing.length === 0) return;
   const first = missing.slice(0, 3).map(({ line, path }) => `line ${line}: "${showName(path)}"`);
   throw new DataError(
     `manifest ${showName(source)}: ${countOf(missing.length, "picture")} of ${entries.length} not found (${first.join(", ")}${missing.length > 3 ? ", …" : ""}); paths start from the manifest's folder`,
   );
+}
+
+/** Whether a file is there; a place that the system does not let us look at, as one under a file, has none. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function splitOf(entries: readonly ManifestEntry[]): DomainSplit {
