@@ -42,7 +42,7 @@ all with steps=30
 
 running
   run       step   left  process
-  10000003  10/30  1:24  ${host}:${pid}  pacs · sketch held out · ERM · trial 1
+  10000003  10/30  1:24  ${`${host}:${pid}`.padEnd("process".length)}  pacs · sketch held out · ERM · trial 1
 
 failed
   10000004  pacs · photo held out · ERM · trial 2
