@@ -51,6 +51,35 @@ export function checkOutcome({ title }: Named, outcome: unknown): asserts outcom
     );
 }
 
+/** Updates of the backbone after which a penalty must have been taken. */
+const WITHOUT_PENALTY = 64;
+
+/**
+ * Refuses an algorithm that leaves the penalties out. Updates that give the backbone no gradient need none: those of DANN's
+ * discriminator, or of a classifier that is trained first.
+ */
+export class PenaltyCheck {
+  private isTaken = false;
+  private without = 0;
+
+  constructor(private readonly algorithm: Named) {}
+
+  /** To be called when an update takes the penalties. */
+  taken(): void {
+    this.isTaken = true;
+  }
+
+  /** To be called after each update; `penalties` names those that were asked for, and is empty where none was. */
+  afterUpdate(penalties: string, backbone: Module): void {
+    if (this.isTaken || penalties === "") return;
+    if (!backbone.parameters().some(({ grad }) => grad !== null) || ++this.without < WITHOUT_PENALTY) return;
+    throw new UsageError(
+      `algorithm ${this.algorithm.title}: ${WITHOUT_PENALTY} updates of the backbone were made with ${penalties} asked for, and none took it; ` +
+        "ctx.penalty(features) must be added to each loss that trains the backbone",
+    );
+  }
+}
+
 function kindOf(value: unknown): string {
   if (value instanceof Tensor) return "a tensor";
   return value === undefined || value === null ? "nothing" : `a ${typeof value}`;

@@ -15,7 +15,7 @@ export interface Share {
 }
 
 /** The normal quantile of a two-sided 95 % interval. */
-const Z = 1.959963984540054;
+export const Z = 1.959963984540054;
 
 /** `right` of `count`. */
 export function shareOf(right: number, count: number): Share {

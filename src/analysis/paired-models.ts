@@ -6,7 +6,7 @@
  * intervals for comparing matched proportions", Statistics in Medicine 24, 2005.
  */
 
-import { accuracyOf, type Share } from "./assess.js";
+import { accuracyOf, type Share, Z } from "./assess.js";
 import { isRight, type Judged } from "./judged.js";
 
 /** How two models did on the same pictures. */
@@ -21,9 +21,6 @@ export interface PairedModels {
   readonly difference: number;
   readonly interval: readonly [from: number, to: number];
 }
-
-/** The normal quantile of a two-sided 95 % interval. */
-const Z = 1.959963984540054;
 
 /** Pairs pictures by name; those that one of the two did not judge are left out. */
 export function pairedModels(first: readonly Judged[], second: readonly Judged[]): PairedModels {

@@ -52,7 +52,8 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
     // For a signal that came while the time was measured; twice, since the first turn may come before signals are looked for.
-    for (let i = 0; i < 2; i++) await turn();
+    await turn();
+    await turn();
     if (stop.asked) {
       reporter.line(`stopped before the ${i === 0 ? "first" : "next"} run; go on with: the same command`);
       process.exitCode = RESUMABLE;

@@ -6,6 +6,7 @@
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
+import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
 import { isSweepFolder, sweepPaths } from "../sweep/sweep-folder.js";
 import { withoutChangedPictures } from "./changed-pictures.js";
@@ -52,9 +53,6 @@ function pictureFolder(folder: string): DataError {
   );
 }
 
-/** Whether a file is a picture, by its ending. */
-const isPicture = (name: string): boolean => /\.(jpe?g|png|webp|bmp|tiff?|gif|ppm|pgm)$/i.test(name);
-
 class Reader implements Results {
   readonly runs: EvaluatedRun[] = [];
   readonly stored: StoredRun[] = [];
@@ -99,7 +97,7 @@ class Reader implements Results {
       (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
     const foreign = entries.filter((entry) => !isFolder(entry)).map(({ name }) => name);
     this.foreign.files += foreign.length;
-    this.foreign.pictures += foreign.filter(isPicture).length;
+    this.foreign.pictures += foreign.filter(isPictureName).length;
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
       const are = foreign.length === 1 ? "is no run" : "are no runs";

@@ -3,14 +3,13 @@
  * `results.jsonl`. Rows are named as in every other format: what all runs have alike is no part of a name.
  */
 
-import { hparamsOn } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import type { Hparam } from "../hparams.js";
 import { referenceAlgorithms } from "../records/domainbed-names.js";
 import type { RunSettings } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 import { domainBedTables } from "../selection/index.js";
-import { sharedHparams } from "../shared-hparams.js";
+import { declaredHparams } from "../settings/values-of-run.js";
 import { bareName } from "./names.js";
 import type { Outcome } from "./outcome.js";
 
@@ -38,10 +37,7 @@ type Declared = Readonly<Record<string, Hparam>>;
  * the reference has no name for keeps ours, a penalty's with its owner: `nuclear-norm.warmup`.
  */
 export function domainBedHparams({ algorithm, hparams, regularizers: penalties }: RunSettings): RunSettings["hparams"] {
-  const own: Declared = {
-    ...sharedHparams({ dataset: "", size: "large" }),
-    ...(Object.hasOwn(algorithms, algorithm) ? hparamsOn("large", algorithms[algorithm]) : {}),
-  };
+  const own = declaredHparams(Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm] : undefined);
   const renamed = (values: RunSettings["hparams"], declared: Declared, prefix = "") =>
     Object.entries(values).map(([name, value]) => [
       (Object.hasOwn(declared, name) ? declared[name].reference : undefined) ?? prefix + name,

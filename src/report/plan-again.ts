@@ -1,6 +1,7 @@
 /** The command that plans a sweep again, with more of it: what was asked for the first time, and what is to be added. */
 
 import type { ReportedSweep } from "../records/index.js";
+import { isObject } from "../records/json-lines.js";
 import { shellWord } from "./names.js";
 
 /** What is given as an option; all else is given as a setting, `steps=300`. */
@@ -20,9 +21,6 @@ interface Asked {
   readonly referenceJobs?: unknown;
   readonly given: Readonly<Record<string, unknown>>;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What was asked for, each time that the sweep was planned. */
 export const requestsOf = ({ asked = [] }: ReportedSweep): Asked[] =>

@@ -3,7 +3,7 @@
  * (`alpha=0.1`) or with its owner (`mixup.alpha=0.1`).
  */
 
-import { hparamsOn } from "../algorithms/algorithm.js";
+import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
 import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
@@ -123,12 +123,16 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
   throw new UsageError(unknownName("setting", name, known));
 }
 
+/** The hyperparameters that a run by an algorithm has, for their names; values and ranges differ between datasets. */
+export const declaredHparams = (algorithm: AlgorithmDefinition | undefined): Readonly<Record<string, Hparam>> => ({
+  ...sharedHparams({ dataset: "", size: "large" }),
+  ...(algorithm && hparamsOn("large", algorithm)),
+});
+
 /** The setting that DomainBed calls so, or the paper's code: `resnet_dropout` is `dropout`, `theta` is `nuclear-norm.weight`. */
 function referenceNamed(name: string, { algorithm, regularizers }: Method): string | undefined {
-  const shared = sharedHparams({ dataset: "", size: "large" });
-  const own = { ...shared, ...hparamsOn("large", algorithm) };
   const all = [
-    ...Object.entries(own),
+    ...Object.entries(declaredHparams(algorithm)),
     ...regularizers.flatMap(({ id, hparams }) =>
       Object.entries(hparams).map(([each, hparam]): [string, Hparam] => [`${id}.${each}`, hparam]),
     ),

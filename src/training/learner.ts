@@ -16,7 +16,7 @@ import type {
   Minibatch,
   StepContext,
 } from "../algorithms/algorithm.js";
-import { checkBuilt, checkOutcome } from "../algorithms/check-built.js";
+import { checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
@@ -79,9 +79,6 @@ export interface Launch extends Pick<StepResult, "watch" | "notice"> {
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
 const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
 
-/** Updates of the backbone after which a penalty must have been taken. */
-const WITHOUT_PENALTY = 64;
-
 /** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
 class Root extends Module {
   constructor(private readonly parts: Readonly<Record<string, Module>>) {
@@ -103,11 +100,11 @@ export class Learner implements Disposable {
   private classifier: Layer | undefined;
   private readonly hparams: Readonly<Record<string, HparamValue>> & typeof SHARED;
   private readonly random: Random;
-  private tookPenalty = false;
-  private withoutPenalty = 0;
+  private readonly penaltyCheck: PenaltyCheck;
 
   constructor(private readonly options: LearnerOptions) {
     checkDomains(options.algorithm, options);
+    this.penaltyCheck = new PenaltyCheck(options.algorithm);
     this.hparams = resolveHparams(options);
     this.random = new Random(options.seed ?? 0);
     const { backbone, built, classifier, root, optimizers } = allOrNothing(() => this.build(options));
@@ -183,7 +180,7 @@ export class Learner implements Disposable {
   ): Scalars {
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
     const penalty: StepContext["penalty"] = (features, logits) => {
-      this.tookPenalty = true;
+      this.penaltyCheck.taken();
       return this.penalty({ features, logits, step, watch, notice });
     };
     const checked: StepContext["checked"] = (loss) => {
@@ -197,22 +194,8 @@ export class Learner implements Disposable {
     const ctx: StepContext = { step, schedule, draw, penalty, checked };
     if (captured) Object.defineProperty(ctx, "step", { get: refuseStep });
     const scalars = withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
-    this.checkPenalty(step);
+    this.penaltyCheck.afterUpdate(this.phaseAt(step), this.backbone);
     return scalars;
-  }
-
-  /**
-   * Refuses an algorithm that leaves the penalties out. Updates that give the backbone no gradient need none: those of DANN's
-   * discriminator, or of a classifier that is trained first.
-   */
-  private checkPenalty(step: number): void {
-    if (this.tookPenalty || this.phaseAt(step) === "") return;
-    if (!this.backbone.parameters().some(({ grad }) => grad !== null) || ++this.withoutPenalty < WITHOUT_PENALTY)
-      return;
-    throw new UsageError(
-      `algorithm ${this.options.algorithm.title}: ${WITHOUT_PENALTY} updates of the backbone were made with ${this.phaseAt(step)} asked for, and none took it; ` +
-        `ctx.penalty(features) must be added to each loss that trains the backbone`,
-    );
   }
 
   /** What the update of a step draws from. */
