@@ -10,6 +10,9 @@ import { type Changes, ROWS_A_PIECE, type RunIndex } from "./run-index.js";
 const WATCHED_MS = 1_000;
 const IDLE_MS = 10_000;
 
+/** Pages that are kept up to date at once; one more ends the oldest. */
+const MOST_STREAMS = 64;
+
 export class Live {
   private readonly streams = new Set<EventStream>();
   private wake = new AbortController();
@@ -53,6 +56,7 @@ export class Live {
     stream.send("sweeps", JSON.stringify(this.index.sweepList()));
     sendRows([stream], this.index.rows());
     stream.send("progress", JSON.stringify(this.index.progress));
+    for (const oldest of this.open().slice(0, -(MOST_STREAMS - 1))) oldest.end();
     this.streams.add(stream);
     this.wake.abort();
     this.wake = new AbortController();

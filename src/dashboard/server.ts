@@ -7,11 +7,12 @@
  */
 
 import { realpathSync, statSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { DataError, UsageError } from "../errors.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { UsageError } from "../errors.js";
+import type { ConnectionLimits } from "../http/connections.js";
+import type { Refusal } from "../http/guard.js";
+import { startLocalServer } from "../http/local-server.js";
 import { type Asked, answers } from "./answers.js";
-import { type Refusal, refusalOf, safetyHeaders } from "./guard.js";
-import { listen } from "./listen.js";
 import { Live } from "./live.js";
 import { type PageFile, pageFiles } from "./page-files.js";
 import { RunIndex } from "./run-index.js";
@@ -20,11 +21,17 @@ import { Tables } from "./tables.js";
 export interface DashboardOptions {
   /** The folder of runs and sweeps. */
   readonly folder: string;
-  /** A free one near 4747 unless told; 0 for any. */
+  /** The default is a free one near 4747; 0 for any. */
   readonly port?: number;
-  /** Where the compiled program is; told only by tests. */
+  /** Where the compiled program is; set by tests. */
   readonly base?: URL;
+  /** Limits of connections and of the time that a request may take to arrive; set by tests. */
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly requestMs?: number;
 }
+
+/** The port that is tried first. */
+const USUAL_PORT = 4747;
 
 export interface Dashboard extends AsyncDisposable {
   readonly url: string;
@@ -39,31 +46,22 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const live = new Live(index);
   const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 } };
   const files = pageFiles(base);
-  let port = 0;
-  const server = createServer({ maxHeaderSize: 16 << 10, requestTimeout: 15_000, headersTimeout: 10_000 });
-  server.maxConnections = 256;
-  server.on("request", async (request, response) => {
-    for (const [name, value] of Object.entries(safetyHeaders)) response.setHeader(name, value);
-    try {
-      const refusal = refusalOf(request, port) ?? (await respond(request, response, files, asked));
-      if (refusal) refuse(response, refusal);
-    } catch (error) {
-      refuse(response, problemOf(error));
-    }
+  const server = await startLocalServer({
+    name: "dashboard",
+    usualPort: USUAL_PORT,
+    port: options.port,
+    limits: options.limits,
+    requestMs: options.requestMs,
+    answer: (request, response) => respond(request, response, files, asked),
   });
-  server.on("clientError", (_error, socket) => {
-    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    else socket.destroy();
-  });
-  port = await listen(server, options.port);
   const looking = live.run();
   const close = async (): Promise<void> => {
     live.stop();
-    server.closeAllConnections();
-    await new Promise<void>((done) => server.close(() => done()));
+    await server.close();
     await looking;
   };
-  return { url: `http://127.0.0.1:${port}/`, port, close, [Symbol.asyncDispose]: close };
+  const { url, port } = server;
+  return { url, port, close, [Symbol.asyncDispose]: close };
 }
 
 function realFolder(folder: string): string {
@@ -96,27 +94,4 @@ async function respond(
   if (request.method === "HEAD") return { status: 405, words: "GET only" };
   await answers[pathname]({ query: searchParams, response, asked });
   return undefined;
-}
-
-function problemOf(error: unknown): Refusal {
-  if (error instanceof UsageError) return { status: 400, words: error.message };
-  if (error instanceof DataError) return { status: 500, words: error.message };
-  process.stderr.write(`nudge: dashboard: ${error instanceof Error ? error.stack : error}\n`);
-  return { status: 500, words: "the dashboard failed at this; see the terminal it was started in" };
-}
-
-/** Ends a request with words. The connection is closed, so that what else the other side has to say is not heard. */
-function refuse(response: ServerResponse, { status, words }: Refusal): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const body = `${words}\n`;
-  response.writeHead(status, {
-    "Content-Type": "text/plain; charset=utf-8",
-    "Content-Length": Buffer.byteLength(body),
-    Connection: "close",
-    ...(status === 405 ? { Allow: "GET, HEAD" } : {}),
-  });
-  response.end(body);
 }

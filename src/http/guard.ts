@@ -1,7 +1,7 @@
 /**
- * Who may ask, and how. The server listens on this machine only, but a page from anywhere can make a browser ask there too:
- * by a foreign name that leads to 127.0.0.1 (DNS rebinding, told by the Host header), or across origins (told by Origin and
- * Sec-Fetch-Site). Neither gets an answer. Nothing is ever written, so nothing but GET and HEAD is understood.
+ * Who may ask a local server, and how. It listens on this machine only, but a page from anywhere can make a browser ask there
+ * too: by a foreign name that leads to 127.0.0.1 (DNS rebinding, visible in the Host header), or across origins (visible in
+ * Origin and Sec-Fetch-Site). Neither gets an answer. A request may have a body only where the server takes one.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -13,13 +13,14 @@ const MOST_ADDRESS = 4096;
 export interface Refusal {
   readonly status: number;
   readonly words: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The hosts by which this machine calls itself, with a port. */
 export const ownHosts = (port: number): string[] => [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
 
-/** The refusal of a request; undefined where it may be answered. */
-export function refusalOf(request: IncomingMessage, port: number): Refusal | undefined {
+/** The refusal of a request; undefined where it may be answered. `posts` are the addresses that take a body by POST. */
+export function refusalOf(request: IncomingMessage, port: number, posts: readonly string[] = []): Refusal | undefined {
   const { method, url = "", headers } = request;
   const hosts = ownHosts(port);
   const given = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length;
@@ -28,10 +29,13 @@ export function refusalOf(request: IncomingMessage, port: number): Refusal | und
   if (headers.origin !== undefined && !hosts.some((host) => headers.origin === `http://${host}`))
     return { status: 403, words: "this page answers no other page" };
   if (!isSameSite(request)) return { status: 403, words: "this page answers no other page" };
-  if (method !== "GET" && method !== "HEAD") return { status: 405, words: "nothing here can be changed: GET only" };
-  if (Number(headers["content-length"] ?? 0) !== 0 || headers["transfer-encoding"] !== undefined)
-    return { status: 400, words: "a request with a body is not understood" };
   if (url.length > MOST_ADDRESS) return { status: 414, words: "the address is too long" };
+  const isPost = posts.includes(url.split("?", 1)[0]);
+  const allowed = isPost ? ["POST"] : ["GET", "HEAD"];
+  if (!allowed.includes(method ?? ""))
+    return { status: 405, words: `${allowed.join(" and ")} only`, headers: { Allow: allowed.join(", ") } };
+  if (!isPost && (Number(headers["content-length"] ?? 0) !== 0 || headers["transfer-encoding"] !== undefined))
+    return { status: 400, words: "a request with a body is not understood" };
   if (!url.startsWith("/") || url.startsWith("//")) return { status: 400, words: "the address is malformed" };
   return undefined;
 }
@@ -49,7 +53,7 @@ export const safetyHeaders: Readonly<Record<string, string>> = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src 'self' data: blob:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

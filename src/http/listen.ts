@@ -3,14 +3,14 @@
 import type { Server } from "node:http";
 import { UsageError } from "../errors.js";
 
-/** Tried first where none was asked for. */
-export const USUAL_PORT = 4747;
-
 const TRIES = 20;
 
 /** Listens on the loopback address; returns the port. */
-export async function listen(server: Server, asked: number | undefined): Promise<number> {
-  const ports = asked === undefined ? Array.from({ length: TRIES }, (_, i) => USUAL_PORT + i) : [asked];
+export async function listen(
+  server: Server,
+  { name, port: asked, usualPort }: { name: string; port?: number; usualPort: number },
+): Promise<number> {
+  const ports = asked === undefined ? Array.from({ length: TRIES }, (_, i) => usualPort + i) : [asked];
   for (const port of ports) {
     const problem = await tryPort(server, port);
     if (problem === undefined) {
@@ -20,7 +20,7 @@ export async function listen(server: Server, asked: number | undefined): Promise
     if (problem.code !== "EADDRINUSE" && problem.code !== "EACCES") throw problem;
   }
   const which = asked === undefined ? `ports ${ports[0]} to ${ports.at(-1)} are` : `port ${asked} is`;
-  throw new UsageError(`dashboard: ${which} taken or not allowed. Give another with --port, or --port 0 for any`);
+  throw new UsageError(`${name}: ${which} taken or not allowed. Give another with --port, or --port 0 for any`);
 }
 
 function tryPort(server: Server, port: number): Promise<NodeJS.ErrnoException | undefined> {

@@ -1,0 +1,105 @@
+/**
+ * A server for this machine alone, as the dashboard and `nudge serve` are: it listens on loopback, refuses what a foreign page
+ * asks for (guard.ts), limits connections and time (connections.ts), and turns errors into answers in words.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { DataError, UsageError } from "../errors.js";
+import { type ConnectionLimits, Connections, usualLimits } from "./connections.js";
+import { type Refusal, refusalOf, safetyHeaders } from "./guard.js";
+import { listen } from "./listen.js";
+
+export interface LocalServerOptions {
+  /** What it is called in messages. */
+  readonly name: string;
+  /** The first port that is tried where none was asked for. */
+  readonly usualPort: number;
+  /** 0 for any. */
+  readonly port?: number;
+  /** Addresses that take a body by POST. */
+  readonly posts?: readonly string[];
+  readonly limits?: Partial<ConnectionLimits>;
+  /** Milliseconds that a client may take to send a whole request. */
+  readonly requestMs?: number;
+  /** Answers a request that may be answered; returns why it was not, where there is nothing to answer with. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined>;
+}
+
+export interface LocalServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** How many connections are open. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+/** How often Node looks for requests that take too long. */
+const CHECK_MS = 1_000;
+
+/** Starts a server; it runs until it is closed. */
+export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  const { name, posts, requestMs = 15_000 } = options;
+  const limits = { ...usualLimits, ...options.limits };
+  let port = 0;
+  const server = createServer({
+    maxHeaderSize: 16 << 10,
+    requestTimeout: requestMs,
+    headersTimeout: Math.min(10_000, requestMs),
+    connectionsCheckingInterval: Math.min(CHECK_MS, requestMs),
+  });
+  const connections = new Connections(server, limits);
+  server.maxConnections = limits.most + 64; // these make their own room before; this is for what never became a connection
+  server.on("request", async (request, response) => {
+    for (const [header, value] of Object.entries(safetyHeaders)) response.setHeader(header, value);
+    try {
+      const refusal = refusalOf(request, port, posts) ?? (await options.answer(request, response));
+      if (refusal) refuse(response, refusal);
+    } catch (error) {
+      refuse(response, problemOf(name, error));
+    }
+  });
+  server.on("clientError", (_error, socket: Socket) => {
+    if (!socket.writable) socket.destroy();
+    else {
+      socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+      // A client that keeps its side open would keep the connection: it is closed whole once the words are out.
+      socket.destroySoon();
+    }
+  });
+  port = await listen(server, options);
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>((done) => server.close(() => done()));
+    server.closeAllConnections();
+    await closed;
+  };
+  return {
+    ...{ url: `http://127.0.0.1:${port}/`, port, close, [Symbol.asyncDispose]: close },
+    get connections() {
+      return connections.count;
+    },
+  };
+}
+
+function problemOf(name: string, error: unknown): Refusal {
+  if (error instanceof UsageError) return { status: 400, words: error.message };
+  if (error instanceof DataError) return { status: 500, words: error.message };
+  process.stderr.write(`nudge: ${name}: ${error instanceof Error ? error.stack : error}\n`);
+  return { status: 500, words: `${name} failed at this request; see the terminal it was started in` };
+}
+
+/** Ends a request with words. The connection is closed, so that the rest of what the client sends is not read. */
+export function refuse(response: ServerResponse, { status, words, headers }: Refusal): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = `${words}\n`;
+  response.writeHead(status, {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+    ...headers,
+  });
+  response.end(body);
+}
