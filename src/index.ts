@@ -78,7 +78,7 @@ export * from "./analysis/rank.js";
 
 // The paper's toy task and theory, and drawing
 
-export { lineChart, panels, scatterChart } from "./report/plot.js";
-export { writeFigure } from "./report/write-figure.js";
-export * as synthetic from "./synthetic/index.js";
-export * as theory from "./theory/index.js";
+export { lineChart, panels, scatterChart } from "./drawing/plot.js";
+export { writeFigure } from "./drawing/write-figure.js";
+export * as synthetic from "./paper/synthetic/index.js";
+export * as theory from "./paper/theory/index.js";

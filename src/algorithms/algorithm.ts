@@ -28,8 +28,8 @@ import type { Tensor } from "../engine/tensor.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import type { Layer, Module } from "../nn/index.js";
 import type { AdamSettings, Optimizer, Parameters } from "../optim/index.js";
-import type { DatasetSize, HparamOverrides } from "../shared-hparams.js";
 import type { Draws } from "./draws.js";
+import type { DatasetSize, HparamOverrides } from "./shared-hparams.js";
 
 /** The samples of one training domain in a batch. */
 export interface Minibatch {

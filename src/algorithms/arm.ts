@@ -16,8 +16,8 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { choice, hparam, variant } from "../hparams.js";
 import { BatchNorm2d, Conv2d, crossEntropy, type Layer, ReLU, Sequential } from "../nn/index.js";
-import { armOverrides } from "../shared-hparams.js";
 import { defineAlgorithm } from "./algorithm.js";
+import { armOverrides } from "./shared-hparams.js";
 import { variantOf } from "./variant.js";
 
 const CONTEXT_NETS = ["untrained", "trained"] as const;

@@ -25,10 +25,10 @@ import { Mlp } from "../backbones/index.js";
 import { grad, noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam, powerOfTen, powerOfTwoInteger, variant } from "../hparams.js";
 import { crossEntropy, Embedding, type Module } from "../nn/index.js";
-import { learningRate, weightDecay } from "../shared-hparams.js";
 import type { Batch, BuildContext, HparamsOf, StepContext, UpdateAlgorithm } from "./algorithm.js";
 import { domainLabels } from "./domain-labels.js";
 import { addPenalty } from "./penalised-loss.js";
+import { learningRate, weightDecay } from "./shared-hparams.js";
 import { variantOf } from "./variant.js";
 
 const PENALTIES = ["cross-entropy", "softmax-columns"] as const;

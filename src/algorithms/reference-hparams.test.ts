@@ -1,7 +1,7 @@
 /** Defaults and search ranges of the algorithms, under the reference testbed's names. */
 
 import { expect, test } from "vitest";
-import { drawHparams } from "../hparam-draws.js";
+import { drawHparams } from "../settings/hparam-draws.js";
 import { dann } from "./dann.js";
 import { fish } from "./fish.js";
 import { algorithms } from "./index.js";

@@ -5,8 +5,8 @@
  * beside them, and words say which of them is at the paper's level and which is not.
  */
 
+import { type LineChart, lineChart, panels } from "../drawing/plot.js";
 import { UsageError } from "../errors.js";
-import { type LineChart, lineChart, panels } from "../report/plot.js";
 import { type FeatureMatrix, type RankMeasures, rankMeasures } from "./rank.js";
 
 /** The features of a held-out domain under one weight, and the accuracy on it. */

@@ -3,13 +3,13 @@
 import { join } from "node:path";
 import { projectToPlane } from "../analysis/principal-directions.js";
 import { spectrum } from "../analysis/rank.js";
+import { writeFigure } from "../drawing/write-figure.js";
 import { writeSafetensors } from "../engine/safetensors.js";
 import { scope } from "../engine/scope.js";
 import { type EmbeddedDataset, matrixOf } from "../model/embed-dataset.js";
 import type { ModelAbout } from "../model/index.js";
 import { csvField } from "../report/csv.js";
 import { mapChart, spectrumChart } from "../report/embedding-charts.js";
-import { writeFigure } from "../report/write-figure.js";
 import { WholeFile } from "./model-options.js";
 
 export interface WrittenEmbedding {

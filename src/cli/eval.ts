@@ -125,7 +125,7 @@ function placeOf(
 async function writeFigures(folder: string, evaluated: ReturnType<typeof evaluation>): Promise<void> {
   const [{ abstentionChart, confusionChart, reliabilityChart }, { writeFigure }] = await Promise.all([
     import("../report/assessment-charts.js"),
-    import("../report/write-figure.js"),
+    import("../drawing/write-figure.js"),
   ]);
   const charts = {
     confusion: confusionChart(evaluated.confusion, evaluated.classes),

@@ -2,8 +2,8 @@
 
 import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
-import { replaceFile } from "../engine/replace-file.js";
 import { UsageError } from "../errors.js";
+import { replaceFile } from "../files/replace-file.js";
 import { formatFor } from "./format-by-ending.js";
 import { openModel, type Write } from "./model-options.js";
 import { oneOf } from "./parse-options.js";

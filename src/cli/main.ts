@@ -165,7 +165,7 @@ async function programFor(args: readonly string[], also: readonly string[] = [])
   program.hook("preAction", async (_, command) => {
     const { plugin = [] } = command.opts<{ plugin?: readonly string[] }>();
     if (plugin.length === 0 && !process.env.NUDGE_PLUGINS) return;
-    if (asked !== undefined && verbs[asked].plugins) await (await import("../plugins.js")).loadPlugins(plugin);
+    if (asked !== undefined && verbs[asked].plugins) await (await import("./plugins.js")).loadPlugins(plugin);
   });
   adopt(program);
   return program;

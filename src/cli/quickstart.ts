@@ -5,6 +5,7 @@
 
 import { join } from "node:path";
 import { Command } from "commander";
+import { shellWord } from "../files/shell-words.js";
 import type { Report } from "../report/index.js";
 import { duration } from "../training/reporter.js";
 import { RESUMABLE } from "./failure.js";
@@ -65,7 +66,7 @@ async function quickstart(flags: QuickstartFlags): Promise<void> {
   }
   progress.clear();
   const [{ readResults }, { makeReport, writeReport }] = await Promise.all([
-    import("../records/index.js"),
+    import("../report/read-results.js"),
     import("../report/index.js"),
   ]);
   const report = makeReport(readResults(folders));
@@ -77,7 +78,7 @@ async function print(
   report: Report,
   made: { flags: QuickstartFlags; folders: readonly string[]; page: string; seconds: number },
 ): Promise<void> {
-  const { shellWord, toJson, toMarkdown } = await import("../report/index.js");
+  const { toJson, toMarkdown } = await import("../report/index.js");
   const { flags, folders, page, seconds } = made;
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ page, runs: folders, report: JSON.parse(toJson(report)) }, null, 2)}\n`);

@@ -83,7 +83,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: give one of them");
   const only = flags.only === undefined ? undefined : someOf("part of a report", reportParts)(flags.only);
   if (flags.out !== undefined) checkFolder(flags.out);
-  const { readResults } = await import("../records/index.js");
+  const { readResults } = await import("../report/read-results.js");
   const results = readResults(dirs);
   if (results.runs.length === 0) {
     const sweeps = results.sweeps ?? [];

@@ -1,7 +1,7 @@
 /** `nudge sweep cancel`: stops a sweep, or some of its runs, wherever they are made. */
 
 import { Command } from "commander";
-import { shellWord } from "../report/names.js";
+import { shellWord } from "../files/shell-words.js";
 import { cancelAll, cancelRun } from "../sweep/cancel-marks.js";
 import { launchers } from "../sweep/launchers/index.js";
 import { namedRuns } from "../sweep/run-list.js";

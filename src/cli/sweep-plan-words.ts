@@ -1,6 +1,6 @@
 /** What `nudge sweep plan` says of a plan. */
 
-import { shellWord } from "../report/names.js";
+import { shellWord } from "../files/shell-words.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
 

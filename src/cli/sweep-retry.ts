@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
-import { shellWord } from "../report/names.js";
+import { shellWord } from "../files/shell-words.js";
 import { forgetAttempts } from "../sweep/attempts.js";
 import { cancelledIds, uncancelRun } from "../sweep/cancel-marks.js";
 import { namedRuns } from "../sweep/run-list.js";

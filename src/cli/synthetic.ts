@@ -1,17 +1,24 @@
 /** `nudge synthetic`: Section 3.1's toy task, ERM against ERM-NU over many seeds. Pure TypeScript; never loads the engine. */
 import { join } from "node:path";
 import { Command, Option } from "commander";
+import { checkTask } from "../data/toy-task.js";
+import { writeFigure } from "../drawing/write-figure.js";
 import { UsageError } from "../errors.js";
-import { writeFigure } from "../report/write-figure.js";
-import { isExact } from "../synthetic/accuracy.js";
-import { type Experiment, runExperiment, type Settings } from "../synthetic/experiment.js";
-import { figure1b, figure2, medianSeed, trainingFigure } from "../synthetic/figures.js";
-import { findings, fullAxes, type Grid, runGrid } from "../synthetic/grid.js";
-import { landmarks, paperLandmarks } from "../synthetic/landmarks.js";
-import { type InitName, initNames, type LossName, lossNames, type MapName, mapNames } from "../synthetic/model.js";
-import { type PenaltyName, penaltyNames } from "../synthetic/penalty.js";
-import { separatingLines } from "../synthetic/separating-lines.js";
-import { checkTask } from "../synthetic/task.js";
+import { isExact } from "../paper/synthetic/accuracy.js";
+import { type Experiment, runExperiment, type Settings } from "../paper/synthetic/experiment.js";
+import { figure1b, figure2, medianSeed, trainingFigure } from "../paper/synthetic/figures.js";
+import { findings, fullAxes, type Grid, runGrid } from "../paper/synthetic/grid.js";
+import { landmarks, paperLandmarks } from "../paper/synthetic/landmarks.js";
+import {
+  type InitName,
+  initNames,
+  type LossName,
+  lossNames,
+  type MapName,
+  mapNames,
+} from "../paper/synthetic/model.js";
+import { type PenaltyName, penaltyNames } from "../paper/synthetic/penalty.js";
+import { separatingLines } from "../paper/synthetic/separating-lines.js";
 import {
   comparisonText,
   experimentText,
@@ -21,8 +28,8 @@ import {
   landmarkText,
   otherMapText,
   surveyText,
-} from "../synthetic/text-report.js";
-import type { Checkpoint } from "../synthetic/train.js";
+} from "../paper/synthetic/text-report.js";
+import type { Checkpoint } from "../paper/synthetic/train.js";
 import { oneOf, realNumber, someOf, wholeNumber } from "./parse-options.js";
 import { checkFolder } from "./writable-place.js";
 

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
-import type { TheoryOptions } from "../theory/index.js";
+import type { TheoryOptions } from "../paper/theory/index.js";
 import { checkFolder } from "./writable-place.js";
 
 /** The options as commander hands them over: text, still to be read. */
@@ -42,7 +42,7 @@ Examples:
     )
     .action(async (raw: RawOptions) => {
       if (raw.figure !== undefined) checkFolder(raw.figure, "--figure");
-      const theory = await import("../theory/index.js");
+      const theory = await import("../paper/theory/index.js");
       const result = theory.runTheory(readOptions(raw));
       const points = raw.figure === undefined ? null : theory.figurePoints(result.setting);
       const paths = points && (await theory.writeTheoryFigure(result.setting, points, raw.figure!));

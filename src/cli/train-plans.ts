@@ -11,18 +11,18 @@ import {
   readAssessment,
 } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
+import { shellWord } from "../files/shell-words.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { ESTIMATE_FILE } from "../records/run.js";
-import { shellWord } from "../report/names.js";
 import { heldOutOf } from "../report/run-page.js";
+import { REPORT_FILE, writeRunReport } from "../report/run-report.js";
 import { runSummary } from "../report/run-summary.js";
 import type { Plan } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
-import { REPORT_FILE, writeRunReport } from "../training/run-report.js";
 import { RESUMABLE } from "./failure.js";
 import type { StopSignals } from "./stop-signals.js";
 import { type RunOutcome, trainRun } from "./train-run.js";

@@ -3,11 +3,11 @@
 import { existsSync } from "node:fs";
 import { ASSESSMENT_FILE } from "../analysis/assessment.js";
 import { DataError, UsageError } from "../errors.js";
+import { writeRunReport } from "../report/run-report.js";
 import type { Plan } from "../settings/resolve.js";
 import { assessRun } from "../training/assess-run.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder, readTrainSettings } from "../training/run-folder.js";
-import { writeRunReport } from "../training/run-report.js";
 import { type EndedRun, type TrainOutcome, train } from "../training/train.js";
 import type { StopSignals } from "./stop-signals.js";
 import { version } from "./version.js";

@@ -135,7 +135,7 @@ async function resume(
     import("./train-plans.js"),
   ]);
   const before = readTrainSettings(path);
-  if (before.plugins) (await import("../plugins.js")).requirePlugins(before.plugins, path);
+  if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, path);
   const request = requestAgain(before, asked, config);
   const main = await resolve({ ...request, device: request.device ?? device });
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);

@@ -4,8 +4,8 @@
  */
 
 import { readFileSync } from "node:fs";
+import { escapeXml } from "../drawing/svg.js";
 import { DataError } from "../errors.js";
-import { escapeXml } from "../report/svg.js";
 
 export interface PageFile {
   readonly type: string;

@@ -1,9 +1,9 @@
 /** What the page shows of one run beyond the list: settings, environment, log, every curve, and the pictures it gets wrong. */
 
 import { join, relative, sep } from "node:path";
+import { shellWord } from "../files/shell-words.js";
 import { recordIn } from "../records/record.js";
 import { RECORDS_FILE, SETTINGS_FILE } from "../records/run.js";
-import { shellWord } from "../report/names.js";
 import type { CurveData, RunCurves, RunDetails } from "./api.js";
 import { readEnd, readJsonInside } from "./inside.js";
 import type { RunEntry } from "./run-entry.js";

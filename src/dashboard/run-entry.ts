@@ -7,7 +7,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } from "../analysis/assessment.js";
-import { type LockOwner, LockWatch, noteOf, ownerOf } from "../data/folder-lock.js";
+import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
 import {
@@ -20,8 +20,8 @@ import {
   SETTINGS_FILE,
   type StoredRun,
 } from "../records/run.js";
-import { methodTitle } from "../report/names.js";
 import { meanAccuracy } from "../report/run-page.js";
+import { methodTitle } from "../settings/names.js";
 import type { RunRow, RunState, ToldProgress } from "./api.js";
 import { readJsonInside } from "./inside.js";
 import { Measured } from "./measured.js";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { writeOwnRun } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { accuraciesAt, writeRun } from "../../tests/support/run-folders.js";
-import { FolderLock } from "../data/folder-lock.js";
+import { FolderLock } from "../files/folder-lock.js";
 import { formatRecord } from "../records/record.js";
 import { failAttempt } from "../sweep/attempts.js";
 import { cancelRun, uncancelRun } from "../sweep/cancel-marks.js";

@@ -7,7 +7,7 @@ import { closeSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
-import { datasetTitle, methodTitle } from "../report/names.js";
+import { datasetTitle, methodTitle } from "../settings/names.js";
 import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
 import { cancelledIds } from "../sweep/cancel-marks.js";
 import { type PlannedRun, planLines, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";

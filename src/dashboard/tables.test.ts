@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { writeOwnTraining } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
-import { readResults } from "../records/index.js";
+import { readResults } from "../report/read-results.js";
 import { makeReport } from "../report/report.js";
 import { cellNumbers } from "../report/table.js";
 import { selections } from "../selection/index.js";

@@ -1,9 +1,9 @@
 /** The tables of the report over the runs of the index, as the page prints them: made when asked for, kept until a run changes. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { withoutDuplicates } from "../records/read-results.js";
 import { comparisonWords } from "../report/comparison-table.js";
 import { type ModelList, modelTable } from "../report/model-list.js";
+import { withoutDuplicates } from "../report/read-results.js";
 import { makeReport, type Report } from "../report/report.js";
 import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "../report/table.js";
 import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";

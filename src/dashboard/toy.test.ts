@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { paperTask } from "../synthetic/task.js";
-import { trainSynthetic } from "../synthetic/train.js";
+import { paperTask } from "../data/toy-task.js";
+import { trainSynthetic } from "../paper/synthetic/train.js";
 import type { ToyEvents } from "./api.js";
 import { readToySettings, trainToy } from "./toy.js";
 

@@ -5,19 +5,19 @@
  */
 
 import { setImmediate as turn } from "node:timers/promises";
+import { paperTask, sampleTask } from "../data/toy-task.js";
 import { UsageError } from "../errors.js";
-import { accuracyMeter } from "../synthetic/accuracy.js";
-import { decompose, multiply, transpose } from "../synthetic/matrix.js";
-import { initialModel, type Model, predictorOf } from "../synthetic/model.js";
+import { accuracyMeter } from "../paper/synthetic/accuracy.js";
+import { decompose, multiply, transpose } from "../paper/synthetic/matrix.js";
+import { initialModel, type Model, predictorOf } from "../paper/synthetic/model.js";
 import {
   type Evaluation,
   evaluateObjective,
   type Objective,
   prepare,
   type TrainingSet,
-} from "../synthetic/objective.js";
-import { paperTask, sampleTask } from "../synthetic/task.js";
-import { descend } from "../synthetic/train.js";
+} from "../paper/synthetic/objective.js";
+import { descend } from "../paper/synthetic/train.js";
 import { type ToyClassifier, type ToyEvents, type ToySettings, toyLimits, toyStarts } from "./api.js";
 
 /** Moments shown of a training: more than a screen shows in the seconds that it plays. */

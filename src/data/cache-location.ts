@@ -2,7 +2,7 @@
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { shortHash } from "../canonical-json.js";
+import { shortHash } from "../files/canonical-json.js";
 import type { CacheSettings } from "./cache-index.js";
 
 /** The folder for what can be made again: `$XDG_CACHE_HOME`, or `~/.cache`. */

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DataError } from "../errors.js";
+import type { FolderLock } from "../files/folder-lock.js";
 import {
   type CacheEntry,
   type CacheIndex,
@@ -29,7 +30,6 @@ import {
   pixelBytes,
 } from "./cache-index.js";
 import type { DecodedPicture } from "./decoded-picture.js";
-import type { FolderLock } from "./folder-lock.js";
 
 /** Pixels kept in memory before they are written: few enough to lose, enough for the disk. */
 const flushBytes = 32 * 2 ** 20;

@@ -20,11 +20,11 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { runChild } from "../../tests/support/child.js";
 import { makePictureFolder, pixelsOf } from "../../tests/support/made-pictures.js";
 import { DataError, StoppedError } from "../errors.js";
+import { FolderLock } from "../files/folder-lock.js";
 import { buildCache, type CachePlan } from "./cache.js";
 import { type CachedPicture, isCached, pixelBytes, readIndex } from "./cache-index.js";
 import { CacheWriter } from "./cache-writer.js";
 import type { PictureDataset } from "./dataset.js";
-import { FolderLock } from "./folder-lock.js";
 
 const place = mkdtempSync(join(tmpdir(), "nudge-cache-"));
 afterAll(() => rmSync(place, { recursive: true }));

@@ -8,8 +8,9 @@
  */
 import { rmSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { makeFolder } from "../engine/make-folder.js";
 import { DataError, StoppedError } from "../errors.js";
+import { FolderLock, type LockOptions } from "../files/folder-lock.js";
+import { makeFolder } from "../files/make-folder.js";
 import { estimatePixels } from "./cache-estimate.js";
 import {
   type CacheIndex,
@@ -26,7 +27,6 @@ import { cacheFolderFor } from "./cache-location.js";
 import { CacheWriter, removeUnused, unusedBytes } from "./cache-writer.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeFile, decodersAtOnce, defaultShortSide } from "./decode.js";
-import { FolderLock, type LockOptions } from "./folder-lock.js";
 import { showName } from "./show-name.js";
 
 export interface CacheOptions {

@@ -1,5 +1,5 @@
 /** An inspection as one HTML page that needs nothing else: tables, what is wrong, and a contact sheet of samples. */
-import { escapeXml } from "../report/svg.js";
+import { escapeXml } from "../drawing/svg.js";
 import type { Inspection } from "./inspect.js";
 import { duplicateGroups, groupText, headline, pictureRows } from "./inspect-text.js";
 import type { ContactSheet, Thumbnail } from "./inspect-thumbnails.js";

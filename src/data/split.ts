@@ -5,9 +5,10 @@
  * The shuffle of a domain is NumPy's, seeded by the trial seed and the domain's place in the dataset, so a split depends on
  * neither the run's seed nor its hyperparameters, and adding a domain at the end leaves the others' splits alone.
  */
-import { shortHash } from "../canonical-json.js";
+
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
+import { shortHash } from "../files/canonical-json.js";
 import { RandomState } from "../reference/mt19937.js";
 import { seedHash } from "../reference/seed-hash.js";
 

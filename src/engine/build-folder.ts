@@ -9,7 +9,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync } from "no
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFolder } from "./make-folder.js";
+import { makeFolder } from "../files/make-folder.js";
 
 /** The folder of the package: the clone, or what npm installed. */
 export const packageRoot = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");

@@ -4,7 +4,7 @@
  * Made for files that nobody vouches for: no recursion, dictionaries are `Map`s (no prototype to pollute), no length is
  * believed before the bytes are there, and the number of objects and of text bytes has a limit.
  */
-import type { ByteReader } from "./file-bytes.js";
+import type { ByteReader } from "../files/file-bytes.js";
 import {
   PickleFault,
   PickleGlobal,

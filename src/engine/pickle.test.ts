@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { concat, global, pickle, temporaryFiles, text, uint } from "../../tests/assemble-files.js";
 import { DataError } from "../errors.js";
-import { ByteReader, SourceFile } from "./file-bytes.js";
+import { ByteReader, SourceFile } from "../files/file-bytes.js";
 import { readPickle } from "./pickle.js";
 import { PickleFault, PickleGlobal, PickleTuple, type PickleValue, type PickleWorld } from "./pickle-values.js";
 

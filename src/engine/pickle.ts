@@ -2,7 +2,7 @@
  * A reader of Python pickles that runs nothing: it builds plain values and asks its caller about every global and
  * persistent object. What the caller does not know is refused by name on the spot.
  */
-import type { ByteReader } from "./file-bytes.js";
+import type { ByteReader } from "../files/file-bytes.js";
 import { PickleMachine } from "./pickle-machine.js";
 import { refusedOpcode, STEPS, STOP } from "./pickle-opcodes.js";
 import { PickleFault, type PickleValue, type PickleWorld } from "./pickle-values.js";

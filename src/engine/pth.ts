@@ -3,8 +3,9 @@
  * later, and the one before it. Both hold a pickle that says which tensors look at which storages, and the storages as
  * raw bytes. The pickle is read without running anything (pickle.ts, torch-pickle.ts); the bytes stay in the file.
  */
+
+import { ByteReader, type SourceFile } from "../files/file-bytes.js";
 import { DTYPES } from "./dtype.js";
-import { ByteReader, type SourceFile } from "./file-bytes.js";
 import { readPickle } from "./pickle.js";
 import { type PickleValue, pickleTypeName } from "./pickle-values.js";
 import {

@@ -7,9 +7,9 @@
  * give equal bytes.
  */
 import { UsageError } from "../errors.js";
+import type { SourceFile } from "../files/file-bytes.js";
+import { replaceFile } from "../files/replace-file.js";
 import { DTYPES, type DType } from "./dtype.js";
-import type { SourceFile } from "./file-bytes.js";
-import { replaceFile } from "./replace-file.js";
 import { HeaderFault, parseHeader } from "./safetensors-header.js";
 import {
   elementCount,

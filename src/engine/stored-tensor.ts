@@ -2,8 +2,9 @@
  * Tensors in files, before anything is read: which bytes they are and how to look at them. The readers of every format
  * (safetensors.ts, pth.ts) hand these out, and the engine reads the bytes straight into its tensors.
  */
+
+import { SourceFile } from "../files/file-bytes.js";
 import type { DType } from "./dtype.js";
-import { SourceFile } from "./file-bytes.js";
 
 /** A tensor in a file: where its bytes are and how to look at them; nothing has been read yet. */
 export interface StoredTensor {

@@ -2,7 +2,7 @@
  * Which kind of file this is, told by its first bytes and never by its name, so that a web page or a Git LFS pointer
  * that was saved as `model.pth` is called what it is.
  */
-import type { SourceFile } from "./file-bytes.js";
+import type { SourceFile } from "../files/file-bytes.js";
 
 export interface WeightsFormat {
   readonly format: "safetensors" | "pth-zip" | "pth-legacy" | "other";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { temporaryFiles, uint, type ZipOptions, zip } from "../../tests/assemble-files.js";
 import { DataError } from "../errors.js";
-import { SourceFile } from "./file-bytes.js";
+import { SourceFile } from "../files/file-bytes.js";
 import { locateZipEntry, readZip } from "./zip.js";
 
 const file = temporaryFiles();

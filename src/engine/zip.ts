@@ -4,7 +4,7 @@
  * read where they are. Checksums are left alone: they would mean reading all data twice, and PyTorch can be told to
  * write none.
  */
-import type { SourceFile } from "./file-bytes.js";
+import type { SourceFile } from "../files/file-bytes.js";
 import { quoted } from "./stored-tensor.js";
 
 /** An entry as the archive's directory states it. */

@@ -3,8 +3,8 @@
  * what the network takes, or the pixels of pictures of the right size.
  */
 
-import { replaceFile } from "../engine/replace-file.js";
 import { UsageError } from "../errors.js";
+import { replaceFile } from "../files/replace-file.js";
 import type { Model } from "../model/index.js";
 import { exportMetadata } from "./export-metadata.js";
 import { OnnxGraph, type Value } from "./onnx-graph.js";

@@ -7,11 +7,11 @@ import { resolve } from "node:path";
 import { plainDraw } from "../data/augment.js";
 import type { ArrayDataset, Dataset, Domain } from "../data/dataset.js";
 import { domainsNamed } from "../data/dataset.js";
+import { evenlyChosen } from "../data/evenly-chosen.js";
 import { arraySource } from "../data/sample-source.js";
 import { countOf, listNames } from "../data/show-name.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
-import { evenlyChosen } from "../evenly-chosen.js";
 import type { Model } from "./model.js";
 import { pictureBatches } from "./picture-batches.js";
 

@@ -7,18 +7,18 @@
 import { realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { shortHash } from "../canonical-json.js";
 import { plainDraw } from "../data/augment.js";
 import { isFresh, stampOf } from "../data/cache-index.js";
 import { cacheHome } from "../data/cache-location.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { defaultShortSide } from "../data/decode.js";
-import { FolderLock } from "../data/folder-lock.js";
 import { type LostPicture, openPictures, type PictureStore, type SampleId } from "../data/picture-store.js";
 import { pictureSource } from "../data/sample-source.js";
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
+import { shortHash } from "../files/canonical-json.js";
+import { FolderLock } from "../files/folder-lock.js";
 import type { TrainSettings } from "../settings/settings.js";
 import {
   FeatureCache,

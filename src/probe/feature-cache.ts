@@ -20,10 +20,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { canonicalJson } from "../canonical-json.js";
 import type { FileStamp } from "../data/cache-index.js";
-import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
+import { canonicalJson } from "../files/canonical-json.js";
+import { makeFolder } from "../files/make-folder.js";
 
 /** Where features are kept, on disk or in memory. */
 export interface FeatureStore extends Disposable {

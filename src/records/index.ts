@@ -3,9 +3,7 @@
 export { type ReadResultsFile, readDomainBed, toDomainBed, type WriteOptions } from "./domainbed.js";
 export { type DomainAccuracy, type EvaluatedRun, type Evaluation, type Method, methodKey } from "./evaluated-run.js";
 export { isOwnDataset, withoutSlash } from "./own-pictures.js";
-export { type Results, readResults } from "./read-results.js";
 export { ACCURACY, CURRENT, type RunRecord } from "./record.js";
-export type { PassedOver, ReportedSweep } from "./reported-sweep.js";
 export { evaluatedRuns, methodOf, type RunSettings, readRun, readSettings, type StoredRun } from "./run.js";
 export { type Cut, cutRecords, RecordStore, readRecords } from "./store.js";
 export { readSwad } from "./swad.js";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeOwnRun } from "../../tests/support/own-runs.js";
 import { inFolder, somePacsSettings, writeRun } from "../../tests/support/run-folders.js";
+import { readResults } from "../report/read-results.js";
 import { datasetIn, withoutSlash } from "./own-pictures.js";
-import { readResults } from "./read-results.js";
 
 test("own pictures go by the name of their folder or list, which is no dataset's id; all else by its id", () => {
   const name = (dataset: string, data?: string): string =>

@@ -5,9 +5,9 @@
  */
 
 import { existsSync } from "node:fs";
-import { appendWhole } from "../engine/append-file.js";
-import { replaceFile } from "../engine/replace-file.js";
 import { DataError } from "../errors.js";
+import { appendWhole } from "../files/append-file.js";
+import { replaceFile } from "../files/replace-file.js";
 import { type JsonLine, type JsonLines, notesOn, parseJsonLines, readJsonLines } from "./json-lines.js";
 import { formatRecord, type RunRecord, toRecord } from "./record.js";
 

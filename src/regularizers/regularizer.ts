@@ -9,12 +9,12 @@
  * `warmup` is off for that many steps.
  */
 
+import type { HparamOverrides } from "../algorithms/shared-hparams.js";
 import { unknownName } from "../closest-name.js";
 import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
-import type { HparamOverrides } from "../shared-hparams.js";
 import type { Setting, SettingValue } from "./setting.js";
 
 /** What the loop hands a regularizer at a step. */

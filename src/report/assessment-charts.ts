@@ -2,9 +2,9 @@
 
 import type { Abstention } from "../analysis/abstention.js";
 import type { Calibration } from "../analysis/calibration.js";
-import { lineChart } from "./plot.js";
-import { textWidth } from "./stroke-font.js";
-import { coordinate as c, svgDocument, text } from "./svg.js";
+import { lineChart } from "../drawing/plot.js";
+import { textWidth } from "../drawing/stroke-font.js";
+import { coordinate as c, svgDocument, text } from "../drawing/svg.js";
 
 /** With more classes than this a matrix cannot be read, and is not drawn. */
 export const MOST_DRAWN_CLASSES = 40;

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pacsDomains, vlcsDomains, writeMadeRun } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { comparisonTables } from "./comparison-table.js";
 import { reportFigures } from "./figures.js";
 import { toHtml } from "./html.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report, type ReportOptions } from "./report.js";
 
 /** Accuracies in percent, by trial, the same on every domain: IRM is ahead of ERM, VREx behind, MTL now this and now that. */

@@ -1,10 +1,10 @@
 /** Training curves from the records: accuracy over steps, a chart for each held-out domain, for the models selection chose. */
 
+import { lineChart, type Series } from "../drawing/plot.js";
+import { palette, paletteColor } from "../drawing/svg.js";
 import { mean } from "../selection/mean.js";
-import { datasetTitle } from "./names.js";
+import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
-import { lineChart, type Series } from "./plot.js";
-import { palette, paletteColor } from "./svg.js";
 
 /** As many methods as there are colours; two lines of one colour would be read as one method. */
 export const MOST_METHODS: number = palette.length;

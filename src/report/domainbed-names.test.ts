@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { makeRun } from "../../tests/support/evaluated-runs.js";
 import { nuclearNormOn, pacsDomains, writeMadeRun } from "../../tests/support/report-runs.js";
 import { inFolder, somePacsSettings } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { domainBedHparams } from "./domainbed-names.js";
 import { makeReport, reportText, writeDomainBedRuns } from "./index.js";
+import { readResults } from "./read-results.js";
 
 /** ERM, and ERM-NU with two weights and a long setting besides; all of them of 201 steps, set by hand. */
 function writeVariants(folder: string): void {

@@ -9,8 +9,8 @@ import { referenceAlgorithms } from "../records/domainbed-names.js";
 import type { RunSettings } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 import { domainBedTables } from "../selection/index.js";
+import { bareName } from "../settings/names.js";
 import { declaredHparams } from "../settings/values-of-run.js";
-import { bareName } from "./names.js";
 import type { Outcome } from "./outcome.js";
 
 /** Names of rows by method key: their titles, in DomainBed's spelling where it has the method. */

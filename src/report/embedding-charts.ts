@@ -1,7 +1,7 @@
 /** Features drawn: their spectrum, and their two leading directions as a map, coloured by domain and by class. */
 
-import { evenlyChosen } from "../evenly-chosen.js";
-import { lineChart, scatterChart } from "./plot.js";
+import { evenlyChosen } from "../data/evenly-chosen.js";
+import { lineChart, scatterChart } from "../drawing/plot.js";
 
 /** Points on a map: more cannot be told apart, and make a file that no viewer likes. */
 const MOST_POINTS = 2000;

@@ -6,9 +6,9 @@
 import type { Share } from "../analysis/assess.js";
 import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
 import type { Thumbnail } from "../data/inspect-thumbnails.js";
+import { escapeXml } from "../drawing/svg.js";
 import type { ModelAbout } from "../model/about.js";
 import { abstentionChart, confusionChart, reliabilityChart } from "./assessment-charts.js";
-import { escapeXml } from "./svg.js";
 
 export interface EvaluationPage {
   readonly about: ModelAbout;

@@ -2,11 +2,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pacsDomains } from "../../tests/support/report-runs.js";
 import { inFolder, writeRun } from "../../tests/support/run-folders.js";
-import { type RunRecord, readResults } from "../records/index.js";
+import type { RunRecord } from "../records/index.js";
 import { trainingDomain } from "../selection/index.js";
 import { FEATURE_COLUMNS } from "./chosen-features.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { Outcome } from "./outcome.js";
+import { readResults } from "./read-results.js";
 
 /** A run whose second of three evaluations is the best; its features measure `scale` there, and twice that on the held-out domain. */
 function writeMeasured(folder: string, { trial, scale }: { trial: number; scale: number }): void {

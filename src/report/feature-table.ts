@@ -5,6 +5,7 @@
  */
 
 import { CURRENT } from "../records/index.js";
+import { datasetTitle } from "../settings/names.js";
 import {
   type ChosenRecords,
   chosenRecords,
@@ -13,7 +14,6 @@ import {
   type FeaturesOf,
   meanMeasure,
 } from "./chosen-features.js";
-import { datasetTitle } from "./names.js";
 import type { Outcome } from "./outcome.js";
 
 export interface FeatureRow {

@@ -8,8 +8,8 @@ import {
   writePacsSweep,
 } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { type NamedFigure, reportFigures } from "./figures.js";
+import { readResults } from "./read-results.js";
 import { makeReport } from "./report.js";
 
 function figuresOf(write: (folder: string) => void): NamedFigure[] {

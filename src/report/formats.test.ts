@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { makeRun } from "../../tests/support/evaluated-runs.js";
 import { writePacsSweep } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { toCsv } from "./csv.js";
 import { toHtml } from "./html.js";
 import { toJson } from "./json.js";
 import { escapeLatex, toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
 /** Names as an unkind user may choose them. */

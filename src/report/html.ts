@@ -3,16 +3,16 @@
  * SVG, in light and dark. It has no scripts, and its own policy forbids any request.
  */
 
-import { verdictText } from "./claims.js";
+import { escapeXml } from "../drawing/svg.js";
+import { verdictText } from "../paper/claims.js";
+import { datasetTitle } from "../settings/names.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { modelTable } from "./model-list.js";
-import { datasetTitle } from "./names.js";
 import type { PairedComparison } from "./paired.js";
 import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
-import { escapeXml } from "./svg.js";
 import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "./table.js";
 import type { TextTable } from "./text-table.js";
 import { weightFigure } from "./weight-figure.js";

@@ -3,12 +3,12 @@
  * a penalty adds to each of several methods on each dataset.
  */
 
-import { makeAxis } from "./axis.js";
+import { makeAxis } from "../drawing/axis.js";
+import { textWidth } from "../drawing/stroke-font.js";
+import { coordinate as c, palette, paletteColor, svgDocument, text } from "../drawing/svg.js";
+import { datasetTitle } from "../settings/names.js";
 import { nameIn, otherOfAll } from "./comparison-table.js";
-import { datasetTitle } from "./names.js";
 import type { PairedComparison, PairedDifference } from "./paired.js";
-import { textWidth } from "./stroke-font.js";
-import { coordinate as c, palette, paletteColor, svgDocument, text } from "./svg.js";
 
 /** Pixels between two marks, and between two rows. */
 const MARK = 16;

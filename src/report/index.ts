@@ -1,6 +1,6 @@
 /** Reports: from runs on disk to tables, paired differences and verdicts, in the formats there are. */
 
-export type { JudgedClaim, Verdict } from "./claims.js";
+export type { JudgedClaim, Verdict } from "../paper/claims.js";
 export { toCsv } from "./csv.js";
 export { type NamedFigure, reportFigures } from "./figures.js";
 export { toHtml } from "./html.js";
@@ -8,7 +8,6 @@ export { toJson } from "./json.js";
 export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";
 export type { ModelList, UsableModel } from "./model-list.js";
-export { shellWord } from "./names.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
 export { makeReport, type Report, type ReportOptions, type ReportPart, reportParts } from "./report.js";
 export { sweepWords } from "./sweep-progress.js";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nuclearNormOn, pacsDomains, writePacsSweep } from "../../tests/support/report-runs.js";
 import { inFolder, writeRun } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import type { RunRecord } from "../records/record.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
 const STEPS = [0, 100, 200, 300, 400, 500, 600];

@@ -6,7 +6,7 @@
 import { CURRENT } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
-import { datasetTitle } from "./names.js";
+import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import { type PairedDifference, summarize } from "./paired.js";
 

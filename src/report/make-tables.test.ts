@@ -8,10 +8,10 @@ import {
   writeMadeRun,
 } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { type Results, readResults } from "../records/index.js";
 import { leaveOneDomainOut, trainingDomain } from "../selection/index.js";
 import { makeTables, type TableOptions } from "./make-tables.js";
 import { Outcome } from "./outcome.js";
+import { type Results, readResults } from "./read-results.js";
 import type { Table } from "./table.js";
 
 const tablesOf = (runs: readonly MadeRun[], options: TableOptions = {}): Table[] =>

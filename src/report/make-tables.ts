@@ -3,12 +3,12 @@
  * averages of SWAD with other methods (its Tables 3 and 4).
  */
 
+import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "../paper/published.js";
 import { averageOf, type Cell, datasetCell, domainCell } from "../selection/index.js";
-import { datasetTitle, domainLabels, paperName } from "./names.js";
+import { datasetTitle, domainLabels, paperName } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import { isOnWholeDomains } from "./own-words.js";
 import { protocolWords } from "./protocol.js";
-import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "./published.js";
 import { Notes, type Table, type TableCell, type TableRow, withMarks } from "./table.js";
 import type { ReportedResult } from "./whole-domain.js";
 

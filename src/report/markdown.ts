@@ -1,7 +1,7 @@
 /** A report as Markdown, laid out so that it also reads well in a terminal. */
 
+import { verdictText } from "../paper/claims.js";
 import { FEATURE_COLUMNS } from "./chosen-features.js";
-import { verdictText } from "./claims.js";
 import { comparisonTables } from "./comparison-table.js";
 import { type FeatureTable, featureWords } from "./feature-table.js";
 import { modelTable } from "./model-list.js";

@@ -4,11 +4,12 @@
  */
 
 import { countOf } from "../data/show-name.js";
+import { shellWord } from "../files/shell-words.js";
 import type { StoredRun } from "../records/index.js";
 import { oneDecimal } from "../selection/cells.js";
 import { type GroupResult, trainingDomain } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
-import { datasetTitle, shellWord } from "./names.js";
+import { datasetTitle } from "../settings/names.js";
 import type { Outcome } from "./outcome.js";
 import { meanAccuracy } from "./run-page.js";
 import type { TextTable } from "./text-table.js";

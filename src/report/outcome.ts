@@ -6,19 +6,13 @@
 import { algorithms } from "../algorithms/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { PluginFile } from "../definitions.js";
-import {
-  CURRENT,
-  type EvaluatedRun,
-  isOwnDataset,
-  type Method,
-  methodKey,
-  type ReportedSweep,
-  type Results,
-  type StoredRun,
-} from "../records/index.js";
+import { shellWord } from "../files/shell-words.js";
+import { CURRENT, type EvaluatedRun, isOwnDataset, type Method, methodKey, type StoredRun } from "../records/index.js";
 import { type SelectionMethod, selectGroups } from "../selection/index.js";
-import { bareName, inPaperOrder, shellWord } from "./names.js";
+import { bareName, inPaperOrder } from "../settings/names.js";
+import type { ReportedSweep } from "../sweep/reported-sweep.js";
 import { withOwnNames } from "./own-names.js";
+import type { Results } from "./read-results.js";
 import { rowTitles } from "./row-titles.js";
 import { isInSweep, SweepRemedies, sweepWords } from "./sweep-progress.js";
 import { type ReportedResult, withWholeDomains } from "./whole-domain.js";

@@ -12,7 +12,7 @@ import { UsageError } from "../errors.js";
 import { CURRENT, type EvaluatedRun, type Method, methodKey } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
-import { methodTitle } from "./names.js";
+import { methodTitle } from "../settings/names.js";
 
 /** The runs with the names they have here, and what must be known of rows that two testbeds share. */
 export function withOwnNames(runs: readonly EvaluatedRun[]): { runs: readonly EvaluatedRun[]; notes: string[] } {

@@ -5,12 +5,12 @@ import { fitted, writeOwnRun, writeOwnTraining } from "../../tests/support/own-r
 import { nuclearNormOn, writeMadeRun } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
 import { shareOf } from "../analysis/assess.js";
-import { readResults } from "../records/index.js";
 import { oracle } from "../selection/index.js";
 import { toHtml } from "./html.js";
 import { toJson } from "./json.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report, type ReportOptions } from "./report.js";
 
 const reportOf = (write: (folder: string) => void, options?: ReportOptions): Report =>

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { summarize } from "./paired.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
 test("the interval is the percentiles of resampled means: for three values, those of all 27 resamples", () => {

@@ -9,7 +9,7 @@
 
 import { keyedRandom } from "../engine/philox.js";
 import { mean } from "../selection/mean.js";
-import { datasetTitle, domainLabels, variantBesidesPenalties } from "./names.js";
+import { datasetTitle, domainLabels, variantBesidesPenalties } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 
 export interface PairedDifference {

@@ -1,8 +1,8 @@
 /** The command that plans a sweep again, with more of it: what was asked for the first time, and what is to be added. */
 
-import type { ReportedSweep } from "../records/index.js";
+import { shellWord } from "../files/shell-words.js";
 import { isObject } from "../records/json-lines.js";
-import { shellWord } from "./names.js";
+import type { ReportedSweep } from "../sweep/reported-sweep.js";
 
 /** What is given as an option; all else is given as a setting, `steps=300`. */
 const OPTIONS: Readonly<Record<string, string>> = {

@@ -2,16 +2,16 @@
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
-import type { Results } from "../records/index.js";
+import { type JudgedClaim, judgeClaims } from "../paper/claims.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
-import { type JudgedClaim, judgeClaims } from "./claims.js";
+import { bareName, variantBesidesPenalties } from "../settings/names.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
 import { type ModelList, modelLists } from "./model-list.js";
-import { bareName, variantBesidesPenalties } from "./names.js";
 import { Outcome, type ReportedMethod } from "./outcome.js";
 import { type PairedComparison, pairedComparison, regularizedPairs } from "./paired.js";
+import type { Results } from "./read-results.js";
 import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 

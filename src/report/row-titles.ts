@@ -6,8 +6,8 @@
  */
 
 import { type Method, methodKey } from "../records/index.js";
+import { methodTitle } from "../settings/names.js";
 import { FITTED, settingIn } from "./fitted-settings.js";
-import { methodTitle } from "./names.js";
 
 /** Titles by method key; `own` are the methods that have runs on own pictures only. */
 export function rowTitles(

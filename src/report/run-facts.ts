@@ -3,8 +3,8 @@
 import { backbones } from "../backbones/index.js";
 import { CURRENT } from "../records/record.js";
 import { methodOf, type PluginSettings } from "../records/run.js";
+import { datasetTitle, methodTitle } from "../settings/names.js";
 import type { TrainSettings } from "../settings/settings.js";
-import { datasetTitle, methodTitle } from "./names.js";
 
 /** A method as papers name it: `ERM-NU`. */
 export function methodName(settings: TrainSettings, model = CURRENT): string {

@@ -12,9 +12,9 @@ import {
   summedConfusion,
   type WrongPicture,
 } from "../analysis/assessment.js";
+import { escapeXml } from "../drawing/svg.js";
 import { confusionChart, reliabilityChart } from "./assessment-charts.js";
 import { runPageStyle } from "./run-page-style.js";
-import { escapeXml } from "./svg.js";
 
 /** What the page is made from. */
 export interface RunPage {

@@ -1,8 +1,9 @@
 /** How far sweeps are, in words, and what makes the runs that a report is missing. */
 
 import { basename, join, sep } from "node:path";
-import type { ReportedSweep, StoredRun } from "../records/index.js";
-import { shellWord } from "./names.js";
+import { shellWord } from "../files/shell-words.js";
+import type { StoredRun } from "../records/index.js";
+import type { ReportedSweep } from "../sweep/reported-sweep.js";
 import { askedDomains, hasPairs, planAgain } from "./plan-again.js";
 
 const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeManyRuns } from "../../tests/support/many-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { leaveOneDomainOut } from "../selection/index.js";
 import { failAttempt, giveUp } from "../sweep/attempts.js";
 import { cancelRun } from "../sweep/cancel-marks.js";
 import { type PlannedRun, sweepPaths } from "../sweep/sweep-folder.js";
 import { makeReport, reportText } from "./index.js";
+import { readResults } from "./read-results.js";
 
 const ALL = 22 * 4 * 3; // algorithms, domains held out, trials
 

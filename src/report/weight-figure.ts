@@ -4,9 +4,9 @@
  * features of equal size, what one kind has over another is not owed to scale.
  */
 
+import { type LineChart, lineChart, panels, type Series } from "../drawing/plot.js";
+import { palette, paletteColor } from "../drawing/svg.js";
 import type { FeatureMeasure } from "./chosen-features.js";
-import { type LineChart, lineChart, panels, type Series } from "./plot.js";
-import { palette, paletteColor } from "./svg.js";
 import type { StudiedKind, StudiedSetting, WeightStudy } from "./weight-study.js";
 
 const [BLUE, ORANGE, GREEN] = palette;

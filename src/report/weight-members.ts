@@ -6,7 +6,7 @@
 import { CURRENT } from "../records/index.js";
 import type { PluginSettings } from "../records/run.js";
 import type { GroupResult } from "../selection/index.js";
-import { variantBesidesPenalties } from "./names.js";
+import { variantBesidesPenalties } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 
 const DECAY = "weightDecay";

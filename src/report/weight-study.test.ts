@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pacsDomains, writeMadeRun } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { readResults } from "../records/index.js";
 import { formatRecord } from "../records/record.js";
 import { trainingDomain } from "../selection/index.js";
 import { toHtml } from "./html.js";
@@ -11,6 +10,7 @@ import { toJson } from "./json.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
 import { Outcome } from "./outcome.js";
+import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 

@@ -11,6 +11,7 @@
 import { regularizers } from "../regularizers/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
+import { datasetTitle, domainLabels, methodTitle } from "../settings/names.js";
 import {
   chosenRecords,
   FEATURE_COLUMNS,
@@ -19,7 +20,6 @@ import {
   meanMeasure,
 } from "./chosen-features.js";
 import { type LateTraining, lateTraining } from "./late-training.js";
-import { datasetTitle, domainLabels, methodTitle } from "./names.js";
 import type { Outcome } from "./outcome.js";
 import { type PairedDifference, pairedDifferences, summarize } from "./paired.js";
 import { longerTrials, type SharedTrials, sharedTrials } from "./shared-trials.js";

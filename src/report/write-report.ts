@@ -4,9 +4,10 @@
  */
 
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { makeFolder } from "../engine/make-folder.js";
-import { replaceFile } from "../engine/replace-file.js";
+import { writeFigure } from "../drawing/write-figure.js";
 import { DataError, UsageError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
+import { replaceFile } from "../files/replace-file.js";
 import { CURRENT, methodKey, toDomainBed } from "../records/index.js";
 import { toCsv } from "./csv.js";
 import { domainBedHparams, domainBedNames, toDomainBedTables } from "./domainbed-names.js";
@@ -16,7 +17,6 @@ import { toJson } from "./json.js";
 import { toLatex } from "./latex.js";
 import { toMarkdown } from "./markdown.js";
 import type { Report } from "./report.js";
-import { writeFigure } from "./write-figure.js";
 
 interface Format {
   readonly file: string;

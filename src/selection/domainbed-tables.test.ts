@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readResults } from "../records/read-results.js";
+import { readResults } from "../report/read-results.js";
 import { domainBedTables } from "./domainbed-tables.js";
 
 /** The sweep of tests/vectors/domainbed_results.py, by the same formula. */

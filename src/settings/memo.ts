@@ -7,14 +7,14 @@
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { backboneOfWeights } from "../backbones/backbone-of-weights.js";
-import { canonicalJson, type KnownTexts } from "../canonical-json.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
-import { drawHparam } from "../hparam-draws.js";
+import { canonicalJson, type KnownTexts } from "../files/canonical-json.js";
 import type { Hparam, HparamValue } from "../hparams.js";
+import { drawHparam } from "./hparam-draws.js";
 import type { GivenKeys } from "./keys.js";
 import { type Method, methodOf } from "./method.js";
 import { type DrawKey, type UsualValues, usualValues } from "./values-of-run.js";

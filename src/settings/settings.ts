@@ -1,7 +1,7 @@
 /** The settings of a run, resolved: what `settings.json` holds, and what of it names the run. */
 
-import { canonicalJson, type KnownTexts, textHash } from "../canonical-json.js";
 import type { PluginFile } from "../definitions.js";
+import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import type { RunSettings, SettingScalar } from "../records/run.js";
 import type { ProtocolName } from "./protocols.js";

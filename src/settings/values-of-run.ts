@@ -4,13 +4,13 @@
  */
 
 import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
+import { datasetSize, sharedHparams } from "../algorithms/shared-hparams.js";
 import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
-import type { drawHparam } from "../hparam-draws.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import type { SettingScalar } from "../records/run.js";
-import { datasetSize, sharedHparams } from "../shared-hparams.js";
+import type { drawHparam } from "./hparam-draws.js";
 import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
 import { alike } from "./values.js";

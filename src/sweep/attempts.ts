@@ -7,9 +7,9 @@
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { thisProcess } from "../data/process-identity.js";
-import { makeFolder } from "../engine/make-folder.js";
-import { replaceFile } from "../engine/replace-file.js";
+import { makeFolder } from "../files/make-folder.js";
+import { thisProcess } from "../files/process-identity.js";
+import { replaceFile } from "../files/replace-file.js";
 import { RECORDS_FILE } from "../records/run.js";
 import { sweepPaths } from "./sweep-folder.js";
 

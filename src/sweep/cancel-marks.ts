@@ -7,8 +7,8 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../engine/make-folder.js";
-import { replaceFile } from "../engine/replace-file.js";
+import { makeFolder } from "../files/make-folder.js";
+import { replaceFile } from "../files/replace-file.js";
 import { sweepPaths } from "./sweep-folder.js";
 
 const tokenFile = (folder: string): string => join(sweepPaths(folder).launch, "cancelled-at");

@@ -6,7 +6,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { LockWatch, ownerOf } from "../data/folder-lock.js";
+import { LockWatch, ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, RunFolder } from "../training/run-folder.js";
 import { idsWithAttempts, readAttempts } from "./attempts.js";

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ownerOf } from "../data/folder-lock.js";
+import { ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, RunFolder } from "../training/run-folder.js";
 import { forgetAttempts } from "./attempts.js";

@@ -7,10 +7,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { followers } from "../averaging/index.js";
-import { canonicalJson } from "../canonical-json.js";
-import { FolderLock } from "../data/folder-lock.js";
-import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
+import { canonicalJson } from "../files/canonical-json.js";
+import { FolderLock } from "../files/folder-lock.js";
+import { makeFolder } from "../files/make-folder.js";
 import { DONE_FILE } from "../records/run.js";
 import { OF_MACHINE } from "./plan-runs.js";
 import {

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { shellWord } from "../report/names.js";
+import { shellWord } from "../files/shell-words.js";
 import { duration } from "../training/reporter.js";
 import { readAttempts } from "./attempts.js";
 import type { RunStatus } from "./status.js";

@@ -1,6 +1,6 @@
 /** The status of a sweep as a person reads it. */
 
-import { shellWord } from "../report/names.js";
+import { shellWord } from "../files/shell-words.js";
 import { duration } from "../training/reporter.js";
 import { shortLine } from "./short-titles.js";
 import { RUN_STATES, type RunState, type RunStatus, type SweepStatus } from "./status.js";

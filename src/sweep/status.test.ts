@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { finishRun, writeSweep } from "../../tests/support/sweeps.js";
-import { thisProcess } from "../data/process-identity.js";
+import { thisProcess } from "../files/process-identity.js";
 import { RunFolder } from "../training/run-folder.js";
 import { failAttempt, giveUp } from "./attempts.js";
 import { cancelRun } from "./cancel-marks.js";

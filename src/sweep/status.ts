@@ -6,7 +6,7 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LockWatch, noteOf, noteTime, ownerOf } from "../data/folder-lock.js";
+import { LockWatch, noteOf, noteTime, ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, type Progressing } from "../training/run-folder.js";
 import { idsWithAttempts, readAttempts } from "./attempts.js";

@@ -15,9 +15,9 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { makeFolder } from "../engine/make-folder.js";
-import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
+import { replaceFile } from "../files/replace-file.js";
 import type { SettingScalar } from "../records/run.js";
 
 /** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */

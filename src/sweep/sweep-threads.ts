@@ -6,8 +6,8 @@
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { thisProcess } from "../data/process-identity.js";
-import { makeFolder } from "../engine/make-folder.js";
+import { makeFolder } from "../files/make-folder.js";
+import { thisProcess } from "../files/process-identity.js";
 import { sweepPaths } from "./sweep-folder.js";
 
 const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "threads");

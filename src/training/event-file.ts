@@ -6,8 +6,8 @@
 import { readdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { appendWhole } from "../engine/append-file.js";
-import { makeFolder } from "../engine/make-folder.js";
+import { appendWhole } from "../files/append-file.js";
+import { makeFolder } from "../files/make-folder.js";
 import type { RunRecord } from "../records/record.js";
 
 /** CRC-32C (Castagnoli), a byte at a time. */

@@ -1,10 +1,10 @@
 /** What is left of a step that failed: the batch, the weights, and words, in `failure/` of the run's folder. */
 
 import type { Batch } from "../data/loader.js";
-import { makeFolder } from "../engine/make-folder.js";
 import type { Tensor } from "../engine/tensor.js";
 import { writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
 import type { Learner } from "./learner.js";
 import type { RunFolder } from "./run-folder.js";
 

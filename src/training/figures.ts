@@ -1,9 +1,9 @@
 /** The figures of a run, from its records: losses, accuracy by domain, and the spectrum and ranks of the features over time. */
 
+import { lineChart, type Series } from "../drawing/plot.js";
+import { paletteColor } from "../drawing/svg.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import type { RunSettings } from "../records/run.js";
-import { lineChart, type Series } from "../report/plot.js";
-import { paletteColor } from "../report/svg.js";
 import { SPECTRUM_PLACES, singularValueMetric } from "./feature-measures.js";
 
 export interface Figure {

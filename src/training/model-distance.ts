@@ -3,6 +3,7 @@
  * function of the file and of the pictures alone, so a run that was killed on the way makes the same bytes.
  */
 
+import { evenlyChosen } from "../data/evenly-chosen.js";
 import { type Batch, Loader, type LoaderOptions } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
 import { cat, empty } from "../engine/ops.generated.js";
@@ -10,7 +11,6 @@ import { openSafetensors } from "../engine/safetensors.js";
 import { Scope, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
-import { evenlyChosen } from "../evenly-chosen.js";
 import { METADATA_KEY } from "../model/about.js";
 import { type DomainFeatures, fitDistance, storedDistance } from "../model/domain-distance.js";
 import { loadModel, type Model } from "../model/index.js";

@@ -6,12 +6,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { FolderLock, type LockWatch } from "../data/folder-lock.js";
-import { lifeOf } from "../data/process-identity.js";
-import { appendWhole } from "../engine/append-file.js";
-import { makeFolder } from "../engine/make-folder.js";
-import { replaceFile } from "../engine/replace-file.js";
 import { DataError, UsageError } from "../errors.js";
+import { appendWhole } from "../files/append-file.js";
+import { FolderLock, type LockWatch } from "../files/folder-lock.js";
+import { makeFolder } from "../files/make-folder.js";
+import { lifeOf } from "../files/process-identity.js";
+import { replaceFile } from "../files/replace-file.js";
 import { isObject, readJsonLines } from "../records/json-lines.js";
 import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
 import type { TrainSettings } from "../settings/settings.js";

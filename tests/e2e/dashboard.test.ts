@@ -7,7 +7,7 @@ import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { FolderLock } from "../../src/data/folder-lock.js";
+import { FolderLock } from "../../src/files/folder-lock.js";
 import { formatRecord } from "../../src/records/record.js";
 import { openBrowser, type Seen, watchPage } from "../support/chromium.js";
 import { writeManyRuns } from "../support/many-runs.js";

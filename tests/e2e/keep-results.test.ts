@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { readResults } from "../../src/records/index.js";
 import { makeReport } from "../../src/report/index.js";
+import { readResults } from "../../src/report/read-results.js";
 
 const root = join(import.meta.dirname, "../..");
 const sweep = join(root, "results/pacs-probe");

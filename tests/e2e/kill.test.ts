@@ -10,7 +10,7 @@ import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { RESUMABLE } from "../../src/cli/failure.js";
-import { ownerOf } from "../../src/data/folder-lock.js";
+import { ownerOf } from "../../src/files/folder-lock.js";
 import { type Started, startNudge } from "../support/start-nudge.js";
 
 const KILLS = process.env.NUDGE_LONG ? 24 : 5; // of each method

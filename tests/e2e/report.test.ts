@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSyn
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
-import { readResults } from "../../src/records/index.js";
+import { readResults } from "../../src/report/read-results.js";
 import { failAttempt } from "../../src/sweep/attempts.js";
 import { writeManyRuns } from "../support/many-runs.js";
 import { temporaryFolder } from "../support/picture-folder.js";

@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import { DTYPES } from "../../src/engine/dtype.js";
-import { SourceFile } from "../../src/engine/file-bytes.js";
 import { openWeights } from "../../src/engine/open-weights.js";
 import { elementCount, type StoredTensor, type WeightsFile } from "../../src/engine/stored-tensor.js";
 import { locateZipEntry, readZip } from "../../src/engine/zip.js";
 import { DataError } from "../../src/errors.js";
+import { SourceFile } from "../../src/files/file-bytes.js";
 import * as make from "../assemble-files.js";
 import { concat, temporaryFiles, uint } from "../assemble-files.js";
 

@@ -18,7 +18,7 @@ async function plan(): Promise<number> {
 
 async function report(): Promise<number> {
   const [{ readResults }, { makeReport, reportText }] = await Promise.all([
-    import("../../src/records/index.js"),
+    import("../../src/report/read-results.js"),
     import("../../src/report/index.js"),
   ]);
   const results = readResults([folder]);

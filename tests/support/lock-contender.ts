@@ -5,8 +5,8 @@
  */
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { FolderLock } from "../../src/data/folder-lock.js";
-import { lifeOf, type ProcessIdentity, thisProcess } from "../../src/data/process-identity.js";
+import { FolderLock } from "../../src/files/folder-lock.js";
+import { lifeOf, type ProcessIdentity, thisProcess } from "../../src/files/process-identity.js";
 
 const [lock, log, turns, odds] = process.argv.slice(2);
 const inside = `${lock}.inside`;

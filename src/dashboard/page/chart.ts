@@ -4,7 +4,7 @@
  * cursor is written in the legend, so nothing jumps and nothing is covered.
  */
 
-import { type Axis, makeAxis } from "../../report/axis.js";
+import { type Axis, makeAxis } from "../../drawing/axis.js";
 import { isWhole, moved, type Range, within, zoomed } from "../zoom.js";
 import { h, s, setText } from "./dom.js";
 import { Legend } from "./legend.js";

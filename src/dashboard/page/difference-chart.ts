@@ -1,6 +1,6 @@
 /** What a penalty adds, domain by domain: a point a row with its interval, and zero marked, after the paper's Figure 3. */
 
-import { makeAxis } from "../../report/axis.js";
+import { makeAxis } from "../../drawing/axis.js";
 import type { ComparisonData } from "../api.js";
 import { h, inWords, s } from "./dom.js";
 

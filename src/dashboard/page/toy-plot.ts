@@ -1,6 +1,6 @@
 /** The plane of the toy task: its points, the two boundaries, and the side that ERM-NU calls class 1, shaded. */
 
-import { clipToHalfPlane, lineInBox } from "../../report/half-plane.js";
+import { clipToHalfPlane, lineInBox } from "../../drawing/half-plane.js";
 import type { ToyClassifier, ToyEvents } from "../api.js";
 import { h, s, setAttribute } from "./dom.js";
 

@@ -1,10 +1,10 @@
 /**
  * The paper's own sources as datasets: the 2-D task of Section 3.1, and r invariant of d features, Section 4's form of it
- * (`../../synthetic/task.ts`). Two domains: the one trained on, and one whose environmental features turn round.
+ * (`../toy-task.ts`). Two domains: the one trained on, and one whose environmental features turn round.
  */
 import { UsageError } from "../../errors.js";
-import { paperTask, sampleTask, type Task } from "../../synthetic/task.js";
 import { type ArrayDataset, type ArrayDomain, defineDataset, type OptionValues, option } from "../dataset.js";
+import { paperTask, sampleTask, type Task } from "../toy-task.js";
 
 const facts = {
   paper: "Shi et al., Domain Generalization via Nuclear Norm Regularization, 2023, https://arxiv.org/abs/2303.07527",

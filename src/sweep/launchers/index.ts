@@ -8,6 +8,7 @@ import { local } from "./local.js";
 import { print } from "./print.js";
 import { slurm } from "./slurm.js";
 
+export { quoteWords as shellWords } from "../../files/shell-words.js";
 export {
   boolean as readBoolean,
   list as readList,
@@ -15,7 +16,6 @@ export {
   text as readText,
   whole as readWhole,
 } from "../../settings/values.js";
-export { quoteWords as shellWords } from "../shell-quote.js";
 export { defineLauncher } from "./define-launcher.js";
 export type {
   LaunchContext,

@@ -1,6 +1,6 @@
 /** The commands, for any other scheduler. */
 
-import { quoteWords } from "../shell-quote.js";
+import { quoteWords } from "../../files/shell-words.js";
 import { pluginWords, ruleWords } from "../work-words.js";
 import { defineLauncher } from "./define-launcher.js";
 

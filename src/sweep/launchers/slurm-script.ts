@@ -1,7 +1,7 @@
 /** The batch script of a Slurm job array: plain text that can be read, changed and submitted by hand. */
 
 import { UsageError } from "../../errors.js";
-import { quoteWords } from "../shell-quote.js";
+import { quoteWords } from "../../files/shell-words.js";
 
 export interface ScriptOptions {
   readonly partition?: string;

@@ -6,7 +6,7 @@
 
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "../../engine/make-folder.js";
+import { makeFolder } from "../../files/make-folder.js";
 import { list, number, type Read, text, whole } from "../../settings/values.js";
 import { sweepPaths } from "../sweep-folder.js";
 import { pluginWords, ruleWords } from "../work-words.js";

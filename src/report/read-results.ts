@@ -1,0 +1,187 @@
+/**
+ * Everything there is to report on in some folders: runs of ours, of DomainBed and of SWAD's descendants, at any depth
+ * up to a few levels. What is none of these is passed over and told; one broken run does not cost the others.
+ */
+
+import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { byCodePoint } from "../data/code-point-order.js";
+import { isPictureName } from "../data/folder-tree.js";
+import { DataError } from "../errors.js";
+import { withoutChangedPictures } from "../records/changed-pictures.js";
+import { RESULTS_FILE, readDomainBed } from "../records/domainbed.js";
+import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
+import { notEvaluated, type StoredRun } from "../records/run.js";
+import { RunReader } from "../records/run-reader.js";
+import { readSwad } from "../records/swad.js";
+import { type ReportedSweep, readReportedSweep } from "../sweep/reported-sweep.js";
+import { isSweepFolder, sweepPaths } from "../sweep/sweep-folder.js";
+
+export interface Results {
+  /** In the order of folder names. */
+  readonly runs: readonly EvaluatedRun[];
+  /** Runs of ours, for those who need more than accuracies. */
+  readonly stored: readonly StoredRun[];
+  /** The sweeps that the runs are of. */
+  readonly sweeps?: readonly ReportedSweep[];
+  /** What was left out, and why. */
+  readonly notes: readonly string[];
+}
+
+/** Deep enough for a folder of sweeps of runs. */
+const DEEPEST = 4;
+
+/** Reads all runs in some folders, each of which may be a run itself. */
+export function readResults(folders: readonly string[]): Results {
+  const reader = new Reader();
+  for (const folder of folders) {
+    if (!existsSync(folder)) throw new DataError(`${folder}: no such folder. Give a folder of runs, or one run's`);
+    if (reader.visit(folder, realpathSync(folder))) continue;
+    if (reader.holdsPictures) throw pictureFolder(folder);
+    reader.notes.push(`${folder}: no runs in it`);
+  }
+  const { runs, notes } = withoutDuplicates(reader);
+  return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
+}
+
+/** The folder that was trained on, given for that of the runs. */
+function pictureFolder(folder: string): DataError {
+  return new DataError(
+    `${folder}: a folder of pictures, and a report is made of runs, the folders that training writes (into runs/, or where --out says). ` +
+      "Give that folder: nudge report runs. " +
+      `If nothing was trained on these pictures yet: nudge train --data ${folder}`,
+  );
+}
+
+class Reader implements Results {
+  readonly runs: EvaluatedRun[] = [];
+  readonly stored: StoredRun[] = [];
+  readonly notes: string[] = [];
+  readonly sweeps: ReportedSweep[] = [];
+  /** Whether there were runs in it, by folder: each is read once, also where links lead to it again. */
+  private readonly visited = new Map<string, boolean>();
+  /** Files that were passed over in the folder that was given last, and how many of them are pictures. */
+  private foreign = { files: 0, pictures: 0 };
+  private readonly reader = new RunReader();
+
+  /** Whether most of what was passed over are pictures; there are others among the files of a report. */
+  get holdsPictures(): boolean {
+    const { files, pictures } = this.foreign;
+    return pictures > files / 2;
+  }
+
+  /** Reads a folder and those below it; returns whether there is any run. `place` is its path without links. */
+  visit(folder: string, place: string, depth = 0): boolean {
+    if (depth === 0) this.foreign = { files: 0, pictures: 0 };
+    const before = this.visited.get(place);
+    if (before !== undefined) return before;
+    this.visited.set(place, false);
+    let found = true;
+    try {
+      found =
+        this.readOwn(folder) || this.readOther(folder) || this.readSweep(folder) || this.descend(folder, place, depth);
+    } catch (error) {
+      if (!(error instanceof DataError) && !(error as NodeJS.ErrnoException).code) throw error;
+      this.notes.push(`left out: ${(error as Error).message}`);
+    }
+    this.visited.set(place, found);
+    return found;
+  }
+
+  private descend(folder: string, place: string, depth: number): boolean {
+    const entries = readdirSync(folder, { withFileTypes: true })
+      .filter(({ name }) => !name.startsWith("."))
+      .sort((a, b) => byCodePoint(a.name, b.name));
+    const isFolder = (entry: Dirent): boolean =>
+      entry.isDirectory() ||
+      (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
+    const foreign = entries.filter((entry) => !isFolder(entry)).map(({ name }) => name);
+    this.foreign.files += foreign.length;
+    this.foreign.pictures += foreign.filter(isPictureName).length;
+    if (foreign.length > 0) {
+      const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
+      const are = foreign.length === 1 ? "is no run" : "are no runs";
+      this.notes.push(`${folder}: passed over ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
+    }
+    if (depth === DEEPEST) return false;
+    let any = false;
+    for (const entry of entries.filter(isFolder)) {
+      const path = join(folder, entry.name);
+      const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
+      const notes = this.notes.length;
+      if (this.visit(path, below, depth + 1)) any = true;
+      else if (this.notes.length > notes)
+        this.notes.splice(notes, Infinity, `${path}: passed over: there are no runs in it`);
+    }
+    return any;
+  }
+
+  private readOwn(folder: string): boolean {
+    const result = this.reader.read(folder);
+    if (!result) return false;
+    this.stored.push(result.stored);
+    this.runs.push(...result.runs);
+    this.notes.push(...result.notes);
+    return true;
+  }
+
+  /** A sweep's runs, and what its plan promises; the other files in it are none of ours. */
+  private readSweep(folder: string): boolean {
+    if (!isSweepFolder(folder)) return false;
+    const sweep = readReportedSweep(folder);
+    const { runs } = sweepPaths(folder);
+    this.sweeps.push(sweep);
+    const [notes, stored] = [this.notes.length, this.stored.length];
+    const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
+    // Of a sweep it is told in one line how many runs are done, have begun or failed.
+    const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
+    for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
+    if (!any && !sweep.passedOver?.failed.size)
+      this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
+    return true;
+  }
+
+  private readOther(folder: string): boolean {
+    const path = join(folder, RESULTS_FILE);
+    if (!existsSync(path)) return false;
+    const { runs, notes } = isSwad(path) ? readSwad(path) : readDomainBed(path);
+    this.runs.push(...runs);
+    this.notes.push(...notes);
+    return true;
+  }
+}
+
+/** SWAD's trainer writes under which test environments a line was made; DomainBed's has only the arguments. */
+function isSwad(path: string): boolean {
+  const fd = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(1 << 16);
+    return start.subarray(0, readSync(fd, start)).includes('"real_test_envs"');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Two runs of ours with the same dataset, method, seeds of trial and hyperparameters, and test domains would compete as
+ * if they were one; the finished one is kept, else the first. DomainBed's are kept as its own collector keeps them. Runs on
+ * pictures that have changed since do not compete either.
+ */
+export function withoutDuplicates({ runs: all, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
+  const { runs, notes: changed } = withoutChangedPictures(all, stored);
+  const done = new Set(stored.filter((run) => run.done).map(({ folder }) => folder));
+  const keyOf = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string =>
+    JSON.stringify([dataset, [...testDomains].sort(), methodKey(method), trialSeed, hparamsSeed]);
+  const own = runs.filter(({ format }) => format === "nudge").map((run) => ({ run, key: keyOf(run) }));
+  const kept = new Map<string, EvaluatedRun>();
+  for (const { run, key } of [...own.filter(({ run }) => done.has(run.source)), ...own])
+    if (!kept.has(key)) kept.set(key, run);
+  const left = new Map(own.filter(({ run, key }) => kept.get(key) !== run).map(({ run, key }) => [run, key]));
+  const notes = Array.from(
+    left,
+    ([run, key]) =>
+      `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
+      `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
+  );
+  return { runs: runs.filter((run) => !left.has(run)), notes: [...changed, ...notes] };
+}

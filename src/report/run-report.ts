@@ -1,0 +1,99 @@
+/** The report of a run, `report.html` in its folder: from its assessment, records and pictures. Never loads the engine. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
+import type { PictureDataset } from "../data/dataset.js";
+import { thumbnail } from "../data/inspect-thumbnails.js";
+import { countOf, listNames } from "../data/show-name.js";
+import { replaceFile } from "../files/replace-file.js";
+import { shellWord } from "../files/shell-words.js";
+import { isOwnDataset } from "../records/own-pictures.js";
+import { readRecords } from "../records/store.js";
+import { datasetTitle } from "../settings/names.js";
+import type { TrainSettings } from "../settings/settings.js";
+import { runFigures } from "../training/figures.js";
+import { methodName, runFacts } from "./run-facts.js";
+import { heldOutOf, runPage } from "./run-page.js";
+
+export const REPORT_FILE = "report.html";
+
+export interface ReportedRun {
+  /** The run's folder. */
+  readonly folder: string;
+  readonly settings: TrainSettings;
+  readonly dataset: PictureDataset;
+}
+
+/** Writes the report of a run that has been assessed, with what runs like it found on domains they held out. */
+export async function writeRunReport(run: ReportedRun, estimate: Assessment | null = null): Promise<string> {
+  const { folder, settings, dataset } = run;
+  const assessment = readAssessment(join(folder, ASSESSMENT_FILE));
+  const { model, step } = assessment;
+  const title = `${titleOf(settings)}: ${methodName(settings, model)}${settings.probe ? ", probe" : ""}`;
+  const html = runPage({
+    title,
+    subtitle: `${dataset.classes.length} classes, ${dataset.domains.length === 1 ? "one domain" : `${dataset.domains.length} domains`}, ${dataset.domains.reduce((sum, { count }) => sum + count, 0).toLocaleString("en-US")} pictures`,
+    assessment,
+    estimate,
+    thumbnails: await thumbnailsOf(
+      dataset,
+      heldOutOf({ assessment, estimate }).from.mostWrong.concat(assessment.mostWrong),
+    ),
+    figures: runFigures(readRecords(join(folder, "records.jsonl")).records, settings).map(({ svg }) => svg),
+    facts: [...runFacts(settings, { model, step }), ...timeFacts(folder)],
+    commands: commandsFor(folder, settings),
+    notes: [...dataset.notes, ...unreadableNotes(assessment)],
+  });
+  const path = join(folder, REPORT_FILE);
+  replaceFile(path, (write) => write(Buffer.from(html, "utf8")));
+  return path;
+}
+
+function unreadableNotes({ unreadable = [] }: Assessment): string[] {
+  if (unreadable.length === 0) return [];
+  return [`left out: ${countOf(unreadable.length, "picture")} that cannot be read (${listNames(unreadable)})`];
+}
+
+/** A benchmark goes by its title, a folder by its own name. */
+function titleOf({ dataset, data }: TrainSettings): string {
+  if (!isOwnDataset(dataset)) return datasetTitle(dataset);
+  return data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? data;
+}
+
+async function thumbnailsOf(
+  dataset: PictureDataset,
+  wrong: readonly { readonly domain: string; readonly path: string }[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const { domain, path } of wrong) {
+    const at = dataset.domains.findIndex(({ name }) => name === domain);
+    const place = dataset.domains[at]?.files.indexOf(path) ?? -1;
+    if (place < 0 || found.has(path)) continue;
+    const { uri } = await thumbnail(dataset, at, place);
+    if (uri) found.set(path, uri);
+  }
+  return found;
+}
+
+function timeFacts(folder: string): [string, string][] {
+  const path = join(folder, "timing.jsonl");
+  const last = existsSync(path) ? readFileSync(path, "utf8").trimEnd().split("\n").at(-1) : undefined;
+  const seconds = last ? (JSON.parse(last) as { seconds?: number }).seconds : undefined;
+  return seconds === undefined ? [] : [["time", `${Math.round(seconds)} s`]];
+}
+
+/** What to type next, as it can be copied. */
+export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, "data" | "root">): [string, string][] {
+  const run = shellWord(folder); // stands for its model
+  const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
+  return [
+    ["Classify pictures", `nudge predict ${run} new-pictures/ --out predictions.csv`],
+    ["Measure it on labelled pictures of a new domain", `nudge eval ${run} --data new-domain/ --html eval.html`],
+    [
+      "See what its features are like, and how far pictures lie from the training domains",
+      `nudge embed ${run} --data ${source}`,
+    ],
+    ["Take it elsewhere", `nudge export ${run} --out model.onnx`],
+  ];
+}

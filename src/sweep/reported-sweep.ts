@@ -1,0 +1,84 @@
+/**
+ * A sweep as reports see it: what was asked for, how much is planned, and which runs `nudge sweep run` passes over because
+ * they failed, were taken out or were given up. Titles are read only where something failed: a plan may be long.
+ */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DataError } from "../errors.js";
+import { DONE_FILE } from "../records/run.js";
+import { idsWithAttempts, readAttempts } from "./attempts.js";
+import { cancelledIds } from "./cancel-marks.js";
+import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
+import { type PlannedRun, planLines, readSweepFile, sweepPaths } from "./sweep-folder.js";
+
+/** A sweep some of whose runs may still be to come. */
+export interface ReportedSweep {
+  readonly folder: string;
+  /** How many runs the plan has. */
+  readonly planned: number;
+  /** The trials that are planned, by dataset as it was given. */
+  readonly trials: Readonly<Record<string, readonly number[]>>;
+  /** What `nudge sweep plan` was asked for, one entry each time, as `sweep.json` has it. */
+  readonly asked?: readonly unknown[];
+  readonly passedOver?: PassedOver;
+}
+
+/** Planned runs that are not done, and that going on with the sweep would not make. */
+export interface PassedOver {
+  /** Ids of those that failed. */
+  readonly failed: ReadonlySet<string>;
+  /** The first of them in the plan, in short. */
+  readonly first: { readonly title: string; readonly error: string } | null;
+  /** How many somebody took out. */
+  readonly takenOut: number;
+  /** How many were given up, since others of their cell were better. */
+  readonly givenUp: number;
+}
+
+/** Reads what reports say of a sweep. */
+export function readReportedSweep(folder: string): ReportedSweep {
+  const { trials = {}, runs: planned, requests: asked } = readSweepFile(folder);
+  const passedOver = passedOverIn(folder);
+  return { folder, planned, trials, asked, ...(passedOver && { passedOver }) };
+}
+
+function passedOverIn(folder: string): PassedOver | undefined {
+  const verdicts = Array.from(idsWithAttempts(folder), (id) => ({ id, ...readAttempts(folder, id) }));
+  const failed = new Set(verdicts.filter(({ verdict }) => verdict === "failed").map(({ id }) => id));
+  const hopeless = new Set(verdicts.filter(({ verdict }) => verdict === "hopeless").map(({ id }) => id));
+  const cancelled = cancelledIds(folder);
+  if (failed.size + hopeless.size + cancelled.size === 0) return undefined;
+  const plan = planOf(folder);
+  const isOut = ({ id, name }: PlannedRun): boolean =>
+    cancelled.has(id) &&
+    !failed.has(id) &&
+    !hopeless.has(id) &&
+    !existsSync(join(sweepPaths(folder).run(name), DONE_FILE));
+  const first = plan.find(({ id }) => failed.has(id));
+  const shared = sharedSettings(plan.map(({ title }) => title));
+  return {
+    failed,
+    first: first
+      ? {
+          title: shortTitle(first.title, shared),
+          error: firstSentence(readAttempts(folder, first.id).last?.error ?? "no reason was kept"),
+        }
+      : null,
+    takenOut: plan.filter(isOut).length,
+    givenUp: hopeless.size,
+  };
+}
+
+/** The plan; empty where it is broken, which costs a report its words and none of its runs. */
+function planOf(folder: string): PlannedRun[] {
+  try {
+    return [...planLines(folder)];
+  } catch (error) {
+    if (error instanceof DataError) return [];
+    throw error;
+  }
+}
+
+/** What went wrong, without what to look at: that is what the status of the sweep is for. */
+const firstSentence = (error: string): string => shortLine(error.split(/\.\s/)[0].replace(/\.$/, ""), 160);
