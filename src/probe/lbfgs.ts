@@ -1,0 +1,116 @@
+/**
+ * L-BFGS for smooth convex functions of one tensor (Nocedal and Wright, Numerical Optimization, 2006, Algorithm 7.4), with a
+ * diagonal first guess of the inverse Hessian and a backtracking line search. Deterministic; one call of the function for most
+ * iterations, since the full step mostly does.
+ */
+
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+
+/** A function's value and gradient at a point. */
+export interface Point {
+  readonly value: number;
+  readonly gradient: Tensor;
+}
+
+export interface MinimiseOptions {
+  readonly start: Tensor;
+  /** The diagonal of an inverse Hessian, as a tensor that multiplies a gradient. */
+  readonly inverse: Tensor;
+  /** Stops when no entry of the gradient is larger. */
+  readonly tolerance: number;
+  readonly mostIterations: number;
+}
+
+export interface Minimum {
+  readonly theta: Tensor;
+  readonly value: number;
+  readonly iterations: number;
+  /** The largest entry of the gradient. */
+  readonly gradient: number;
+}
+
+/** Pairs of steps and changes of the gradient that are remembered. */
+const MEMORY = 20;
+const MOST_HALVINGS = 30;
+/** The share of the decrease promised by the slope that a step must bring (Armijo). */
+const SUFFICIENT = 1e-4;
+
+interface Pair {
+  readonly step: Tensor;
+  readonly change: Tensor;
+  readonly product: number;
+}
+
+/** The minimum of a convex function; the result belongs to the scope around. */
+export function minimise(at: (theta: Tensor) => Point, options: MinimiseOptions): Minimum {
+  const { start, inverse, tolerance, mostIterations } = options;
+  return scope(() => {
+    const pairs: Pair[] = [];
+    let theta = start.clone();
+    let now = at(theta);
+    let largest = largestOf(now.gradient);
+    let iterations = 0;
+    for (; largest > tolerance && iterations < mostIterations; iterations++) {
+      const next = scope(() => step(at, { theta, now, direction: descent(now.gradient, pairs, inverse) }));
+      if (!next) break; // rounding leaves nothing to gain
+      pairs.push(...pairOf(theta, now, next));
+      for (const old of pairs.splice(0, Math.max(0, pairs.length - MEMORY))) dispose(old.step, old.change);
+      dispose(theta, now.gradient);
+      ({ theta, now } = next);
+      largest = largestOf(now.gradient);
+    }
+    return { theta, value: now.value, iterations, gradient: largest };
+  });
+}
+
+const dispose = (...tensors: readonly Tensor[]): void => {
+  for (const tensor of tensors) tensor.dispose();
+};
+
+const largestOf = (gradient: Tensor): number => scope(() => gradient.abs().max().item());
+const dot = (a: Tensor, b: Tensor): number => scope(() => a.mul(b).sum().item());
+
+/** The two-loop recursion: minus the inverse Hessian, as the pairs tell it, times the gradient. */
+function descent(gradient: Tensor, pairs: readonly Pair[], inverse: Tensor): Tensor {
+  let q = gradient;
+  const shares: number[] = [];
+  for (const { step, change, product } of pairs.toReversed()) {
+    const share = dot(step, q) / product;
+    shares.unshift(share);
+    q = q.sub(change.mul(share));
+  }
+  const last = pairs.at(-1);
+  // How much the diagonal is off, as the last step tells.
+  const scale = last ? last.product / dot(last.change, last.change.mul(inverse)) : 1;
+  let r = q.mul(inverse).mul(scale);
+  for (const [i, { step, change, product }] of pairs.entries())
+    r = r.add(step.mul(shares[i] - dot(change, r) / product));
+  return r.neg();
+}
+
+interface Move {
+  readonly theta: Tensor;
+  readonly now: Point;
+}
+
+/** The first of the full step, half of it, a quarter, … that brings enough; undefined where none does. */
+function step(at: (theta: Tensor) => Point, { theta, now, direction }: Move & { direction: Tensor }): Move | undefined {
+  const slope = dot(now.gradient, direction);
+  if (!(slope < 0)) return undefined;
+  for (let i = 0, length = 1; i < MOST_HALVINGS; i++, length /= 2) {
+    const there = theta.add(direction.mul(length));
+    const point = at(there);
+    if (point.value <= now.value + SUFFICIENT * length * slope) return { theta: there, now: point };
+  }
+  return undefined;
+}
+
+/** What a step tells of the curvature; nothing where rounding has eaten it. */
+function pairOf(theta: Tensor, now: Point, next: Move): Pair[] {
+  const [moved, change] = [next.theta.sub(theta), next.now.gradient.sub(now.gradient)];
+  const product = dot(moved, change);
+  if (product > 0) return [{ step: moved, change, product }];
+  dispose(moved, change);
+  return [];
+}
