@@ -3,6 +3,7 @@
  * that one forgets the other does not compile without.
  */
 
+import type { Expected } from "../analysis/expected.js";
 import type { TextTable } from "../report/text-table.js";
 
 /** What a run is up to. */
@@ -22,7 +23,7 @@ export interface RunRow {
   /** Whether that is a folder of somebody's own pictures. */
   readonly own: boolean;
   readonly heldOut: readonly string[];
-  /** As the papers name it: `ERM-NU`. */
+  /** As the papers name it, and whether it is a probe: `ERM-NU`, `ERM, probe`. */
   readonly method: string;
   /** What was set by hand; empty where all is as the protocol has it. */
   readonly variant: string;
@@ -38,6 +39,8 @@ export interface RunRow {
   readonly validation: number | null;
   /** The mean accuracy on the `in` parts of the held-out domains at that step; where `assessed`, of the run's model on all of them. */
   readonly test: number | null;
+  /** What to expect of a model for use on a new domain, as runs that each held one domain out found; null where none did. */
+  readonly expected: Expected | null;
   /** Whether the accuracies are what the finished run's own report has, on own pictures. */
   readonly assessed: boolean;
   /** Seconds a step has taken on average, evaluations included; null before it is known. */
@@ -111,17 +114,22 @@ export interface WrongPicture {
   readonly domain: string;
   readonly label: string;
   readonly predicted: string;
+  /** The probability of the class it says, and of the class it is of. */
   readonly confidence: number;
+  readonly truth: number;
   /** Whether the picture can be shown: it is a file inside the dataset's folder. */
   readonly shown: boolean;
 }
 
-/** What `assessment.json` says of the trained model. */
+/** What is known of the trained model on pictures it was not trained on: as its report has it. */
 export interface Assessment {
   readonly classes: readonly string[];
   /** Counts by true and predicted class, for each domain. */
   readonly confusion: readonly { readonly domain: string; readonly counts: readonly (readonly number[])[] }[];
+  /** Those first whose true class it gave the lowest probability. */
   readonly mostWrong: readonly WrongPicture[];
+  /** What these pictures are of, in words. */
+  readonly of: string;
 }
 
 /** `/api/run?run=…` */

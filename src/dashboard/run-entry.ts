@@ -7,12 +7,14 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } from "../analysis/assessment.js";
+import { expectedOf } from "../analysis/expected.js";
 import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
 import {
   checkSettings,
   DONE_FILE,
+  ESTIMATE_FILE,
   evaluatedRuns,
   methodOf,
   RECORDS_FILE,
@@ -21,7 +23,7 @@ import {
   type StoredRun,
 } from "../records/run.js";
 import { meanAccuracy } from "../report/run-page.js";
-import { methodTitle } from "../settings/names.js";
+import { runMethodTitle } from "../settings/names.js";
 import type { RunRow, RunState, ToldProgress } from "./api.js";
 import { readJsonInside } from "./inside.js";
 import { Measured } from "./measured.js";
@@ -87,7 +89,7 @@ export class RunEntry {
 
   /** Looks again. */
   refresh(verdict?: Verdict): Change {
-    if (this.isDone && !this.records.hasMore) return "none";
+    if (this.isDone && !this.records.hasMore && !(this.isForUse && this.folderChanged())) return "none";
     const isIdle = this.state !== "running" && verdict === this.verdict && !this.records.hasMore;
     if (!this.folderChanged() && isIdle) return "none";
     this.verdict = verdict;
@@ -96,9 +98,18 @@ export class RunEntry {
     const grew = this.readMeasured();
     this.readTiming();
     const json = JSON.stringify(this.row());
-    const change = grew ? "numbers" : json !== this.json ? "row" : "none";
+    const changed = json !== this.json;
+    const estimated = changed && this.isDone && this.isForUse;
+    if (estimated) this.tabled = undefined;
+    const change = grew || estimated ? "numbers" : changed ? "row" : "none";
     this.json = json;
     return change;
+  }
+
+  /** Whether its model is one to use: its estimate is written after it is done, when the runs it comes from are. */
+  private get isForUse(): boolean {
+    const { settings } = this;
+    return settings !== undefined && isOwnDataset(settings.dataset) && settings.testDomains.length === 0;
   }
 
   /** Looks whether a finished run still is the one that was read; if not, the next look reads it anew. */
@@ -115,7 +126,7 @@ export class RunEntry {
     if (!settings) return undefined;
     if (this.tabled?.stored.done === isDone) return this.tabled;
     const stored: StoredRun = {
-      ...{ folder, settings, done: isDone, notes: [], assessment: this.assessment() },
+      ...{ folder, settings, done: isDone, notes: [], ...this.assessed() },
       get records() {
         return measured.records();
       },
@@ -125,15 +136,18 @@ export class RunEntry {
   }
 
   /** What a finished run on own pictures was found to do, as its own report has it. */
-  private assessment(): Assessment | undefined {
-    if (!this.isDone || !this.settings || !isOwnDataset(this.settings.dataset)) return undefined;
-    const found = readJsonInside(this.root, join(this.folder, ASSESSMENT_FILE));
-    return isAssessment(found) ? found : undefined;
+  private assessed(): Pick<StoredRun, "assessment" | "estimate"> {
+    if (!this.isDone || !this.settings || !isOwnDataset(this.settings.dataset)) return {};
+    const read = (file: string): Assessment | undefined => {
+      const found = readJsonInside(this.root, join(this.folder, file));
+      return isAssessment(found) ? found : undefined;
+    };
+    return { assessment: read(ASSESSMENT_FILE), estimate: this.isForUse ? read(ESTIMATE_FILE) : undefined };
   }
 
   private row(): RunRow {
     const { id, sweep, settings, measured } = this;
-    const assessed = this.assessment();
+    const { assessment: assessed, estimate } = this.assessed();
     const { testDomains = [], domains = [], steps = null } = settings ?? {};
     const method = settings && methodOf(settings, settings.averaging[0]?.id ?? "current");
     const training = domains.filter((domain) => !testDomains.includes(domain));
@@ -144,7 +158,7 @@ export class RunEntry {
       dataset: settings ? withoutSlash(datasetIn(settings)) : "",
       own: settings !== undefined && isOwnDataset(settings.dataset),
       heldOut: testDomains,
-      method: method ? methodTitle({ ...method, variant: "" }) : "",
+      method: method ? runMethodTitle(method, settings as { probe?: unknown }) : "",
       variant: method?.variant ?? "",
       trial: settings?.trialSeed ?? 0,
       draw: settings?.hparamsSeed ?? 0,
@@ -153,6 +167,7 @@ export class RunEntry {
       told: this.told,
       validation: assessed ? meanOf(assessed, "validation") : measured.lastAccuracy(training, "out"),
       test: assessed ? meanOf(assessed, "held out") : measured.lastAccuracy(testDomains, "in"),
+      expected: estimate ? expectedOf(estimate.domains) : null,
       assessed: assessed !== undefined,
       secondsPerStep: this.secondsPerStep,
       at: this.timing.changed ?? this.records.changed ?? (this.folderTime || null),

@@ -77,6 +77,27 @@ test("a finished run on own pictures has the accuracies of its own report, and n
   expect(rows.get("open")).toMatchObject({ assessed: false, test: 0.5, validation: 0.75 });
 });
 
+test("a model for use has the estimate of runs that held one domain out each, also one that is written later", async () => {
+  const root = realFolder();
+  const run = writeOwnRun(root, "use", { right: 0 });
+  const index = new RunIndex(root);
+  expect((await look(index)).runs).toMatchObject([{ test: null, expected: null, validation: 0.75 }]);
+  const estimate = JSON.parse(readFileSync(join(run, "assessment.json"), "utf8"));
+  const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...estimate.domains[i], part: "held out", accuracy }));
+  writeFileSync(join(run, "estimate.json"), JSON.stringify({ ...estimate, domains }));
+  const version = index.version;
+  expect((await look(index)).runs).toMatchObject([{ expected: { mean: 0.75, lowest: 0.6, domain: "dusk" } }]);
+  expect(index.version).toBeGreaterThan(version); // tables show it too
+});
+
+test("a probe is told from a run that trained the whole network by its name", async () => {
+  const root = realFolder();
+  writeRun(join(root, "full"));
+  writeRun(join(root, "probe"), { settings: { probe: true } as object });
+  const { runs } = await look(new RunIndex(root));
+  expect(runs.map(({ method }) => method).sort()).toEqual(["ERM", "ERM, probe"]);
+});
+
 test("a second look tells only what changed, and what is gone", async () => {
   const root = realFolder();
   const one = writeRun(join(root, "one"), { done: false });

@@ -7,7 +7,7 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { ASSESSMENT_FILE, type Assessment as StoredAssessment } from "../analysis/assessment.js";
 import { findDomainFolders } from "../data/discover.js";
-import { SETTINGS_FILE } from "../records/run.js";
+import { ESTIMATE_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { Assessment } from "./api.js";
 import { liesIn, readJsonInside } from "./inside.js";
 
@@ -16,16 +16,17 @@ export async function runMistakes(root: string, folder: string): Promise<Assessm
   const stored = readStored(root, folder);
   if (!stored) return null;
   const place = await dataFolder(root, folder);
-  const heldOutFirst = [...stored.domains].sort(
-    (a, b) => Number(b.part === "held out") - Number(a.part === "held out"),
-  );
+  const part = stored.domains.some((domain) => domain.part === "held out") ? "held out" : "validation";
+  const heldOutFirst = [...stored.domains].sort((a, b) => Number(b.part === part) - Number(a.part === part));
   return {
     classes: stored.classes,
+    of: part === "held out" ? "domains that the model was not trained on" : "validation pictures",
     confusion: heldOutFirst.map(({ name, confusion }) => ({ domain: name, counts: confusion })),
-    mostWrong: stored.mostWrong.map(({ path, domain, label, predicted, confidence }, n) => ({
-      ...{ n, name: path, domain, label, predicted, confidence },
-      shown: pictureIn(place, path) !== undefined,
-    })),
+    mostWrong: stored.mostWrong.flatMap(({ path, domain, label, predicted, confidence, truth, part: of }, n) =>
+      of === part
+        ? [{ n, name: path, domain, label, predicted, confidence, truth, shown: pictureIn(place, path) !== undefined }]
+        : [],
+    ),
   };
 }
 
@@ -37,19 +38,31 @@ export async function wrongPicture(root: string, folder: string, n: number): Pro
 
 type Shown = Pick<StoredAssessment, "classes" | "domains" | "mostWrong">;
 
-/** The file may come from anybody, so what is shown of it is checked. */
+/** What the run's report shows: of a model for use the estimate, where there is one. */
 function readStored(root: string, folder: string): Shown | undefined {
-  const parsed = readJsonInside(root, join(folder, ASSESSMENT_FILE));
+  const own = readShown(root, join(folder, ASSESSMENT_FILE));
+  const isHeldOut = own?.domains.some(({ part }) => part === "held out");
+  return (own && !isHeldOut && readShown(root, join(folder, ESTIMATE_FILE))) || own;
+}
+
+/** The file may come from anybody, so what is shown of it is checked. */
+function readShown(root: string, path: string): Shown | undefined {
+  const parsed = readJsonInside(root, path);
   if (parsed?.format !== 1) return undefined;
   const { classes, domains, mostWrong } = parsed;
   const isWhole =
     isListOf(classes, isText) &&
     isListOf(domains, ({ name, confusion }) => isText(name) && isListOf(confusion, (row) => isListOf(row, isCount))) &&
-    isListOf(mostWrong, ({ path, domain, label, predicted }) => [path, domain, label, predicted].every(isText));
+    isListOf(
+      mostWrong,
+      ({ path, domain, label, predicted, confidence, truth }) =>
+        [path, domain, label, predicted].every(isText) && [confidence, truth].every(isShare),
+    );
   return isWhole ? (parsed as unknown as Shown) : undefined;
 }
 
 const isText = (value: unknown): boolean => typeof value === "string";
+const isShare = (value: unknown): boolean => typeof value === "number" && value >= 0 && value <= 1;
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
 const isListOf = (value: unknown, test: (item: Record<string, unknown>) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => item !== null && item !== undefined && test(item));

@@ -250,7 +250,15 @@ test("pictures are shown from the dataset's own folder only, and only if they ar
         ],
       },
     ],
-    mostWrong: paths.map((path) => ({ domain: "photo", path, label: "dog", predicted: "cat", confidence: 0.9 })),
+    mostWrong: paths.map((path) => ({
+      domain: "photo",
+      path,
+      part: "held out",
+      label: "dog",
+      predicted: "cat",
+      confidence: 0.9,
+      truth: 0.1,
+    })),
   };
   const run = writeRun(join(folder, "three"), { settings: { data } as object });
   writeFileSync(join(run, "assessment.json"), JSON.stringify(assessment));

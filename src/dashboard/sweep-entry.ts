@@ -186,7 +186,15 @@ export class SweepEntry {
       state: verdict?.state ?? "waiting",
       sweep: this.id,
       ...{ dataset, heldOut, method, variant, trial, draw, steps, problem: verdict?.why ?? null },
-      ...{ own: isOwnDataset(dataset), step: null, told: null, validation: null, test: null, assessed: false },
+      ...{
+        own: isOwnDataset(dataset),
+        step: null,
+        told: null,
+        validation: null,
+        test: null,
+        expected: null,
+        assessed: false,
+      },
       ...{ secondsPerStep: null, at: null },
     };
   }

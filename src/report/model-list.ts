@@ -3,6 +3,7 @@
  * seen is the row of the same name in the table above; what they do on new pictures of their own domains stands here.
  */
 
+import { type Expected, expectedOf } from "../analysis/expected.js";
 import { countOf } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
 import type { StoredRun } from "../records/index.js";
@@ -24,7 +25,7 @@ export interface UsableModel {
   readonly folder: string;
   readonly done: boolean;
   /** What runs like it found on domains they had not seen: the mean and the lowest; null where no domain was held out. */
-  readonly expected: { readonly mean: number; readonly lowest: number; readonly domain: string } | null;
+  readonly expected: Expected | null;
   /** The mean accuracy on validation pictures of its domains, a fraction, and how many there are; null before it was assessed. */
   readonly validation: number | null;
   readonly pictures: number | null;
@@ -54,7 +55,15 @@ export function modelLists(outcome: Outcome): ModelList[] {
         const { trialSeed } = run;
         const held = outcome.resultsOf(key, dataset).filter((result) => result.trialSeed === trialSeed);
         return [
-          { title, method: key, trialSeed, folder, done, expected: expectedOf(held) ?? estimatedOf(stored), ...known },
+          {
+            title,
+            method: key,
+            trialSeed,
+            folder,
+            done,
+            expected: expectedFrom(held) ?? estimatedOf(stored),
+            ...known,
+          },
         ];
       }),
     );
@@ -68,18 +77,14 @@ function inTrialOrder(models: readonly UsableModel[]): UsableModel[] {
   return rows.flatMap((row) => models.filter(({ method }) => method === row).sort((a, b) => a.trialSeed - b.trialSeed));
 }
 
-function expectedOf(held: readonly GroupResult[]): UsableModel["expected"] {
+function expectedFrom(held: readonly GroupResult[]): UsableModel["expected"] {
   if (held.length === 0) return null;
   const [worst] = [...held].sort((a, b) => a.choice.test - b.choice.test);
   return { mean: mean(held.map(({ choice }) => choice.test)), lowest: worst.choice.test, domain: worst.testDomain };
 }
 
 /** As the run keeps it, where the runs it was found by are not among those read. */
-function estimatedOf({ estimate }: StoredRun): UsableModel["expected"] {
-  if (!estimate || estimate.domains.length === 0) return null;
-  const [worst] = [...estimate.domains].sort((a, b) => a.accuracy - b.accuracy);
-  return { mean: meanAccuracy(estimate.domains), lowest: worst.accuracy, domain: worst.name };
-}
+const estimatedOf = ({ estimate }: StoredRun): Expected | null => (estimate ? expectedOf(estimate.domains) : null);
 
 const percent = (value: number): string => oneDecimal(100 * value);
 

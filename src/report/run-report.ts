@@ -9,11 +9,12 @@ import { countOf, listNames } from "../data/show-name.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { isOwnDataset } from "../records/own-pictures.js";
+import { methodOf } from "../records/run.js";
 import { readRecords } from "../records/store.js";
-import { datasetTitle } from "../settings/names.js";
+import { datasetTitle, runMethodTitle } from "../settings/names.js";
 import type { TrainSettings } from "../settings/settings.js";
 import { runFigures } from "../training/figures.js";
-import { methodName, runFacts } from "./run-facts.js";
+import { runFacts } from "./run-facts.js";
 import { heldOutOf, runPage } from "./run-page.js";
 
 export const REPORT_FILE = "report.html";
@@ -30,7 +31,7 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
   const { folder, settings, dataset } = run;
   const assessment = readAssessment(join(folder, ASSESSMENT_FILE));
   const { model, step } = assessment;
-  const title = `${titleOf(settings)}: ${methodName(settings, model)}${settings.probe ? ", probe" : ""}`;
+  const title = `${titleOf(settings)}: ${runMethodTitle(methodOf(settings, model), settings)}`;
   const html = runPage({
     title,
     subtitle: `${dataset.classes.length} classes, ${dataset.domains.length === 1 ? "one domain" : `${dataset.domains.length} domains`}, ${dataset.domains.reduce((sum, { count }) => sum + count, 0).toLocaleString("en-US")} pictures`,

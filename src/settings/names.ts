@@ -20,6 +20,10 @@ export function methodTitle({ algorithm, regularizers: penalties, model, variant
   return variant === "" ? parts.join("-") : `${parts.join("-")} [${shortVariant(variant, penalties)}]`;
 }
 
+/** A run's method by name; a linear probe is not taken for a run that trained the whole network. */
+export const runMethodTitle = (method: Method, { probe }: { readonly probe?: unknown }): string =>
+  `${paperName(method)}${probe ? ", probe" : ""}`;
+
 /** What is set of the only penalty goes without its name, as on the command line: `weight=0.03`. */
 function shortVariant(variant: string, [penalty, ...others]: readonly string[]): string {
   if (penalty === undefined || others.length > 0) return variant;

@@ -173,6 +173,18 @@ withBrowser(
     await page.goto(`${url}#/tables`);
     const model = page.getByRole("region", { name: "wild: models to use" }).getByRole("row", { name: /lr=0.001/ });
     await eventually(() => model.textContent()).toMatch(/60\.0, lowest 60\.0 \(day\)75\.0 \(12 pictures\).*b-none$/);
+    // Once its estimate is written, the model itself shows it, and the mistakes of the same pictures.
+    const wrong = { part: "held out", domain: "dusk", path: "dusk/cat/1.png", label: "cat", predicted: "dog" };
+    const assessed = JSON.parse(readFileSync(join(folder, "a-none", "assessment.json"), "utf8"));
+    const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...assessed.domains[i], part: "held out", accuracy }));
+    const mostWrong = [{ ...wrong, confidence: 0.98, truth: 0.01 }];
+    writeFile(folder, "a-none/estimate.json", JSON.stringify({ ...assessed, domains, mostWrong }));
+    await page.goto(`${url}#/run/a-none`);
+    await page.getByText("New domain, estimate: lowest (dusk)60.0 %").waitFor();
+    await page.getByText("New domain, estimate: mean75.0 %").waitFor();
+    await page.getByRole("tab", { name: "Mistakes" }).click();
+    await page.getByText("On domains that the model was not trained on; those first whose true class").waitFor();
+    await page.getByText("predicted dog, 98.0").waitFor();
   },
 );
 

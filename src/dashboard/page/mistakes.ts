@@ -1,4 +1,4 @@
-/** What a trained model gets wrong: confusion by domain, and the pictures it was surest about and wrong. */
+/** What a trained model gets wrong: confusion by domain, and the pictures whose true class it gave the lowest probability. */
 
 import type { Assessment } from "../api.js";
 import { h } from "./dom.js";
@@ -32,7 +32,7 @@ function confusion({ classes, confusion: domains }: Assessment): HTMLElement {
   return h(
     "section",
     {},
-    h("h3", {}, "Confusion"),
+    h("h3", {}, "Confusion matrix"),
     h(
       "div",
       { class: "bar" },
@@ -66,27 +66,29 @@ function matrix(classes: readonly string[], counts: readonly (readonly number[])
   );
 }
 
-function pictures(run: string, { mostWrong }: Assessment): HTMLElement {
+function pictures(run: string, { mostWrong, of }: Assessment): HTMLElement {
   if (mostWrong.length === 0)
-    return h("section", {}, h("h3", {}, "Pictures it gets wrong"), h("p", { class: "soft" }, "None."));
-  const items = mostWrong.map(({ n, name, domain, label, predicted, confidence, shown }) => {
+    return h("section", {}, h("h3", {}, "Worst mistakes"), h("p", { class: "soft" }, `None on ${of}.`));
+  const items = mostWrong.map(({ n, name, domain, label, predicted, confidence, truth, shown }) => {
     const address = `/api/picture?${new URLSearchParams({ run, n: String(n) })}`;
     const picture = shown
-      ? h("img", { src: address, alt: `${label}, taken for ${predicted}`, loading: "lazy", decoding: "async" })
+      ? h("img", { src: address, alt: `${label}, predicted ${predicted}`, loading: "lazy", decoding: "async" })
       : h("div", { class: "no-picture" }, "not on this machine");
     return h(
       "li",
       { title: name },
       picture,
       h("strong", {}, label),
-      h("span", {}, `taken for ${predicted}, ${(100 * confidence).toFixed(0)}\u00a0%`),
+      h("span", {}, `predicted ${predicted}, ${(100 * confidence).toFixed(1)}\u00a0%`),
+      h("span", { class: "soft" }, `${label}: ${(100 * truth).toFixed(1)}\u00a0%`),
       h("span", { class: "soft" }, domain),
     );
   });
   return h(
     "section",
     {},
-    h("h3", {}, "Pictures it gets wrong, the surest first"),
+    h("h3", {}, "Worst mistakes"),
+    h("p", { class: "soft" }, `On ${of}; those first whose true class the model gave the lowest probability.`),
     h("ul", { class: "pictures" }, ...items),
   );
 }

@@ -20,6 +20,9 @@ interface Column {
   value(row: RunRow): number | string | null;
 }
 
+/** Of a model for use, what to plan with on a new domain. */
+const heldOutAccuracy = ({ test, expected }: RunRow): number | null => expected?.lowest ?? test;
+
 const WHEN = "at the last evaluation; of finished runs on own pictures that of the run's model, as its report has it";
 
 export const columns: readonly Column[] = [
@@ -55,9 +58,9 @@ export const columns: readonly Column[] = [
   {
     key: "test",
     label: "Held out",
-    title: `Accuracy (%) on the held-out domains, ${WHEN}`,
+    title: `Accuracy (%) on the held-out domains, ${WHEN}; of a model for use the lowest that runs like it found on a domain they held out`,
     kind: "number",
-    value: ({ test }) => test,
+    value: heldOutAccuracy,
   },
   { key: "at", label: "Changed", title: "Sort by the time of the last change", kind: "number", value: ({ at }) => at },
 ];
@@ -142,7 +145,10 @@ export function makeRunRow(first: RunRow): ListRow<RunRow> {
     );
     setText(left, progress.left !== null && row.state === "running" ? `≈ ${roughly(progress.left)} left` : "");
     setText(validation, percent(row.validation));
-    setText(test, percent(row.test));
+    setText(test, percent(heldOutAccuracy(row)));
+    test.title = row.expected
+      ? `Estimate: the lowest of the held-out domains, ${row.expected.domain}; the mean is ${percent(row.expected.mean)}`
+      : "";
     setText(at, row.at === null ? "–" : ago(now - row.at));
   };
   return { root, update };

@@ -71,7 +71,7 @@ class RunView {
       this.body.replaceChildren(words);
       return;
     }
-    const now = `${row.state} ${row.step} ${row.at} ${row.problem}`;
+    const now = `${row.state} ${row.step} ${row.at} ${row.problem} ${row.expected?.lowest}`;
     if (now === this.seen) return;
     this.seen = now;
     if (row.state === "waiting") {
@@ -154,12 +154,7 @@ class RunView {
       h(
         "dl",
         { class: "big" },
-        h(
-          "div",
-          {},
-          h("dt", {}, row.assessed ? "Held out, all pictures" : "Held out, last evaluation"),
-          h("dd", {}, percent(row.test), h("small", {}, " %")),
-        ),
+        ...heldOutNumbers(row),
         h(
           "div",
           {},
@@ -173,6 +168,17 @@ class RunView {
       parts.push(command(`nudge train --resume ${this.details.folder}`));
     return parts;
   }
+}
+
+/** Of a model for use, what to expect on a new domain; of other runs, the accuracy on what they held out. */
+function heldOutNumbers({ expected, test, assessed }: RunRow): HTMLElement[] {
+  const number = (label: string, value: number | null): HTMLElement =>
+    h("div", {}, h("dt", {}, label), h("dd", {}, percent(value), h("small", {}, " %")));
+  if (!expected) return [number(assessed ? "Held out, all pictures" : "Held out, last evaluation", test)];
+  return [
+    number(`New domain, estimate: lowest (${expected.domain})`, expected.lowest),
+    number("New domain, estimate: mean", expected.mean),
+  ];
 }
 
 /** `step 120 of 301 · ≈ 2 min left · evaluated 8 s ago` */
