@@ -152,9 +152,14 @@ export function summedConfusion(domains: readonly AssessedDomain[], classes: num
 
 /** Reads an assessment; the file is the program's own, so only what would mislead is checked. */
 export function readAssessment(path: string): Assessment {
+  return parseAssessment(path, () => readFileSync(path, "utf8"));
+}
+
+/** The assessment in the text that `read` returns. */
+export function parseAssessment(path: string, read: () => string): Assessment {
   let parsed: Assessment;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8")) as Assessment;
+    parsed = JSON.parse(read()) as Assessment;
   } catch (cause) {
     throw new DataError(`${path}: the assessment could not be read: ${(cause as Error).message}`, { cause });
   }

@@ -127,6 +127,7 @@ export class RunEntry {
     if (this.tabled?.stored.done === isDone) return this.tabled;
     const stored: StoredRun = {
       ...{ folder, settings, done: isDone, notes: [], ...this.assessed() },
+      begun: timeOf(join(folder, SETTINGS_FILE)),
       get records() {
         return measured.records();
       },

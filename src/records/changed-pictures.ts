@@ -4,12 +4,10 @@
  * newest run's is that of the folder as it is.
  */
 
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { listNames } from "../data/show-name.js";
 import type { EvaluatedRun } from "./evaluated-run.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "./own-pictures.js";
-import { SETTINGS_FILE, type StoredRun } from "./run.js";
+import type { StoredRun } from "./run.js";
 
 /** As many folders are named. */
 const MOST_NAMED = 3;
@@ -42,8 +40,6 @@ const fingerprintOf = ({ settings }: StoredRun): unknown => (settings as { reado
 
 /** The run that was begun last: settings are written once. */
 function newestOf(runs: readonly StoredRun[]): StoredRun {
-  const begun = runs.map(
-    ({ folder }) => statSync(join(folder, SETTINGS_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0,
-  );
+  const begun = runs.map((run) => run.begun ?? 0);
   return runs[begun.indexOf(Math.max(...begun))];
 }

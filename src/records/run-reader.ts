@@ -3,10 +3,9 @@
  * once, and records only when they are asked for.
  */
 
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Assessment } from "../analysis/assessment.js";
-import { DataError } from "../errors.js";
+import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import type { EvaluatedRun, Evaluation, Method } from "./evaluated-run.js";
 import { datasetIn } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
@@ -25,7 +24,7 @@ import {
   type StoredRun,
 } from "./run.js";
 import { type PackedAccuracies, scanAccuracies, unpack } from "./scan-accuracies.js";
-import { readRecords, recordsIn } from "./store.js";
+import { recordsIn } from "./store.js";
 
 /** A run folder as reports take it: the run, its models, and what was wrong. */
 export interface RunResult {
@@ -54,27 +53,27 @@ export class RunReader {
     return value;
   }
 
-  /** Reads a run folder; undefined where it is none. */
-  read(folder: string): RunResult | undefined {
-    const path = join(folder, SETTINGS_FILE);
-    const text = readIfThere(path);
+  /** Reads a run, by its folder or its files; undefined where there is none. */
+  read(place: string | StoredFiles): RunResult | undefined {
+    const files = filesOf(place);
+    const text = files.text(SETTINGS_FILE);
     if (text === undefined) return undefined;
-    const settings = this.lightened(parseSettings(path, text));
-    const records = readIfThere(join(folder, RECORDS_FILE));
+    const settings = this.lightened(parseSettings(join(files.path, SETTINGS_FILE), text));
+    const records = files.text(RECORDS_FILE);
     const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
     if (scanned === undefined) {
-      const stored = readRun(folder);
+      const stored = readRun(files);
       const { runs, notes } = evaluatedRuns(stored);
       return { stored, runs, notes: [...stored.notes, ...notes] };
     }
     const runs: EvaluatedRun[] = [];
     for (const [model, { steps, values }] of scanned)
       runs.push(
-        new PackedRun(folder, settings, this.once(methodOf(settings, model)), { steps: this.once(steps), values }),
+        new PackedRun(files.path, settings, this.once(methodOf(settings, model)), { steps: this.once(steps), values }),
       );
     this.kept += records!.length;
     return {
-      stored: new StoredRunFolder(folder, settings, this.kept > MOST_KEPT ? undefined : records),
+      stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : records),
       runs,
       notes: NONE,
     };
@@ -145,38 +144,33 @@ class PackedRun implements EvaluatedRun {
 }
 
 /** A run whose records are read again, or from their text, when they are asked for. */
-class StoredRunFolder implements StoredRun {
+class LazyRun implements StoredRun {
+  readonly folder: string;
   readonly done: boolean;
   readonly notes = NONE;
 
   constructor(
-    readonly folder: string,
+    private readonly files: StoredFiles,
     readonly settings: RunSettings,
     private readonly text: string | undefined,
   ) {
-    this.done = existsSync(join(folder, DONE_FILE));
+    this.folder = files.path;
+    this.done = files.has(DONE_FILE);
+  }
+
+  get begun(): number {
+    return this.files.time(SETTINGS_FILE);
   }
 
   get assessment(): Assessment | undefined {
-    return ownAssessment(this.folder, this.settings);
+    return ownAssessment(this.files, this.settings);
   }
 
   get estimate(): Assessment | undefined {
-    return ownAssessment(this.folder, this.settings, ESTIMATE_FILE);
+    return ownAssessment(this.files, this.settings, ESTIMATE_FILE);
   }
 
   get records(): readonly RunRecord[] {
-    const path = join(this.folder, RECORDS_FILE);
-    return (this.text === undefined ? readRecords(path) : recordsIn(path, this.text)).records;
-  }
-}
-
-/** A file's text; undefined where there is no such file. */
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    if (["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw new DataError(`${path}: could not be read: ${(cause as Error).message}`, { cause });
+    return recordsIn(join(this.folder, RECORDS_FILE), this.text ?? this.files.text(RECORDS_FILE) ?? "").records;
   }
 }

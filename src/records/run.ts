@@ -6,13 +6,14 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
+import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/assessment.js";
 import { DataError } from "../errors.js";
+import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
 import { isObject } from "./json-lines.js";
 import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import { type RunRecord, show } from "./record.js";
-import { readRecords } from "./store.js";
+import { recordsIn } from "./store.js";
 
 export type SettingScalar = string | number | boolean | null;
 
@@ -59,10 +60,13 @@ export const ESTIMATE_FILE = "estimate.json";
 export const DONE_FILE = "done";
 
 export interface StoredRun {
+  /** Its folder, or the pack and the place in it. */
   readonly folder: string;
   readonly settings: RunSettings;
   readonly records: readonly RunRecord[];
   readonly done: boolean;
+  /** When its settings were written, in milliseconds since 1970. */
+  readonly begun?: number;
   /** What was wrong but could be read past, in words. */
   readonly notes: readonly string[];
   /** Of own pictures: what its model was found to do on all that it was not trained on; undefined where that is not known. */
@@ -78,32 +82,41 @@ export const isRunFolder = (folder: string): boolean => existsSync(join(folder, 
 export const notEvaluated = (folder: string): string =>
   `${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`;
 
-/** Reads a run folder. A run that has not evaluated yet has no records, which is told. */
-export function readRun(folder: string): StoredRun {
-  const settings = readSettings(join(folder, SETTINGS_FILE));
-  const path = join(folder, RECORDS_FILE);
-  const { records, notes } = existsSync(path) ? readRecords(path) : { records: [], notes: [notEvaluated(folder)] };
-  const assessment = ownAssessment(folder, settings);
+/** Reads a run, by its folder or its files. A run that has not evaluated yet has no records, which is noted. */
+export function readRun(place: string | StoredFiles): StoredRun {
+  const files = filesOf(place);
+  const folder = files.path;
+  const settings = parseSettings(join(folder, SETTINGS_FILE), settingsText(files));
+  const text = files.text(RECORDS_FILE);
+  const { records, notes } =
+    text === undefined ? { records: [], notes: [notEvaluated(folder)] } : recordsIn(join(folder, RECORDS_FILE), text);
+  const assessment = ownAssessment(files, settings);
   return {
     folder,
     settings,
     records,
-    done: existsSync(join(folder, DONE_FILE)),
+    done: files.has(DONE_FILE),
+    begun: files.time(SETTINGS_FILE),
     notes,
     ...(assessment && { assessment }),
   };
 }
 
+function settingsText(files: StoredFiles): string {
+  const text = files.text(SETTINGS_FILE);
+  if (text === undefined) throw unreadable(join(files.path, SETTINGS_FILE), new Error("there is no such file"));
+  return text;
+}
+
 /** The assessment of a run on own pictures; benchmarks are reported by their protocol, which has none. */
 export function ownAssessment(
-  folder: string,
+  files: StoredFiles,
   { dataset }: RunSettings,
   file = ASSESSMENT_FILE,
 ): Assessment | undefined {
-  const path = join(folder, file);
-  if (!isOwnDataset(dataset) || !existsSync(path)) return undefined;
+  if (!isOwnDataset(dataset) || !files.has(file)) return undefined;
   try {
-    return readAssessment(path);
+    return parseAssessment(join(files.path, file), () => files.text(file) ?? "");
   } catch (error) {
     if (error instanceof DataError) return undefined; // then as if it had never been made, which tables tell
     throw error;

@@ -5,13 +5,14 @@
  * always count.
  */
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../files/make-folder.js";
 import { thisProcess } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
+import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { RECORDS_FILE } from "../records/run.js";
-import { sweepPaths } from "./sweep-folder.js";
+import { ATTEMPTS, sweepPaths } from "./sweep-folder.js";
 
 /** The last that went wrong with a run. */
 export interface Mishap {
@@ -43,28 +44,19 @@ export const NO_ATTEMPTS: Attempts = { format: 1, errors: 0, lost: 0, open: null
 export const MOST_LOST = 5;
 
 /** Reads what is known of a run's tries; a file that cannot be read tells nothing. */
-export function readAttempts(folder: string, id: string): Attempts {
-  let text: string;
+export function readAttempts(place: string | StoredFiles, id: string): Attempts {
   try {
-    text = readFileSync(sweepPaths(folder).attempt(id), "utf8");
-  } catch {
-    return NO_ATTEMPTS;
-  }
-  try {
-    const parsed = JSON.parse(text) as Attempts;
-    return parsed.format === 1 ? { ...NO_ATTEMPTS, ...parsed } : NO_ATTEMPTS;
+    const parsed = JSON.parse(filesOf(place).text(`${ATTEMPTS}/${id}.json`) ?? "null") as Attempts | null;
+    return parsed?.format === 1 ? { ...NO_ATTEMPTS, ...parsed } : NO_ATTEMPTS;
   } catch {
     return NO_ATTEMPTS;
   }
 }
 
 /** The ids of runs of which something is known. */
-export function idsWithAttempts(folder: string): Set<string> {
-  const { attempts } = sweepPaths(folder);
-  if (!existsSync(attempts)) return new Set();
-  return new Set(
-    readdirSync(attempts).flatMap((name) => (/^[0-9a-f]{16}\.json$/.test(name) ? [name.slice(0, 16)] : [])),
-  );
+export function idsWithAttempts(place: string | StoredFiles): Set<string> {
+  const names = filesOf(place).names(ATTEMPTS);
+  return new Set(names.flatMap((name) => (/^[0-9a-f]{16}\.json$/.test(name) ? [name.slice(0, 16)] : [])));
 }
 
 /** The ids of runs that have failed for good. */

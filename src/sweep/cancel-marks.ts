@@ -5,14 +5,15 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../files/make-folder.js";
 import { replaceFile } from "../files/replace-file.js";
-import { sweepPaths } from "./sweep-folder.js";
+import { filesOf, type StoredFiles } from "../files/stored-files.js";
+import { CANCELLED, sweepPaths } from "./sweep-folder.js";
 
 const tokenFile = (folder: string): string => join(sweepPaths(folder).launch, "cancelled-at");
-const runFolder = (folder: string): string => join(sweepPaths(folder).launch, "cancelled");
+const runFolder = (folder: string): string => join(folder, CANCELLED);
 
 /** The token of the last time that the sweep was cancelled; empty where it never was. */
 export function cancelToken(folder: string): string {
@@ -46,6 +47,6 @@ export function uncancelRun(folder: string, id: string): boolean {
 export const isCancelled = (folder: string, id: string): boolean => existsSync(join(runFolder(folder), id));
 
 /** The ids of all runs that were taken out. */
-export function cancelledIds(folder: string): Set<string> {
-  return new Set(existsSync(runFolder(folder)) ? readdirSync(runFolder(folder)) : []);
+export function cancelledIds(place: string | StoredFiles): Set<string> {
+  return new Set(filesOf(place).names(CANCELLED));
 }

@@ -3,14 +3,13 @@
  * they failed, were taken out or were given up. Titles are read only where something failed: a plan may be long.
  */
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { DataError } from "../errors.js";
+import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { DONE_FILE } from "../records/run.js";
 import { idsWithAttempts, readAttempts } from "./attempts.js";
 import { cancelledIds } from "./cancel-marks.js";
 import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
-import { type PlannedRun, planLines, readSweepFile, sweepPaths } from "./sweep-folder.js";
+import { type PlannedRun, planLines, readSweepFile } from "./sweep-folder.js";
 
 /** A sweep some of whose runs may still be to come. */
 export interface ReportedSweep {
@@ -36,25 +35,26 @@ export interface PassedOver {
   readonly givenUp: number;
 }
 
-/** Reads what reports say of a sweep. */
-export function readReportedSweep(folder: string): ReportedSweep {
-  const { trials = {}, runs: planned, requests: asked } = readSweepFile(folder);
-  const passedOver = passedOverIn(folder);
-  return { folder, planned, trials, asked, ...(passedOver && { passedOver }) };
+/** Reads what reports say of a sweep, by its folder or its files. `isDone` says whether the run of a name is done. */
+export function readReportedSweep(
+  place: string | StoredFiles,
+  isDone = (name: string): boolean => filesOf(place).has(`runs/${name}/${DONE_FILE}`),
+): ReportedSweep {
+  const files = filesOf(place);
+  const { trials = {}, runs: planned, requests: asked } = readSweepFile(files);
+  const passedOver = passedOverIn(files, isDone);
+  return { folder: files.path, planned, trials, asked, ...(passedOver && { passedOver }) };
 }
 
-function passedOverIn(folder: string): PassedOver | undefined {
-  const verdicts = Array.from(idsWithAttempts(folder), (id) => ({ id, ...readAttempts(folder, id) }));
+function passedOverIn(files: StoredFiles, isDone: (name: string) => boolean): PassedOver | undefined {
+  const verdicts = Array.from(idsWithAttempts(files), (id) => ({ id, ...readAttempts(files, id) }));
   const failed = new Set(verdicts.filter(({ verdict }) => verdict === "failed").map(({ id }) => id));
   const hopeless = new Set(verdicts.filter(({ verdict }) => verdict === "hopeless").map(({ id }) => id));
-  const cancelled = cancelledIds(folder);
+  const cancelled = cancelledIds(files);
   if (failed.size + hopeless.size + cancelled.size === 0) return undefined;
-  const plan = planOf(folder);
+  const plan = planOf(files);
   const isOut = ({ id, name }: PlannedRun): boolean =>
-    cancelled.has(id) &&
-    !failed.has(id) &&
-    !hopeless.has(id) &&
-    !existsSync(join(sweepPaths(folder).run(name), DONE_FILE));
+    cancelled.has(id) && !failed.has(id) && !hopeless.has(id) && !isDone(name);
   const first = plan.find(({ id }) => failed.has(id));
   const shared = sharedSettings(plan.map(({ title }) => title));
   return {
@@ -62,7 +62,7 @@ function passedOverIn(folder: string): PassedOver | undefined {
     first: first
       ? {
           title: shortTitle(first.title, shared),
-          error: firstSentence(readAttempts(folder, first.id).last?.error ?? "no reason was kept"),
+          error: firstSentence(readAttempts(files, first.id).last?.error ?? "no reason was kept"),
         }
       : null,
     takenOut: plan.filter(isOut).length,
@@ -71,9 +71,9 @@ function passedOverIn(folder: string): PassedOver | undefined {
 }
 
 /** The plan; empty where it is broken, which costs a report its words and none of its runs. */
-function planOf(folder: string): PlannedRun[] {
+function planOf(files: StoredFiles): PlannedRun[] {
   try {
-    return [...planLines(folder)];
+    return [...planLines(files)];
   } catch (error) {
     if (error instanceof DataError) return [];
     throw error;

@@ -12,12 +12,12 @@
  * refused, since running it would look finished when it is not.
  */
 
-import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { StringDecoder } from "node:string_decoder";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import { replaceFile } from "../files/replace-file.js";
+import { filesOf, type StoredFiles, textLines } from "../files/stored-files.js";
 import type { SettingScalar } from "../records/run.js";
 
 /** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */
@@ -54,6 +54,10 @@ export interface SweepFile {
 
 export const SWEEP_FILE = "sweep.json";
 export const PLAN_FILE = "plan.jsonl";
+/** The folder of what became of tries. */
+export const ATTEMPTS = "attempts";
+/** The folder of what somebody took out. */
+export const CANCELLED = "launch/cancelled";
 
 /** Where things are in a sweep folder. */
 export const sweepPaths = (folder: string) =>
@@ -62,8 +66,8 @@ export const sweepPaths = (folder: string) =>
     plan: join(folder, PLAN_FILE),
     runs: join(folder, "runs"),
     run: (name: string) => join(folder, "runs", name),
-    attempts: join(folder, "attempts"),
-    attempt: (id: string) => join(folder, "attempts", `${id}.json`),
+    attempts: join(folder, ATTEMPTS),
+    attempt: (id: string) => join(folder, ATTEMPTS, `${id}.json`),
     launch: join(folder, "launch"),
   }) as const;
 
@@ -117,15 +121,17 @@ const inOrder = ({ id, name, title, cost, referenceJob, request }: PlannedRun): 
 });
 
 /** Reads `sweep.json`. */
-export function readSweepFile(folder: string): SweepFile {
-  const path = sweepPaths(folder).sweep;
-  if (!existsSync(path))
+export function readSweepFile(place: string | StoredFiles): SweepFile {
+  const files = filesOf(place);
+  const path = join(files.path, SWEEP_FILE);
+  const text = files.text(SWEEP_FILE);
+  if (text === undefined)
     throw new UsageError(
-      `${folder}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
+      `${files.path}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
     );
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
+    parsed = JSON.parse(text);
   } catch (cause) {
     throw new DataError(`${path}: could not be read: ${(cause as Error).message}. Plan the sweep again`, { cause });
   }
@@ -147,62 +153,43 @@ export function readPlan(folder: string): PlannedRun[] {
  * The runs of a plan one by one, for readers that keep little of each. What is wrong is an error when the reader comes to
  * it; a plan cut short is one at the end.
  */
-export function* planLines(folder: string): Generator<PlannedRun> {
-  const { runs } = readSweepFile(folder);
+export function* planLines(place: string | StoredFiles): Generator<PlannedRun> {
+  const files = filesOf(place);
+  const { runs } = readSweepFile(files);
   let count = 0;
-  for (const run of linesOf(sweepPaths(folder).plan)) {
+  for (const run of plannedRuns(files)) {
     count++;
     yield run;
   }
   // More is a plan that grew while sweep.json was not yet replaced.
   if (count < runs)
     throw new DataError(
-      `${sweepPaths(folder).plan}: ${runs} runs were planned and only ${count} are here: the file was cut short. Plan the sweep again with the same options; runs that were made stay`,
+      `${join(files.path, PLAN_FILE)}: ${runs} runs were planned and only ${count} are here: the file was cut short. Plan the sweep again with the same options; runs that were made stay`,
     );
 }
 
 /** The runs of a plan whose `sweep.json` may be missing, as after a kill between the two; none where there is no plan. */
 export function uncountedPlan(folder: string): Iterable<PlannedRun> {
   if (isSweepFolder(folder)) return planLines(folder);
-  const { plan } = sweepPaths(folder);
-  return existsSync(plan) ? linesOf(plan) : [];
+  const files = filesOf(folder);
+  return files.has(PLAN_FILE) ? plannedRuns(files) : [];
 }
 
-function* linesOf(path: string): Generator<PlannedRun> {
+function* plannedRuns(files: StoredFiles): Generator<PlannedRun> {
+  const path = join(files.path, PLAN_FILE);
+  const pieces = files.pieces(PLAN_FILE);
+  if (!pieces) throw new DataError(`${path}: the plan is missing. Plan the sweep again with the same options`);
   const seen = new Set<string>();
   let number = 0;
-  for (const text of textLines(path)) {
+  const torn = (): never => {
+    throw new DataError(`${path}: the last line is torn. Plan the sweep again with the same options`);
+  };
+  for (const text of textLines(pieces, torn)) {
     number++;
     const run = toPlannedRun(path, number, text);
     if (seen.has(run.id)) throw new DataError(`${path}: line ${number} has run ${run.id}, which an earlier line has`);
     seen.add(run.id);
     yield run;
-  }
-}
-
-const PIECE = 1 << 20;
-
-/** The lines of a file, of which only a piece is in memory. */
-function* textLines(path: string): Generator<string> {
-  let fd: number;
-  try {
-    fd = openSync(path, "r");
-  } catch (cause) {
-    throw new DataError(`${path}: the plan could not be read: ${(cause as Error).message}`, { cause });
-  }
-  try {
-    const decoder = new StringDecoder("utf8");
-    const piece = Buffer.allocUnsafe(PIECE);
-    let rest = "";
-    for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) {
-      const lines = (rest + decoder.write(piece.subarray(0, read))).split("\n");
-      rest = lines.pop()!;
-      yield* lines;
-    }
-    rest += decoder.end();
-    if (rest !== "") throw new DataError(`${path}: the last line is torn. Plan the sweep again with the same options`);
-  } finally {
-    closeSync(fd);
   }
 }
 
