@@ -100,6 +100,8 @@ interface BuiltBase {
   readonly modules: Readonly<Record<string, Module>>;
   /** Logits, in evaluation mode. */
   predict(x: Tensor): Tensor;
+  /** The features that the head reads, where they are not the backbone's own; measures of features are taken of these. */
+  features?(x: Tensor): Tensor;
 }
 
 /** An algorithm whose loss the loop minimises. */

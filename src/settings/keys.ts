@@ -43,6 +43,10 @@ export const keys = {
     boolean,
     "whether the `in` parts of training domains, which are trained on, are evaluated too; selection does not read them",
   ),
+  measures: key(
+    word<"features" | "all">("features", "all"),
+    "what evaluations record besides accuracy: `features` for norms and ranks of the features (the default), `all` for those of the logits too, the entropy of predictions and a measure of curvature",
+  ),
   checkpointEvery: key(whole(0), "updates from one checkpoint to the next, besides those at evaluations; 0 for none"),
   seed: key(whole(0), "all randomness but splits and hyperparameters"),
   trialSeed: key(whole(0), "another trial, another split"),

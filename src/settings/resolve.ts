@@ -116,6 +116,7 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
     evaluateEvery: given.evaluateEvery ?? protocol.evaluateEvery,
     evaluateFirst: given.evaluateFirst ?? true,
     evaluateTraining: given.evaluateTraining ?? protocol.evaluateTraining,
+    ...(given.measures === "all" && { measures: given.measures }),
     checkpointEvery: given.checkpointEvery ?? 0,
     holdout,
     augmentValidation: given.augmentValidation ?? protocol.augmentValidation,

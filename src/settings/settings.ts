@@ -37,6 +37,8 @@ export interface TrainSettings extends RunSettings {
   readonly evaluateEvery: number;
   readonly evaluateFirst: boolean;
   readonly evaluateTraining: boolean;
+  /** Absent where only features are measured, as from before there was any choice. */
+  readonly measures?: "all";
   readonly checkpointEvery: number;
   readonly holdout: number;
   readonly augmentValidation: boolean;

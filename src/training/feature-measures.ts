@@ -4,6 +4,9 @@
  *
  * They are taken of fixed samples: the first of the `out` parts of the training domains, all in one matrix as in a batch,
  * and the first of each test domain's.
+ *
+ * With `measures=all` the same is recorded of the logits, together with the mean entropy of the predicted probabilities and,
+ * on the training domains, a measure of curvature.
  */
 
 import { type RankMeasures, rankMeasures, spectrum } from "../analysis/rank.js";
@@ -12,6 +15,7 @@ import { cat } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { CURRENT, type RunRecord } from "../records/record.js";
+import { sharpness } from "./curvature.js";
 import type { Learner } from "./learner.js";
 
 /** As many rows as a batch of the published setting has. */
@@ -33,30 +37,47 @@ export const SPECTRUM_PLACES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 /** The metric of the k-th singular value. */
 export const singularValueMetric = (place: number): string => `singularValue${place}`;
 
+/** `features`, or more. */
+export type Measures = "features" | "all";
+
+/** Those of FEATURE_METRICS that are recorded of logits, by the name they have there. */
+const logitMetric = (metric: string): string => `logits${metric[0].toUpperCase()}${metric.slice(1)}`;
+
+interface ProbeBatch {
+  /** Null for the training domains together. */
+  readonly domain: string | null;
+  readonly x: Tensor;
+  readonly y: Tensor;
+}
+
 /** The samples the measures are taken of; they live until disposed of. */
 export class FeatureProbe implements Disposable {
-  private constructor(private readonly batches: readonly { domain: string | null; x: Tensor }[]) {}
+  private constructor(
+    private readonly batches: readonly ProbeBatch[],
+    private readonly measures: Measures,
+  ) {}
 
   /** Reads the samples, the same at every start. */
   static async read(
     loader: Loader,
     trainDomains: readonly string[],
     testDomains: readonly string[],
+    measures: Measures = "features",
   ): Promise<FeatureProbe> {
-    const first = async (domain: string, rows: number): Promise<Tensor[]> => {
-      for await (const batch of loader.evaluate(domain, "out", { batchSize: rows })) {
-        batch.y.dispose();
-        return [batch.x];
-      }
+    const first = async (domain: string, rows: number): Promise<ProbeBatch[]> => {
+      for await (const { x, y } of loader.evaluate(domain, "out", { batchSize: rows })) return [{ domain, x, y }];
       return [];
     };
-    const training: Tensor[] = [];
+    const training: ProbeBatch[] = [];
     for (const domain of trainDomains) training.push(...(await first(domain, Math.ceil(ROWS / trainDomains.length))));
-    const batches: { domain: string | null; x: Tensor }[] = [];
-    if (training.length > 0) batches.push({ domain: null, x: keep(cat(training)) });
-    for (const x of training) x.dispose();
-    for (const domain of testDomains) for (const x of await first(domain, ROWS)) batches.push({ domain, x });
-    return new FeatureProbe(batches);
+    const batches: ProbeBatch[] = [];
+    if (training.length > 0) {
+      const [x, y] = [keep(cat(training.map((batch) => batch.x))), keep(cat(training.map((batch) => batch.y)))];
+      batches.push({ domain: null, x, y });
+    }
+    for (const { x, y } of training) for (const tensor of [x, y]) tensor.dispose();
+    for (const domain of testDomains) batches.push(...(await first(domain, ROWS)));
+    return new FeatureProbe(batches, measures);
   }
 
   /** Some samples to try a network on. */
@@ -67,7 +88,7 @@ export class FeatureProbe implements Disposable {
   /** The rows of the learner as it is now. */
   measure(learner: Learner, step: number): RunRecord[] {
     const rows: RunRecord[] = [];
-    for (const { domain, x } of this.batches) {
+    for (const { domain, x, y } of this.batches) {
       const measured = scope(() => {
         const features = learner.features(x);
         const sigmas = features && spectrum(features);
@@ -79,6 +100,12 @@ export class FeatureProbe implements Disposable {
       for (const metric of FEATURE_METRICS) add(metric, measured.ranks[metric]);
       for (const place of SPECTRUM_PLACES)
         if (place <= measured.sigmas.length) add(singularValueMetric(place), measured.sigmas[place - 1]);
+      if (this.measures === "all") {
+        const ofLogits = measureLogits(learner, x);
+        for (const metric of FEATURE_METRICS) add(logitMetric(metric), ofLogits.ranks[metric]);
+        add("softmaxEntropy", ofLogits.entropy);
+        if (domain === null) add("sharpness", sharpness(learner, x, y));
+      }
     }
     const value = learner.headNorm();
     if (value !== null) rows.push({ step, model: CURRENT, domain: null, split: null, metric: "headNorm", value });
@@ -86,6 +113,15 @@ export class FeatureProbe implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const { x } of this.batches) x.dispose();
+    for (const { x, y } of this.batches) for (const tensor of [x, y]) tensor.dispose();
   }
+}
+
+/** The ranks of the logits, and the mean entropy of the predicted probabilities in nats. */
+function measureLogits(learner: Learner, x: Tensor): { ranks: RankMeasures; entropy: number } {
+  return scope(() => {
+    const logits = learner.predict(x).to({ dtype: "float64" });
+    const logs = logits.logSoftmax(1);
+    return { ranks: rankMeasures(logits), entropy: -logs.exp().mul(logs).sum(1).mean().item() };
+  });
 }

@@ -28,7 +28,7 @@ import { allOrNothing, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
-import { type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
+import { crossEntropy, type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
 import { Adam, type AdamSettings, type Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
 import type { StepResult } from "../regularizers/regularizer.js";
@@ -258,7 +258,20 @@ export class Learner implements Disposable {
   /** The features of a batch, without a graph and in evaluation mode; null where the backbone takes more than the samples. */
   features(x: Tensor): Tensor | null {
     if (this.options.algorithm.backbone?.extraChannels) return null;
-    return this.compute(x, (input) => this.backbone.forward(input), { training: false });
+    const forward = (input: Tensor): Tensor => this.built.features?.(input) ?? this.backbone.forward(input);
+    return this.compute(x, forward, { training: false });
+  }
+
+  /** The mean cross-entropy of a batch in evaluation mode, with a graph where gradients are on. */
+  evaluationLoss(x: Tensor, y: Tensor): Tensor {
+    this.root.train(false);
+    try {
+      return scope(() =>
+        withPrecision(this.options.precision ?? "float32", () => crossEntropy(this.built.predict(x), y)),
+      );
+    } finally {
+      this.root.train();
+    }
   }
 
   private compute(x: Tensor, forward: (x: Tensor) => Tensor, { training }: { training: boolean }): Tensor {

@@ -120,7 +120,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
       throw new UsageError(
         `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them (holdout=0.5), or add pictures`,
       );
-    using probe = await FeatureProbe.read(loader, trainDomainsOf(plan), settings.testDomains);
+    using probe = await FeatureProbe.read(loader, trainDomainsOf(plan), settings.testDomains, settings.measures);
     const ofSamples = { ...options, plan: { ...plan, split: samples.split } };
     const plain = plainLoader(reading);
     using run = new Run(ofSamples, samples, loader, plain, learner, followers, probe);

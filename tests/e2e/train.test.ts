@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { algorithms } from "../../src/algorithms/index.js";
 import { main } from "../../src/cli/main.js";
+import { SHAPES_CLASSES } from "../../src/data/datasets/shapes.js";
 import { Loader } from "../../src/data/loader.js";
 import { liveTensors } from "../../src/engine/device.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
@@ -113,6 +114,17 @@ test("evaluations may be left out: the first, and of what was trained on", async
 test("a follower leaves the trajectory alone: without it the rows of the trained model are the same", async () => {
   const plain = await trainIn("plain", { algorithm: "ERM-NU", warmup: 3 });
   expect(recordsOf(plain)).toEqual(recordsOf(swadRun).filter(({ model }) => model === "current"));
+});
+
+test("more measures leave the trajectory alone: all other rows are the same", async () => {
+  const all = await trainIn("measures", { algorithm: "SWAD-NU", warmup: 3, measures: "all" });
+  const isNew = ({ metric }: RunRecord): boolean => /^(logits|softmaxEntropy|sharpness)/.test(metric);
+  const added = recordsOf(all).filter(isNew);
+  expect(recordsOf(all).filter((row) => !isNew(row))).toEqual(recordsOf(swadRun));
+  const names = added.filter(({ step, domain }) => step === 10 && domain === null).map(({ metric }) => metric);
+  expect(names).toEqual(expect.arrayContaining(["logitsFrobeniusNorm", "softmaxEntropy", "sharpness"]));
+  const entropies = added.filter(({ metric }) => metric === "softmaxEntropy").map(({ value }) => value);
+  for (const entropy of entropies) expect(entropy).toBeLessThanOrEqual(Math.log(SHAPES_CLASSES.length));
 });
 
 test("without a penalty the rows are others", async () => {

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+/**
+ * Plans a block of the study "rank or scale" (docs/study.md) into a sweep's folder, which `nudge sweep run` then works on. Planned
+ * again it changes nothing; with more trials it keeps what is there.
+ *
+ *     node studies/rank-or-scale/plan.mjs primary --data pacs --root data --trials 3-7 --out sweeps/study-pacs
+ *     node studies/rank-or-scale/plan.mjs primary --data office31 --root data --trials 1-5 --out sweeps/study-office31
+ *     export NUDGE_PLUGINS=…      printed at the end: sweep run and report need the study's plug-ins
+ *
+ * Another dataset is another --data; its weights of the penalties are set as the page says (`calibration` plans those runs).
+ * What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
+ */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const program = join(here, "../../bin/nudge.mjs");
+
+/** A method as it is named on the command line, and the settings of its penalty. @typedef {readonly [name: string, ...settings: string[]]} Row */
+
+/** Weights of the penalties, by dataset: set on trials that are not analysed (docs/study.md). */
+const WEIGHTS = {
+  pacs: { frobenius: 0.042, ratio: 0.1 },
+};
+
+/** @param {{ frobenius: number, ratio: number }} weights @returns {Record<string, readonly Row[]>} */
+const blocks = ({ frobenius, ratio }) => ({
+  primary: [
+    ["ERM"],
+    ["ERM-NU"],
+    ["ERM-FRO", `frobenius-norm.weight=${frobenius}`],
+    ["NormERM"],
+    ["NormERM-NU"],
+    ["ERM-RATIO", `norm-ratio.weight=${ratio}`],
+  ],
+  calibration: [
+    ["ERM-FRO", "--grid", "frobenius-norm.weight=0.015,0.05,0.15"],
+    ["ERM-RATIO", "--grid", "norm-ratio.weight=0.03,0.1,0.3,1"],
+  ],
+  controls: [
+    ["ERM-CNU"],
+    ["ERM-ROW", "--grid", "row-norm.weight=0.002,0.005"],
+    ["ERM-TOP", "--grid", "top-singular-value.weight=0.02,0.05"],
+    ["ERM-LOWER", "--grid", "lower-singular-values.weight=0.005,0.01"],
+    ["ERM-VAR", "--grid", "feature-variance.weight=0.01,0.05"],
+    ["ERM-FRO", "--grid", "frobenius-norm.weight=0.05,0.2", "frobenius-norm.on=logits"],
+    ["ERM-RAISE-FRO", `frobenius-norm.weight=${frobenius}`],
+    ["ScaledERM", "--grid", "scaled-erm.featureScale=0.1,0.2"],
+    ["ScaledERM", "--grid", "scaled-erm.temperature=2,5"],
+  ],
+});
+
+const split = process.argv.indexOf("--");
+const own = process.argv.slice(2, split < 0 ? undefined : split);
+const more = split < 0 ? [] : process.argv.slice(split + 1);
+const { positionals, values } = parseArgs({
+  args: own,
+  allowPositionals: true,
+  options: { data: { type: "string" }, root: { type: "string" }, trials: { type: "string" }, out: { type: "string" } },
+});
+const { data = "pacs", root, trials = "3-7", out = `sweeps/study-${data}` } = values;
+const weights = Object.hasOwn(WEIGHTS, data) ? WEIGHTS[/** @type {keyof typeof WEIGHTS} */ (data)] : WEIGHTS.pacs;
+const block = blocks(weights)[positionals[0] ?? ""];
+if (!block) {
+  process.stderr.write(
+    `plan: expected a block, one of ${Object.keys(blocks(weights)).join(", ")}; see the top of the file\n`,
+  );
+  process.exit(2);
+}
+const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "plan.mjs");
+const env = { ...process.env, NUDGE_PLUGINS: plugins.map((name) => join(here, name)).join(delimiter) };
+for (const [method, ...settings] of block) {
+  const common = [
+    "--precision",
+    "bf16",
+    "--steps",
+    "2001",
+    "--eval-every",
+    "200",
+    "evaluateTraining=false",
+    "measures=all",
+  ];
+  const where = ["--data", data, ...(root ? ["--root", root] : []), "--name", `study-${data}`, "--out", out];
+  const args = ["sweep", "plan", ...where, "--algorithms", method, "--trials", trials, "--no-measure"];
+  execFileSync(process.execPath, [program, ...args, "--backbone", "mobilenet_v2", ...common, ...settings, ...more], {
+    env,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+}
+process.stdout.write(`export NUDGE_PLUGINS=${env.NUDGE_PLUGINS}\nnudge sweep run ${out}\n`);
