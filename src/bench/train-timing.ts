@@ -1,18 +1,15 @@
 /** Our side of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { likesChannelsLast } from "../backbones/layout.js";
-import { type Batch, byDomain, Loader } from "../data/loader.js";
+import { type Batch, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
-import { scope } from "../engine/scope.js";
 import { CURRENT } from "../records/record.js";
 import type { Plan } from "../settings/resolve.js";
-import { DeviceUpdates } from "../training/device-updates.js";
 import { evaluate } from "../training/evaluate.js";
-import type { Learner } from "../training/learner.js";
 import { makeLearner } from "../training/make-learner.js";
-import { openSamples } from "../training/samples.js";
+import { loaderOptions, openSamples } from "../training/samples.js";
+import { Updates } from "../training/updates.js";
 
 export interface Timed {
   /** Milliseconds a step: the mean over those that were timed. */
@@ -45,31 +42,24 @@ const WARM_UP = 10;
  */
 const AT_HAND = 40;
 
-/** As often as training reads its loss from a GPU. */
-const READ_MS = 1000;
-
 /** Makes some steps of a run and evaluates it. */
 export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   const { settings } = plan;
-  const { device, testDomains } = settings;
+  const { device } = settings;
   setThreads(settings.threads);
   using samples = await openSamples(plan);
   if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning has refused other datasets
-  const loader = new Loader({
-    ...samples,
-    seed: settings.seed,
-    trainDomains: settings.domains.filter((name) => !testDomains.includes(name)),
-    batchSize: settings.hparams.batchSize as number,
-    augmentValidation: settings.augmentValidation,
-    device,
-    channelsLast: likesChannelsLast(settings),
-    steps: WARM_UP + steps,
-  });
+  const loader = new Loader({ ...loaderOptions(plan, samples), steps: WARM_UP + steps });
   using learner = makeLearner(plan);
   const notes: string[] = [];
   const say = (text: string): void => void notes.push(text);
-  using onDevice = device === "cpu" ? null : new DeviceUpdates(learner, { device, say });
-  const loop = new Loop(loader, learner, onDevice);
+  using updates = new Updates(learner, loader, { device, say });
+  const run = async (from: number, to: number): Promise<void> => {
+    for (let step = from; step < to; step++) {
+      await updates.make(step);
+      await turn();
+    }
+  };
   const evaluated = async (): Promise<number> => {
     const start = performance.now();
     const predict = learner.predict.bind(learner);
@@ -78,16 +68,17 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   };
 
   await evaluated(); // every picture was read once
-  await loop.run(0, WARM_UP);
+  await run(0, WARM_UP);
   synchronize(device);
-  loop.waited = 0;
+  updates.waited = 0;
   const start = performance.now();
-  await loop.run(WARM_UP, WARM_UP + steps);
+  await run(WARM_UP, WARM_UP + steps);
   synchronize(device);
   const stepMs = (performance.now() - start) / steps;
-  onDevice?.read(); // numbers that are not finite are an error
-  const waitMs = loop.waited / steps;
-  const updateMs = device === "cpu" ? undefined : await loop.onBatchesAtHand(WARM_UP, steps);
+  updates.collect(); // numbers that are not finite are an error
+  const waitMs = updates.waited / steps;
+  const updateMs =
+    device === "cpu" ? undefined : await onBatchesAtHand(updates, loader, { from: WARM_UP, times: steps });
   const evaluationSeconds = await evaluated();
   const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
   return {
@@ -100,57 +91,27 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
       evaluationRate: pictures / evaluationSeconds,
     },
     ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },
-    replayed: onDevice?.isReplaying ?? false,
+    replayed: updates.isReplaying,
     notes: [...notes, ...loader.notes],
   };
 }
 
-/** Updates on the batches of a loader. */
-class Loop {
-  /** Milliseconds spent waiting for batches. */
-  waited = 0;
-  private lastRead = performance.now();
-
-  constructor(
-    private readonly loader: Loader,
-    private readonly learner: Learner,
-    private readonly onDevice: DeviceUpdates | null,
-  ) {}
-
-  async run(from: number, to: number): Promise<void> {
-    for (let step = from; step < to; step++) {
-      const asked = performance.now();
-      using batch = await this.loader.batch(step);
-      this.waited += performance.now() - asked;
-      this.update(batch, step);
-      await turn();
-    }
+/** Milliseconds an update takes on batches that are on the device already, from that of a step on. */
+async function onBatchesAtHand(
+  updates: Updates,
+  loader: Loader,
+  { from, times }: { from: number; times: number },
+): Promise<number> {
+  const batches: Batch[] = [];
+  for (let i = 0; i < Math.min(times, AT_HAND); i++) batches.push(await loader.batch(from + i));
+  synchronize(batches[0].x.device);
+  const start = performance.now();
+  for (let i = 0; i < times; i++) {
+    updates.makeOn(batches[i % batches.length], from + times + i);
+    await turn();
   }
-
-  /** Milliseconds an update takes on batches that are on the device already, from that of a step on. */
-  async onBatchesAtHand(from: number, times: number): Promise<number> {
-    const batches: Batch[] = [];
-    for (let i = 0; i < Math.min(times, AT_HAND); i++) batches.push(await this.loader.batch(from + i));
-    synchronize(batches[0].x.device);
-    const start = performance.now();
-    for (let i = 0; i < times; i++) {
-      this.update(batches[i % batches.length], from + times + i);
-      await turn();
-    }
-    synchronize(batches[0].x.device);
-    const took = performance.now() - start;
-    for (const batch of batches) batch[Symbol.dispose]();
-    return took / times;
-  }
-
-  private update(batch: Batch, step: number): void {
-    scope(() => {
-      const domains = byDomain(batch);
-      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
-      else this.learner.update(domains, step);
-    });
-    if (!this.onDevice || performance.now() - this.lastRead < READ_MS) return;
-    this.onDevice.read();
-    this.lastRead = performance.now();
-  }
+  synchronize(batches[0].x.device);
+  const took = performance.now() - start;
+  for (const batch of batches) batch[Symbol.dispose]();
+  return took / times;
 }

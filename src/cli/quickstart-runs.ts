@@ -7,11 +7,10 @@
 
 import { join } from "node:path";
 import { SHAPES_DOMAINS } from "../data/datasets/shapes.js";
-import { SETTINGS_FILE } from "../records/run.js";
 import { resolve } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import { quietReporter, type Status } from "../training/reporter.js";
-import { RunFolder } from "../training/run-folder.js";
+import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
 import { version } from "./version.js";
 
@@ -61,9 +60,9 @@ export async function trainQuickstartRun(
   // The seed is of the split and of all else: trials differ in both, methods in neither.
   const plan = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
   const path = join(out, runName(plan.settings));
-  using folder = await RunFolder.own(path);
-  if (folder.isDone) return { folder: path, done: true, reused: true };
-  folder.writeJson(SETTINGS_FILE, plan.settings);
+  const { folder: owned, was } = await startRun(plan, path);
+  using folder = owned;
+  if (was === "done") return { folder: path, done: true, reused: true };
   const reporter = { ...quietReporter, status: onStatus };
   const { done } = await train({ plan, folder, reporter, shouldStop, version: version() });
   return { folder: path, done, reused: false };

@@ -1,13 +1,12 @@
 /** One run of `nudge train`: its folder, its training, and for pictures its assessment and report. */
 
-import { existsSync } from "node:fs";
 import { ASSESSMENT_FILE } from "../analysis/assessment.js";
 import { DataError, UsageError } from "../errors.js";
 import { writeRunReport } from "../report/run-report.js";
 import type { Plan } from "../settings/resolve.js";
 import { assessRun } from "../training/assess-run.js";
 import type { Reporter } from "../training/reporter.js";
-import { RunFolder, readTrainSettings } from "../training/run-folder.js";
+import { startRun } from "../training/start-run.js";
 import { type EndedRun, type TrainOutcome, train } from "../training/train.js";
 import type { StopSignals } from "./stop-signals.js";
 import { version } from "./version.js";
@@ -27,15 +26,11 @@ export type RunOutcome = TrainOutcome | { readonly done: true; readonly already:
 
 /** Trains a run in its folder, or finds it done. */
 export async function trainRun(asked: Plan, { path, reporter, stop, goOn, goOnWith }: RunOptions): Promise<RunOutcome> {
-  using folder = await RunFolder.own(path);
-  if (folder.isDone) return { done: true, already: true };
-  const begun = existsSync(folder.settings);
-  if (begun && !goOn)
+  const { plan, folder: owned, was } = await startRun(asked, path);
+  using folder = owned;
+  if (was === "done") return { done: true, already: true };
+  if (was === "begun" && !goOn)
     throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
-  if (!begun) folder.writeJson("settings.json", asked.settings);
-  // To the same bytes: what the run's name does not tell, but its numbers depend on, is as it was begun.
-  const { threads } = begun ? readTrainSettings(path) : asked.settings;
-  const plan = { ...asked, settings: { ...asked.settings, threads } };
   reporter.line(`run folder: ${path}`);
   const beforeDone = plan.dataset.kind === "pictures" ? assess : undefined;
   const shouldStop = (): boolean => stop.asked;

@@ -4,7 +4,7 @@ import { backbones } from "../backbones/index.js";
 import { CURRENT } from "../records/record.js";
 import { methodOf, type PluginSettings } from "../records/run.js";
 import { datasetTitle, methodTitle } from "../settings/names.js";
-import type { TrainSettings } from "../settings/settings.js";
+import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
 
 /** A method as papers name it: `ERM-NU`. */
 export function methodName(settings: TrainSettings, model = CURRENT): string {
@@ -16,8 +16,8 @@ export function runFacts(
   settings: TrainSettings,
   { model = CURRENT, step }: { model?: string; step: number },
 ): [string, string][] {
-  const { hparams, domains, testDomains, holdout, seed, trialSeed, steps, evaluateEvery } = settings;
-  const training = domains.filter((name) => !testDomains.includes(name));
+  const { hparams, testDomains, holdout, seed, trialSeed, steps, evaluateEvery } = settings;
+  const training = trainDomainsOf(settings);
   return [
     ["data", `${datasetTitle(settings.dataset)}, ${settings.data}`],
     ["trained on", training.join(", ")],

@@ -118,3 +118,10 @@ export function runName({
   const words = [hash, dataset, testDomains.join("+") || "none", method, `trial${trialSeed}`];
   return words.map((word) => word.replace(/[^\w.+-]+/g, "_")).join("-");
 }
+
+/** The domains that a run trains on. */
+export const trainDomainsOf = ({
+  domains,
+  testDomains,
+}: Pick<TrainSettings, "domains" | "testDomains">): readonly string[] =>
+  domains.filter((name) => !testDomains.includes(name));

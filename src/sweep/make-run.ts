@@ -1,11 +1,11 @@
 /** One run of a plan, made in this process: begun, or gone on with, from its own settings. */
 
-import { existsSync } from "node:fs";
 import { DataError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { resolve } from "../settings/resolve.js";
 import { readTrainSettings } from "../training/run-folder.js";
+import { startRun } from "../training/start-run.js";
 import { type TrainOutcome, train } from "../training/train.js";
 import type { Claim } from "./claim.js";
 
@@ -25,7 +25,7 @@ const MAY_MOVE = ["data", "root", "cache", "weights"];
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
   const { device, threads, memo, shouldStop, version } = options;
   const planned: Request = run.request;
-  const begun = existsSync(folder.settings) ? readTrainSettings(folder.path) : undefined;
+  const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
   const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };
   const plan = await resolve({ ...request, device: planned.device ?? device }, memo);
@@ -33,6 +33,5 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
     throw new DataError(
       `the dataset, the file of weights or this program has changed since it was planned (${run.id}, now ${plan.settings.hash}): plan the sweep again, in a new folder`,
     );
-  if (!begun) folder.writeJson("settings.json", plan.settings);
-  return train({ plan, folder, shouldStop, version });
+  return train({ ...(await startRun(plan, folder)), shouldStop, version });
 }

@@ -11,7 +11,7 @@ import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
 import { quietReporter } from "../training/reporter.js";
-import { RunFolder } from "../training/run-folder.js";
+import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
 import type { RunRequest } from "./sweep-folder.js";
 
@@ -73,8 +73,7 @@ async function timeUpdates(
   const begun = performance.now();
   const steps = UPDATES + WARM_UP + 1; // of which the last, and so its evaluation, is never made
   const plan = await resolve({ ...trialOf(request, device), steps, evaluateEvery: steps, evaluateFirst: false }, memo);
-  using folder = await RunFolder.own(path);
-  folder.writeJson("settings.json", plan.settings);
+  using folder = (await startRun(plan, path)).folder;
   const ends: number[] = [];
   const isEnough = (): boolean =>
     ends.length >= UPDATES + WARM_UP || (ends.length > WARM_UP && (performance.now() - begun) / 1000 > seconds / 2);
@@ -103,8 +102,7 @@ async function timeEvaluation(
 ): Promise<Pick<RunCost, "evaluation" | "disk" | "records">> {
   const asked = { ...trialOf(request, device), steps: 1, evaluateEvery: 1, evaluateFirst: true };
   const plan = await resolve(asked, memo);
-  using folder = await RunFolder.own(path);
-  folder.writeJson("settings.json", plan.settings);
+  using folder = (await startRun(plan, path)).folder;
   await train({ plan, folder });
   const [first] = readFileSync(folder.file("timing.jsonl"), "utf8").split("\n");
   const { evaluation } = JSON.parse(first) as { evaluation: number };

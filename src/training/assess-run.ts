@@ -2,12 +2,12 @@
 
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
-import { likesChannelsLast } from "../backbones/layout.js";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { readModelAbout } from "../model/index.js";
+import { loaderOptions } from "./samples.js";
 import type { EndedRun } from "./train.js";
 
 /** Judges all pictures of held-out domains and the validation parts of the others. The learner is given the model's weights. */
@@ -16,12 +16,7 @@ export async function assessRun({ plan, folder, samples, learner, lost, pause }:
   const path = folder.file("model.safetensors");
   const any = (): boolean => true; // what only training needs is not in the file; a probe's network is, and is not in the learner
   scope(() => learner.root.loadStateDict(readWeights(path, { device }), { ignoreMissing: any, ignoreUnexpected: any }));
-  const { dataset, pictures, split } = samples;
-  const trainDomains = domains.filter((name) => !testDomains.includes(name));
-  const loader = new Loader({
-    ...{ dataset, pictures, split, seed: 0, trainDomains, batchSize: 1, augmentation: null, device },
-    channelsLast: likesChannelsLast(plan.settings),
-  });
+  const loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
   const judged: Judged[] = [];
   for (const domain of domains) {
     const parts: readonly SplitName[] = testDomains.includes(domain) ? ["in", "out", "uda"] : ["out"];

@@ -4,7 +4,9 @@
  */
 
 import type { Backbone } from "../backbones/index.js";
+import { likesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
+import type { LoaderOptions } from "../data/loader.js";
 import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
 import { countOf } from "../data/show-name.js";
 import type { Split } from "../data/split.js";
@@ -13,6 +15,7 @@ import { type ExtractOptions, extractFeatures } from "../probe/extract-features.
 import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
 import { identityMap } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
+import { trainDomainsOf } from "../settings/settings.js";
 import { bodyOf } from "./make-learner.js";
 
 export interface Samples extends Disposable {
@@ -24,6 +27,19 @@ export interface Samples extends Disposable {
   readonly makeBackbone?: () => Backbone;
   /** Pictures that were left out from the start, and why. */
   readonly lost: ReadonlyMap<string, string>;
+}
+
+/** How a run's batches are made of its samples. */
+export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: Samples): LoaderOptions {
+  const { hparams, seed, augmentValidation, device, steps } = settings;
+  return {
+    ...{ dataset, split, pictures, seed, augmentValidation, device, steps },
+    trainDomains: trainDomainsOf(settings),
+    batchSize: hparams.batchSize as number,
+    classBalanced: hparams.classBalanced as boolean,
+    augmentation: hparams.dataAugmentation ? undefined : null,
+    channelsLast: likesChannelsLast(settings),
+  };
 }
 
 /** Opens the samples of a run; null where it was told to stop on the way. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isBetter } from "./train.js";
+import { isBetter } from "./evaluate-run.js";
 
 test("the best model is the first of equals, but never that of a single update where another is as good", () => {
   const evaluations = [0.5, 0.5, 0.75, 0.75, 0.5].map((accuracy, i) => ({ step: 20 * i, accuracy }));

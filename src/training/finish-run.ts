@@ -1,0 +1,71 @@
+/**
+ * The end of a run: the models for use, figures, and the mark that it is done. All of it is made again where it was
+ * stopped on the way.
+ */
+
+import { readFileSync } from "node:fs";
+import { writeFigure } from "../drawing/write-figure.js";
+import { replaceFile } from "../files/replace-file.js";
+import { DONE_FILE } from "../records/run.js";
+import { readRecords } from "../records/store.js";
+import { trainDomainsOf } from "../settings/settings.js";
+import { runFigures } from "./figures.js";
+import { addDistance } from "./model-distance.js";
+import { writeModel } from "./model-file.js";
+import { addBody } from "./probe-model.js";
+import { lostWords } from "./run-words.js";
+import type { Running } from "./running.js";
+import { withAverage } from "./with-average.js";
+
+/** Finishes a run; `beforeDone` receives the pictures that could not be read, and why. */
+export async function finishRun(
+  run: Running,
+  beforeDone: (lost: ReadonlyMap<string, string>) => Promise<void> | undefined,
+): Promise<void> {
+  const { plan, folder, progress } = run;
+  await writeModels(run);
+  for (const path of folder.models()) {
+    if (plan.settings.probe) addBody(path, plan);
+    folder.checkOwner();
+    const { device } = plan.settings;
+    await addDistance(path, {
+      loader: run.plain,
+      trainDomains: trainDomainsOf(plan.settings),
+      device,
+      pause: run.pause,
+    });
+  }
+  const lost = reportLost(run);
+  for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
+    await writeFigure(svg, folder.file("figures", name));
+  await beforeDone(lost);
+  folder.checkOwner();
+  folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
+}
+
+/** The model for use: the average where one was kept, else the best by training-domain validation. */
+async function writeModels(run: Running): Promise<void> {
+  const { plan, folder, learner, followers, progress } = run;
+  const step = progress.next - 1;
+  if (followers.length === 0) {
+    const best = readFileSync(folder.bestCheckpoint);
+    replaceFile(folder.file("model.safetensors"), (write) => write(best));
+  }
+  for (const [i, follower] of followers.entries()) {
+    const name = i === 0 ? "model.safetensors" : `model-${follower.id}.safetensors`;
+    await withAverage(run, follower, () => {
+      folder.checkOwner();
+      writeModel(folder.file(name), { plan, learner, sample: run.probe.sample(), model: follower.id, step });
+    });
+    const { count, from, to } = follower.summary();
+    run.say(`${follower.id}: the average of ${count}, from step ${from} to ${to}`);
+  }
+}
+
+/** The pictures that could not be read; a line says how many, and the log has all. */
+function reportLost({ samples, loader, plain, folder, say }: Running): ReadonlyMap<string, string> {
+  const lost = [...new Map([...samples.lost, ...loader.skipped, ...plain.skipped])].sort();
+  for (const [name, problem] of lost) folder.log(`left out ${name}: ${problem}`);
+  if (lost.length > 0) say(lostWords(lost));
+  return new Map(lost);
+}

@@ -1,0 +1,83 @@
+/** Updates on the batches of a loader, on the host or on a GPU, and the scalars that they log. */
+
+import { type Batch, byDomain, type Loader } from "../data/loader.js";
+import { scope } from "../engine/scope.js";
+import { EngineError } from "../errors.js";
+import { DeviceUpdates, type Reading } from "./device-updates.js";
+import type { Learner } from "./learner.js";
+
+/** On a GPU, reading numbers makes the host wait until all steps before are done: so seldom, and before evaluations. */
+const READ_MS = 1000;
+
+export interface UpdatesOptions {
+  readonly device: string;
+  /** Whether updates may be replayed as CUDA graphs; true by default. */
+  readonly capture?: boolean;
+  readonly say: (text: string) => void;
+  /** Receives the scalars of updates, summed; each once. */
+  readonly onLogs?: (reading: Reading) => void;
+}
+
+export class Updates implements Disposable {
+  /** Since this process began: updates made, their pictures, and milliseconds until batches were there. */
+  made = 0;
+  pictures = 0;
+  waited = 0;
+  /** The mean loss of the updates that were read last. */
+  loss = Number.NaN;
+  private readonly onDevice: DeviceUpdates | null;
+  private lastRead = 0;
+
+  constructor(
+    private readonly learner: Learner,
+    private readonly loader: Loader,
+    private readonly options: UpdatesOptions,
+  ) {
+    const { device, capture, say } = options;
+    this.onDevice = device === "cpu" ? null : new DeviceUpdates(learner, { device, capture, say });
+  }
+
+  /** Whether updates are replayed as a CUDA graph by now. */
+  get isReplaying(): boolean {
+    return this.onDevice?.isReplaying ?? false;
+  }
+
+  /** The update of a step, on its batch. */
+  async make(step: number): Promise<void> {
+    const asked = performance.now();
+    using batch = await this.loader.batch(step);
+    this.waited += performance.now() - asked;
+    this.makeOn(batch, step);
+  }
+
+  /** The update of a step on a batch that is there. */
+  makeOn(batch: Batch, step: number): void {
+    scope(() => {
+      const domains = byDomain(batch);
+      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
+      else this.account({ sums: this.learner.update(domains, step), count: 1 });
+    });
+    this.made++;
+    this.pictures += batch.x.rows;
+    if (performance.now() - this.lastRead > READ_MS) this.collect();
+  }
+
+  /** Takes in the scalars that are still on the device. */
+  collect(): void {
+    if (this.onDevice) this.account(this.onDevice.read());
+    this.lastRead = performance.now();
+  }
+
+  private account(reading: Reading): void {
+    const { sums, count } = reading;
+    if (count === 0) return;
+    for (const [name, sum] of Object.entries(sums))
+      if (!Number.isFinite(sum)) throw new EngineError(`${name} is ${sum}`, "loss");
+    this.options.onLogs?.(reading);
+    this.loss = (sums.loss ?? Number.NaN) / count;
+  }
+
+  [Symbol.dispose](): void {
+    this.onDevice?.[Symbol.dispose]();
+  }
+}
