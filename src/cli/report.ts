@@ -6,7 +6,7 @@ import { DataError, UsageError } from "../errors.js";
 import { referenceDataset } from "../records/domainbed-names.js";
 import type { Report, ReportFormat } from "../report/index.js";
 import { selectionNamed, selections } from "../selection/index.js";
-import { oneOf, someOf } from "./parse-options.js";
+import { oneOf, realNumber, someOf } from "./parse-options.js";
 import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
@@ -20,6 +20,7 @@ interface ReportFlags {
   features?: true;
   compare?: string;
   against?: string;
+  equivalence?: number;
   only?: string;
   json?: true;
 }
@@ -49,6 +50,11 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option("--against <method>", "compare every other method with this one pair by pair, in one table")
     .option(
+      "--equivalence <points>",
+      "test whether the compared methods differ by less than so many points of accuracy: two one-sided tests, over the second half of training and at the chosen steps",
+      realNumber("--equivalence", { least: 0, most: 100, above: true }),
+    )
+    .option(
       "--only <parts>",
       "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves",
     )
@@ -61,6 +67,7 @@ Examples:
   nudge report runs --out report --claims --published   all as files, beside the paper's numbers
   nudge report runs --compare SWAD-NU,SWAD --json
   nudge report sweeps/table1 --against ERM              every method against ERM, in one table
+  nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
   nudge report sweeps/weights --only weights            each weight of a penalty against none
   nudge report ../DomainBed/sweep runs                  DomainBed's results and ours in one table`,
     )
@@ -100,6 +107,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     features: flags.features,
     compare,
     against: flags.against,
+    ...(flags.equivalence !== undefined && { equivalence: flags.equivalence / 100 }),
     only,
   });
   const { tables, comparisons, claims, weights, features } = made;

@@ -4,6 +4,7 @@
  */
 
 import { oneDecimal } from "../selection/cells.js";
+import { holm, type Interval, SIGNIFICANT } from "../selection/trial-statistics.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
@@ -15,17 +16,20 @@ export const areMany = (comparisons: readonly PairedComparison[]): boolean => co
 
 /** Sets the tables of some comparisons. */
 export function comparisonTables(comparisons: readonly PairedComparison[]): TextTable[] {
-  return areMany(comparisons) ? [tableOfAll(comparisons)] : comparisons.map(tableOfOne);
+  if (!areMany(comparisons)) return comparisons.map(tableOfOne);
+  const late = comparisons.some((each) => each.late.length > 0);
+  return [tableOfAll(comparisons), ...(late ? [tableOfAll(comparisons, "late")] : [])];
 }
 
-const LATE =
+/** What the second half of training is. */
+export const LATE =
   "Second half of training: the mean over its evaluations in the place of the chosen step, nothing selected. On a held-out domain " +
   "single steps differ by points, so this is the steadier number.";
 
 /** What to know of differences between single trials, of somebody who may not know what a trial is. */
 const ONE_TRIAL =
   "Same split, same held-out domain; differences in points of accuracy, of one trial each: how much of them is chance is not known. " +
-  "Train both again with another `--trial-seed`, which splits anew, and an interval will stand here.";
+  "Train both again with another `--trial-seed`, which draws another split, and this table will have an interval.";
 
 /** Whole domains are judged at the end only. */
 const LATE_OWN = "It is of the part of the held-out domain that is evaluated while training.";
@@ -43,7 +47,7 @@ function tableOfOne(comparison: PairedComparison): TextTable {
   return {
     title: `${first} against ${second}, pair by pair`,
     words: [...comparisonWords(comparison), ...lateWords(comparison)],
-    head: ["held out", `${first} − ${second}`, "95% interval", "pairs"],
+    head: ["held out", `${first} − ${second}`, "95% interval", "trials"],
     rows: [...rows, ...late].map((row) => [row.title, ...differenceTexts(row)]),
     notes,
   };
@@ -64,44 +68,66 @@ function tableOfOneTrial(comparison: PairedComparison): TextTable {
   };
 }
 
-function tableOfAll(comparisons: readonly PairedComparison[]): TextTable {
+/** How a verdict is reached where there are many of them. */
+const VERDICTS =
+  "p: two-sided, of the same t; Holm: corrected for the number of rows of this table. Ahead or behind: the corrected p is below 0.05; otherwise open. " +
+  "The intervals themselves are not corrected: about one in twenty excludes zero where nothing differs.";
+
+function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "late" = "rows"): TextTable {
   const other = otherOfAll(comparisons);
   const rows = comparisons.flatMap((comparison) =>
-    comparison.rows
+    comparison[part]
       .filter(({ domain }) => domain === null)
-      .map((row) => [nameIn(comparison, other), row.title, ...differenceTexts(row), verdict(row)]),
+      .map((row) => ({ ...row, name: nameIn(comparison, other) })),
   );
+  const corrected = holm(rows.map(({ p }) => p));
+  const all = other === null ? "With and without, pair by pair" : `All against ${other}, pair by pair`;
   return {
-    title: other === null ? "With and without, pair by pair" : `All against ${other}, pair by pair`,
+    title: part === "late" ? `${all}: second half of training` : all,
     words: [
       intervalWords,
-      `Ahead or behind: the interval leaves out zero. Where nothing differs about one in twenty would, and more with few trials. By held-out domain: \`--compare\` with two of the names.`,
+      ...(part === "late" ? [LATE] : []),
+      `${VERDICTS} By held-out domain: \`--compare\` with two of the names.`,
     ],
-    head: [other === null ? "methods" : "method", "held out", "difference", "95% interval", "pairs", "verdict"],
-    rows,
-    notes: [...new Set(comparisons.flatMap(({ notes }) => notes))],
+    head: [
+      ...[other === null ? "methods" : "method", "held out", "difference", "95% interval", "trials"],
+      ...["p", "Holm", "verdict"],
+    ],
+    rows: rows.map((row, i) => [
+      ...[row.name, row.title, ...differenceTexts(row)],
+      ...[pText(row.p), pText(corrected[i]), verdict(row, corrected[i])],
+    ]),
+    notes: part === "late" ? [] : [...new Set(comparisons.flatMap(({ notes }) => notes))],
   };
 }
 
 /** The method that all comparisons are with; null where there are several. */
-export function otherOfAll(comparisons: readonly PairedComparison[]): string | null {
+export function otherOfAll(comparisons: readonly Pick<PairedComparison, "second">[]): string | null {
   const others = new Set(comparisons.map(({ second }) => second));
   return others.size === 1 ? [...others][0] : null;
 }
 
 /** What a comparison is called among others. */
-export const nameIn = ({ first, second }: PairedComparison, other: string | null): string =>
+export const nameIn = ({ first, second }: Pick<PairedComparison, "first" | "second">, other: string | null): string =>
   other === null ? `${first} − ${second}` : first;
 
-/** The difference, its interval and the number of pairs, as text. */
-function differenceTexts({ mean, interval, pairs }: PairedDifference): [string, string, string] {
-  const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
-  const range = interval ? `${signed(interval[0])} … ${signed(interval[1])}` : "– (needs two trials)";
-  return [signed(mean), range, String(pairs)];
+/** A difference in points with its sign. */
+export const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
+
+/** `-0.3 … +1.2`, in points; a dash where there is none. */
+export const intervalText = (interval: Interval | null): string => (interval ? interval.map(signed).join(" … ") : "–");
+
+/** The difference, its interval and the number of trials, as text. */
+function differenceTexts({ mean, interval, trials }: PairedDifference): [string, string, string] {
+  const missing = trials === 0 ? "– (no trial has all domains)" : "– (needs two trials)";
+  return [signed(mean), interval ? intervalText(interval) : missing, trials === 0 ? "–" : String(trials)];
 }
 
-function verdict({ interval }: PairedDifference): string {
-  if (!interval) return "–";
-  if (interval[0] > 0) return "ahead";
-  return interval[1] < 0 ? "behind" : "open";
+/** A p-value as text: `0.034`, `<0.001`. */
+export const pText = (p: number | null): string => (p === null ? "–" : p < 0.001 ? "<0.001" : p.toFixed(3));
+
+function verdict({ mean }: PairedDifference, p: number | null): string {
+  if (p === null) return "–";
+  if (p >= SIGNIFICANT) return "open";
+  return mean > 0 ? "ahead" : "behind";
 }

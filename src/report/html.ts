@@ -8,6 +8,7 @@ import { verdictText } from "../paper/claims.js";
 import { datasetTitle } from "../settings/names.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
+import { equivalenceTable } from "./equivalence.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { modelTable } from "./model-list.js";
 import type { PairedComparison } from "./paired.js";
@@ -44,7 +45,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, models, comparisons, claims, weights, curves, outcome } = report;
+  const { tables, models, comparisons, equivalence, claims, weights, curves, outcome } = report;
   const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
     const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
@@ -55,6 +56,7 @@ export function toHtml(report: Report): string {
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
     ...models.map((list) => textSection(modelTable(list), "")),
     ...comparisonSections(comparisons),
+    ...(equivalence ? [textSection(equivalenceTable(equivalence), "")] : []),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
     ...(charts.length > 0 ? [...charts, wordsHtml(curveWords)] : []),
@@ -99,7 +101,7 @@ function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
 function comparisonSections(comparisons: readonly PairedComparison[]): string[] {
   const summary = comparisons.length > 1 ? figures([improvementSummary(comparisons)]) : "";
   const sections = comparisonTables(comparisons);
-  if (areMany(comparisons)) return sections.map((table) => textSection(table, summary));
+  if (areMany(comparisons)) return sections.map((table, i) => textSection(table, i === 0 ? summary : ""));
   const heading = summary === "" ? [] : [`<h2>${escapeXml(improvementTitle(comparisons))}</h2>${summary}`];
   return [...heading, ...sections.map((table, i) => textSection(table, figures([improvementChart(comparisons[i])])))];
 }

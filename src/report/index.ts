@@ -2,6 +2,7 @@
 
 export type { JudgedClaim, Verdict } from "../paper/claims.js";
 export { toCsv } from "./csv.js";
+export type { Equivalences, TestedEquivalence } from "./equivalence.js";
 export { type NamedFigure, reportFigures } from "./figures.js";
 export { toHtml } from "./html.js";
 export { toJson } from "./json.js";

@@ -3,10 +3,20 @@
 import type { Report } from "./report.js";
 
 /** The report's data; `format` counts changes that break readers. */
-export function toJson({ tables, models, comparisons, claims, weights, features, outcome }: Report): string {
+export function toJson({
+  tables,
+  models,
+  comparisons,
+  equivalence,
+  claims,
+  weights,
+  features,
+  outcome,
+}: Report): string {
   const { id, title, about } = outcome.selection;
   const more = {
     ...(models.length > 0 && { models }),
+    ...(equivalence && { equivalence }),
     ...(weights.length > 0 && { weights }),
     ...(features.length > 0 && { features }),
   };

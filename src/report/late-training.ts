@@ -8,7 +8,7 @@ import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
-import { type PairedDifference, summarize } from "./paired.js";
+import { type Measure, type PairedDifference, type PairedSummary, pairedComparison } from "./paired.js";
 
 /** As many evaluations, at least, make a mean that is steadier than a chosen one. */
 const FEWEST = 4;
@@ -20,57 +20,42 @@ export interface LateTraining {
   /** ‖F‖_F of the training domains' features; null where it was not recorded. */
   readonly size: number | null;
   /** To another method's on the same domains and trials; null where there is none. */
-  readonly difference: Pick<PairedDifference, "mean" | "interval" | "pairs"> | null;
+  readonly difference: PairedSummary | null;
 }
 
-/** What was chosen of a method and of the one it is compared with; `purpose` keys the draws behind the interval. */
-export interface LateRuns {
-  readonly own: readonly GroupResult[];
-  readonly other: readonly GroupResult[];
-  readonly domains: readonly string[];
-  readonly purpose: readonly string[];
+/** How two methods differ late in training, on each dataset whose runs were all evaluated often enough, and over these. */
+export function lateDifferences(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedDifference[] {
+  if (pair.some(({ method }) => method.model !== CURRENT)) return [];
+  const isOften = (dataset: string): boolean =>
+    pair
+      .flatMap(({ key }) => outcome.resultsOf(key, dataset))
+      .every(({ choice: { run } }) => lateEvaluations(run).length >= FEWEST);
+  const datasets = outcome.datasets.filter(isOften);
+  const found = pairedComparison(outcome, pair, { measure: lateAccuracy, datasets });
+  return (found?.rows ?? [])
+    .filter(({ domain }) => domain === null)
+    .map((row) => ({
+      ...row,
+      title: `${row.dataset === null ? row.title : datasetTitle(row.dataset)}, second half of training`,
+    }));
 }
 
-/** How two methods differ late in training, on each dataset whose pairs were all evaluated often enough. */
-export function lateDifferences(
+/** The late training of a method's runs, with its difference to another method's. */
+export function lateTraining(
   outcome: Outcome,
-  [first, second]: readonly [ReportedMethod, ReportedMethod],
-  compared: readonly PairedDifference[],
-): PairedDifference[] {
-  if (first.method.model !== CURRENT || second.method.model !== CURRENT) return [];
-  return compared.flatMap((row) => {
-    const { dataset, domain, pairs } = row;
-    if (dataset === null || domain !== null) return [];
-    const [own, other] = [first, second].map(({ key }) => outcome.resultsOf(key, dataset));
-    if ([...own, ...other].some(({ choice: { run } }) => lateEvaluations(run).length < FEWEST)) return [];
-    const domains = [...new Set(own.map(({ testDomain }) => testDomain))];
-    const difference = lateDifference({ own, other, domains, purpose: [first.key, second.key, dataset] });
-    // Pairs of other splits do not count, and are not told apart here.
-    if (difference === null || difference.pairs !== pairs) return [];
-    return [{ ...row, title: `${datasetTitle(dataset)}, second half of training`, ...difference }];
-  });
-}
-
-/** The late training of a method's runs. */
-export function lateTraining(outcome: Outcome, { own, other, domains, purpose }: LateRuns): LateTraining {
+  {
+    own,
+    domains,
+    difference,
+  }: Pick<LateTraining, "difference"> & { own: readonly GroupResult[]; domains: readonly string[] },
+): LateTraining {
   const byDomain = domains.map((domain) => own.filter(({ testDomain }) => testDomain === domain));
   const sizes = own.map(({ choice: { run } }) => lateSize(outcome, run));
   return {
     accuracy: mean(byDomain.map((results) => mean(results.map(lateAccuracy)))),
     size: sizes.every(Number.isFinite) ? mean(sizes) : null,
-    difference: lateDifference({ own, other, domains, purpose }),
+    difference,
   };
-}
-
-/** The paired difference of the late accuracies; null where a domain has no pair. */
-function lateDifference({ own, other, domains, purpose }: LateRuns): LateTraining["difference"] {
-  const differences = domains.map((domain) =>
-    own.flatMap((result) => {
-      const pair = other.find(({ testDomain, trialSeed }) => testDomain === domain && trialSeed === result.trialSeed);
-      return result.testDomain === domain && pair ? [lateAccuracy(result) - lateAccuracy(pair)] : [];
-    }),
-  );
-  return differences.every(({ length }) => length > 0) ? summarize([differences], [...purpose, "late"]) : null;
 }
 
 type Evaluated = GroupResult["choice"]["run"];
@@ -79,7 +64,8 @@ const halfOf = ({ evaluations }: Evaluated): number => (evaluations.at(-1)?.step
 const lateEvaluations = (run: Evaluated): Evaluated["evaluations"] =>
   run.evaluations.filter(({ step }) => step >= halfOf(run));
 
-const lateAccuracy = ({ choice: { run }, testDomain }: GroupResult): number =>
+/** The mean accuracy of a run on its held-out domain from half the last step on. */
+export const lateAccuracy: Measure = ({ choice: { run }, testDomain }) =>
   mean(lateEvaluations(run).map(({ accuracy }) => accuracy.get(testDomain)?.in ?? Number.NaN));
 
 /** NaN where it was not recorded. Evaluations are at hand, but for this the run's records have to be read. */

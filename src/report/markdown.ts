@@ -3,6 +3,7 @@
 import { verdictText } from "../paper/claims.js";
 import { FEATURE_COLUMNS } from "./chosen-features.js";
 import { comparisonTables } from "./comparison-table.js";
+import { equivalenceTable } from "./equivalence.js";
 import { type FeatureTable, featureWords } from "./feature-table.js";
 import { modelTable } from "./model-list.js";
 import { protocolWords } from "./protocol.js";
@@ -12,11 +13,25 @@ import type { TextTable } from "./text-table.js";
 import { threeDigits, weightTable } from "./weight-table.js";
 
 /** The whole report. */
-export function toMarkdown({ tables, models, comparisons, claims, weights, features, outcome }: Report): string {
+export function toMarkdown({
+  tables,
+  models,
+  comparisons,
+  equivalence,
+  claims,
+  weights,
+  features,
+  outcome,
+}: Report): string {
   const parts = tables.map(tableSection);
   // Tables say how runs were made and models chosen; other parts alone do not.
   if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
-  parts.push(...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons)].map(textSection));
+  const texts = [
+    ...models.map((list) => modelTable(list)),
+    ...comparisonTables(comparisons),
+    ...(equivalence ? [equivalenceTable(equivalence)] : []),
+  ];
+  parts.push(...texts.map(textSection));
   if (claims.length > 0) {
     const body = claims.map(({ claim, published, ours }) =>
       [claim, verdictText(published), verdictText(ours)].map(plain),

@@ -163,7 +163,7 @@ test("differences of one trial have no column of intervals, but the way to get t
     both(folder, 0);
     both(folder, 1);
   });
-  expect(toMarkdown(twice)).toMatch(/\| held out +\| ERM-NU − ERM \| +95% interval \| pairs \|/);
+  expect(toMarkdown(twice)).toMatch(/\| held out +\| ERM-NU − ERM \| +95% interval \| trials \|/);
   expect(twice.tables[0].rows[0].cells[0]).toMatchObject({ mean: 0.5, error: 0, pictures: 20 });
   expect(twice.tables[0].rows[0].cells[0]).not.toHaveProperty("interval");
 });

@@ -1,58 +1,39 @@
 import { expect, test } from "vitest";
 import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
-import { summarize } from "./paired.js";
+import { type Pair, summarize } from "./paired.js";
 import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
-test("the interval is the percentiles of resampled means: for three values, those of all 27 resamples", () => {
-  const values = [0.01, 0.02, 0.06];
-  const { mean, interval, pairs } = summarize([[values]], ["test"]);
-  expect(mean).toBeCloseTo(0.03, 12);
-  expect(pairs).toBe(3);
-  // 1 of 27 resamples (3.7%) is all lowest, 1 all highest: both ends of 95% lie on them.
-  expect(interval![0]).toBeCloseTo(0.01, 12);
-  expect(interval![1]).toBeCloseTo(0.06, 12);
+/** Pairs of trials 0, 1, 2 … with these differences; null where a trial has none. */
+const pairsOf = (...differences: (number | null)[]): Pair[] =>
+  differences.flatMap((difference, trial) => (difference === null ? [] : [{ trial, difference }]));
+
+test("trials are the unit: over domains the interval is that of the trials' means", () => {
+  const [a, b] = [pairsOf(0.01, 0.05, 0.03), pairsOf(0.03, 0.01, 0.03)];
+  // Means of the trials 0.02, 0.03, 0.03. Six pairs as if they were independent would give an interval of other width.
+  const { mean, trials, pairs, interval } = summarize([[a, b]]);
+  expect(mean).toBeCloseTo(0.08 / 3, 12);
+  expect([trials, pairs]).toEqual([3, 6]);
+  expect(interval![1] - mean).toBeCloseTo(4.302653 * (0.01 / 3), 6);
 });
 
-test("over many trials the interval is that of the normal distribution", () => {
-  const values = Array.from({ length: 400 }, (_, i) => (i % 2 === 0 ? 0.9 : 1.1));
-  const [low, high] = summarize([[values]], ["test"]).interval!;
-  // standard error 0.1/20 = 0.005; 1.96 of them, give or take what 10,000 resamples leave open
-  expect(Math.abs(low - (1 - 1.96 * 0.005))).toBeLessThan(5e-4);
-  expect(Math.abs(high - (1 + 1.96 * 0.005))).toBeLessThan(5e-4);
+test("domains weigh the same, and so do datasets", () => {
+  const [ones, zeros] = [pairsOf(1, 1), pairsOf(0, 0)];
+  expect(summarize([[ones, zeros]])).toMatchObject({ mean: 0.5, interval: [0.5, 0.5], pairs: 4 });
+  expect(summarize([[ones, ones], [zeros]])).toMatchObject({ mean: 0.5, interval: [0.5, 0.5], trials: 2, pairs: 6 });
 });
 
-test("domains weigh the same whatever their number of trials, and so do datasets", () => {
-  expect(
-    summarize(
-      [
-        [
-          [1, 1, 1, 1],
-          [0, 0],
-        ],
-      ],
-      ["test"],
-    ).mean,
-  ).toBe(0.5);
-  expect(
-    summarize(
-      [
-        [
-          [1, 1],
-          [1, 1],
-        ],
-        [[0, 0]],
-      ],
-      ["test"],
-    ),
-  ).toEqual({ mean: 0.5, interval: [0.5, 0.5], pairs: 6 });
+test("a trial that lacks a domain does not count, for it would be a mean of other domains", () => {
+  const whole = pairsOf(0.1, 0.2, 0.9);
+  const { mean, trials, pairs } = summarize([[whole, pairsOf(0.1, 0.2, null)]]);
+  expect([mean, trials, pairs]).toEqual([expect.closeTo(0.15, 12), 2, 4]);
+  const none = summarize([[pairsOf(0.1, null, null), pairsOf(null, 0.3, 0.5)]]);
+  expect(none).toEqual({ mean: expect.closeTo(0.25, 12), trials: 0, error: null, interval: null, p: null, pairs: 3 });
 });
 
-test("the same runs give the same interval, and a single pair gives none", () => {
-  const values = [0.1, 0.4, 0.2, 0.7];
-  expect(summarize([[values]], ["a"])).toEqual(summarize([[values]], ["a"]));
-  expect(summarize([[[0.1]]], ["a"])).toEqual({ mean: 0.1, interval: null, pairs: 1 });
+test("a single pair has no interval", () => {
+  expect(summarize([[pairsOf(0.1)]])).toEqual({ mean: 0.1, trials: 1, error: null, interval: null, p: null, pairs: 1 });
 });
 
 const reportOn = (write: (folder: string) => void, compare?: [string, string]): Report =>
@@ -69,10 +50,10 @@ test("a penalty is compared with the same method without, by domain and over all
   expect(rows.map(({ title }) => title)).toEqual(["PACS A", "PACS C", "PACS P", "PACS S", "PACS, 4 of 4 domains"]);
   for (const [i, expected] of [0.01, 0.02, 0.03, 0.04, 0.025].entries()) expect(rows[i].mean).toBeCloseTo(expected, 12);
   expect(rows.map(({ pairs }) => pairs)).toEqual([3, 3, 3, 3, 12]);
-  const [low, high] = rows[4].interval!;
-  expect(low).toBeLessThan(0.025);
-  expect(low).toBeGreaterThan(0.02);
-  expect(high - 0.025).toBeCloseTo(0.025 - low, 2);
+  // Every domain gains half a point more from trial to trial: 0.020, 0.025, 0.030 are the trials' means.
+  const half = 4.302653 * (0.005 / Math.sqrt(3));
+  expect(rows[4].interval).toEqual([expect.closeTo(0.025 - half, 6), expect.closeTo(0.025 + half, 6)]);
+  expect(rows[4].trials).toBe(3);
 });
 
 test("two methods are compared the other way round on request, by any spelling", () => {
@@ -105,4 +86,20 @@ test("what was set by hand besides the penalty's own settings must be the same i
     reportOn((folder) => withGiven(folder, given)).comparisons.map(({ first, second }) => `${first} | ${second}`);
   expect(titlesOf([{ steps: 9 }, { steps: 9, ...weight }])).toEqual(["ERM-NU [weight=0.03] | ERM"]);
   expect(titlesOf([{ steps: 9 }, weight])).toEqual([]);
+});
+
+test("trials with a run missing are named", () => {
+  const { comparisons } = reportOn((folder) => {
+    for (const trial of [0, 1, 2])
+      for (const heldOut of pacsDomains) {
+        writeMadeRun(folder, { heldOut, trial, accuracy: 0.5 });
+        if (trial === 1 && heldOut === "photo") continue;
+        const accuracy = 0.51 + trial / 100;
+        writeMadeRun(folder, { heldOut, trial, accuracy, regularizers: nuclearNormOn });
+      }
+  });
+  const [{ rows, notes }] = comparisons;
+  expect(rows.map(({ trials }) => trials)).toEqual([3, 3, 2, 3, 2]);
+  expect(rows[4].mean).toBeCloseTo(0.02, 12);
+  expect(notes).toEqual(["PACS, 4 of 4 domains: trial 1 does not count, because runs are missing in it"]);
 });

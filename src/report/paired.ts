@@ -1,26 +1,28 @@
 /**
- * Paired differences: two methods on the same trials and splits, so that what a split does to both cancels. The mean of
- * the differences with a bootstrap interval (Efron and Tibshirani, An Introduction to the Bootstrap, 1993: percentiles of
- * resampled means), by held-out domain, by dataset and over all.
+ * Paired differences: two methods on the same trials and splits, so that what a split does to both cancels. By held-out domain,
+ * by dataset and over all, each with a t interval whose unit is the trial (trial-statistics.ts): over several domains a trial's
+ * value is its mean over them, and over several datasets the mean of those means.
  *
- * Trials are drawn anew within each domain, and domains (and datasets) weigh the same, as in the tables. With the usual
- * three trials such an interval is too narrow: it is a lower bound on what is not known, and the words say so.
+ * A trial counts only where it has every domain that is averaged; otherwise trials would be means of different domains. What that
+ * costs is in the notes.
  */
 
-import { keyedRandom } from "../engine/philox.js";
 import { mean } from "../selection/mean.js";
+import { overTrials, type TrialSummary } from "../selection/trial-statistics.js";
 import { datasetTitle, domainLabels, variantBesidesPenalties } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
+import type { ReportedResult } from "./whole-domain.js";
 
-export interface PairedDifference {
+export interface PairedDifference extends PairedSummary {
   /** Null for the mean over all datasets, and over all domains of one. */
   readonly dataset: string | null;
   readonly domain: string | null;
   readonly title: string;
-  /** First less second, a fraction. */
-  readonly mean: number;
-  /** The middle 95% of resampled means; null where a domain has one pair only. */
-  readonly interval: readonly [low: number, high: number] | null;
+}
+
+/** The mean of first less second, a fraction, over trials. */
+export interface PairedSummary extends TrialSummary {
+  /** How many pairs of runs these are. */
   readonly pairs: number;
 }
 
@@ -28,22 +30,19 @@ export interface PairedComparison {
   readonly first: string;
   readonly second: string;
   readonly rows: readonly PairedDifference[];
-  /** On each dataset over the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
+  /** Over several domains, in the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
   readonly late: readonly PairedDifference[];
   readonly notes: readonly string[];
   /** Whether all of it is on own pictures, where accuracies are of whole domains. */
   readonly own: boolean;
 }
 
-const RESAMPLES = 10_000;
-const LEVEL = 0.95;
-
 /** What the interval is, for the words above a table. */
 export const intervalWords =
-  "Same trial, same split, same held-out domain; the mean of the differences in points of accuracy, with the middle 95% of " +
-  "10,000 bootstrap means (trials drawn anew within each domain, domains weighing the same). With few trials the interval is too narrow.";
+  "Same trial, same split, same held-out domain; the mean of the differences in points of accuracy, with Student's t interval over " +
+  "trials (over several domains, over the trials' means). It covers new trials, that is, other splits and seeds, on these pictures and domains.";
 
-/** The pairs compared unless told: each regularized method with the same without, as the paper does. */
+/** The pairs compared by default: each regularized method with the same without, as the paper does. */
 export function regularizedPairs({ methods }: Outcome): [ReportedMethod, ReportedMethod][] {
   return methods.flatMap((first): [ReportedMethod, ReportedMethod][] => {
     const { algorithm, model, regularizers } = first.method;
@@ -59,94 +58,125 @@ export function regularizedPairs({ methods }: Outcome): [ReportedMethod, Reporte
   });
 }
 
+/** What is compared of a run: by default the accuracy of the chosen step. */
+export type Measure = (result: ReportedResult) => number;
+const chosenAccuracy: Measure = ({ choice }) => choice.test;
+
+/** The difference of a pair of runs. */
+export interface Pair {
+  readonly trial: number;
+  readonly difference: number;
+}
+
 /** Compares two methods; null where they share no trial. */
 export function pairedComparison(
   outcome: Outcome,
-  [first, second]: readonly [ReportedMethod, ReportedMethod],
+  pair: readonly [ReportedMethod, ReportedMethod],
+  { measure, datasets = outcome.datasets }: { measure?: Measure; datasets?: readonly string[] } = {},
 ): Omit<PairedComparison, "late"> | null {
   const rows: PairedDifference[] = [];
   const notes: string[] = [];
-  const strata: number[][][] = [];
-  for (const dataset of outcome.datasets) {
+  const strata: Pair[][][] = [];
+  for (const dataset of datasets) {
     const domains = outcome.domainsOf(dataset);
     const labels = domainLabels(dataset, domains);
     const perDomain = domains.map((domain) => {
-      const found = pairedDifferences(outcome, [first, second], { dataset, domain });
+      const found = pairedDifferences(outcome, pair, { dataset, domain, measure });
       notes.push(...found.notes);
-      return found.values;
+      return found.pairs;
     });
     const present = perDomain.filter(({ length }) => length > 0);
     if (present.length === 0) continue;
-    const key = [first.key, second.key, dataset];
-    perDomain.forEach((values, i) => {
-      if (values.length === 0) return;
-      const summary = summarize([[values]], [...key, domains[i]]);
-      rows.push({ dataset, domain: domains[i], title: `${datasetTitle(dataset)} ${labels[i]}`, ...summary });
+    perDomain.forEach((pairs, i) => {
+      if (pairs.length === 0) return;
+      const title = `${datasetTitle(dataset)} ${labels[i]}`;
+      rows.push({ dataset, domain: domains[i], title, ...summarize([[pairs]]) });
     });
     const title = `${datasetTitle(dataset)}, ${present.length} of ${domains.length} domains`;
-    rows.push({ dataset, domain: null, title, ...summarize([present], key) });
+    rows.push({ dataset, domain: null, title, ...summarize([present]) });
+    notes.push(...incompleteWords(title, [present]));
     strata.push(present);
   }
   if (strata.length === 0) return null;
   if (strata.length > 1) {
     const title = `mean over ${strata.length} datasets`;
-    rows.push({ dataset: null, domain: null, title, ...summarize(strata, [first.key, second.key]) });
+    rows.push({ dataset: null, domain: null, title, ...summarize(strata) });
+    notes.push(...incompleteWords(title, strata));
   }
   const own = rows.every(({ dataset }) => dataset === null || outcome.isOwnData(dataset));
-  return { first: first.title, second: second.title, rows, notes, own };
+  const [first, second] = pair.map(({ title }) => title);
+  return { first, second, rows, notes, own };
 }
 
 /** A method's accuracies less the other's, trial by trial, where both have the trial and the same split; of some trials, or all. */
 export function pairedDifferences(
   outcome: Outcome,
   [first, second]: readonly [ReportedMethod, ReportedMethod],
-  { dataset, domain, trials }: { dataset: string; domain: string; trials?: readonly number[] },
-): { values: number[]; notes: string[] } {
+  {
+    dataset,
+    domain,
+    trials,
+    measure = chosenAccuracy,
+  }: { dataset: string; domain: string; trials?: readonly number[]; measure?: Measure },
+): { pairs: Pair[]; notes: string[] } {
   const notes: string[] = [];
   const others = outcome.resultsOf(second.key, dataset, domain);
-  const values = outcome.resultsOf(first.key, dataset, domain).flatMap(({ trialSeed, choice }) => {
-    const other = others.find((each) => each.trialSeed === trialSeed);
-    if (!other || trials?.includes(trialSeed) === false) return [];
-    const splits = [choice, other.choice].map(({ run }) => {
+  const pairs = outcome.resultsOf(first.key, dataset, domain).flatMap((result): Pair[] => {
+    const { trialSeed: trial } = result;
+    const other = others.find(({ trialSeed }) => trialSeed === trial);
+    if (!other || trials?.includes(trial) === false) return [];
+    const splits = [result, other].map(({ choice: { run } }) => {
       const settings: object | undefined = outcome.storedOf(run)?.settings;
       return (settings as { splitHash?: string } | undefined)?.splitHash;
     });
     if (splits[0] !== undefined && splits[1] !== undefined && splits[0] !== splits[1]) {
       notes.push(
-        `${datasetTitle(dataset)}, ${domain}, trial ${trialSeed}: not a pair: the splits differ (${splits.join(" and ")})`,
+        `${datasetTitle(dataset)}, ${domain}, trial ${trial}: not a pair: the splits differ (${splits.join(" and ")})`,
       );
       return [];
     }
-    return [choice.test - other.choice.test];
+    return [{ trial, difference: measure(result) - measure(other) }];
   });
-  return { values, notes };
+  return { pairs, notes };
 }
 
-/** The mean over datasets of the means over domains of the means over trials, and its interval. */
-export function summarize(
-  strata: readonly (readonly (readonly number[])[])[],
-  purpose: readonly string[],
-): Pick<PairedDifference, "mean" | "interval" | "pairs"> {
-  const overall = (of: (values: readonly number[]) => number): number =>
+/** By dataset, by domain, the pairs there are. */
+type Strata = readonly (readonly (readonly Pair[])[])[];
+
+/**
+ * The mean over trials of the trial's mean over datasets of the mean over domains. Where no trial has every domain there is no
+ * interval, and the mean is over the pairs there are, domains and datasets weighing the same.
+ */
+export function summarize(strata: Strata): PairedSummary {
+  const overall = (of: (pairs: readonly Pair[]) => number): number =>
     mean(strata.map((domains) => mean(domains.map(of))));
-  const all = strata.flat();
-  const pairs = all.reduce((total, { length }) => total + length, 0);
-  const value = overall(mean);
-  if (!Number.isFinite(value) || all.some(({ length }) => length < 2)) return { mean: value, interval: null, pairs };
-  const random = keyedRandom(0, "report", "paired", ...purpose);
-  const resampled = (values: readonly number[]): number => {
-    let total = 0;
-    for (let i = 0; i < values.length; i++) total += values[random.integer(values.length)];
-    return total / values.length;
-  };
-  const means = Float64Array.from({ length: RESAMPLES }, () => overall(resampled)).sort();
-  return { mean: value, interval: [quantile(means, (1 - LEVEL) / 2), quantile(means, (1 + LEVEL) / 2)], pairs };
+  const cells = strata.flat();
+  const { complete } = trialsOf(cells);
+  if (complete.length === 0) {
+    const pairs = cells.reduce((total, { length }) => total + length, 0);
+    const value = overall((cell) => mean(cell.map(({ difference }) => difference)));
+    return { mean: value, trials: 0, error: null, interval: null, p: null, pairs };
+  }
+  const inTrial = (seed: number): number => overall((cell) => cell.find(({ trial }) => trial === seed)!.difference);
+  return { ...overTrials(complete.map(inTrial)), pairs: complete.length * cells.length };
 }
 
-/** Between order statistics, linearly. */
-function quantile(sorted: Float64Array, share: number): number {
-  const at = share * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+/** The trials that every cell has, and those that some lack. */
+function trialsOf(cells: readonly (readonly Pair[])[]): { complete: number[]; incomplete: number[] } {
+  const isIn =
+    (seed: number) =>
+    (cell: readonly Pair[]): boolean =>
+      cell.some(({ trial }) => trial === seed);
+  const seeds = [...new Set(cells.flat().map(({ trial }) => trial))].sort((a, b) => a - b);
+  const complete = seeds.filter((seed) => cells.every(isIn(seed)));
+  return { complete, incomplete: seeds.filter((seed) => !complete.includes(seed)) };
+}
+
+function incompleteWords(title: string, strata: Strata): string[] {
+  const { complete, incomplete } = trialsOf(strata.flat());
+  if (incomplete.length === 0) return [];
+  if (complete.length === 0)
+    return [`${title}: no trial has all of them, so there is no interval and the mean is over the pairs there are`];
+  const which = incomplete.length === 1 ? `trial ${incomplete[0]} does` : `trials ${incomplete.join(", ")} do`;
+  return [`${title}: ${which} not count, because runs are missing in ${incomplete.length === 1 ? "it" : "them"}`];
 }

@@ -5,6 +5,7 @@ import { UsageError } from "../errors.js";
 import { type JudgedClaim, judgeClaims } from "../paper/claims.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { bareName, variantBesidesPenalties } from "../settings/names.js";
+import { type Equivalences, testEquivalence } from "./equivalence.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
@@ -25,6 +26,8 @@ export interface Report {
   /** The models to use that there are of own pictures. */
   readonly models: readonly ModelList[];
   readonly comparisons: readonly PairedComparison[];
+  /** Null unless asked for. */
+  readonly equivalence: Equivalences | null;
   /** Empty unless asked for. */
   readonly claims: readonly JudgedClaim[];
   /** Penalties that were run with several weights. */
@@ -41,10 +44,12 @@ export interface ReportOptions {
   readonly claims?: boolean;
   /** Norms and ranks of the features. */
   readonly features?: boolean;
-  /** Two methods to compare pair by pair, by title or key; regularized against plain ones unless told. */
+  /** Two methods to compare pair by pair, by title or key; by default regularized against plain ones. */
   readonly compare?: readonly [string, string];
   /** A method to compare all others with, in the place of those pairs. */
   readonly against?: string;
+  /** The margin, a fraction, within which the compared methods are tested for equivalence. */
+  readonly equivalence?: number;
   /** These parts alone. */
   readonly only?: readonly ReportPart[];
 }
@@ -57,11 +62,14 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   const studies = weightStudies(outcome);
   const pairs =
     pairsAsked(outcome, options) ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
+  const comparisons =
+    has("pairs") || options.equivalence !== undefined ? pairs.flatMap((pair) => comparisonOf(outcome, pair)) : [];
   return {
     outcome,
     tables: has("tables") ? makeTables(outcome, { published }) : [],
     models: has("tables") ? modelLists(outcome) : [],
-    comparisons: has("pairs") ? pairs.flatMap((pair) => comparisonOf(outcome, pair)) : [],
+    comparisons: has("pairs") ? comparisons : [],
+    equivalence: options.equivalence === undefined ? null : testEquivalence(comparisons, options.equivalence),
     claims: has("claims", claims) ? judgeClaims(outcome) : [],
     weights: has("weights") ? studies : [],
     features: has("features", features) ? featureTables(outcome) : [],
@@ -71,7 +79,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
 
 function comparisonOf(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedComparison[] {
   const found = pairedComparison(outcome, pair);
-  return found ? [{ ...found, late: lateDifferences(outcome, pair, found.rows) }] : [];
+  return found ? [{ ...found, late: lateDifferences(outcome, pair) }] : [];
 }
 
 /** The pairs to compare, where they were told. */

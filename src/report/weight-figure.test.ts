@@ -34,7 +34,8 @@ function setting(
     },
     unpenalised: 0,
     late: { accuracy: accuracy - 0.01, size: features.frobeniusNorm, difference: null },
-    difference: weight === 0 ? null : { mean: accuracy - 0.8, interval: null, pairs: 2 },
+    difference:
+      weight === 0 ? null : { mean: accuracy - 0.8, interval: null, trials: 1, error: null, p: null, pairs: 2 },
     features: { "training domains": features, "held-out domain": features },
     ...rest,
   } satisfies StudiedSetting;
@@ -93,7 +94,8 @@ test("a weight of the sum is drawn where the same pull per sample is, and the fi
 
 test("without recorded features there is the accuracy alone, with intervals as bars about the plain method's", () => {
   const interval = [-0.01, 0.03] as const;
-  const ranged = [0.01, 0.1].map((weight) => setting(weight, 0.81, { difference: { mean: 0.01, interval, pairs: 6 } }));
+  const difference = { mean: 0.01, interval, trials: 3, error: 0.005, p: 0.2, pairs: 6 };
+  const ranged = [0.01, 0.1].map((weight) => setting(weight, 0.81, { difference }));
   const svg = weightFigure(study([kindOf("nuclear-norm", ranged)], { baseline: setting(0, 0.8) }));
   expect(words(svg)).toContain("Held-out accuracy, chosen and late; bars: 95%, paired");
   expect(words(svg)).not.toContain("Held-out features: stable rank");

@@ -102,9 +102,10 @@ test("accuracy and features are those of the chosen step, and differences are pa
   expect(baseline?.accuracy).toBeCloseTo(0.505, 12);
   const [{ accuracies, difference, features }] = kinds[0].settings;
   expect(accuracies.map((value) => value.toFixed(3))).toEqual(Array(4).fill("0.535"));
-  expect(difference).toEqual({
+  expect(difference).toMatchObject({
     mean: expect.closeTo(0.03, 12),
     interval: [expect.closeTo(0.03, 12), expect.closeTo(0.03, 12)],
+    trials: 2,
     pairs: 8,
   });
   expect(kinds[0].settings[1].late.difference).toMatchObject({ mean: expect.closeTo(-0.01, 12), pairs: 8 });

@@ -19,9 +19,9 @@ import {
   type FeaturesOf,
   meanMeasure,
 } from "./chosen-features.js";
-import { type LateTraining, lateTraining } from "./late-training.js";
+import { type LateTraining, lateAccuracy, lateTraining } from "./late-training.js";
 import type { Outcome } from "./outcome.js";
-import { type PairedDifference, pairedDifferences, summarize } from "./paired.js";
+import { type Measure, type PairedSummary, pairedDifferences, summarize } from "./paired.js";
 import { longerTrials, type SharedTrials, sharedTrials } from "./shared-trials.js";
 import { familiesOf, type Member, type Weighed, weigh } from "./weight-members.js";
 
@@ -37,7 +37,7 @@ export interface StudiedSetting {
   /** By held-out domain. */
   readonly accuracies: readonly number[];
   /** To the method without a penalty; null where there is none on the same splits. */
-  readonly difference: Pick<PairedDifference, "mean" | "interval" | "pairs"> | null;
+  readonly difference: PairedSummary | null;
   /** The mean of the steps that selection chose. */
   readonly step: number;
   /** Over the second half of training, with no step chosen. */
@@ -177,24 +177,21 @@ function measure(
     const values = names.map((name) => [name, meanMeasure(records, name, of)]);
     return Object.fromEntries(values) as Record<FeatureMeasure, number | null>;
   };
-  const pairs =
-    plain && plain.reported !== reported
-      ? domains.map(
-          (domain) => pairedDifferences(outcome, [reported, plain.reported], { dataset, domain, trials }).values,
-        )
-      : [];
-  const present = pairs.filter(({ length }) => length > 0);
-  const purpose = [reported.key, plain?.reported.key ?? "", dataset];
-  const difference = present.length < domains.length ? null : summarize([present], purpose);
+  const difference = (measure?: Measure): PairedSummary | null => {
+    if (!plain || plain.reported === reported) return null;
+    const pair = [reported, plain.reported] as const;
+    const cells = domains.map((domain) => pairedDifferences(outcome, pair, { dataset, domain, trials, measure }).pairs);
+    return cells.every(({ length }) => length > 0) ? summarize([cells]) : null;
+  };
   return {
     method: reported.key,
     weight,
     perSample,
     accuracy: mean(accuracies),
     accuracies,
-    difference,
+    difference: difference(),
     step: mean(own.map(({ choice }) => choice.step)),
-    late: lateTraining(outcome, { own, other: difference && plain ? inTrials(plain.results) : [], domains, purpose }),
+    late: lateTraining(outcome, { own, domains, difference: difference(lateAccuracy) }),
     runs: own.length,
     unpenalised: own.filter(({ choice }) => choice.step < warmupOf(outcome, choice)).length,
     features: { "training domains": measures("training domains"), "held-out domain": measures("held-out domain") },

@@ -2,6 +2,7 @@
 
 import { oneDecimal } from "../selection/cells.js";
 import { FEATURE_COLUMNS, type FeatureMeasure, type FeaturesOf } from "./chosen-features.js";
+import { intervalText, signed } from "./comparison-table.js";
 import type { TextTable } from "./text-table.js";
 import type { StudiedSetting, WeightStudy } from "./weight-study.js";
 
@@ -25,7 +26,7 @@ export function weightTable(study: WeightStudy): TextTable {
   const differenceHeads = [...(baseline ? [`− ${plain}`] : []), ...(ranged ? ["95% interval"] : [])];
   const differenceTexts = (of: Compared): string[] => [
     ...(baseline ? [differenceText(of)] : []),
-    ...(ranged ? [intervalText(of)] : []),
+    ...(ranged ? [intervalText(of.difference?.interval ?? null)] : []),
   ];
   const row = (kind: string, setting: StudiedSetting): string[] => [
     kind,
@@ -72,7 +73,7 @@ function wordsOf(
   ];
   if (baseline)
     words.push(
-      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? ", with the middle 95% of 10,000 bootstrap means; with few trials the interval is too narrow" : "; an interval needs two trials"}.`,
+      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? ", with Student's t interval over the trials' means, which covers new trials on these pictures and domains; it is not corrected for the number of rows" : "; an interval needs two trials"}.`,
     );
   if (scaled)
     words.push(
@@ -86,15 +87,10 @@ function wordsOf(
 }
 
 const percent = (value: number): string => oneDecimal(100 * value);
-const signed = (value: number): string => `${value > 0 ? "+" : ""}${percent(value)}`;
 
 type Compared = Pick<StudiedSetting, "difference">;
 
 const differenceText = ({ difference }: Compared): string => (difference ? signed(difference.mean) : NONE);
-
-function intervalText({ difference }: Compared): string {
-  return difference?.interval ? difference.interval.map(signed).join(" … ") : NONE;
-}
 
 /** Three digits, or all before the point: `1.43`, `48.8`, `904`. */
 export function threeDigits(value: number | null): string {

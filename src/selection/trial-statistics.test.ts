@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { holm, intervalAt, overTrials, pAgainst, pEquivalent } from "./trial-statistics.js";
+
+test("three trials have the t interval of two degrees of freedom, not their smallest and largest value", () => {
+  // scipy.stats.ttest_1samp([1, 2, 6], 0): t = 1.9640, p = 0.188497; the interval reaches 4.30265 standard errors.
+  const { mean, trials, error, interval, p } = overTrials([1, 2, 6]);
+  expect([mean, trials]).toEqual([3, 3]);
+  expect(error).toBeCloseTo(1.527525, 6);
+  expect(interval![0]).toBeCloseTo(3 - 4.302653 * 1.527525, 4);
+  expect(interval![1]).toBeCloseTo(3 + 4.302653 * 1.527525, 4);
+  expect(p).toBeCloseTo(0.18849732879931097, 12);
+});
+
+test("one trial has a mean and nothing more", () => {
+  expect(overTrials([0.5])).toEqual({ mean: 0.5, trials: 1, error: null, interval: null, p: null });
+  expect(pEquivalent(overTrials([0]), 1)).toBeNull();
+});
+
+test("an interval excludes a value exactly where its p-value says so", () => {
+  const summary = overTrials([0.4, 1.1, 0.9, 0.2]);
+  const [low, high] = summary.interval!;
+  expect(pAgainst(summary, low)).toBeCloseTo(0.05, 9);
+  expect(pAgainst(summary, high)).toBeCloseTo(0.05, 9);
+});
+
+test("trials that are all equal leave no doubt", () => {
+  expect(overTrials([0, 0, 0])).toMatchObject({ interval: [0, 0], p: 1 });
+  expect(overTrials([1, 1, 1])).toMatchObject({ interval: [1, 1], p: 0 });
+  expect(pEquivalent(overTrials([0, 0, 0]), 0.5)).toBe(0);
+  expect(pEquivalent(overTrials([1, 1, 1]), 0.5)).toBe(1);
+});
+
+test("two one-sided tests reject at 5 % exactly where the 90 % interval lies inside the margin", () => {
+  const summary = overTrials([0.1, 0.3, -0.1, 0.2, 0.05]);
+  const [, high] = intervalAt(summary, 0.9)!;
+  expect(pEquivalent(summary, high)).toBeCloseTo(0.05, 9);
+  expect(pEquivalent(summary, high + 0.01)).toBeLessThan(0.05);
+  expect(pEquivalent(summary, high - 0.01)).toBeGreaterThan(0.05);
+  // A mean outside of the margin is no evidence of equivalence.
+  expect(pEquivalent(overTrials([1, 1.2, 0.9]), 0.5)).toBeGreaterThan(0.5);
+});
+
+test("Holm's correction multiplies by how many are left, keeps the order, and passes over what is not known", () => {
+  // R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02
+  const corrected = holm([0.01, 0.04, null, 0.03, 0.005]);
+  expect(corrected.map((p) => p && Number(p.toFixed(12)))).toEqual([0.03, 0.06, null, 0.06, 0.02]);
+  expect(holm([0.9, 0.8])).toEqual([1, 1]);
+});
