@@ -1,12 +1,16 @@
 /**
  * The paper's claims, each judged on the numbers it prints and on the runs at hand. A claim about five datasets is not
- * judged on fewer: what there is is told, and the verdict stays open.
+ * judged on fewer: the differences there are are printed, and the verdict stays open.
+ *
+ * On runs the verdict follows the t interval over trials of the paired differences: a gain holds where the interval excludes zero
+ * and not the claimed gain, and is smaller where it excludes the claimed gain. P-values are corrected by Holm's method, those of
+ * the gains for the number of gains, those of the datasets of one claim for their number.
  */
 
 import type { Method, StoredRun } from "../records/index.js";
 import { oneDecimal } from "../selection/cells.js";
-import { datasetCell, type GroupResult } from "../selection/index.js";
-import { mean } from "../selection/mean.js";
+import type { GroupResult } from "../selection/index.js";
+import { holm, pAgainst, SIGNIFICANT, type TrialSummary } from "../selection/trial-statistics.js";
 import { bareName, datasetTitle, paperName, variantBesidesPenalties } from "../settings/names.js";
 import { inferenceVerdict } from "./claim-inference.js";
 import { type PublishedNumber, paperDatasets, publishedDataset } from "./published.js";
@@ -23,7 +27,6 @@ export const verdictText = ({ verdict, why }: Verdict): string => `${verdict}: $
 /** What claims are judged on: the runs at hand and what selection chose of them, as reports have it. */
 export interface JudgedRuns {
   readonly methods: readonly NamedMethod[];
-  readonly results: readonly GroupResult[];
   readonly stored: readonly StoredRun[];
   /** What was set by hand in all runs alike. */
   readonly common: readonly string[];
@@ -31,6 +34,16 @@ export interface JudgedRuns {
   trialsOf(dataset: string): readonly number[];
   resultsOf(method: string, dataset: string): readonly GroupResult[];
 }
+
+/** A method's accuracy less another's on a dataset, over its domains; over several datasets where that is null. */
+export interface OwnDifference extends TrialSummary {
+  readonly dataset: string | null;
+  /** How many pairs of runs these are. */
+  readonly pairs: number;
+}
+
+/** The paired differences of two methods, by key, on some datasets. */
+export type Compare = (method: string, over: string, datasets: readonly string[]) => readonly OwnDifference[];
 
 interface NamedMethod {
   readonly key: string;
@@ -44,10 +57,8 @@ export interface JudgedClaim {
   readonly ours: Verdict;
 }
 
-/** In points of accuracy. */
-type Percent = Pick<PublishedNumber, "mean" | "error">;
-type Accuracy = (method: string, dataset: string) => Percent | null;
-interface Difference extends Percent {
+/** Published, in points of accuracy. */
+interface Difference extends Pick<PublishedNumber, "mean" | "error"> {
   readonly dataset: string;
 }
 
@@ -106,30 +117,21 @@ const pairs = [
 ] as const;
 
 /** Every claim with its two verdicts. */
-export function judgeClaims(outcome: JudgedRuns): JudgedClaim[] {
-  const printed: Accuracy = (method, dataset) => publishedDataset(method, dataset);
-  // With runs of two protocols at hand, what the penalty is added to is taken in the protocol of the penalized runs.
-  const measured = (method: string, over: string): Accuracy => {
-    const variant = chosen(outcome, method)?.method;
-    return (name, dataset) =>
-      ownAccuracy(
-        outcome,
-        chosen(outcome, name, name === over && variant ? variantBesidesPenalties(variant) : undefined),
-        dataset,
-      );
-  };
-  const everywhere = pairs.map(
-    ([method, over]): JudgedClaim => ({
+export function judgeClaims(outcome: JudgedRuns, compare: Compare): JudgedClaim[] {
+  const ownGains = judgeOwnGains(gains.map((claim) => ({ ...claim, found: ownDifferences(outcome, compare, claim) })));
+  const everywhere = pairs.map(([method, over]): JudgedClaim => {
+    const found = ownDifferences(outcome, compare, { method, over, datasets: paperDatasets });
+    return {
       claim: `${method} is better than ${over} on all five datasets`,
-      published: judgeEverywhere(method, over, printed),
-      ours: withSettings(outcome, judgeEverywhere(method, over, measured(method, over))),
-    }),
-  );
+      published: judgePublishedEverywhere(method, over),
+      ours: withSettings(outcome, judgeOwnEverywhere(method, over, found)),
+    };
+  });
   return [
-    ...gains.map((claim) => ({
+    ...gains.map((claim, i) => ({
       claim: claim.claim,
       published: judgePublishedGain(claim),
-      ours: withSettings(outcome, judgeOwnGain(claim, measured(claim.method, claim.over))),
+      ours: withSettings(outcome, ownGains[i]),
     })),
     ...everywhere,
     {
@@ -156,13 +158,33 @@ function chosen({ methods }: JudgedRuns, title: string, variant?: string): Named
   );
 }
 
-/** Percent, over whole cells only: every domain of the dataset in every trial there is. */
-function ownAccuracy(outcome: JudgedRuns, method: NamedMethod | undefined, dataset: string): Percent | null {
-  if (!method) return null;
-  const whole = outcome.trialsOf(dataset).length * outcome.domainsOf(dataset).length;
-  if (whole === 0 || outcome.resultsOf(method.key, dataset).length !== whole) return null;
-  const { mean, error } = datasetCell(outcome.results, { dataset, method: method.key })!;
-  return { mean: 100 * mean, error: 100 * error };
+/** A claim's differences on the runs at hand. */
+interface Found {
+  /** On the datasets that are whole: every domain in every trial there is. */
+  readonly byDataset: readonly (OwnDifference & { readonly dataset: string })[];
+  /** Over all datasets of the claim; null where one is not whole. */
+  readonly overall: TrialSummary | null;
+}
+
+function ownDifferences(
+  outcome: JudgedRuns,
+  compare: Compare,
+  { method, over, datasets }: Pick<GainClaim, "method" | "over" | "datasets">,
+): Found {
+  const first = chosen(outcome, method);
+  // With runs of two protocols at hand, what the penalty is added to is taken in the protocol of the penalized runs.
+  const second = chosen(outcome, over, first && variantBesidesPenalties(first.method));
+  if (!first || !second) return { byDataset: [], overall: null };
+  const size = (dataset: string): number => outcome.trialsOf(dataset).length * outcome.domainsOf(dataset).length;
+  const isWhole = (dataset: string): boolean =>
+    size(dataset) > 0 && [first, second].every(({ key }) => outcome.resultsOf(key, dataset).length === size(dataset));
+  const rows = compare(first.key, second.key, datasets.filter(isWhole));
+  // Runs on other splits are no pairs.
+  const byDataset = rows.flatMap((row) =>
+    row.dataset !== null && row.pairs === size(row.dataset) ? [{ ...row, dataset: row.dataset }] : [],
+  );
+  const [overall = null] = datasets.length === 1 ? byDataset : rows.filter(({ dataset }) => dataset === null);
+  return { byDataset, overall: byDataset.length === datasets.length ? overall : null };
 }
 
 const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(value)}`;
@@ -181,41 +203,60 @@ function judgePublishedGain({ method, over, gain, datasets, caution }: GainClaim
   return { verdict: judge(a - b, gain), why };
 }
 
-/** The datasets on which both are known, with the differences and their standard errors, taken as independent. */
-function differencesOf(method: string, over: string, datasets: readonly string[], accuracy: Accuracy): Difference[] {
-  return datasets.flatMap((dataset) => {
-    const [a, b] = [accuracy(method, dataset), accuracy(over, dataset)];
-    if (a === null || b === null) return [];
-    const error = a.error === null || b.error === null ? null : Math.hypot(a.error, b.error);
-    return [{ dataset, mean: a.mean - b.mean, error }];
+function judgePublishedEverywhere(method: string, over: string): Verdict {
+  const found = paperDatasets.map((dataset): Difference => {
+    const [a, b] = [method, over].map((name) => publishedDataset(name, dataset)!);
+    const error = a.error === null || b.error === null ? null : Math.hypot(a.error, b.error); // as if independent
+    return { dataset, mean: a.mean - b.mean, error };
+  });
+  const worse = found.some((each) => !(Number(oneDecimal(each.mean)) > 0));
+  const why = found.map(({ dataset, mean, error }) => {
+    const range = error === null ? "" : ` ± ${oneDecimal(error)}`;
+    return `${datasetTitle(dataset)} ${signed(mean)}${range}`;
+  });
+  return { verdict: worse ? "fails" : "holds", why: why.join(", ") };
+}
+
+const points = ({ mean, interval }: TrialSummary): string =>
+  `${signed(100 * mean)} (${interval ? interval.map((end) => signed(100 * end)).join(" … ") : "one trial, no interval"})`;
+
+const list = (differences: Found["byDataset"]): string =>
+  differences.map((each) => `${datasetTitle(each.dataset)} ${points(each)}`).join(", ");
+
+function judgeOwnGains(claims: readonly (GainClaim & { readonly found: Found })[]): Verdict[] {
+  const better = holm(claims.map(({ found }) => found.overall?.p ?? null));
+  const apart = holm(claims.map(({ found, gain }) => found.overall && pAgainst(found.overall, gain / 100)));
+  return claims.map(({ method, over, gain, datasets, found: { byDataset, overall } }, i) => {
+    if (byDataset.length === 0) return noRuns(method, over, datasets);
+    if (overall === null) {
+      const whole = `whole results on ${byDataset.length} of ${datasets.length} datasets`;
+      return { verdict: "open", why: `${list(byDataset)}; ${whole}` };
+    }
+    const why = datasets.length === 1 ? list(byDataset) : `${points(overall)}: ${list(byDataset)}`;
+    return { verdict: judgeGain(overall, gain, { better: better[i], apart: apart[i] }), why };
   });
 }
 
-const list = (differences: readonly Difference[]): string =>
-  differences
-    .map(({ dataset, mean, error }) => {
-      const range = error === null ? "" : ` ± ${oneDecimal(error)}`;
-      return `${datasetTitle(dataset)} ${signed(mean)}${range}`;
-    })
-    .join(", ");
-
-function judgeOwnGain({ method, over, gain, datasets }: GainClaim, accuracy: Accuracy): Verdict {
-  const found = differencesOf(method, over, datasets, accuracy);
-  if (found.length === 0) return noRuns(method, over, datasets);
-  if (found.length < datasets.length)
-    return { verdict: "open", why: `${list(found)}; whole results on ${found.length} of ${datasets.length} datasets` };
-  const difference = mean(found.map((each) => each.mean));
-  const why = datasets.length === 1 ? list(found) : `${signed(difference)} (${list(found)})`;
-  return { verdict: judge(difference, gain), why };
+/** By the p-values against no difference and against the claimed gain; null where there is one trial. */
+function judgeGain(
+  { mean }: TrialSummary,
+  gain: number,
+  { better, apart }: { better: number | null; apart: number | null },
+): Verdict["verdict"] {
+  const differs = better !== null && better < SIGNIFICANT;
+  if (differs && mean < 0) return "fails";
+  if (apart !== null && apart < SIGNIFICANT && 100 * mean < gain) return "smaller";
+  return differs ? "holds" : "open";
 }
 
-function judgeEverywhere(method: string, over: string, accuracy: Accuracy): Verdict {
-  const found = differencesOf(method, over, paperDatasets, accuracy);
+/** One dataset on which it is worse decides, corrected for their number; to hold, it must be better on each of them. */
+function judgeOwnEverywhere(method: string, over: string, { byDataset: found }: Found): Verdict {
   if (found.length === 0) return noRuns(method, over, paperDatasets);
-  const worse = found.some((each) => !(Number(oneDecimal(each.mean)) > 0));
+  const corrected = holm(found.map(({ p }) => p));
+  const worse = found.some(({ mean }, i) => mean < 0 && corrected[i] !== null && corrected[i] < SIGNIFICANT);
+  const better = found.every(({ mean, p }) => mean > 0 && p !== null && p < SIGNIFICANT);
   const whole = found.length === paperDatasets.length;
-  // One dataset on which it is no better decides; for the contrary all are needed.
-  return { verdict: worse ? "fails" : whole ? "holds" : "open", why: list(found) };
+  return { verdict: worse ? "fails" : better && whole ? "holds" : "open", why: list(found) };
 }
 
 /** A verdict on runs that are not as the protocol has them says so. */

@@ -2,7 +2,7 @@
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
-import { type JudgedClaim, judgeClaims } from "../paper/claims.js";
+import { type Compare, type JudgedClaim, judgeClaims } from "../paper/claims.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { bareName, variantBesidesPenalties } from "../settings/names.js";
 import { type Equivalences, testEquivalence } from "./equivalence.js";
@@ -70,7 +70,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
     models: has("tables") ? modelLists(outcome) : [],
     comparisons: has("pairs") ? comparisons : [],
     equivalence: options.equivalence === undefined ? null : testEquivalence(comparisons, options.equivalence),
-    claims: has("claims", claims) ? judgeClaims(outcome) : [],
+    claims: has("claims", claims) ? judgeClaims(outcome, comparer(outcome)) : [],
     weights: has("weights") ? studies : [],
     features: has("features", features) ? featureTables(outcome) : [],
     curves: has("curves"),
@@ -80,6 +80,15 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
 function comparisonOf(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedComparison[] {
   const found = pairedComparison(outcome, pair);
   return found ? [{ ...found, late: lateDifferences(outcome, pair) }] : [];
+}
+
+/** Paired differences over the domains of each dataset and over all, as claims are judged by. */
+function comparer(outcome: Outcome): Compare {
+  const methodOf = (name: string): ReportedMethod => outcome.methods.find(({ key }) => key === name)!;
+  return (method, over, datasets) =>
+    pairedComparison(outcome, [methodOf(method), methodOf(over)], { datasets })?.rows.filter(
+      ({ domain }) => domain === null,
+    ) ?? [];
 }
 
 /** The pairs to compare, where they were told. */
