@@ -182,7 +182,7 @@ export interface ComparisonData {
     readonly whole: boolean;
     readonly mean: number;
     readonly interval: readonly [low: number, high: number] | null;
-    readonly pairs: number;
+    readonly trials: number;
   }[];
 }
 

@@ -79,8 +79,8 @@ function reportData({ outcome, tables, models, comparisons, weights }: Report): 
       words: i === 0 ? comparisonWords(comparison) : [], // once for all
       rows: comparison.rows
         .filter(({ mean }) => Number.isFinite(mean))
-        .map(({ title, domain, mean, interval, pairs }) => ({
-          ...{ title, whole: domain === null, mean: 100 * mean, pairs },
+        .map(({ title, domain, mean, interval, trials }) => ({
+          ...{ title, whole: domain === null, mean: 100 * mean, trials },
           interval: interval && [100 * interval[0], 100 * interval[1]],
         })),
     })),

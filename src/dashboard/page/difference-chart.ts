@@ -33,7 +33,7 @@ export function differenceChart({ first, second, words, rows }: ComparisonData):
         { class: "number soft" },
         row.interval ? `${signed(row.interval[0])} to ${signed(row.interval[1])}` : "–",
       ),
-      h("td", { class: "number soft" }, row.pairs),
+      h("td", { class: "number soft" }, row.trials),
     ),
   );
   return h(
@@ -52,7 +52,7 @@ export function differenceChart({ first, second, words, rows }: ComparisonData):
           h(
             "tr",
             {},
-            ...["Held out", "", "Points", "95 % interval", "Pairs"].map((text) => h("th", { scope: "col" }, text)),
+            ...["Held out", "", "Points", "95 % interval", "Trials"].map((text) => h("th", { scope: "col" }, text)),
           ),
         ),
         h("tbody", {}, ...body),
