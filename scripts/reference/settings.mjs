@@ -8,7 +8,7 @@ export async function settingsPage(load) {
   const [{ keys }, { protocols }, { sharedHparams }] = await Promise.all([
     load("settings/keys"),
     load("settings/protocols"),
-    load("shared-hparams"),
+    load("algorithms/shared-hparams"),
   ]);
   /** @type {[string, Record<string, Hparam>][]} */
   const kinds = [
