@@ -1,22 +1,11 @@
 /** An inspection as text for a terminal. */
+import { byteText } from "./byte-text.js";
 import type { FileProblem, Inspection, PictureSummary, Spread } from "./inspect.js";
 import type { Duplicates } from "./inspect-duplicates.js";
 import type { PicturePlace } from "./inspect-files.js";
 import { countOf, showName } from "./show-name.js";
 
 const number = (value: number): string => value.toLocaleString("en-US");
-
-/** `203 MB`, `1.2 GB`. */
-function byteText(bytes: number): string {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
 
 /** Columns of text; the first is set to the left, the others to the right. */
 export function tableText(rows: readonly (readonly string[])[]): string[] {
