@@ -1,0 +1,283 @@
+/**
+ * Downloads one file: into a part file beside its place, resumed where a connection breaks or an earlier process ended,
+ * checked, then renamed. Two processes that want the same file download it once: the second waits for the first.
+ *
+ *     weights/.resnet50.pth.part        what has come so far
+ *     weights/.resnet50.pth.part.json   of which version of the file, as the server names it
+ *     weights/.resnet50.pth.lock/       who is at it (data/folder-lock.ts)
+ */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { byteText } from "../data/byte-text.js";
+import { FolderLock } from "../data/folder-lock.js";
+import { makeFolder } from "../engine/make-folder.js";
+import { DataError } from "../errors.js";
+import { difference, type Expected, type Measured, measureFile } from "./checksum.js";
+import { type Answer, ask, RequestError, shownUrl } from "./request.js";
+
+export interface Wanted extends Expected {
+  readonly url: string;
+}
+
+export interface DownloadOptions {
+  /** How far it is; `total` is null where the server does not say. */
+  onProgress?(done: number, total: number | null): void;
+  /** What a person should know: a broken connection, a wait for another process. */
+  onNote?(text: string): void;
+  /** Tries in a row that bring no byte before it is given up. */
+  readonly tries?: number;
+  /** Milliseconds before the second try; each later wait is twice as long. */
+  readonly wait?: number;
+  /** What to run to resume, for errors. */
+  readonly again?: string;
+}
+
+export interface Downloaded extends Measured {
+  readonly path: string;
+  /** Whether another process, or an earlier call, had downloaded it already. */
+  readonly already: boolean;
+}
+
+/** Downloads a file to a place, and returns what it is. What is there already is kept as it is. */
+export async function download(wanted: Wanted, path: string, options: DownloadOptions = {}): Promise<Downloaded> {
+  const folder = dirname(path);
+  const place = (suffix: string): string => join(folder, `.${basename(path)}.${suffix}`);
+  try {
+    makeFolder(folder);
+    using lock = await FolderLock.take(place("lock"), {
+      onWait: () => options.onNote?.(`another process is downloading ${basename(path)}: waiting for it`),
+    });
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) {
+      lock.finish();
+      return { path, already: true, ...(await measureFile(path)) };
+    }
+    const part = new Part(place("part"), wanted, options);
+    const found = await part.complete();
+    if (!lock.held)
+      throw new DataError(`${path}: another process took over this download because this one did not respond`);
+    renameSync(part.path, path);
+    part.remove();
+    lock.finish();
+    return { path, already: false, ...found };
+  } catch (error) {
+    throw withAdvice(error, wanted, path, options);
+  }
+}
+
+/** What has been downloaded so far, and the version it is of. */
+class Part {
+  private readonly about: string;
+  private size: number;
+  /** The size of the whole, where the server has said it. */
+  private total: number | null;
+
+  constructor(
+    readonly path: string,
+    private readonly wanted: Wanted,
+    private readonly options: DownloadOptions,
+  ) {
+    this.about = `${path}.json`;
+    this.size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    this.total = wanted.bytes ?? null;
+  }
+
+  remove(): void {
+    for (const file of [this.path, this.about]) rmSync(file, { force: true });
+  }
+
+  /** Downloads what is missing and checks the whole; a resumed file that does not agree is downloaded once more from its start. */
+  async complete(): Promise<Measured> {
+    for (let resumed = this.size > 0; ; resumed = false) {
+      await this.fill();
+      const found = await measureFile(this.path);
+      const wrong = difference(found, this.wanted);
+      if (wrong === undefined) return found;
+      this.remove();
+      this.size = 0;
+      if (!resumed)
+        throw new DataError(
+          `${shownUrl(this.wanted.url)}: the file that was downloaded is not the published one: ${wrong}. It was deleted`,
+        );
+      this.options.onNote?.("the resumed file is not the published one: downloading it from its start");
+    }
+  }
+
+  /** Asks until every byte is there. */
+  private async fill(): Promise<void> {
+    const { tries = 5, wait = 1000, onNote } = this.options;
+    for (let failed = 0; ; ) {
+      const before = this.size;
+      try {
+        if (await this.receive()) return;
+        throw new RequestError(`${shownUrl(this.wanted.url)}: the connection ended early`, true);
+      } catch (error) {
+        if (!(error instanceof RequestError && error.mayPass)) throw error;
+        failed = this.size > before ? 1 : failed + 1;
+        if (failed >= tries) throw error;
+        onNote?.(`${error.message}; trying again`);
+        await sleep(wait * 2 ** (failed - 1));
+      }
+    }
+  }
+
+  /** One request from where the part ends; whether the file is complete. */
+  private async receive(): Promise<boolean> {
+    const version = this.version();
+    // Bytes of an unknown version can only be trusted where a hash decides in the end.
+    const resumes =
+      this.size > 0 && (version !== undefined || this.wanted.sha256 !== undefined || this.wanted.md5 !== undefined);
+    const answer = await ask(
+      this.wanted.url,
+      resumes ? { range: `bytes=${this.size}-`, ...(version && { "if-range": version }) } : {},
+    );
+    if (answer.status === 416) return this.judgeRefusedRange(answer);
+    checkIsFile(answer, this.wanted.url);
+    const from = answer.status === 206 ? rangeStart(answer) : 0;
+    if (from !== this.size) this.size = from === 0 ? 0 : this.refuseRange(answer);
+    this.total = this.lengthOf(answer);
+    writeFileSync(this.about, JSON.stringify({ version: versionOf(answer) ?? null }));
+    return await this.store(answer);
+  }
+
+  /** A server that begins at another byte than was asked for. */
+  private refuseRange(answer: Answer): never {
+    answer.body.destroy();
+    this.remove();
+    this.size = 0;
+    throw new RequestError(`${shownUrl(this.wanted.url)} sent another part of the file than was asked for`, true);
+  }
+
+  /** The part ends where the file does, or beyond: then it is of another file. */
+  private judgeRefusedRange({ headers, body }: Answer): boolean {
+    body.on("error", () => {});
+    body.destroy();
+    const total = Number(/\*\/(\d+)$/.exec(String(headers["content-range"] ?? ""))?.[1]);
+    if (total === this.size) return true;
+    this.remove();
+    this.size = 0;
+    return false;
+  }
+
+  /** The size of the whole file by an answer, checked against what is expected and against the disk. */
+  private lengthOf(answer: Answer): number | null {
+    const { headers, status } = answer;
+    const range = /\/(\d+)$/.exec(String(headers["content-range"] ?? ""))?.[1];
+    const said = status === 206 ? range : headers["content-length"];
+    const total = said === undefined ? null : Number(said);
+    const { bytes, url } = this.wanted;
+    try {
+      if (bytes !== undefined && total !== null && total !== bytes)
+        throw new DataError(
+          `${shownUrl(url)}: the server has a file of ${total} bytes, and the published one has ${bytes}: nothing was downloaded`,
+        );
+      checkSpace(dirname(this.path), (total ?? bytes ?? 0) - this.size);
+    } catch (error) {
+      answer.body.on("error", () => {});
+      answer.body.destroy();
+      throw error;
+    }
+    return total ?? bytes ?? null;
+  }
+
+  /** Writes what comes to the part; whether all of it came. */
+  private async store({ body }: Answer): Promise<boolean> {
+    const fd = openSync(this.path, this.size === 0 ? "w" : "r+");
+    try {
+      for await (const piece of body) {
+        const chunk = piece as Buffer;
+        for (let done = 0; done < chunk.length; )
+          done += writeSync(fd, chunk, done, chunk.length - done, this.size + done);
+        this.size += chunk.length;
+        if (this.total !== null && this.size > this.total)
+          throw new DataError(`${shownUrl(this.wanted.url)}: more than the expected ${this.total} bytes came`);
+        this.options.onProgress?.(this.size, this.total);
+      }
+      fsyncSync(fd);
+    } catch (error) {
+      if (error instanceof DataError || isDiskError(error)) throw error;
+      throw new RequestError(
+        `the connection to ${shownUrl(this.wanted.url)} broke: ${(error as Error).message}`,
+        true,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      closeSync(fd);
+    }
+    return this.total === null || this.size === this.total;
+  }
+
+  /** The server's name for the version that the part is of. */
+  private version(): string | undefined {
+    try {
+      const { version } = JSON.parse(readFileSync(this.about, "utf8")) as { version: unknown };
+      return typeof version === "string" ? version : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** A name for the version of a file that a range may be tied to: a strong entity tag, or when it was changed. */
+function versionOf({ headers }: Answer): string | undefined {
+  const tag = headers.etag;
+  return tag !== undefined && !tag.startsWith("W/") ? tag : headers["last-modified"];
+}
+
+function rangeStart({ headers }: Answer): number {
+  return Number(/^bytes (\d+)-/.exec(String(headers["content-range"] ?? ""))?.[1] ?? -1);
+}
+
+/** Refuses a web page: what publishers answer who want a form filled in, a login, or a click. */
+function checkIsFile({ headers, body }: Answer, url: string): void {
+  if (!/^text\/html\b/i.test(headers["content-type"] ?? "")) return;
+  body.on("error", () => {});
+  body.destroy();
+  throw new DataError(
+    `${shownUrl(url)} answered with a web page instead of a file: the publisher may want a form, a login or a confirmation. ` +
+      "Open the address in a browser, save the file, and give it with --from FILE",
+  );
+}
+
+function checkSpace(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bytes > bavail * bsize)
+    throw new DataError(
+      `${byteText(bytes)} are missing, and the disk of ${folder} has ${byteText(bavail * bsize)} left. Make room`,
+    );
+}
+
+const isDiskError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error &&
+  ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO"].includes((error as NodeJS.ErrnoException).code ?? "");
+
+/** The error to show: what was being downloaded, and what to do. */
+function withAdvice(error: unknown, { url }: Wanted, path: string, { again }: DownloadOptions): unknown {
+  const resume = again ? `; resume with: ${again}` : "; run the same command again to resume";
+  if (isDiskError(error) && ["ENOSPC", "EDQUOT"].includes(error.code ?? ""))
+    return new DataError(
+      `downloading ${basename(path)} to ${dirname(path)}: the disk is full (${error.code}). Make room${resume}`,
+      { cause: error },
+    );
+  if (isDiskError(error))
+    return new DataError(`downloading ${basename(path)} to ${dirname(path)}: ${error.message}`, { cause: error });
+  if (error instanceof RequestError)
+    return new DataError(
+      `downloading ${shownUrl(url)}: ${error.message}. Check the network, and the proxy (HTTPS_PROXY) where there is one${resume}`,
+      { cause: error },
+    );
+  return error;
+}

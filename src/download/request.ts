@@ -1,0 +1,135 @@
+/**
+ * One HTTP request for a file: proxies as the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), redirects followed, and
+ * every failure as a `RequestError` that says whether trying again may help.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import { EnvHttpProxyAgent, request } from "undici";
+import { UsageError } from "../errors.js";
+
+/** A request that failed. */
+export class RequestError extends Error {
+  override name = "RequestError";
+  constructor(
+    message: string,
+    /** Whether the same request may succeed a moment later. */
+    readonly mayPass: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+  /** The address that answered in the end. */
+  readonly url: string;
+}
+
+const MOST_REDIRECTS = 10;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Statuses that a busy or restarting server gives. */
+const PASSING = [408, 425, 429, 500, 502, 503, 504];
+
+/** Milliseconds without a single byte before a connection is given up. */
+const SILENCE_MS = 60_000;
+
+/** Whether a text is a web address. */
+export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+/** The address without what must not be printed: a user's name and password, and signed queries. */
+export function shownUrl(text: string): string {
+  const url = new URL(text);
+  [url.username, url.password] = ["", ""];
+  return url.href.length > 200 ? `${url.origin}${url.pathname}?…` : url.href;
+}
+
+/** Asks for a file. Answers with status 200, 206 or 416; everything else is a `RequestError`. */
+export async function ask(address: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const dispatcher = new EnvHttpProxyAgent({ ...proxies(), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
+  let url = parseUrl(address);
+  for (let redirects = 0; ; redirects++) {
+    const answer = await request(url, {
+      dispatcher,
+      reset: true, // no connection is kept open after the answer
+      // A compressed answer has another length, and could not be resumed.
+      headers: { "user-agent": "nudge-dg", "accept-encoding": "identity", ...authorization(url), ...headers },
+    }).catch((cause: unknown) => {
+      throw networkError(url.href, cause);
+    });
+    const { statusCode: status, body } = answer;
+    if ([200, 206, 416].includes(status)) return { status, headers: answer.headers, body, url: url.href };
+    body.on("error", () => {}); // it is not read
+    body.destroy();
+    if (!REDIRECTS.includes(status)) throw statusError(url.href, status);
+    if (redirects === MOST_REDIRECTS)
+      throw new RequestError(`${shownUrl(address)} was redirected more than ${MOST_REDIRECTS} times`, false);
+    url = redirected(url, answer.headers.location);
+  }
+}
+
+/** The proxies of the environment; a variable that is set to nothing counts as not set. */
+function proxies(): { httpProxy?: string; httpsProxy?: string; noProxy?: string } {
+  const of = (name: string): string | undefined => process.env[name] || process.env[name.toUpperCase()] || undefined;
+  return { httpProxy: of("http_proxy"), httpsProxy: of("https_proxy"), noProxy: of("no_proxy") };
+}
+
+function parseUrl(text: string): URL {
+  if (isUrl(text) && URL.canParse(text)) return new URL(text);
+  throw new UsageError(`"${text}": expected an address that begins with https:// or http://`);
+}
+
+/** A name and password in an address, as the header that carries them. */
+function authorization({ username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+function redirected(from: URL, location: string | string[] | undefined): URL {
+  const to = String(location ?? "");
+  if (to === "" || !URL.canParse(to, from.href))
+    throw new RequestError(`${shownUrl(from.href)} redirects to "${to}", which is no address`, false);
+  const url = new URL(to, from.href);
+  if (!["http:", "https:"].includes(url.protocol) || (from.protocol === "https:" && url.protocol === "http:"))
+    throw new RequestError(
+      `${shownUrl(from.href)} redirects to ${shownUrl(url.href)}, which is not encrypted; refused`,
+      false,
+    );
+  return url;
+}
+
+function statusError(url: string, status: number): RequestError {
+  const meaning: Readonly<Record<number, string>> = {
+    401: "it wants a login",
+    403: "it refuses access",
+    404: "there is no such file",
+    407: "the proxy wants a login",
+    410: "the file is gone",
+    429: "it got too many requests",
+  };
+  const words = meaning[status] ? ` (${meaning[status]})` : "";
+  return new RequestError(`${shownUrl(url)} answered with status ${status}${words}`, PASSING.includes(status));
+}
+
+/** Codes of failures that another try seconds later does not change. */
+const LASTING = ["ENOTFOUND", "ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "EACCES", "EPERM"];
+
+function networkError(url: string, cause: unknown): RequestError {
+  const error = cause as NodeJS.ErrnoException;
+  // An attempt at several addresses of one host fails with one error for each.
+  const inner = cause instanceof AggregateError ? (cause.errors[0] as NodeJS.ErrnoException) : error;
+  const code = error.code ?? inner.code ?? "";
+  const proxied = (error.message ?? "").includes("Proxy response");
+  const lasting = LASTING.includes(code) || /CERT|TLS|SSL/.test(code) || proxied;
+  const why = inner.message || code || String(cause);
+  return new RequestError(
+    `no answer from ${shownUrl(url)}: ${why}${code && !why.includes(code) ? ` (${code})` : ""}`,
+    !lasting,
+    {
+      cause,
+    },
+  );
+}
