@@ -1,5 +1,5 @@
 /** An inspection as text for a terminal. */
-import { byteText } from "./byte-text.js";
+import { byteText } from "../files/byte-text.js";
 import type { FileProblem, Inspection, PictureSummary, Spread } from "./inspect.js";
 import type { Duplicates } from "./inspect-duplicates.js";
 import type { PicturePlace } from "./inspect-files.js";

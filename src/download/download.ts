@@ -4,7 +4,7 @@
  *
  *     weights/.resnet50.pth.part        what has come so far
  *     weights/.resnet50.pth.part.json   of which version of the file, as the server names it
- *     weights/.resnet50.pth.lock/       who is at it (data/folder-lock.ts)
+ *     weights/.resnet50.pth.lock/       who is at it (files/folder-lock.ts)
  */
 import {
   closeSync,
@@ -20,10 +20,10 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { byteText } from "../data/byte-text.js";
-import { FolderLock } from "../data/folder-lock.js";
-import { makeFolder } from "../engine/make-folder.js";
 import { DataError } from "../errors.js";
+import { byteText } from "../files/byte-text.js";
+import { FolderLock } from "../files/folder-lock.js";
+import { makeFolder } from "../files/make-folder.js";
 import { difference, type Expected, type Measured, measureFile } from "./checksum.js";
 import { type Answer, ask, RequestError, shownUrl } from "./request.js";
 
