@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { findWeights, weightsFolder } from "./find-weights.js";
+import { findWeights, MissingWeights, weightsFolder } from "./find-weights.js";
 
 let folder: string;
 beforeEach(() => {
@@ -42,8 +42,21 @@ test("what torchvision has downloaded comes last: of the first ImageNet weights,
   vi.stubEnv("TORCH_HOME", join(folder, "torch"));
   const elsewhere = file("torch", "hub", "checkpoints", "resnet50-0676ba61.pth");
   expect(findWeights("resnet50")).toBe(elsewhere);
+  const downloaded = file("cache", "nudge", "weights", "resnet50-0676ba61.pth");
+  expect(findWeights("resnet50")).toBe(downloaded);
   const cached = file("cache", "nudge", "weights", "resnet50.pth");
   expect(findWeights("resnet50")).toBe(cached);
+});
+
+test("published weights are found by their name", () => {
+  const v2 = file("cache", "nudge", "weights", "resnet50-11ad3fa6.pth");
+  expect(findWeights("resnet50", "resnet50.v2")).toBe(v2);
+  expect(() => findWeights("resnet50", "resnet50.augmix")).toThrow(
+    /Download them with: nudge weights get resnet50.augmix\./,
+  );
+  expect(() => findWeights("resnet50", "resnet50.v3")).toThrow(
+    "the weights resnet50.v3 for resnet50: no such file, and no published weights of this name (known: mobilenet_v2, resnet50,",
+  );
 });
 
 test("$NUDGE_WEIGHTS may be a folder of files, where safetensors comes before pth", () => {
@@ -60,18 +73,17 @@ test("what was named and is not there is an error, even when the cache has a fil
   expect(() => findWeights("resnet50", folder)).toThrow("a folder, expected a file");
   vi.stubEnv("NUDGE_WEIGHTS", join(folder, "nowhere"));
   expect(() => findWeights("resnet50")).toThrow(/^\$NUDGE_WEIGHTS is .*nowhere: no such file or folder$/);
-  vi.stubEnv("NUDGE_WEIGHTS", folder);
-  expect(() => findWeights("resnet50")).toThrow("a folder without resnet50.safetensors or resnet50.pth");
 });
 
-test("with no file anywhere the error says where it looked and what to get", () => {
+test("with no file anywhere the error has the file, its size, the folder and the command", () => {
   expect(() => findWeights("mobilenet_v2")).toThrow(
-    `no trained weights for mobilenet_v2: no file was named (--weights FILE), $NUDGE_WEIGHTS is not set, and ` +
-      `${weightsFolder()} has no mobilenet_v2.safetensors or mobilenet_v2.pth. ` +
-      "Take torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file, and put it there; with Python's torchvision, " +
-      "this downloads it to where it is found: " +
-      `python3 -c "import torchvision; torchvision.models.mobilenet_v2(weights='IMAGENET1K_V1')"`,
+    `no trained weights for mobilenet_v2 on this machine: mobilenet_v2-b0353104.pth (14.2 MB, torchvision IMAGENET1K_V1) is not in ${weightsFolder()}. ` +
+      "Download them with: nudge weights get mobilenet_v2. In a script, --yes or NUDGE_DOWNLOAD=1 lets this command download them. " +
+      `Without a network, copy mobilenet_v2-b0353104.pth to ${weightsFolder()}. Or start from random weights: --no-pretrained.`,
   );
+  expect(() => findWeights("mobilenet_v2")).toThrow(MissingWeights);
+  vi.stubEnv("NUDGE_WEIGHTS", folder);
+  expect(() => findWeights("mobilenet_v2")).toThrow(`is not in ${folder}. Download`);
 });
 
 test("a backbone that is never pretrained says so", () => {

@@ -33,7 +33,7 @@ type Names = Readonly<Record<string, readonly string[]>>;
 
 /** The names of each kind of thing, by the options and arguments that take them. */
 async function registeredNames(): Promise<Names> {
-  const [algorithms, averaging, backbones, datasets, regularizers, selections, presets, launchers, protocols] =
+  const [algorithms, averaging, backbones, datasets, regularizers, selections, presets, launchers, protocols, weights] =
     await Promise.all([
       import("../algorithms/index.js").then((table) => Object.keys(table.algorithms)),
       import("../averaging/index.js").then((table) => Object.keys(table.followers)),
@@ -44,6 +44,7 @@ async function registeredNames(): Promise<Names> {
       import("../sweep/presets.js").then((table) => Object.keys(table.presets)),
       import("../sweep/launchers/index.js").then((table) => Object.keys(table.launchers)),
       import("../settings/protocols.js").then((table) => Object.keys(table.protocols)),
+      import("../backbones/published-weights.js").then((table) => table.publishedWeights().map(({ name }) => name)),
     ]);
   const methods = [...algorithms, "ERM-NU", "SWAD", "SWAD-NU"];
   return {
@@ -60,6 +61,8 @@ async function registeredNames(): Promise<Names> {
     "--regularizer": regularizers,
     "--regularizers": regularizers,
     "--selection": selections,
+    "--weights": weights,
+    "<weights>": weights,
     "<name>": datasets, // nudge data verify
   };
 }

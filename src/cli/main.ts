@@ -43,6 +43,10 @@ const verbs: Readonly<Record<string, Verb>> = {
     plugins: true,
     load: async () => (await import("./data.js")).dataCommand(),
   },
+  weights: {
+    summary: "published starting weights by name: list, download, where they are kept",
+    load: async () => (await import("./weights.js")).weightsCommand(),
+  },
   train: {
     summary: "train a model, from your own pictures or by a benchmark's protocol; goes on where it was stopped",
     plugins: true,

@@ -7,6 +7,7 @@ import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
+import { withWeights } from "./offer-weights.js";
 import { realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
 import { checkFolder } from "./writable-place.js";
@@ -22,6 +23,7 @@ export interface PlanFlags {
   referenceJobs?: true;
   grid?: Request;
   measure?: boolean;
+  yes?: true;
   [option: string]: unknown;
 }
 
@@ -74,7 +76,7 @@ export function addPlanOptions(command: Command): Command {
     .option("--grid <setting=values>", "a setting that takes each of some values; may be given more than once", addGrid)
     .option("--protocol <name>", "domainbed or swad: steps, evaluations and validation")
     .option("--backbone <id>", "the feature extractor of all runs")
-    .option("--weights <file>", "trained weights to start from")
+    .option("--weights <file|name>", "trained weights to start from: a file, or a name of nudge weights list")
     .option("--pretrained", "start from trained weights; usual where there are any")
     .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
     .option("--probe", "leave the network as it is in all runs, and train a linear map on its features")
@@ -83,6 +85,7 @@ export function addPlanOptions(command: Command): Command {
     .option("--batch-size <n>", "pictures of each training domain in a batch")
     .option("--device <device>", "cpu, cuda or cuda:1")
     .option("--precision <p>", "float32 or bf16")
+    .option("--yes", "download trained weights that are missing, without a question")
     .option("--name <name>", "what the sweep is called")
     .option("--reference-jobs", "the seeds that the reference testbed gives these jobs, and its names for them");
 }
@@ -168,9 +171,14 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   if (!flags.dryRun) checkPlace(flags);
   const { existingRuns, growPlan, growthOf, makePlan, uncountedPlan } = await import("../sweep/index.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
-  const made = await makePlan(
-    askedBy(pairs, flags),
-    terminalLine((runs) => `planning: ${runs} runs`),
+  const asked = askedBy(pairs, flags);
+  const made = await withWeights(
+    () =>
+      makePlan(
+        asked,
+        terminalLine((runs) => `planning: ${runs} runs`),
+      ),
+    flags.yes,
   );
   clearLine();
   const folder = folderFor(made, flags);

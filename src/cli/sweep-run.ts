@@ -9,6 +9,7 @@ import { launch } from "../sweep/launch.js";
 import { visibleGpus } from "../sweep/launchers/gpus.js";
 import { type LaunchEnd, launcherNamed, launchers } from "../sweep/launchers/index.js";
 import { RESUMABLE } from "./failure.js";
+import { withWeights } from "./offer-weights.js";
 import { ownCommand } from "./own-command.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopLevels } from "./stop-levels.js";
@@ -100,7 +101,8 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
 async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<string> {
   checkPlace(flags);
   const { growPlan, makePlan } = await import("../sweep/index.js");
-  const made = await makePlan(askedBy(pairs, flags));
+  const asked = askedBy(pairs, flags);
+  const made = await withWeights(() => makePlan(asked), flags.yes);
   const folder = folderFor(made, flags);
   const { runs, added } = await growPlan(folder, made.words, made.runs);
   process.stderr.write(`${folder}: ${runs} runs planned, ${added.length} of them new\n`);

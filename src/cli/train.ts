@@ -9,6 +9,7 @@ import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
+import { withWeights } from "./offer-weights.js";
 import { onStopSignals, type StopSignals } from "./stop-signals.js";
 import { checkFolder } from "./writable-place.js";
 
@@ -17,6 +18,7 @@ interface TrainFlags {
   resume?: string;
   out: string;
   leaveOneOut?: boolean;
+  yes?: true;
   quiet?: true;
   json?: true;
   [option: string]: unknown;
@@ -30,7 +32,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 /** Options that are no settings. */
-const NOT_SETTINGS = ["config", "resume", "out", "leaveOneOut", "quiet", "json", "plugin"];
+const NOT_SETTINGS = ["config", "resume", "out", "leaveOneOut", "yes", "quiet", "json", "plugin"];
 
 /** What a resumed run may be told: where its files are now, and nothing that changes numbers. */
 const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
@@ -39,7 +41,7 @@ const EXAMPLES = `
 Examples:
 Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or
 in class/picture:
-  nudge train --data ./pictures --weights mobilenet_v2.pth
+  nudge train --data ./pictures                          offers to download trained weights
   nudge train --data ./pictures --probe                  in a fraction of the time: a linear map
   nudge train --data ./pictures --test-domain clinic-3   one run, one domain kept for testing
   nudge train --data ./pictures --no-leave-one-out       the model, no estimate for new domains
@@ -55,7 +57,8 @@ Go on with a run, or make it again from its settings:
   nudge train --config runs/9f2c…/settings.json --seed 1
 
 Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a folder of them), then
-~/.cache/nudge/weights.`;
+~/.cache/nudge/weights. Where they are missing, a terminal is asked whether to download them; in a
+script, --yes or NUDGE_DOWNLOAD=1 downloads them, and nudge weights get does it beforehand.`;
 
 export function trainCommand(): Command {
   return new Command("train")
@@ -79,7 +82,7 @@ export function trainCommand(): Command {
     .option("--regularizer <ids>", "penalties on the features, such as nuclear-norm")
     .option("--averaging <ids>", "averages of the weights to keep, such as swad")
     .option("--backbone <id>", "the feature extractor; the reference's for a benchmark unless told")
-    .option("--weights <file>", "trained weights to start from")
+    .option("--weights <file|name>", "trained weights to start from: a file, or a name of nudge weights list")
     .option("--pretrained", "start from trained weights ($NUDGE_WEIGHTS or the cache); usual where there are any")
     .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
     .option("--steps <n>", "updates in all; a benchmark's protocol, or what fits folder and device, unless told")
@@ -94,6 +97,7 @@ export function trainCommand(): Command {
     .option("--config <file>", "settings from a YAML file, or from another run's settings.json")
     .option("--out <dir>", "the folder that run folders are made in", "runs")
     .option("--resume <run>", "go on with the run in this folder")
+    .option("--yes", "download trained weights that are missing, without a question")
     .option("--quiet", "print nothing on the way")
     .option("--json", "print the outcome as JSON")
     .addHelpText("after", EXAMPLES)
@@ -118,7 +122,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     import("../own-data/plans.js"),
     import("./train-plans.js"),
   ]);
-  const plans = await plansFor(request, { leaveOneOut: flags.leaveOneOut, device });
+  const plans = await withWeights(() => plansFor(request, { leaveOneOut: flags.leaveOneOut, device }), flags.yes);
   await trainPlans(plans, { ...flags, reporter, stop });
 }
 

@@ -4,11 +4,13 @@
  * given, in a file or on the command line, is taken as it is, and a named benchmark gets none of this.
  */
 
+import { MissingWeights } from "../backbones/find-weights.js";
+import { publishedWeightsNamed } from "../backbones/published-weights.js";
 import type { Dataset } from "../data/dataset.js";
 import { hasFastBfloat16 } from "../engine/device.js";
 import { type Request, readKeys } from "../settings/keys.js";
 import { methodOf } from "../settings/method.js";
-import { findTrained, howToGetWeights, type TrainedBackbone } from "./find-trained.js";
+import { findTrained, type TrainedBackbone } from "./find-trained.js";
 
 export interface OwnDefaults {
   readonly request: Request;
@@ -42,8 +44,8 @@ export function ownDefaults(
   const words: string[] = [];
   const found: Record<string, unknown> = {};
   if (!has("algorithm", "regularizers")) found.algorithm = "ERM-NU";
-  Object.assign(found, networkDefaults(request, words));
-  if (request.probe === true || request.probe === "true") return { request: found, words };
+  Object.assign(found, networkDefaults(request, words, device));
+  if (isOn(request.probe)) return { request: found, words };
   if (bfloat16 && !has("precision")) {
     found.precision = "bf16";
     words.push(
@@ -74,17 +76,31 @@ export function ownDefaults(
   return { request: Object.fromEntries(Object.entries(found).filter(([name]) => !has(name))), words };
 }
 
-/** The network to start from, unless one was named: trained weights that there are, else a small one from nothing. */
-export function networkDefaults(request: Request, words: string[]): Request {
-  if (request.backbone !== undefined || request.pretrained !== undefined) return {};
+/**
+ * The network to start from where none was named: one whose trained weights are on this machine. Where there are none, that is
+ * an error that a command can answer with an offer to download them; a small network from random weights has to be asked for.
+ */
+export function networkDefaults(request: Request, words: string[], device = "cpu"): Request {
+  if (request.backbone !== undefined) return {};
+  if (request.pretrained !== undefined && !isOn(request.pretrained)) {
+    if (isOn(request.probe)) return {};
+    words.push(
+      "network: small-cnn from random weights, as asked; it needs many pictures and does much worse on new domains than a trained network",
+    );
+    return { backbone: "small-cnn" };
+  }
   const trained: TrainedBackbone | undefined = findTrained(request.weights as string | undefined);
   if (trained) {
     words.push(`network: ${trained.backbone}, from the trained weights in ${trained.file}`);
     return { backbone: trained.backbone, weights: trained.file };
   }
-  if (request.probe === true || request.probe === "true") return { backbone: "mobilenet_v2" }; // which says what is missing
-  words.push(
-    `network: no trained weights were found, so a small one (small-cnn) starts from nothing, which needs many pictures and does much worse on new domains; ${howToGetWeights()}`,
+  const wanted = publishedWeightsNamed(device === "cpu" ? "mobilenet_v2" : "resnet50")!;
+  throw new MissingWeights(
+    wanted,
+    isOn(request.probe)
+      ? ""
+      : "Or train a small network from random weights, which needs many pictures and does much worse on new domains: --no-pretrained.",
   );
-  return { backbone: "small-cnn", pretrained: false };
 }
+
+const isOn = (value: unknown): boolean => value === true || value === "true";

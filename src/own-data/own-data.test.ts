@@ -29,11 +29,14 @@ function weightsOf(id: "mobilenet_v2" | "resnet18" | "resnet34", folder: string,
   return path;
 }
 
+/** So that nothing is looked for that this machine may not have. */
+const untrained = { pretrained: false };
+
 const folderOf = (counts: readonly number[]): Dataset =>
   ({ id: "image-folder", domains: counts.map((count, i) => ({ name: `d${i}`, count })) }) as unknown as Dataset;
 
 test("the length of training fits the folder and the device", () => {
-  const settings = (counts: number[], device: string) => ownDefaults(folderOf(counts), {}, device).request;
+  const settings = (counts: number[], device: string) => ownDefaults(folderOf(counts), untrained, device).request;
   expect(settings([100, 100, 100], "cpu")).toMatchObject({ steps: 201, batchSize: 10, evaluateEvery: 40 });
   expect(settings([3000, 3000, 3000], "cpu")).toMatchObject({ steps: 301, batchSize: 10, evaluateEvery: 60 });
   expect(settings([3000, 3000, 3000], "cuda")).toMatchObject({ steps: 1501, batchSize: 32, evaluateEvery: 150 });
@@ -43,17 +46,20 @@ test("the length of training fits the folder and the device", () => {
 
 test("a GPU that has bfloat16 trains in it, and says so, unless told otherwise or probing", () => {
   const folder = folderOf([100, 100]);
-  const { request, words } = ownDefaults(folder, {}, "cuda:0", true);
+  const { request, words } = ownDefaults(folder, untrained, "cuda:0", true);
   expect(request.precision).toBe("bf16");
   expect(words.join("\n")).toContain("precision: bfloat16, which cuda:0 computes several times as fast");
   for (const [asked, has] of [[{}, false], [{ precision: "float32" }, true], [{ probe: true }, true]] as const) // biome-ignore format: short
-    expect(ownDefaults(folder, asked, "cuda:0", has).request).not.toHaveProperty("precision");
-  expect(ownDefaults(folder, {}, "cpu").request).not.toHaveProperty("precision");
+    expect(ownDefaults(folder, { ...untrained, ...asked }, "cuda:0", has).request).not.toHaveProperty("precision");
+  expect(ownDefaults(folder, untrained, "cpu").request).not.toHaveProperty("precision");
 });
 
 test("the method is ERM-NU from the first step, and what is given is left alone", () => {
   const folder = folderOf([100, 100]);
-  expect(ownDefaults(folder, {}, "cpu").request).toMatchObject({ algorithm: "ERM-NU", "nuclear-norm.warmup": 0 });
+  expect(ownDefaults(folder, untrained, "cpu").request).toMatchObject({
+    algorithm: "ERM-NU",
+    "nuclear-norm.warmup": 0,
+  });
   const asked = { algorithm: "erm", steps: "51", batchSize: "3", backbone: "resnet18" };
   const { request } = ownDefaults(folder, asked, "cpu");
   for (const name of ["algorithm", "steps", "batchSize", "backbone", "nuclear-norm.warmup"])
@@ -89,22 +95,24 @@ test("weights of another backbone than the one asked for are refused before anyt
   );
 });
 
-test("without trained weights a small network is taken, and it is said how to get them; a probe refuses", async () => {
+test("without trained weights the right ones are named, and a small network has to be asked for", async () => {
   const data = join(temporaryFolder(), "pictures");
   await makePictureFolder(data, { perCell: 5 });
-  const { main, words } = await plansFor({ data }, { device: "cpu" });
-  expect(main.settings).toMatchObject({ backbone: "small-cnn", pretrained: false });
-  expect(words[0]).toContain("mobilenet_v2.pth");
-  await expect(plansFor({ data, probe: true }, { device: "cpu" })).rejects.toThrow(
-    "no trained weights for mobilenet_v2",
+  await expect(plansFor({ data }, { device: "cpu" })).rejects.toThrow(
+    /^no trained weights for mobilenet_v2 .* nudge weights get mobilenet_v2\. .* Or train a small network .*: --no-pretrained\.$/,
   );
+  await expect(plansFor({ data }, { device: "cuda" })).rejects.toThrow("nudge weights get resnet50.");
+  await expect(plansFor({ data, probe: true }, { device: "cpu" })).rejects.toThrow("nudge weights get mobilenet_v2.");
+  const { main, words } = await plansFor({ data, pretrained: false }, { device: "cpu" });
+  expect(main.settings).toMatchObject({ backbone: "small-cnn", pretrained: false });
+  expect(words[0]).toContain("small-cnn from random weights, as asked");
 });
 
 test("a folder of domains is trained on whole, and with each held out; a test domain or a no leaves that away", async () => {
   const data = join(temporaryFolder(), "pictures");
   await makePictureFolder(data, { perCell: 5, domains: ["a", "b", "c"] });
   const held = async (asked: object, leaveOneOut?: boolean) => {
-    const { main, heldOut } = await plansFor({ data, ...asked }, { device: "cpu", leaveOneOut });
+    const { main, heldOut } = await plansFor({ data, ...untrained, ...asked }, { device: "cpu", leaveOneOut });
     return [main, ...heldOut].map(({ settings }) => settings.testDomains.join("+"));
   };
   expect(await held({})).toEqual(["", "a", "b", "c"]);
@@ -118,7 +126,7 @@ test("a folder of classes alone is one run, which says what it cannot know", asy
   const data = join(temporaryFolder(), "pictures");
   mkdirSync(data);
   await writePictures(data, { cat: 5, dog: 5 });
-  const { main, heldOut, words } = await plansFor({ data }, { device: "cpu" });
+  const { main, heldOut, words } = await plansFor({ data, ...untrained }, { device: "cpu" });
   expect({ domains: main.settings.domains, held: heldOut.length }).toEqual({ domains: ["all"], held: 0 });
   expect(words.at(-1)).toContain("have no domains, only classes");
 });
@@ -150,7 +158,7 @@ test("a manifest's own split is trained by as it is", async () => {
   await writePictures(root, ["a.png", "b.png", "c.png", "d.png"]);
   const lines = ["path,label,split", "a.png,x,in", "b.png,y,in", "c.png,x,out", "d.png,y,out"];
   writeFileSync(join(root, "list.csv"), `${lines.join("\n")}\n`);
-  const { main } = await plansFor({ data: join(root, "list.csv") }, { device: "cpu" });
+  const { main } = await plansFor({ data: join(root, "list.csv"), ...untrained }, { device: "cpu" });
   expect(main.split.get("all")).toMatchObject({ in: [0, 2], out: [1, 3] });
 });
 
@@ -159,7 +167,7 @@ test("a label that was put right makes another run, and a folder that was moved 
   const data = join(root, "pictures");
   await makePictureFolder(data, { perCell: 5, size: (n) => [20 + n, 16] });
   const hash = async (at: string): Promise<string> =>
-    (await plansFor({ data: at }, { device: "cpu" })).main.settings.hash;
+    (await plansFor({ data: at, ...untrained }, { device: "cpu" })).main.settings.hash;
   const before = await hash(data);
   renameSync(data, moved);
   expect(await hash(moved)).toBe(before);

@@ -39,7 +39,7 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   const words: string[] = [];
   const chosen = own
     ? ownDefaults(dataset, asked, device)
-    : { request: probe ? networkDefaults(asked, words) : {}, words };
+    : { request: probe ? networkDefaults(asked, words, device) : {}, words };
   const request: Request = { device, ...chosen.request, ...asked };
   const holdsOut = asked.testDomains !== undefined || (leaveOneOut !== false && dataset.domains.length > 1);
   let notes: Promise<readonly string[]> | undefined;

@@ -28,7 +28,14 @@ function walk(command: Command, path: string): Asked[] {
 const commands = walk(await wholeProgram(), "nudge").slice(1);
 
 /** Verbs that do something and say that they did: no data, so nothing for --json. */
-const ACTS = ["nudge sweep run", "nudge sweep retry", "nudge sweep cancel", "nudge completion"];
+const ACTS = [
+  "nudge weights get",
+  "nudge weights where",
+  "nudge sweep run",
+  "nudge sweep retry",
+  "nudge sweep cancel",
+  "nudge completion",
+];
 
 test("all verbs and subcommands are looked at", () => {
   expect(commands.length).toBeGreaterThan(25);
