@@ -108,3 +108,9 @@ export function sharedHparams({
   }
   return shared;
 }
+
+const SHARED: ReadonlySet<string> = new Set(Object.keys(bySize.large));
+
+/** The name of a hyperparameter that no other part of a method has too: a shared one's own, an algorithm's with its owner. */
+export const hparamName = (name: string, algorithm: string): string =>
+  SHARED.has(name) ? name : `${algorithm}.${name}`;

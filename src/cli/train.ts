@@ -6,7 +6,7 @@
 import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
-import { readConfig, readPairs } from "../settings/read-request.js";
+import { readConfig, readPairs, requestOver } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
 import { withWeights } from "./offer-weights.js";
@@ -117,7 +117,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
   // Awaited here: `stop` listens until this function ends.
   if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
-  const request = { ...(flags.config ? readConfig(flags.config) : {}), ...asked };
+  const request = requestOver(flags.config ? readConfig(flags.config) : {}, asked);
   const [{ plansFor }, { trainPlans }] = await Promise.all([
     import("../own-data/plans.js"),
     import("./train-plans.js"),
@@ -158,13 +158,13 @@ function requestAgain(before: TrainSettings, asked: Request, config: string | un
     throw new UsageError(
       `--resume goes on with the run's own settings, and takes no ${other ?? "--config"}; it may be told ${MAY_MOVE.join(", ")}`,
     );
-  return { ...before.request, ...asked };
+  return { fixed: Object.keys(before.fixed), ...before.request, ...asked };
 }
 
 function changed(run: string, before: TrainSettings, now: TrainSettings): UsageError {
   const names = Object.keys({ ...before, ...now }) as (keyof TrainSettings)[];
   const differ = names.filter(
-    (name) => name !== "hash" && name !== "given" && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
+    (name) => name !== "hash" && name !== "fixed" && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
   );
   const isOlder = before.pictures === undefined && now.pictures !== undefined;
   const why = isOlder

@@ -12,7 +12,6 @@ import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock
 import type { EvaluatedRun } from "../records/evaluated-run.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
 import {
-  checkSettings,
   DONE_FILE,
   ESTIMATE_FILE,
   evaluatedRuns,
@@ -21,6 +20,7 @@ import {
   type RunSettings,
   SETTINGS_FILE,
   type StoredRun,
+  toSettings,
 } from "../records/run.js";
 import { meanAccuracy } from "../report/run-page.js";
 import { runMethodTitle } from "../settings/names.js";
@@ -178,10 +178,10 @@ export class RunEntry {
 
   private readSettings(): void {
     const parsed = readJsonInside(this.root, join(this.folder, SETTINGS_FILE));
-    const wrong = parsed === undefined ? "it cannot be read, or is no JSON object" : checkSettings(parsed);
-    this.problem = wrong === undefined ? null : `${SETTINGS_FILE}: ${wrong}`;
-    if (parsed === undefined || wrong !== undefined) return;
-    const kept = Object.entries(parsed).filter(([name]) => !LARGE.includes(name));
+    const read = parsed === undefined ? "it cannot be read, or is no JSON object" : toSettings(parsed);
+    this.problem = typeof read === "string" ? `${SETTINGS_FILE}: ${read}` : null;
+    if (typeof read === "string") return;
+    const kept = Object.entries(read).filter(([name]) => !LARGE.includes(name));
     this.settings = Object.fromEntries(kept) as unknown as RunSettings;
   }
 

@@ -71,7 +71,7 @@ test("several weights of the penalty are a figure", async () => {
       writeMadeRun(join(folder, `weight${weight}`), {
         ...{ heldOut, trial: 0, accuracy: 0.7 + weight },
         regularizers: [{ ...nuclearNormOn[0], settings: { ...nuclearNormOn[0].settings, weight } }],
-        settings: weight === 0.01 ? {} : { given: { "nuclear-norm.weight": weight } },
+        settings: weight === 0.01 ? {} : { fixed: { "nuclear-norm.weight": weight } },
       });
   }
   const { tables } = await tablesOf(folder);

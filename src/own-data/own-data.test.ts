@@ -134,7 +134,7 @@ test("a folder of classes alone is one run, which says what it cannot know", asy
 test("a benchmark by name keeps its protocol, and asks for a test domain unless it is told to leave each out", async () => {
   const plans = await plansFor({ data: "shapes", testDomains: "filled" }, { device: "cpu" });
   expect(plans).toMatchObject({ words: [], own: false, heldOut: [] });
-  expect(plans.main.settings).toMatchObject({ algorithm: "erm", regularizers: [], steps: 5001, given: {} });
+  expect(plans.main.settings).toMatchObject({ algorithm: "erm", regularizers: [], steps: 5001, fixed: {} });
   await expect(plansFor({ data: "shapes" }, { device: "cpu" })).rejects.toThrow("each in turn, with --leave-one-out");
   const all = await plansFor({ data: "shapes" }, { device: "cpu", leaveOneOut: true });
   expect(all.heldOut).toHaveLength(4);

@@ -101,7 +101,7 @@ test("a verdict on runs with settings of their own names them", () => {
   const claims = claimsOn((folder) => {
     for (const regularizers of [[], nuclearNormOn])
       for (const heldOut of pacsDomains)
-        writeMadeRun(folder, { heldOut, trial: 0, accuracy: 0.5, regularizers, settings: { given: { steps: 9 } } });
+        writeMadeRun(folder, { heldOut, trial: 0, accuracy: 0.5, regularizers, settings: { fixed: { steps: 9 } } });
   });
   expect(claimOf(claims, "ERM-NU is better").ours).toEqual({
     verdict: "open",
@@ -110,17 +110,17 @@ test("a verdict on runs with settings of their own names them", () => {
 });
 
 test("with runs of two protocols, the penalty is judged against runs of its own", () => {
-  const given = { protocol: "swad" };
+  const fixed = { protocol: "swad" };
   const claims = claimsOn((folder) => {
     for (const heldOut of pacsDomains) {
       writeMadeRun(join(folder, "domainbed"), { heldOut, trial: 0, accuracy: 0.5 });
-      writeMadeRun(join(folder, "swad"), { heldOut, trial: 0, accuracy: 0.6, settings: { given } });
+      writeMadeRun(join(folder, "swad"), { heldOut, trial: 0, accuracy: 0.6, settings: { fixed } });
       writeMadeRun(join(folder, "swad"), {
         heldOut,
         trial: 0,
         accuracy: 0.62,
         regularizers: nuclearNormOn,
-        settings: { given },
+        settings: { fixed },
       });
     }
   });

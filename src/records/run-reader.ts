@@ -53,12 +53,12 @@ export class RunReader {
     return value;
   }
 
-  /** Reads a run, by its folder or its files; undefined where there is none. */
-  read(place: string | StoredFiles): RunResult | undefined {
+  /** Reads a run, by its folder or its files; undefined where there is none. `adapt` is for what only its sweep knows. */
+  read(place: string | StoredFiles, adapt = (settings: RunSettings) => settings): RunResult | undefined {
     const files = filesOf(place);
     const text = files.text(SETTINGS_FILE);
     if (text === undefined) return undefined;
-    const settings = this.lightened(parseSettings(join(files.path, SETTINGS_FILE), text));
+    const settings = this.lightened(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
     const records = files.text(RECORDS_FILE);
     const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
     if (scanned === undefined) {
@@ -92,7 +92,7 @@ export class RunReader {
       algorithm: this.once(all.algorithm),
       regularizers: this.once(all.regularizers),
       averaging: this.once(all.averaging),
-      given: this.once(all.given),
+      fixed: this.once(all.fixed),
       hparams: all.hparams, // of a search they are different in every run
       hparamsSeed: all.hparamsSeed,
       trialSeed: all.trialSeed,

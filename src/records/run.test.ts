@@ -81,8 +81,8 @@ test("an evaluation that lacks an accuracy is left out and told, so that no mean
 });
 
 test("what was set by hand makes another row, whatever the order it was given in", () => {
-  const variant = (given: Record<string, string | number>): string =>
-    methodKey(methodOf({ ...somePacsSettings, given }, "current"));
+  const variant = (fixed: Record<string, string | number>): string =>
+    methodKey(methodOf({ ...somePacsSettings, fixed }, "current"));
   expect(variant({})).toBe("erm");
   expect(variant({ scaling: "sum", lr: 0.1 })).toBe("erm [lr=0.1 scaling=sum]");
   expect(variant({ lr: 0.1, scaling: "sum" })).toBe("erm [lr=0.1 scaling=sum]");

@@ -6,6 +6,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { hparamName } from "../algorithms/shared-hparams.js";
 import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/assessment.js";
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
@@ -42,8 +43,11 @@ export interface RunSettings {
   /** Every hyperparameter, resolved. */
   readonly hparams: Readonly<Record<string, SettingScalar>>;
   /**
-   * What was set by hand and changes numbers, by its name on the command line. Runs that differ here are other rows.
+   * What was set by hand and changes numbers, by a name that means one value only (`lr`, `mixup.alpha`). Runs that differ here
+   * are other rows; a value that happens to be the default or the draw in its place counts too.
    */
+  readonly fixed: Readonly<Record<string, SettingScalar>>;
+  /** Of runs from before there was `fixed`: what of it was not as the default or the run's own draw. */
   readonly given?: Readonly<Record<string, SettingScalar>>;
   readonly steps?: number;
   /** Steps between evaluations. */
@@ -145,9 +149,23 @@ export function parseSettings(path: string, text: string): RunSettings {
   } catch (cause) {
     throw unreadable(path, cause);
   }
+  const settings = toSettings(parsed);
+  if (typeof settings === "string") throw new DataError(`${path}: not the settings of a run: ${settings}`);
+  return settings;
+}
+
+/** The settings in a parsed file, or in words what is wrong with them. */
+export function toSettings(parsed: unknown): RunSettings | string {
   const wrong = checkSettings(parsed);
-  if (wrong !== undefined) throw new DataError(`${path}: not the settings of a run: ${wrong}`);
-  return parsed as RunSettings;
+  if (wrong !== undefined) return wrong;
+  const settings = parsed as RunSettings;
+  return settings.fixed ? settings : { ...settings, fixed: fixedBefore(settings) };
+}
+
+/** What was set by hand in a run from before there was `fixed`, as far as it tells. */
+function fixedBefore({ given = {}, algorithm, hparams }: RunSettings): RunSettings["fixed"] {
+  const nameOf = (name: string): string => (Object.hasOwn(hparams, name) ? hparamName(name, algorithm) : name);
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [nameOf(name), value]));
 }
 
 const isName = (value: unknown): boolean => typeof value === "string" && value !== "";
@@ -171,6 +189,7 @@ const checks: Readonly<Record<keyof RunSettings, readonly [test: (value: unknown
   trialSeed: [isSeed, "a whole number from 0"],
   seed: [isSeed, "a whole number from 0"],
   hparams: [isScalars, "values by name"],
+  fixed: [(value) => value === undefined || isScalars(value), "values by name"],
   given: [(value) => value === undefined || isScalars(value), "values by name"],
   steps: [isNumberIfAny, "a number"],
   evaluateEvery: [isNumberIfAny, "a number"],
@@ -178,7 +197,7 @@ const checks: Readonly<Record<keyof RunSettings, readonly [test: (value: unknown
 };
 
 /** What is wrong with the settings of a run, in words; undefined where nothing is. */
-export function checkSettings(parsed: unknown): string | undefined {
+function checkSettings(parsed: unknown): string | undefined {
   if (!isObject(parsed)) return `expected an object, got ${show(parsed)}`;
   for (const [key, [test, expected]] of Object.entries(checks)) {
     if (!test(parsed[key])) return `expected "${key}" to be ${expected}, got ${show(parsed[key])}`;
@@ -189,9 +208,9 @@ export function checkSettings(parsed: unknown): string | undefined {
 }
 
 /** The row of a run's model. What was set of an average is no matter to the rows of the others. */
-export function methodOf({ algorithm, regularizers, averaging, given = {} }: RunSettings, model: string): Method {
+export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSettings, model: string): Method {
   const others = averaging.filter(({ id }) => id !== model).map(({ id }) => `${id}.`);
-  const variant = Object.entries(given)
+  const variant = Object.entries(fixed)
     .filter(([name]) => !others.some((prefix) => name.startsWith(prefix)))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${value}`)

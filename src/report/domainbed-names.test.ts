@@ -12,10 +12,10 @@ import { readResults } from "./read-results.js";
 function writeVariants(folder: string): void {
   for (const [i, heldOut] of pacsDomains.entries()) {
     const made = { heldOut, trial: 0, accuracy: 0.5 + i / 10 };
-    writeMadeRun(join(folder, "plain"), { ...made, settings: { given: { steps: 201 } } });
+    writeMadeRun(join(folder, "plain"), { ...made, settings: { fixed: { steps: 201 } } });
     for (const weight of [0.03, 0.3]) {
-      const given = { steps: 201, "nuclear-norm.scaling": "per-sample", "nuclear-norm.weight": weight };
-      writeMadeRun(join(folder, `weight${weight}`), { ...made, regularizers: nuclearNormOn, settings: { given } });
+      const fixed = { steps: 201, "nuclear-norm.scaling": "per-sample", "nuclear-norm.weight": weight };
+      writeMadeRun(join(folder, `weight${weight}`), { ...made, regularizers: nuclearNormOn, settings: { fixed } });
     }
   }
 }

@@ -220,10 +220,10 @@ test("a probe is told, since its backbone does not learn", () => {
 });
 
 test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {
-  const given = { steps: 9, "data.root": "my pictures" };
+  const fixed = { steps: 9, "data.root": "my pictures" };
   const [{ rows, words, notes }] = tablesOf([
-    { heldOut: "photo", trial: 0, accuracy: 0.5, settings: { given } },
-    { heldOut: "photo", trial: 1, accuracy: 0.5, settings: { given: { ...given, lr: 0.1 } } },
+    { heldOut: "photo", trial: 0, accuracy: 0.5, settings: { fixed } },
+    { heldOut: "photo", trial: 1, accuracy: 0.5, settings: { fixed: { ...fixed, lr: 0.1 } } },
   ]);
   expect(rows.map(({ title }) => title)).toEqual(["ERM", "ERM [lr=0.1]"]);
   expect(words.join()).toContain("Set by hand in all of them: data.root=my pictures steps=9.");

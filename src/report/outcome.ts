@@ -170,7 +170,7 @@ export class Outcome {
   }
 
   /** What was set by hand in a method's runs, and the plug-ins they were made with. */
-  private settingsOf(key: string): { given?: StoredRun["settings"]["given"]; plugins?: readonly PluginFile[] } {
+  private settingsOf(key: string): { fixed?: StoredRun["settings"]["fixed"]; plugins?: readonly PluginFile[] } {
     const run = this.runs.find(({ method, format }) => format === "nudge" && methodKey(method) === key);
     return (run && this.storedOf(run)?.settings) ?? {};
   }
@@ -193,7 +193,7 @@ export class Outcome {
     const settings: object | undefined = like && this.storedOf(like)?.settings;
     const { data = dataset, root } = (settings ?? {}) as { data?: string; root?: string | null };
     const option = (name: string, value: string): string[] => (value === "" ? [] : [name, shellWord(value)]);
-    const { given = {}, plugins = [] } = this.settingsOf(key);
+    const { fixed = {}, plugins = [] } = this.settingsOf(key);
     return [
       "nudge train",
       ...plugins.flatMap(({ file }) => option("--plugin", file)),
@@ -205,7 +205,7 @@ export class Outcome {
       ...option("--averaging", method.model === CURRENT ? "" : method.model),
       ...option("--trial-seed", String(trialSeed)),
       ...option("--seed", this.seedOf(dataset, trialSeed)),
-      ...Object.entries(given).map(([name, value]) => shellWord(`${name}=${value}`)),
+      ...Object.entries(fixed).map(([name, value]) => shellWord(`${name}=${value}`)),
     ].join(" ");
   }
 }

@@ -6,11 +6,12 @@
  * the other testbed's stay a row of their own.
  */
 
+import { hparamsOn } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { UsageError } from "../errors.js";
 import { CURRENT, type EvaluatedRun, type Method, methodKey } from "../records/index.js";
-import { regularizers } from "../regularizers/index.js";
+import { regularizerNamed, regularizers } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
 import { methodTitle } from "../settings/names.js";
 
@@ -50,16 +51,24 @@ function parseKey(name: string): Method | undefined {
   const known = penalties.every((id) => Object.hasOwn(regularizers, id));
   if (!base || !known) return undefined;
   const all = [...base.regularizers, ...penalties];
-  return { ...base, regularizers: all, model: model ?? base.model, variant: fullVariant(variant ?? "", all) };
+  return {
+    ...base,
+    regularizers: all,
+    model: model ?? base.model,
+    variant: fullVariant(variant ?? "", base.algorithm, all),
+  };
 }
 
-/** What is set of the only penalty has its name before it again, which titles leave out. */
-function fullVariant(variant: string, [penalty, ...others]: readonly string[]): string {
-  if (variant === "" || penalty === undefined || others.length > 0) return variant;
-  const { hparams, settings } = Object.values(regularizers).find(({ id }) => id === penalty)!;
-  const isOwn = (word: string): boolean => [hparams, settings].some((own) => Object.hasOwn(own, word.split("=")[0]));
-  const words = variant.split(" ").map((word) => (isOwn(word) ? `${penalty}.${word}` : word));
-  return words.sort().join(" ");
+/** What is set of the algorithm and the only penalty has their names before it again, which titles leave out. */
+function fullVariant(variant: string, algorithm: string, [penalty, ...others]: readonly string[]): string {
+  if (variant === "") return variant;
+  const { hparams = {}, settings = {} } = penalty === undefined || others.length > 0 ? {} : regularizerNamed(penalty);
+  const full = (word: string): string => {
+    const [name] = word.split("=");
+    if ([hparams, settings].some((own) => Object.hasOwn(own, name))) return `${penalty}.${word}`;
+    return Object.hasOwn(hparamsOn("large", algorithms[algorithm]), name) ? `${algorithm}.${word}` : word;
+  };
+  return variant.split(" ").map(full).sort().join(" ");
 }
 
 /** `ERM`, `ANDMask`, `Mixup_NU`, `SWAD-CORAL`. */

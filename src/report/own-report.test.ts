@@ -19,7 +19,7 @@ const reportOf = (write: (folder: string) => void, options?: ReportOptions): Rep
     return makeReport(readResults([folder]), options);
   });
 
-const withPenalty = { regularizers: nuclearNormOn, given: { ...fitted, "nuclear-norm.warmup": 0 } };
+const withPenalty = { regularizers: nuclearNormOn, fixed: { ...fitted, "nuclear-norm.warmup": 0 } };
 
 test("of own pictures a cell is the assessed accuracy on all of a domain's pictures, with the interval of so many", () => {
   const { tables } = reportOf((folder) => writeOwnTraining(folder, "a", { right: 12 }));
@@ -75,7 +75,7 @@ test("rows are named by what tells them apart, and what the program chose is sai
   const { outcome, tables, comparisons } = reportOf((folder) => {
     writeOwnTraining(folder, "erm", { right: 10 });
     writeOwnTraining(folder, "nu", { right: 12, settings: withPenalty });
-    const probe = { steps: 201, evaluateEvery: 25, given: { probe: true }, ...{ probe: true } };
+    const probe = { steps: 201, evaluateEvery: 25, fixed: { probe: true }, ...{ probe: true } };
     writeOwnTraining(folder, "probe", { right: 14, settings: probe });
   });
   expect(outcome.methods.map(({ title }) => title)).toEqual(["ERM", "ERM [probe=true]", "ERM-NU"]);
@@ -90,8 +90,8 @@ test("a length of training is named where nothing else tells two rows apart, and
   const longer = { ...fitted, steps: 40, evaluateEvery: 20 };
   const { outcome } = reportOf((folder) => {
     writeOwnTraining(folder, "short", { right: 10 });
-    writeOwnTraining(folder, "long", { right: 12, settings: { steps: 40, evaluateEvery: 20, given: longer } });
-    writeOwnTraining(folder, "slow", { right: 12, settings: { given: { ...fitted, lr: 0.001 } } });
+    writeOwnTraining(folder, "long", { right: 12, settings: { steps: 40, evaluateEvery: 20, fixed: longer } });
+    writeOwnTraining(folder, "slow", { right: 12, settings: { fixed: { ...fitted, lr: 0.001 } } });
   });
   expect(outcome.methods.map(({ title }) => title)).toEqual(["ERM [lr=0.001]", "ERM [steps=20]", "ERM [steps=40]"]);
 });

@@ -78,8 +78,8 @@ test("runs on different splits are no pair, which is told", () => {
 test("what was set by hand besides the penalty's own settings must be the same in both", () => {
   const withGiven = (folder: string, given: [Record<string, number>, Record<string, number>]): void => {
     const made = { heldOut: "sketch", trial: 0, accuracy: 0.5 };
-    writeMadeRun(folder, { ...made, settings: { given: given[0] } });
-    writeMadeRun(folder, { ...made, regularizers: nuclearNormOn, settings: { given: given[1] } });
+    writeMadeRun(folder, { ...made, settings: { fixed: given[0] } });
+    writeMadeRun(folder, { ...made, regularizers: nuclearNormOn, settings: { fixed: given[1] } });
   };
   const weight = { "nuclear-norm.weight": 0.03 };
   const titlesOf = (given: [Record<string, number>, Record<string, number>]): string[] =>

@@ -38,14 +38,14 @@ function benchmarkWords({ common }: Outcome, stored: readonly StoredRun[]): stri
 function penaltiesInWords(stored: readonly StoredRun[]): string[] {
   const ids = new Set(stored.flatMap(({ settings }) => settings.regularizers.map(({ id }) => id)));
   return Array.from(ids, (id) => {
-    const runs = stored.flatMap(({ settings: { regularizers, given = {} } }) =>
-      regularizers.filter((each) => each.id === id).map(({ settings: values }) => ({ values, given })),
+    const runs = stored.flatMap(({ settings: { regularizers, fixed } }) =>
+      regularizers.filter((each) => each.id === id).map(({ settings: values }) => ({ values, fixed })),
     );
     const alike: string[] = [];
     const varied: string[] = [];
     for (const name of new Set(runs.flatMap(({ values }) => Object.keys(values)))) {
       // What was set by hand is in the names of rows where rows differ in it; the rest are defaults or draws.
-      const unnamed = runs.filter(({ given }) => !Object.hasOwn(given, `${id}.${name}`));
+      const unnamed = runs.filter(({ fixed }) => !Object.hasOwn(fixed, `${id}.${name}`));
       const [all, own] = [runs, unnamed].map((some) => [...new Set(some.map(({ values }) => values[name]))]);
       if (all.length === 1) alike.push(`${name}=${all[0]}`);
       else if (own.length === 0) varied.push(`${name} as the rows say`);

@@ -14,6 +14,7 @@ import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
 import { notEvaluated, type StoredRun } from "../records/run.js";
 import { RunReader } from "../records/run-reader.js";
 import { readSwad } from "../records/swad.js";
+import { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { type ReportedSweep, readReportedSweep } from "../sweep/reported-sweep.js";
 import { isSweepFolder, sweepPaths } from "../sweep/sweep-folder.js";
 
@@ -63,6 +64,8 @@ class Reader implements Results {
   /** Files that were passed over in the folder that was given last, and how many of them are pictures. */
   private foreign = { files: 0, pictures: 0 };
   private readonly reader = new RunReader();
+  /** Of the sweep that is being read. */
+  private fixedByHand: FixedByHand | undefined;
 
   /** Whether most of what was passed over are pictures; there are others among the files of a report. */
   get holdsPictures(): boolean {
@@ -117,7 +120,7 @@ class Reader implements Results {
   }
 
   private readOwn(folder: string): boolean {
-    const result = this.reader.read(folder);
+    const result = this.reader.read(folder, (settings) => this.fixedByHand?.settingsOf(settings) ?? settings);
     if (!result) return false;
     this.stored.push(result.stored);
     this.runs.push(...result.runs);
@@ -132,7 +135,9 @@ class Reader implements Results {
     const { runs } = sweepPaths(folder);
     this.sweeps.push(sweep);
     const [notes, stored] = [this.notes.length, this.stored.length];
+    this.fixedByHand = new FixedByHand(sweep.asked ?? []);
     const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
+    this.fixedByHand = undefined;
     // Of a sweep it is told in one line how many runs are done, have begun or failed.
     const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
     for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);

@@ -30,7 +30,7 @@ interface Made {
 function write(folder: string, made: Made): void {
   const { penalty, weight = 0, scaling = "per-sample", warmup = 0, accuracy = 0.5, algorithm = "erm" } = made;
   const decays = penalty === "weightDecay";
-  const given: Record<string, string | number> = {
+  const fixed: Record<string, string | number> = {
     ...(penalty !== undefined && weight !== 0.01 ? { [decays ? penalty : `${penalty}.weight`]: weight } : {}),
     ...(scaling === "sum" ? { [`${penalty}.scaling`]: scaling } : {}),
   };
@@ -38,7 +38,7 @@ function write(folder: string, made: Made): void {
   for (const heldOut of made.heldOut ?? pacsDomains)
     for (const trial of made.trials ?? [0]) {
       const settings = {
-        ...{ given, algorithm, splitHash: `split${trial}` },
+        ...{ fixed, algorithm, splitHash: `split${trial}` },
         hparams: { batchSize: 32, weightDecay: decays ? weight : 0 },
       };
       const inside = join(folder, `${algorithm} ${penalty} ${scaling} ${weight}`);

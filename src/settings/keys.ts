@@ -63,6 +63,10 @@ export const keys = {
   device: key(text, "cpu, cuda or cuda:1"),
   precision: key(word<Precision>("float32", "bf16"), "of matrix products and convolutions"),
   threads: key(whole(1), "CPU threads an operator may use"),
+  fixed: key(
+    list,
+    "which of the other settings were set by hand, where they are those of a planned run or of another run; all of them by default",
+  ),
 } as const;
 
 export type KeyName = keyof typeof keys;
@@ -80,3 +84,23 @@ export function readKeys(request: Request): GivenKeys {
   const given = names.filter((name) => request[name] !== undefined && request[name] !== null);
   return Object.fromEntries(given.map((name) => [name, keys[name].read(name, request[name])])) as GivenKeys;
 }
+
+/** Settings that are no hyperparameters and make a run another row of a table when they are set by hand. */
+const OF_ROWS: readonly string[] = [
+  "protocol",
+  "probe",
+  "steps",
+  "evaluateEvery",
+  "evaluateFirst",
+  "backbone",
+  "pretrained",
+  "holdout",
+  "augmentValidation",
+  "batchNormBatches",
+  "precision",
+];
+
+/** Whether a setting makes a run another row of a table when it is set by hand. */
+export const makesRow = (name: string): boolean =>
+  // Where SWAD stops says how long the run is; the average is the same.
+  Object.hasOwn(keys, name) ? OF_ROWS.includes(name) : name !== "swad.whenLeft";

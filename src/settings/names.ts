@@ -17,18 +17,24 @@ export function methodTitle({ algorithm, regularizers: penalties, model, variant
   // The papers leave ERM out of an average's name: SWAD is SWAD of ERM, SWAD-NU of ERM-NU.
   const averaged = model === CURRENT ? [] : [titleIn(followers, model)];
   const parts = [...averaged, ...(averaged.length > 0 && algorithm === "erm" ? [] : [trained]), ...added];
-  return variant === "" ? parts.join("-") : `${parts.join("-")} [${shortVariant(variant, penalties)}]`;
+  return variant === "" ? parts.join("-") : `${parts.join("-")} [${shortVariant(variant, [algorithm, ...penalties])}]`;
 }
 
 /** A run's method by name; a linear probe is not taken for a run that trained the whole network. */
 export const runMethodTitle = (method: Method, { probe }: { readonly probe?: unknown }): string =>
   `${paperName(method)}${probe ? ", probe" : ""}`;
 
-/** What is set of the only penalty goes without its name, as on the command line: `weight=0.03`. */
-function shortVariant(variant: string, [penalty, ...others]: readonly string[]): string {
-  if (penalty === undefined || others.length > 0) return variant;
-  const short = (word: string): string => (word.startsWith(`${penalty}.`) ? word.slice(penalty.length + 1) : word);
-  return variant.split(" ").map(short).join(" ");
+/** What is set of the algorithm and the only penalty goes without their names, as on the command line: `weight=0.03`. */
+function shortVariant(variant: string, [algorithm, penalty, ...others]: readonly string[]): string {
+  const owners = others.length > 0 ? [algorithm] : [algorithm, penalty];
+  const short = (word: string): string => {
+    const owner = owners.find((each) => word.startsWith(`${each}.`));
+    return owner === undefined ? word : word.slice(owner.length + 1);
+  };
+  const words = variant.split(" ");
+  const names = words.map((word) => short(word).split("=")[0]);
+  const isOnly = (i: number): boolean => names.indexOf(names[i]) === names.lastIndexOf(names[i]);
+  return words.map((word, i) => (isOnly(i) ? short(word) : word)).join(" ");
 }
 
 /** The name under which papers print a method, whatever was set by hand. */

@@ -18,7 +18,7 @@ test("a probe is another run, says so in its settings, name and table row, and c
   const probe = await settingsOf({ probe: true, algorithm: "ERM-NU" });
   const plain = await settingsOf({ algorithm: "ERM-NU" });
   expect(probe.hash).not.toBe(plain.hash);
-  expect(probe.given?.probe).toBe(true);
+  expect(probe.fixed.probe).toBe(true);
   expect(runName(probe)).toBe(`${probe.hash}-image-folder-shop-probe+erm+nuclear-norm-trial0`);
   const { settings: again } = await resolve(JSON.parse(JSON.stringify(probe.request)));
   expect(again).toEqual(probe);

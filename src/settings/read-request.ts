@@ -8,6 +8,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { DataError, UsageError } from "../errors.js";
+import { parseSettings } from "../records/run.js";
 import type { Request } from "./keys.js";
 
 /** Reads `key=value` words. */
@@ -34,7 +35,14 @@ export function readConfig(path: string): Request {
   }
   if (parsed === null) return {};
   if (!isObject(parsed)) throw new DataError(`${path}: expected settings by name, as in "steps: 300"`);
-  return flatten("hash" in parsed && isObject(parsed.request) ? parsed.request : parsed);
+  if (!("hash" in parsed && isObject(parsed.request))) return flatten(parsed);
+  const { fixed } = parseSettings(path, JSON.stringify(parsed));
+  return { fixed: Object.keys(fixed), ...flatten(parsed.request) };
+}
+
+/** Settings over those of a file. Where the file's are those of a run, what is given here is set by hand too. */
+export function requestOver({ fixed, ...file }: Request, given: Request): Request {
+  return { ...file, ...given, ...(Array.isArray(fixed) && { fixed: [...fixed, ...Object.keys(given)] }) };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -11,7 +11,7 @@ import { splitHash } from "../data/split.js";
 import type { Request } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
 import { protocolFor } from "./protocols.js";
-import { readConfig, readPairs } from "./read-request.js";
+import { readConfig, readPairs, requestOver } from "./read-request.js";
 import { resolve } from "./resolve.js";
 import { runName } from "./settings.js";
 
@@ -25,17 +25,17 @@ test("a run has the reference's defaults for its dataset", async () => {
     steps: 5001,
     evaluateEvery: 100,
     backbone: "small-cnn",
-    given: {},
+    fixed: {},
   });
   expect(settings.hparams).toMatchObject({ lr: 1e-3, batchSize: 64, weightDecay: 0, dropout: 0 });
 });
 
 test("a draw of hyperparameters is the reference's", async () => {
-  const { hparams, regularizers, given } = await settingsOf({ algorithm: "ERM-NU", hparamsSeed: 1 });
+  const { hparams, regularizers, fixed } = await settingsOf({ algorithm: "ERM-NU", hparamsSeed: 1 });
   expect(hparams.lr).toBe(1.1906162909279594e-4);
   expect(hparams.batchSize).toBe(372);
   expect(regularizers[0].settings.weight).toBe(0.006794480466102864);
-  expect(given).toEqual({});
+  expect(fixed).toEqual({});
 });
 
 test("a method may be named as in papers or by its parts, and is then the same run", async () => {
@@ -55,7 +55,29 @@ test("a value of a plug-in is given by its name, alone or with its owner's", asy
   const owned = await settingsOf(readPairs(["algorithm=ERM-NU", "nuclear-norm.weight=0.03", "nuclear-norm.warmup=0"]));
   expect(bare.regularizers[0].settings).toMatchObject({ weight: 0.03, warmup: 0 });
   expect(owned).toEqual(bare);
-  expect(bare.given).toEqual({ "nuclear-norm.weight": 0.03, "nuclear-norm.warmup": 0 });
+  expect(bare.fixed).toEqual({ "nuclear-norm.weight": 0.03, "nuclear-norm.warmup": 0 });
+});
+
+test("what was set by hand is kept also where it is the default or the run's own draw", async () => {
+  const { lr, batchSize } = (await settingsOf({ hparamsSeed: 1 })).hparams;
+  const { fixed } = await settingsOf({ hparamsSeed: 1, lr, batchSize, steps: 5001, "data.size": 32, device: "cpu" });
+  expect(fixed).toEqual({ steps: 5001, "data.size": 32, lr, batchSize });
+});
+
+test("a run that is made again from its settings has what was set by hand the first time, and what is set now", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "settings.json");
+  const { fixed, ...rest } = await settingsOf({ algorithm: "Mixup-NU", alpha: 0.4, steps: 7 });
+  expect(fixed).toEqual({ steps: 7, "mixup.alpha": 0.4 });
+  // As versions wrote it that had no `fixed`.
+  const { "mixup.alpha": alpha, ...request } = rest.request;
+  const before = { ...rest, given: { steps: 7, alpha: 0.4 }, request: { ...request, alpha } };
+  for (const written of [{ ...rest, fixed }, before]) {
+    writeFileSync(path, JSON.stringify(written));
+    const again = await resolve(requestOver(readConfig(path), { weight: "0.01" }));
+    expect(again.settings.fixed).toEqual({ ...fixed, "nuclear-norm.weight": 0.01 });
+  }
 });
 
 test("a value that two plug-ins have must be given with its owner's name", async () => {
@@ -157,10 +179,10 @@ test("the hash of the split in the settings is that of the split", async () => {
 test("SWAD's protocol settles what is not given, and a run says that it is in it", async () => {
   const swad = await settingsOf({ protocol: "swad" });
   expect(swad).toMatchObject({ steps: 5001, evaluateEvery: 200, augmentValidation: false, evaluateTraining: false });
-  expect(swad.given).toEqual({ protocol: "swad" });
+  expect(swad.fixed).toEqual({ protocol: "swad" });
   const given = { evaluateEvery: 200, augmentValidation: false, evaluateTraining: false };
   expect((await settingsOf(given)).hash).toBe(swad.hash);
-  expect((await settingsOf({ protocol: "swad", steps: 7 })).given).toEqual({ protocol: "swad", steps: 7 });
+  expect((await settingsOf({ protocol: "swad", steps: 7 })).fixed).toEqual({ protocol: "swad", steps: 7 });
   expect(protocolFor({ id: "domain-net" }, "swad")).toMatchObject({ steps: 15001, evaluateEvery: 500 });
   expect(protocolFor({ id: "vlcs" }, "swad")).toMatchObject({ steps: 5001, evaluateEvery: 50 });
   expect(protocolFor({ id: "domain-net" }, "domainbed")).toMatchObject({ steps: 5001, evaluateEvery: 1000 });

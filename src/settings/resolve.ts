@@ -17,15 +17,14 @@ import { datasets, findDataset } from "../data/datasets/index.js";
 import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
-import type { HparamValue } from "../hparams.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
-import { type GivenKeys, type KeyName, keys, type Request, readKeys } from "./keys.js";
+import { type GivenKeys, type KeyName, keys, makesRow, type Request, readKeys } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
-import { type Protocol, probeProtocol, protocolFor } from "./protocols.js";
+import { probeProtocol, protocolFor } from "./protocols.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { alike } from "./values.js";
-import { defaultsOf, valuesOf } from "./values-of-run.js";
+import { valuesOf } from "./values-of-run.js";
 
 /** A run that is settled: its settings, and what they stand for. */
 export interface Plan {
@@ -125,17 +124,17 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
     precision: given.precision ?? "float32",
     threads: given.threads ?? availableParallelism(),
   } as const;
-  const variant: Record<string, SettingScalar> = {};
-  findDiffering(variant, "", usualKeys(dataset, protocol), settled);
-  findDiffering(variant, "data.", pick(optionDefaults(dataset), Object.keys(options)), options);
-  findDiffering(variant, "", values.usual(""), values.hparams);
-  for (const { id, settings } of [...settled.regularizers, ...averaging])
-    findDiffering(variant, `${id}.`, values.usual(id), settings);
-  delete variant["swad.whenLeft"]; // it says how long the run is; the average is the same
   const hashOf = siblingHash(settled, memo.texts);
-  const named = Object.assign(settled, { given: variant, hash: hashOf(settled) });
-  const request = requestFor(named, findDataset(named.data) ? dataset.options : options);
-  return { settings: Object.assign(named, { request }), dataset, ...method, regularizers, hashOf };
+  const named = Object.assign(settled, { hash: hashOf(settled) });
+  const request = requestFor(named, values.named, findDataset(named.data) ? dataset.options : options);
+  const fixed = fixedIn(asked, given, { request, hparams: values.given });
+  return {
+    settings: Object.assign(named, { fixed, request: { ...request, fixed: Object.keys(fixed) } }),
+    dataset,
+    ...method,
+    regularizers,
+    hashOf,
+  };
 }
 
 /** Settles runs like a settled one that hold out other domains: what many runs of a sweep differ in. */
@@ -253,51 +252,45 @@ function usualBackbone({ id, inputShape }: Dataset): string {
   return inputShape[1] === 32 ? "wide-resnet-16-2" : "resnet50";
 }
 
-/** The keys that make a run another row of a table when they are not as the protocol has them. */
-function usualKeys(
-  dataset: Dataset,
-  { steps, evaluateEvery, augmentValidation }: Protocol,
-): Readonly<Record<string, SettingScalar | undefined>> {
-  const backbone = usualBackbone(dataset);
-  const pretrained = backboneNamed(backbone).weights !== undefined;
-  return {
-    protocol: "domainbed",
-    probe: undefined,
-    steps,
-    evaluateEvery,
-    evaluateFirst: true,
-    backbone,
-    pretrained,
-    holdout: 0.2,
-    augmentValidation,
-    batchNormBatches: 500,
-    precision: "float32",
+/**
+ * What was set by hand and makes a run another row, with the values that it has. A value counts whatever the default or the
+ * draw in its place would have been: otherwise a search in which it is fixed would lose the draws that happen to be like it.
+ */
+function fixedIn(
+  asked: Request,
+  given: GivenKeys,
+  { request, hparams }: { request: TrainSettings["request"]; hparams: ReadonlyMap<string, string> },
+): TrainSettings["fixed"] {
+  const nameOf = (name: string): string | undefined => {
+    if (name === "weights") return startsFromNone(request) ? "pretrained" : undefined;
+    return Object.hasOwn(keys, name) || name.startsWith("data.") ? name : hparams.get(name);
   };
+  const byHand = given.fixed && new Set(given.fixed);
+  const names = new Set<string>();
+  for (const name in asked) {
+    const known = (asked[name] ?? null) === null ? undefined : nameOf(name);
+    if (known !== undefined && (!byHand || byHand.has(name) || byHand.has(known))) names.add(known);
+  }
+  const fixed: Record<string, SettingScalar> = {};
+  for (const name in request) if (names.has(name) && makesRow(name)) fixed[name] = request[name] as SettingScalar;
+  return fixed;
 }
 
-const optionDefaults = ({ id }: Dataset): Record<string, HparamValue> => defaultsOf(datasets[id]?.options ?? {});
-
-const pick = <T>(values: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
-
-/** The values that are not the usual ones, under their names with a prefix, put into `found`. */
-function findDiffering(
-  found: Record<string, SettingScalar>,
-  prefix: string,
-  usual: Readonly<Record<string, SettingScalar | undefined>>,
-  actual: object,
-): void {
-  const values = actual as Readonly<Record<string, SettingScalar>>;
-  for (const name in usual) if (values[name] !== usual[name]) found[`${prefix}${name}`] = values[name];
-}
+/** Whether a backbone usually starts from no trained weights, so that a file of them is a setting of its own. */
+const startsFromNone = ({ backbone }: TrainSettings["request"]): boolean =>
+  backboneNamed(backbone as string).weights === undefined;
 
 /** Keys that a request has by the ids of what they name. */
 const NAMED: readonly KeyName[] = ["regularizers", "averaging"];
-const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(name));
+const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(name) && name !== "fixed");
 
 /** Every key with the value it has, so that no default matters when the run is made again. */
-function requestFor(settings: Omit<TrainSettings, "request">, options: OptionValues): TrainSettings["request"] {
-  const { regularizers, averaging, hparams } = settings;
+function requestFor(
+  settings: Omit<TrainSettings, "request" | "fixed">,
+  hparams: TrainSettings["hparams"],
+  options: OptionValues,
+): TrainSettings["request"] {
+  const { regularizers, averaging } = settings;
   const request: Record<string, SettingScalar | readonly string[]> = {};
   for (const name of PLAIN) {
     const value = settings[name as "data"];

@@ -58,7 +58,7 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "weights",
   "device",
   "threads",
-  "given",
+  "fixed",
   "protocol", // what it settles is hashed
   "checkpointEvery",
   "format",
@@ -66,7 +66,7 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "request",
 ]);
 
-type Hashed = Omit<TrainSettings, "hash" | "request" | "given">;
+type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed">;
 
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};

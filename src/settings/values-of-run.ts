@@ -4,12 +4,11 @@
  */
 
 import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
-import { datasetSize, sharedHparams } from "../algorithms/shared-hparams.js";
+import { datasetSize, hparamName, sharedHparams } from "../algorithms/shared-hparams.js";
 import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
-import type { SettingScalar } from "../records/run.js";
 import type { drawHparam } from "./hparam-draws.js";
 import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
@@ -18,8 +17,10 @@ import { alike } from "./values.js";
 export interface RunValues {
   /** Shared hyperparameters and the algorithm's. */
   readonly hparams: Record<string, HparamValue>;
-  /** What an owner's values would be if none were given; the owner "" has the hyperparameters. */
-  usual(id: string): Readonly<Record<string, SettingScalar>>;
+  /** The hyperparameters by names that mean one value only: `lr`, `mixup.alpha`. */
+  readonly named: Record<string, HparamValue>;
+  /** What was given, by the name it was given: `weight` is `nuclear-norm.weight`. */
+  readonly given: ReadonlyMap<string, string>;
   /** The values of a regularizer or follower. */
   of(owner: { readonly id: string }): Record<string, unknown>;
 }
@@ -75,10 +76,16 @@ export function usualValues(
 /** Every value of a run: the usual one, or what was given. */
 export function valuesOf(request: Request, method: Method, usual: UsualValues): RunValues {
   const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
+  const given = new Map<string, string>();
+  const isOfOthers = (name: string): boolean =>
+    owners.some(({ id, values }) => id !== "" && Object.hasOwn(values, name));
+  const nameOf = (name: string): string =>
+    isOfOthers(name) ? `${method.algorithm.id}.${name}` : hparamName(name, method.algorithm.id);
   for (const name in request) {
     const value = request[name];
     if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
     const { owner, own } = ownerOf(name, owners, method);
+    given.set(name, owner.id === "" ? nameOf(own) : `${owner.id}.${own}`);
     // Regularizers and followers read their own values, and know more than their kind.
     owner.values[own] = owner.id === "" ? alike(name, value, owner.values[own]) : (value as HparamValue);
   }
@@ -86,7 +93,8 @@ export function valuesOf(request: Request, method: Method, usual: UsualValues): 
   checkShared(hparams);
   return {
     hparams,
-    usual: (id) => usual.get(id)!,
+    named: Object.fromEntries(Object.entries(hparams).map(([name, value]) => [nameOf(name), value])),
+    given,
     of: ({ id }) => owners.find((owner) => owner.id === id)!.values,
   };
 }

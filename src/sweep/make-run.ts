@@ -8,8 +8,12 @@ import { readTrainSettings } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
 import { type TrainOutcome, train } from "../training/train.js";
 import type { Claim } from "./claim.js";
+import { FixedByHand } from "./fixed-by-hand.js";
+import { readSweepFile } from "./sweep-folder.js";
 
 export interface MakeOptions {
+  /** The folder of the sweep. */
+  readonly sweep: string;
   /** What the machine decides: the device, and the threads of runs that are begun here. */
   readonly device: string;
   readonly threads: number;
@@ -23,12 +27,13 @@ const MAY_MOVE = ["data", "root", "cache", "weights"];
 
 /** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
-  const { device, threads, memo, shouldStop, version } = options;
+  const { sweep, device, threads, memo, shouldStop, version } = options;
   const planned: Request = run.request;
   const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
   const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };
-  const plan = await resolve({ ...request, device: planned.device ?? device }, memo);
+  const fixed = planned.fixed ?? new FixedByHand(readSweepFile(sweep).requests).namesIn(run.request) ?? [];
+  const plan = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);
   if (plan.settings.hash !== run.id)
     throw new DataError(
       `the dataset, the file of weights or this program has changed since it was planned (${run.id}, now ${plan.settings.hash}): plan the sweep again, in a new folder`,

@@ -2,6 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { defineAlgorithm } from "../algorithms/algorithm.js";
+import { erm } from "../algorithms/erm.js";
+import { algorithms } from "../algorithms/index.js";
+import { hparam, uniform } from "../hparams.js";
 import { referenceJobName, referenceJobSeed } from "../reference/job.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { resolve } from "../settings/resolve.js";
@@ -112,6 +116,39 @@ test("a setting or a grid with an owner goes to the runs that have it", async ()
     [4, 0.01, 0],
     [8, 0.01, 0],
   ]);
+});
+
+test("what a search fixes by hand is fixed in every draw, also in those that would have drawn it", async () => {
+  const [first] = await plan({ hparams: [1], testDomains: ["filled"] });
+  const { batchSize } = first.request; // the draw's own
+  const runs = await plan({
+    algorithms: ["ERM", "ERM-NU"],
+    hparams: [0, 1, 2],
+    testDomains: ["filled"],
+    settings: { steps: 5001, batchSize },
+  });
+  expect(runs.map(({ request }) => request.fixed)).toEqual(Array(6).fill(["steps", "batchSize"]));
+  expect(runs[1].id).toBe((await plan({ hparams: [1], testDomains: ["filled"], settings: { steps: 5001 } }))[0].id);
+  expect((await resolve(runs[1].request)).settings.fixed).toEqual({ steps: 5001, batchSize });
+});
+
+test("a plug-in whose hyperparameter has a penalty's name is planned, and its runs can be made", async () => {
+  const critic = defineAlgorithm({
+    ...erm,
+    id: "critic",
+    title: "Critic",
+    hparams: { weight: hparam(0.1, uniform(0, 1)) },
+  });
+  const known: Record<string, object> = algorithms;
+  known.critic = critic;
+  onTestFinished(() => void delete known.critic);
+  const asked: GivenPart = { algorithms: ["Critic", "Critic-NU"], hparams: [0, 1], testDomains: ["filled"] };
+  const runs = await plan({ ...asked, settings: { steps: 5, "critic.weight": 0.5 } });
+  for (const { id, request } of runs) expect((await resolve(request)).settings.hash).toBe(id);
+  expect(runs[2].request).toMatchObject({ "critic.weight": 0.5, "nuclear-norm.weight": 0.01 });
+  await expect(plan({ ...asked, settings: { steps: 5, weight: 0.5 } })).rejects.toThrow(
+    "weight: critic.weight or nuclear-norm.weight? Say which",
+  );
 });
 
 test("with the reference's jobs, every run has the seed the reference would give it", async () => {

@@ -222,9 +222,9 @@ function referenceJob(job: JobOf, { root, steps, holdout, protocol: _, ...others
 
 /** `pacs · sketch held out · ERM-NU and SWAD · weight=0.03 · trial 0 · draw 4`. */
 function titleOf(settings: TrainSettings, testDomains: readonly string[], method: Method): string {
-  const { dataset, given = {}, trialSeed, hparamsSeed } = settings;
+  const { dataset, fixed, trialSeed, hparamsSeed } = settings;
   const trained = [method.algorithm, ...method.regularizers].map(({ title }) => title).join("-");
-  const set = Object.entries(given).map(([name, value]) => `${name}=${value}`);
+  const set = Object.entries(fixed).map(([name, value]) => `${name}=${value}`);
   return [
     dataset,
     `${testDomains.join(" + ")} held out`,

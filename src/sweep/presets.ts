@@ -30,7 +30,6 @@ const inDomainBed = (data: readonly string[], algorithms: readonly string[]): Pr
   data,
   algorithms,
   hparams: DRAWS,
-  settings: { protocol: "domainbed" },
 });
 const inSwad = (data: readonly string[], algorithms: readonly string[], more: GivenPart = {}): PresetPart => ({
   data,
@@ -156,6 +155,6 @@ export function partInWords({
     ...count(hparams.length, "draws"),
     ...Object.entries(grid ?? {}).map(([name, values]) => `${values.length} values of ${name}`),
   ];
-  const { protocol } = settings ?? {};
-  return `${axes.join(" × ")}${protocol ? `, ${protocol === "swad" ? "SWAD's" : "DomainBed's"} protocol` : ""}: ${algorithms.join(", ")}`;
+  const whose = settings?.protocol === "swad" ? "SWAD's" : "DomainBed's";
+  return `${axes.join(" × ")}, ${whose} protocol: ${algorithms.join(", ")}`;
 }

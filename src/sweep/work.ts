@@ -106,7 +106,7 @@ class Work {
     const shouldStop = (): boolean => asked.stop() || hopeless?.verdict() !== undefined;
     try {
       const { device, memo } = this;
-      const outcome = await makeRun(claim, { device, threads, memo, shouldStop, version });
+      const outcome = await makeRun(claim, { sweep: folder, device, threads, memo, shouldStop, version });
       const why = outcome.done ? undefined : hopeless?.verdict();
       if (why !== undefined) {
         giveUp(folder, id, why);

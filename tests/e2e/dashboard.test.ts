@@ -164,7 +164,7 @@ withBrowser(
   async () => {
     const folder = temporaryFolder();
     writeOwnTraining(folder, "a", { right: 12 });
-    writeOwnTraining(folder, "b", { right: 12, settings: { given: { ...fitted, lr: 0.001 } } });
+    writeOwnTraining(folder, "b", { right: 12, settings: { fixed: { ...fitted, lr: 0.001 } } });
     const { url } = await startDashboardProcess(folder);
     const page = await open(url);
     const own = rows(page).filter({ hasText: "all domains: a model to use" });

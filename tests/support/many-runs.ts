@@ -79,7 +79,7 @@ function settingsOf({ id, request }: PlannedRun, i: number): object {
     },
     ...{ protocol: "domainbed", steps: 5001, evaluateEvery: 300, evaluateFirst: true, evaluateTraining: true },
     ...{ checkpointEvery: 0, holdout: 0.2, augmentValidation: true, batchNormBatches: 500, device: "cuda" },
-    ...{ precision: "float32", threads: 2, given: {}, hash: id, request },
+    ...{ precision: "float32", threads: 2, fixed: {}, hash: id, request },
   };
 }
 

@@ -40,7 +40,7 @@ export function writeOwnRun(
       }),
     ),
   );
-  const given = { dataset: "image-folder", domains: ownDomains, testDomains, holdout: 0.2, given: fitted } as const;
+  const given = { dataset: "image-folder", domains: ownDomains, testDomains, holdout: 0.2, fixed: fitted } as const;
   const run = writeRun(join(folder, name), {
     settings: {
       ...given,

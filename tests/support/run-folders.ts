@@ -26,6 +26,7 @@ export const somePacsSettings: RunSettings = {
   hparamsSeed: 0,
   trialSeed: 0,
   seed: 0,
+  fixed: {},
   hparams: { lr: 5e-5, batchSize: 32 },
 };
 

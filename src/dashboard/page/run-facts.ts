@@ -11,7 +11,8 @@ const LEFT_OUT = ["format", "request", "hash"];
 
 export function settingsPart({ settings, environment, folder }: RunDetails): HTMLElement {
   if (!settings) return emptyState("No settings", h("p", {}, "settings.json of this run cannot be read."));
-  const { given, hparams, regularizers, averaging, ...rest } = settings as Values & {
+  const { fixed, given, hparams, regularizers, averaging, ...rest } = settings as Values & {
+    fixed?: Values;
     given?: Values;
     hparams?: Values;
     regularizers?: readonly { id: string; settings: Values }[];
@@ -25,7 +26,7 @@ export function settingsPart({ settings, environment, folder }: RunDetails): HTM
   return h(
     "div",
     { class: "facts" },
-    facts("Set by hand", given ?? {}, "All is as the protocol has it."),
+    facts("Set by hand", fixed ?? given ?? {}, "All is as the protocol has it."),
     facts("Hyperparameters", hparams ?? {}, "None."),
     ...plugins.map(({ id, settings: values }) => facts(id, values ?? {}, "None.")),
     facts("Run", { folder, ...plain }, "None."),

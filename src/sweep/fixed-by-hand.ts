@@ -1,0 +1,84 @@
+/**
+ * Which settings of a run were set by hand, for sweeps that earlier versions planned: their plans have every value of a run,
+ * and not which of them were given. What the sweep was asked for says it.
+ */
+
+import { hparamName } from "../algorithms/shared-hparams.js";
+import type { RunSettings, SettingScalar } from "../records/run.js";
+import { makesRow } from "../settings/keys.js";
+import { presets } from "./presets.js";
+import type { RunRequest } from "./sweep-folder.js";
+import { partsOf, readPart, type SweepPart } from "./sweep-request.js";
+
+export class FixedByHand {
+  private readonly parts: readonly SweepPart[];
+
+  /** `requests` are those of `sweep.json`. */
+  constructor(requests: readonly unknown[]) {
+    this.parts = requests.flatMap((each) => partsAsked(each as Asked));
+  }
+
+  /** Whether the sweep searches hyperparameters. */
+  get isSearch(): boolean {
+    return this.parts.some(({ hparams }) => hparams.some((seed) => seed > 0));
+  }
+
+  /** The names of a run's settings that were set by hand; undefined where the run is not what the sweep was asked for. */
+  namesIn(request: RunRequest): readonly string[] | undefined {
+    const found = this.parts.flatMap((part) => {
+      const names = namesBy(part, request);
+      return names ? [names] : [];
+    });
+    // A run may be what several parts ask for; the one that sets most is the one that makes it differ.
+    return found.reduce<readonly string[] | undefined>(
+      (most, names) => (most && most.length >= names.length ? most : names),
+      undefined,
+    );
+  }
+
+  /** A run's settings with what was set by hand, where an earlier version kept only what differed from the run's own draw. */
+  settingsOf<S extends RunSettings>(settings: S): S {
+    if (settings.given === undefined || !this.isSearch) return settings;
+    const { request = {} } = settings as { readonly request?: RunRequest };
+    const names = this.namesIn(request)?.filter(makesRow);
+    if (names === undefined) return settings;
+    const { algorithm, hparams } = settings;
+    const nameOf = (name: string): string => (Object.hasOwn(hparams, name) ? hparamName(name, algorithm) : name);
+    const fixed = names.map((name) => [nameOf(name), request[name] as SettingScalar] as const);
+    return { ...settings, fixed: Object.fromEntries(fixed.sort(([a], [b]) => (a < b ? -1 : 1))) };
+  }
+}
+
+interface Asked {
+  readonly preset?: string;
+  readonly given?: Readonly<Record<string, unknown>>;
+}
+
+function partsAsked(asked: Asked | null): SweepPart[] {
+  try {
+    return partsOf(presets[asked?.preset ?? ""]?.parts, readPart(asked?.given ?? {}));
+  } catch {
+    return []; // not as this version reads it
+  }
+}
+
+function namesBy({ data, trials, hparams, settings, grid }: SweepPart, request: RunRequest): string[] | undefined {
+  const isOfPart =
+    data.includes(String(request.data)) &&
+    trials.includes(Number(request.trialSeed ?? 0)) &&
+    hparams.includes(Number(request.hparamsSeed ?? 0));
+  if (!isOfPart) return undefined;
+  const names: string[] = [];
+  for (const [name, given] of Object.entries({ ...settings, ...grid })) {
+    const owners = [request.algorithm, request.regularizers, request.averaging].flat() as readonly string[];
+    const known = [name, ...owners.map((owner) => `${owner}.${name}`)].find((each) => request[each] !== undefined);
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (known === undefined && name.includes(".")) continue; // of another method
+    if (known === undefined || !values.some((value) => isAlike(value, request[known]))) return undefined;
+    names.push(known);
+  }
+  return names;
+}
+
+const isAlike = (given: unknown, actual: unknown): boolean =>
+  String(given) === String(actual) || Number(given) === Number(actual);
