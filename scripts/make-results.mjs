@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
- * Fills docs/results.md, and a table of docs/algorithms.md, from the records under results/, between comments that say with
+ * Fills docs/results.md, docs/statistics.md, and a table of docs/algorithms.md, from the records under results/, between comments that say with
  * what and `<!-- end -->`:
  *
  *     <!-- nudge report results/pacs-probe -->                    what that command prints
+ *     <!-- table report results/pacs-probe --only coverage -->    the table alone that that command prints
  *     <!-- figure probe.svg results/pacs-probe improvement: … --> a figure of the report on a folder, with its words; options
  *                                                                 of the report may stand after the folder
  *
@@ -20,7 +21,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PAGES = ["docs/results.md", "docs/algorithms.md"];
+const PAGES = ["docs/results.md", "docs/statistics.md", "docs/algorithms.md"];
 const check = process.argv.includes("--check");
 
 /** What a nudge command prints. @param {readonly string[]} words */
@@ -40,6 +41,7 @@ const figures = new Map();
 function partText(kind, words) {
   // Headings of a report go under those of the page.
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
+  if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
   if (about === undefined) throw new Error(`figure ${words}: expected FILE FOLDER NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
@@ -48,7 +50,7 @@ function partText(kind, words) {
 
 for (const page of PAGES) {
   const before = readFileSync(join(root, page), "utf8");
-  const after = before.replace(/<!-- (nudge|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
+  const after = before.replace(/<!-- (nudge|table|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
     const gone = missing(words);
     if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(kind, words)}\n\n<!-- end -->`;
     process.stderr.write(`${gone} is not there yet: left as it is: ${kind} ${words}\n`);

@@ -18,6 +18,7 @@ interface ReportFlags {
   published?: true;
   claims?: true;
   features?: true;
+  coverage?: true;
   compare?: string;
   against?: string;
   equivalence?: number;
@@ -45,6 +46,10 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .option("--claims", "judge each claim of the paper on its numbers and on these runs")
     .option("--features", "also what the features are like: norms and ranks at the chosen step (md and json)")
     .option(
+      "--coverage",
+      "how often the printed intervals contain the truth at 3, 5 and 10 trials, by resampling the residuals of these runs",
+    )
+    .option(
       "--compare <a,b>",
       "the two methods to compare pair by pair (default: each with its penalty against without)",
     )
@@ -56,7 +61,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option(
       "--only <parts>",
-      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves",
+      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves, coverage",
     )
     .option("--json", "print everything as JSON, as --format json")
     .addHelpText(
@@ -105,15 +110,17 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     published: flags.published,
     claims: flags.claims,
     features: flags.features,
+    coverage: flags.coverage,
     compare,
     against: flags.against,
     ...(flags.equivalence !== undefined && { equivalence: flags.equivalence / 100 }),
     only,
   });
-  const { tables, comparisons, claims, weights, features } = made;
-  if (only && !made.curves && [tables, comparisons, claims, weights, features].every(({ length }) => length === 0))
+  const { tables, comparisons, claims, weights, features, coverage } = made;
+  const parts = [tables, comparisons, claims, weights, features, coverage];
+  if (only && !made.curves && !made.equivalence && parts.every(({ length }) => length === 0))
     throw new DataError(
-      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
+      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
     );
   if (format === "domainbed") tellUnknown(made);
   if (flags.out !== undefined) {

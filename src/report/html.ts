@@ -6,9 +6,9 @@
 import { escapeXml } from "../drawing/svg.js";
 import { verdictText } from "../paper/claims.js";
 import { datasetTitle } from "../settings/names.js";
+import { askedTables } from "./asked-tables.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
-import { equivalenceTable } from "./equivalence.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { modelTable } from "./model-list.js";
 import type { PairedComparison } from "./paired.js";
@@ -45,7 +45,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, models, comparisons, equivalence, claims, weights, curves, outcome } = report;
+  const { tables, models, comparisons, claims, weights, curves, outcome } = report;
   const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
     const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
@@ -56,9 +56,9 @@ export function toHtml(report: Report): string {
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
     ...models.map((list) => textSection(modelTable(list), "")),
     ...comparisonSections(comparisons),
-    ...(equivalence ? [textSection(equivalenceTable(equivalence), "")] : []),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
+    ...askedTables(report).map((table) => textSection(table, "")),
     ...(charts.length > 0 ? [...charts, wordsHtml(curveWords)] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];

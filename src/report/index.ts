@@ -1,6 +1,7 @@
 /** Reports: from runs on disk to tables, paired differences and verdicts, in the formats there are. */
 
 export type { JudgedClaim, Verdict } from "../paper/claims.js";
+export type { Coverage } from "./coverage.js";
 export { toCsv } from "./csv.js";
 export type { Equivalences, TestedEquivalence } from "./equivalence.js";
 export { type NamedFigure, reportFigures } from "./figures.js";

@@ -11,6 +11,7 @@ export function toJson({
   claims,
   weights,
   features,
+  coverage,
   outcome,
 }: Report): string {
   const { id, title, about } = outcome.selection;
@@ -19,6 +20,7 @@ export function toJson({
     ...(equivalence && { equivalence }),
     ...(weights.length > 0 && { weights }),
     ...(features.length > 0 && { features }),
+    ...(coverage.length > 0 && { coverage }),
   };
   const { notes } = outcome;
   const value = { format: 1, selection: { id, title, about }, tables, comparisons, claims, ...more, notes };

@@ -27,9 +27,7 @@ export interface LateTraining {
 export function lateDifferences(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedDifference[] {
   if (pair.some(({ method }) => method.model !== CURRENT)) return [];
   const isOften = (dataset: string): boolean =>
-    pair
-      .flatMap(({ key }) => outcome.resultsOf(key, dataset))
-      .every(({ choice: { run } }) => lateEvaluations(run).length >= FEWEST);
+    pair.flatMap(({ key }) => outcome.resultsOf(key, dataset)).every(({ choice: { run } }) => isLateKnown(run));
   const datasets = outcome.datasets.filter(isOften);
   const found = pairedComparison(outcome, pair, { measure: lateAccuracy, datasets });
   return (found?.rows ?? [])
@@ -63,6 +61,9 @@ type Evaluated = GroupResult["choice"]["run"];
 const halfOf = ({ evaluations }: Evaluated): number => (evaluations.at(-1)?.step ?? 0) / 2;
 const lateEvaluations = (run: Evaluated): Evaluated["evaluations"] =>
   run.evaluations.filter(({ step }) => step >= halfOf(run));
+
+/** Whether a run was evaluated often enough late in training. */
+export const isLateKnown = (run: Evaluated): boolean => lateEvaluations(run).length >= FEWEST;
 
 /** The mean accuracy of a run on its held-out domain from half the last step on. */
 export const lateAccuracy: Measure = ({ choice: { run }, testDomain }) =>

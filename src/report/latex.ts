@@ -1,7 +1,7 @@
 /** A report as LaTeX: booktabs tables as the paper's, the best in bold, the second underlined. Needs `\usepackage{booktabs}`. */
 
+import { askedTables } from "./asked-tables.js";
 import { comparisonTables } from "./comparison-table.js";
-import { equivalenceTable } from "./equivalence.js";
 import { modelTable } from "./model-list.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, type Table, type TableCell, type TableRow } from "./table.js";
@@ -9,12 +9,13 @@ import type { TextTable } from "./text-table.js";
 import { weightTable } from "./weight-table.js";
 
 /** The tables and paired differences of a report, each a `table` environment. */
-export function toLatex({ tables, models, comparisons, equivalence, weights }: Report): string {
+export function toLatex(report: Report): string {
+  const { tables, models, comparisons, weights } = report;
   const texts = [
     ...models.map((list) => modelTable(list)),
     ...comparisonTables(comparisons),
-    ...(equivalence ? [equivalenceTable(equivalence)] : []),
     ...weights.map(weightTable),
+    ...askedTables(report),
   ].map(textTable);
   return ["% \\usepackage{booktabs}", ...tables.map(tableText), ...texts].join("\n\n").concat("\n");
 }

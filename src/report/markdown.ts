@@ -1,9 +1,9 @@
 /** A report as Markdown, laid out so that it also reads well in a terminal. */
 
 import { verdictText } from "../paper/claims.js";
+import { askedTables } from "./asked-tables.js";
 import { FEATURE_COLUMNS } from "./chosen-features.js";
 import { comparisonTables } from "./comparison-table.js";
-import { equivalenceTable } from "./equivalence.js";
 import { type FeatureTable, featureWords } from "./feature-table.js";
 import { modelTable } from "./model-list.js";
 import { protocolWords } from "./protocol.js";
@@ -13,25 +13,12 @@ import type { TextTable } from "./text-table.js";
 import { threeDigits, weightTable } from "./weight-table.js";
 
 /** The whole report. */
-export function toMarkdown({
-  tables,
-  models,
-  comparisons,
-  equivalence,
-  claims,
-  weights,
-  features,
-  outcome,
-}: Report): string {
+export function toMarkdown(report: Report): string {
+  const { tables, models, comparisons, claims, weights, features, outcome } = report;
   const parts = tables.map(tableSection);
   // Tables say how runs were made and models chosen; other parts alone do not.
   if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
-  const texts = [
-    ...models.map((list) => modelTable(list)),
-    ...comparisonTables(comparisons),
-    ...(equivalence ? [equivalenceTable(equivalence)] : []),
-  ];
-  parts.push(...texts.map(textSection));
+  parts.push(...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons)].map(textSection));
   if (claims.length > 0) {
     const body = claims.map(({ claim, published, ours }) =>
       [claim, verdictText(published), verdictText(ours)].map(plain),
@@ -43,6 +30,7 @@ export function toMarkdown({
     );
   }
   parts.push(...weights.map((study) => textSection(weightTable(study))), ...features.map(featureSection));
+  parts.push(...askedTables(report).map(textSection));
   if (outcome.notes.length > 0)
     parts.push(["## What was left out, or must be known", ...bullets(outcome.notes)].join("\n\n"));
   return `${parts.join("\n\n")}\n`;

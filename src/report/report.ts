@@ -5,6 +5,7 @@ import { UsageError } from "../errors.js";
 import { type Compare, type JudgedClaim, judgeClaims } from "../paper/claims.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { bareName, variantBesidesPenalties } from "../settings/names.js";
+import { type Coverage, coverages } from "./coverage.js";
 import { type Equivalences, testEquivalence } from "./equivalence.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
 import { lateDifferences } from "./late-training.js";
@@ -17,7 +18,7 @@ import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 
 /** What a report is made of. */
-export const reportParts = ["tables", "pairs", "claims", "weights", "features", "curves"] as const;
+export const reportParts = ["tables", "pairs", "claims", "weights", "features", "curves", "coverage"] as const;
 export type ReportPart = (typeof reportParts)[number];
 
 export interface Report {
@@ -34,6 +35,8 @@ export interface Report {
   readonly weights: readonly WeightStudy[];
   /** Empty unless asked for. */
   readonly features: readonly FeatureTable[];
+  /** How often intervals contain the truth, by the residuals of these runs; empty unless asked for. */
+  readonly coverage: readonly Coverage[];
   /** Whether training curves are drawn. */
   readonly curves: boolean;
 }
@@ -44,6 +47,8 @@ export interface ReportOptions {
   readonly claims?: boolean;
   /** Norms and ranks of the features. */
   readonly features?: boolean;
+  /** How often the intervals contain the truth. */
+  readonly coverage?: boolean;
   /** Two methods to compare pair by pair, by title or key; by default regularized against plain ones. */
   readonly compare?: readonly [string, string];
   /** A method to compare all others with, in the place of those pairs. */
@@ -56,7 +61,14 @@ export interface ReportOptions {
 
 /** Makes the report of what was read. */
 export function makeReport(results: Results, options: ReportOptions = {}): Report {
-  const { selection = trainingDomain, published = false, claims = false, features = false, only } = options;
+  const {
+    selection = trainingDomain,
+    published = false,
+    claims = false,
+    features = false,
+    coverage = false,
+    only,
+  } = options;
   const has = (part: ReportPart, usual = true): boolean => only?.includes(part) ?? usual;
   const outcome = new Outcome(results, selection);
   const studies = weightStudies(outcome);
@@ -73,6 +85,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
     claims: has("claims", claims) ? judgeClaims(outcome, comparer(outcome)) : [],
     weights: has("weights") ? studies : [],
     features: has("features", features) ? featureTables(outcome) : [],
+    coverage: has("coverage", coverage) ? coverages(outcome) : [],
     curves: has("curves"),
   };
 }
