@@ -36,11 +36,13 @@ export function softmax(logits: ArrayLike<number>): Float64Array {
   return values.map((value) => value / sum);
 }
 
-/** Judges one picture by its logits. */
+/** Judges one picture by its logits, which a calibrated model's temperature divides. */
 export function judge(
-  logits: ArrayLike<number>,
+  given: ArrayLike<number>,
   { name, domain, label }: { name: string; domain: string; label: number },
+  temperature = 1,
 ): Judged {
+  const logits = Array.from(given, (logit) => logit / temperature);
   if (!Number.isInteger(label) || label < 0 || label >= logits.length)
     throw new UsageError(`judging ${name}: expected a class from 0 to ${logits.length - 1}, got ${label}`);
   const probabilities = softmax(logits);

@@ -8,7 +8,7 @@ import { openSafetensors } from "../engine/safetensors.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
-import { decodeBytes, decodeFile } from "./decode.js";
+import { decodeBytes, decodeFile, readsHeic } from "./decode.js";
 
 const vectors = fileURLToPath(new URL("../../tests/vectors/decode.safetensors", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "nudge-decode-"));
@@ -44,6 +44,23 @@ test.each(names)("%s is what PIL makes of it", async (name) => {
   const allowed = /\.jpg$|lossy/.test(name) ? 2 : 0;
   const worst = picture.pixels.reduce((most, value, i) => Math.max(most, Math.abs(value - (expected?.[i] ?? 999))), 0);
   expect(worst).toBeLessThanOrEqual(allowed);
+});
+
+test("AVIF is decoded, and HEIC says what to do where sharp does not decode it", async () => {
+  const bytes = await wavesAs(300, 420).avif({ quality: 90 }).toBuffer();
+  const { width, height, pixels } = await decodeBytes(bytes, "a.avif", { shortSide: null });
+  const stored = waves(300, 420);
+  const off = pixels.reduce((sum, value, i) => sum + Math.abs(value - stored[i]), 0) / stored.length;
+  expect({ width, height }).toEqual({ width: 300, height: 420 });
+  expect(off).toBeLessThan(2);
+  // The same boxes under HEIC's brand: by its header it is one, and only its codec gives it away.
+  const heic = Buffer.from(bytes);
+  heic.write("heic", 8, "latin1");
+  heic.fill("heic", 16, bytes.readUInt32BE(0), "latin1");
+  if (!readsHeic)
+    await expect(decodeBytes(heic, "a.heic")).rejects.toThrow(
+      "picture a.heic: could not be decoded: it is HEIC, which this build of sharp cannot decode: convert it to JPEG or PNG",
+    );
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(

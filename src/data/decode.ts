@@ -26,6 +26,9 @@ export type { DecodedPicture } from "./decoded-picture.js";
 sharp.concurrency(1);
 sharp.cache(false);
 
+/** Whether this build of sharp decodes HEIC; the one from npm does not, for HEVC's patents, and decodes AVIF alone. */
+export const readsHeic = sharp.format.heif?.input?.fileSuffix?.includes(".heic") ?? false;
+
 /** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE, 4 unless told) and the cores allow. */
 export const decodersAtOnce = Math.min(availableParallelism() + 1, Number(process.env.UV_THREADPOOL_SIZE) || 4);
 
@@ -62,6 +65,10 @@ export async function decodeBytes(
     if ("problem" in reading) throw new Error(reading.problem);
     const { header } = reading;
     if (header.width * header.height > mostPixels) throw new Error(`it has ${header.width} × ${header.height} pixels`);
+    if (header.format === "HEIC" && !readsHeic)
+      throw new Error(
+        "it is HEIC, which this build of sharp cannot decode: convert it to JPEG or PNG, for instance with heif-convert",
+      );
     if (header.format === "BMP") return await scaleDown(readBmp(bytes), shortSide);
     if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), shortSide);
     return await decodeBySharp(bytes, header, { shortSide, upright });

@@ -10,6 +10,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DataError } from "../errors.js";
 import { byCodePoint } from "./code-point-order.js";
+import { readsHeic } from "./decode.js";
 import { countOf, listNames, showBytes, showName } from "./show-name.js";
 
 /** A folder: its pictures and its folders, both in order. */
@@ -30,15 +31,17 @@ export interface FolderTree {
   readonly notes: readonly string[];
 }
 
-/** The reference's extensions and, of our own, GIF. */
-const pictureName = /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif)$/i;
+/** The reference's extensions and, of our own, GIF, AVIF, and HEIC where it can be decoded. */
+const pictureName = readsHeic
+  ? /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif|avif|heic|heif)$/i
+  : /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif|avif)$/i;
 
 /** Whether a file is a picture, by its name. */
 export const isPictureName = (name: string): boolean => pictureName.test(name);
 
 /** Whether a file is a picture that cannot be read, by its name: what phones and cameras write beside JPEG. */
 const isUnreadName = (name: string): boolean =>
-  /\.(heic|heif|avif|jxl|jp2|j2k|psd|svg|dng|cr2|cr3|nef|arw|raf|orf|rw2)$/i.test(name);
+  !isPictureName(name) && /\.(heic|heif|jxl|jp2|j2k|psd|svg|dng|cr2|cr3|nef|arw|raf|orf|rw2)$/i.test(name);
 
 /** Names that systems leave behind; no one means them as data. */
 const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);

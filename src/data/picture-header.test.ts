@@ -13,7 +13,14 @@ function header(bytes: Uint8Array): PictureHeader {
   return reading.header;
 }
 
-const names = { "a.jpg": "JPEG", "a.png": "PNG", "a.webp": "WebP", "a.tiff": "TIFF", "a.gif": "GIF" } as const;
+const names = {
+  "a.jpg": "JPEG",
+  "a.png": "PNG",
+  "a.webp": "WebP",
+  "a.tiff": "TIFF",
+  "a.gif": "GIF",
+  "a.avif": "AVIF",
+} as const;
 
 test.each(Object.entries(names))("the header of %s is that of a %s", async (name, format) => {
   const bytes = await pictureBytes(name, 3, { width: 300, height: 41 });
@@ -125,7 +132,9 @@ test.each([
   [Buffer.alloc(100), "no picture: its content is nothing but zeros, as a broken copy leaves"],
   [Buffer.from("just words"), "no picture: its content is text"],
   [Buffer.from([1, 2, 3, 4, 200]), "no picture: its content is of no known picture format"],
-  [Buffer.from("\0\0\0\x1cftypavif"), "its format, AVIF, is not read: convert it to JPEG or PNG"],
+  [Buffer.from("\0\0\0\x0cftypavif"), "an AVIF cut off before its size"],
+  [Buffer.from("\0\0\0\x0cftypheic"), "an HEIC cut off before its size"],
+  [Buffer.from("\0\0\0\x0cJXL \r\n\x87\n"), "its format, JPEG XL, is not read: convert it to JPEG or PNG"],
   [Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 8, 0, 0]), "a JPEG without a frame"],
 ])("what is no picture is told as what it is (%#)", (bytes, problem) => {
   expect(read(bytes)).toEqual({ problem });

@@ -3,6 +3,7 @@
  * there. Files are untrusted: whatever the bytes are, the answer is a header or a sentence, never an exception.
  */
 
+import { readHeif } from "./picture-header/heif.js";
 import { readJpeg } from "./picture-header/jpeg.js";
 import { readPng } from "./picture-header/png.js";
 import { readBmp, readGif, readNetpbm } from "./picture-header/simple.js";
@@ -10,7 +11,7 @@ import { readTiff } from "./picture-header/tiff.js";
 import type { ByteSource } from "./picture-header/tiff-tags.js";
 import { readWebp } from "./picture-header/webp.js";
 
-export type PictureFormat = "JPEG" | "PNG" | "WebP" | "BMP" | "TIFF" | "GIF" | "PPM" | "PGM";
+export type PictureFormat = "JPEG" | "PNG" | "WebP" | "BMP" | "TIFF" | "GIF" | "PPM" | "PGM" | "AVIF" | "HEIC";
 
 /** The first facts of a picture. */
 export interface PictureHeader {
@@ -42,6 +43,8 @@ const readers: Readonly<Record<PictureFormat, (source: ByteSource) => HeaderRead
   GIF: readGif,
   PPM: readNetpbm,
   PGM: readNetpbm,
+  AVIF: readHeif("AVIF"),
+  HEIC: readHeif("HEIC"),
 };
 
 /** The picture format of some first bytes; undefined where they are none of ours. */
@@ -54,14 +57,17 @@ export function formatOf(start: Uint8Array): PictureFormat | undefined {
   if (/^(II[*+]\0|MM\0[*+])/.test(text)) return "TIFF";
   if (/^P[36][\s#]/.test(text)) return "PPM";
   if (/^P[25][\s#]/.test(text)) return "PGM";
+  if (/^....ftyp(avif|avis)/s.test(text)) return "AVIF";
+  if (/^....ftyp(hei[cxms]|hev|mif1|msf1)/s.test(text)) return brandsOf(start).includes("avif") ? "AVIF" : "HEIC";
   return text.startsWith("BM") && start.length > 13 ? "BMP" : undefined;
 }
+
+/** What a file of boxes says that it is compatible with. */
+const brandsOf = (start: Uint8Array): string => ascii(start, 16, Math.min(start.length, start[3]));
 
 /** What picture it is that cannot be read; undefined where the bytes are of none. */
 function unreadFormat(start: Uint8Array): string | undefined {
   const text = ascii(start, 0, 256);
-  if (/^....ftyp(avif|avis)/s.test(text)) return "AVIF";
-  if (/^....ftyp(hei|mif|msf)/s.test(text)) return "HEIC";
   if (text.startsWith("\xff\x0a") || text.startsWith("\0\0\0\x0cJXL ")) return "JPEG XL";
   if (text.startsWith("\0\0\0\x0cjP  ")) return "JPEG 2000";
   return /^\s*(<\?xml[^>]*>\s*)?<svg/i.test(text) ? "SVG" : undefined;
@@ -94,6 +100,9 @@ const promises: Readonly<Record<string, PictureFormat>> = {
   gif: "GIF",
   ppm: "PPM",
   pgm: "PGM",
+  avif: "AVIF",
+  heic: "HEIC",
+  heif: "HEIC",
 };
 
 /** The format a file's extension promises. */

@@ -72,6 +72,16 @@ export interface DistanceFacts {
   readonly compared: number;
 }
 
+/** How sure the model is of held-back pictures of its training domains. */
+export interface CalibrationFacts {
+  /** Probabilities are softmax(logits / temperature). */
+  readonly temperature: number;
+  /** The held-back pictures it comes from. */
+  readonly count: number;
+  /** Quantiles of the probability of those it is right about, evenly spaced from the least to the most; none of none. */
+  readonly quantiles: readonly number[];
+}
+
 /** All a model file says of itself. */
 export interface ModelAbout {
   readonly format: number;
@@ -95,9 +105,15 @@ export interface ModelAbout {
   readonly startingWeights: StartingWeights | null;
   /** Null in files of earlier versions, and where there were too few pictures. */
   readonly distance: DistanceFacts | null;
+  /** Null in files of earlier versions, whose probabilities are softmax(logits), and where no picture was held back. */
+  readonly calibration: CalibrationFacts | null;
   /** The settings of the run, without what is of its machine. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
+
+/** What logits are divided by before they become probabilities. */
+export const temperatureOf = ({ calibration }: Pick<ModelAbout, "calibration">): number =>
+  calibration?.temperature ?? 1;
 
 /**
  * Whether what a model says of a picture depends on the others of its batch: ARM adapts to the pictures it is given, and MTL

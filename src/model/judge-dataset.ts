@@ -3,6 +3,7 @@
 import type { PlacedPicture } from "../analysis/evaluation.js";
 import { judge } from "../analysis/judged.js";
 import { DataError } from "../errors.js";
+import { temperatureOf } from "./about.js";
 import type { ModelDataset } from "./dataset-batches.js";
 import type { Model } from "./model.js";
 
@@ -19,13 +20,14 @@ export async function judgeDataset(
   { batchSize, onProgress }: { batchSize?: number; onProgress?: (done: number) => void } = {},
 ): Promise<JudgedDataset> {
   const pictures: PlacedPicture[] = [];
+  const temperature = temperatureOf(model.about);
   const problems = new Map<string, string>();
   for await (const batch of dataset.batches(batchSize)) {
     using _ = batch;
     for (const [name, problem] of batch.problems) problems.set(name, problem);
     const predictions = batch.x ? model.predictTensor(batch.x) : [];
     for (const [i, { logits, distance }] of predictions.entries())
-      pictures.push({ ...judge(logits, batch.samples[i]), fartherThan: distance?.fartherThan ?? null });
+      pictures.push({ ...judge(logits, batch.samples[i], temperature), fartherThan: distance?.fartherThan ?? null });
     onProgress?.(pictures.length + problems.size);
   }
   if (pictures.length === 0)

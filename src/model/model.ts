@@ -4,7 +4,7 @@ import { softmax } from "../analysis/judged.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
-import { dependsOnBatch, type ModelAbout } from "./about.js";
+import { dependsOnBatch, type ModelAbout, temperatureOf } from "./about.js";
 import { type DistanceStatistics, type DomainDistance, distancesTo, shareBelow } from "./domain-distance.js";
 import type { Forward, Network } from "./network.js";
 import { type PictureBatch, type PictureInput, pictureBatches } from "./picture-batches.js";
@@ -22,7 +22,7 @@ export interface Prediction {
   readonly probability: number;
   /** The most probable classes, first the likeliest. */
   readonly top: readonly ClassProbability[];
-  /** In the order of the model's classes. */
+  /** In the order of the model's classes; probabilities are softmax(logits / the model's temperature). */
   readonly logits: readonly number[];
   /** The features the classifier saw. */
   readonly features: Float32Array;
@@ -130,6 +130,7 @@ export class Model implements Disposable {
 
   /** Predicts samples that are tensors already, float32 [n, …] as the network takes them. */
   predictTensor(x: Tensor, { top = 5 }: Pick<PredictOptions, "top"> = {}): Prediction[] {
+    const temperature = temperatureOf(this.about);
     const { rows, features, distances } = scope(() => {
       const forward = this.forward(x);
       return {
@@ -141,7 +142,7 @@ export class Model implements Disposable {
     return rows.map((logits, i) => {
       if (!logits.every(Number.isFinite))
         throw new DataError(`${this.path}: the model gives no finite numbers (${logits.slice(0, 3).join(", ")}, …)`);
-      const probabilities = softmax(logits);
+      const probabilities = softmax(logits.map((logit) => logit / temperature));
       const order = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a] || a - b);
       const classes = order.map((at) => ({ label: this.classes[at], probability: probabilities[at] }));
       return {

@@ -3,11 +3,13 @@
  * what must agree with the rest are checked here, and the shapes of the tensors when the network is built (network.ts).
  */
 
+import { LEAST_TEMPERATURE, MOST_TEMPERATURE } from "../analysis/temperature.js";
 import { imageNetMean, imageNetStd } from "../data/augment.js";
 import { defaultShortSide } from "../data/decode.js";
 import type { WeightsFile } from "../engine/stored-tensor.js";
 import { DataError } from "../errors.js";
 import {
+  type CalibrationFacts,
   METADATA_KEY,
   MODEL_FORMAT,
   type ModelAbout,
@@ -55,6 +57,7 @@ export function readAbout(file: Pick<WeightsFile, "path" | "metadata">): ModelAb
     modules: facts.names("modules", { least: 1, most: 100 }),
     startingWeights: facts.has("startingWeights") ? startingWeights(facts.object("startingWeights")) : null,
     distance: facts.has("distance") ? distanceFacts(facts.object("distance")) : null,
+    calibration: facts.has("calibration") ? calibrationFacts(facts.object("calibration")) : null,
     settings: settings.all,
   };
 }
@@ -123,6 +126,15 @@ function startingWeights(facts: StoredFacts): StartingWeights {
 function distanceFacts(facts: StoredFacts): { fitted: number; compared: number } {
   const count = (key: string) => facts.whole(key, 1, Number.MAX_SAFE_INTEGER);
   return { fitted: count("fitted"), compared: count("compared") };
+}
+
+function calibrationFacts(facts: StoredFacts): CalibrationFacts {
+  const isShare = (value: number): boolean => value >= 0 && value <= 1;
+  return {
+    temperature: facts.number("temperature", LEAST_TEMPERATURE / 2, MOST_TEMPERATURE * 2),
+    count: facts.whole("count", 1, Number.MAX_SAFE_INTEGER),
+    quantiles: facts.numbers("quantiles", [0, 10_000], isShare),
+  };
 }
 
 // Files of format 1 have in their settings what later ones say outright.

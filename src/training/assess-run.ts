@@ -6,6 +6,7 @@ import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
+import { temperatureOf } from "../model/about.js";
 import { readModelAbout } from "../model/index.js";
 import { loaderOptions } from "./samples.js";
 import type { EndedRun } from "./train.js";
@@ -14,6 +15,7 @@ import type { EndedRun } from "./train.js";
 export async function assessRun({ plan, folder, samples, learner, lost, pause }: EndedRun): Promise<Assessment> {
   const { testDomains, domains, device, classes } = plan.settings;
   const path = folder.file("model.safetensors");
+  const about = readModelAbout(path);
   const any = (): boolean => true; // what only training needs is not in the file; a probe's network is, and is not in the learner
   scope(() => learner.root.loadStateDict(readWeights(path, { device }), { ignoreMissing: any, ignoreUnexpected: any }));
   const loader = new Loader({ ...loaderOptions(plan, samples), augmentation: null });
@@ -28,12 +30,12 @@ export async function assessRun({ plan, folder, samples, learner, lost, pause }:
           const { files, labels } = plan.dataset.domains[sample.domain];
           const name = files?.[sample.index] ?? `${domain}/${sample.index}`;
           const row = logits.slice(i * classes.length, (i + 1) * classes.length);
-          judged.push(judge(row, { name, domain, label: labels[sample.index] }));
+          judged.push(judge(row, { name, domain, label: labels[sample.index] }, temperatureOf(about)));
         }
         await pause();
       }
   }
-  const { model, step } = readModelAbout(path);
+  const { model, step } = about;
   const unreadable = [...new Map([...lost, ...loader.skipped]).keys()].sort();
   return assessmentOf(judged, { model, step, classes, heldOut: testDomains, unreadable });
 }

@@ -1,8 +1,10 @@
 /**
- * The score of distance of a model (model/domain-distance.ts), made when training has ended and put into its file. It is a
- * function of the file and of the pictures alone, so a run that was killed on the way makes the same bytes.
+ * The score of distance of a model (model/domain-distance.ts) and its temperature (analysis/temperature.ts), made when training
+ * has ended and put into its file. They are functions of the file and of the pictures alone, so a run that was killed on the way makes the same bytes.
  */
 
+import { isRight, judge } from "../analysis/judged.js";
+import { fitTemperature } from "../analysis/temperature.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { type Batch, Loader, type LoaderOptions } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
@@ -11,9 +13,11 @@ import { openSafetensors } from "../engine/safetensors.js";
 import { Scope, scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
-import { METADATA_KEY } from "../model/about.js";
+import { type CalibrationFacts, METADATA_KEY } from "../model/about.js";
 import { type DomainFeatures, fitDistance, storedDistance } from "../model/domain-distance.js";
 import { loadModel, type Model } from "../model/index.js";
+import { quantileAt } from "../model/unknown.js";
+import type { Layer } from "../nn/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 
 /** Pictures the score is made from, more where there are many classes, and pictures it is compared with. */
@@ -57,13 +61,38 @@ export async function addDistance(path: string, options: AddDistanceOptions): Pr
       parts.reduce((sum, { labels }) => sum + labels.length, 0);
     if (count(heldBack) === 0) return;
     const statistics = fitDistance(trained, cat(heldBack.map(({ features }) => features)));
-    if (!statistics) return;
     using file = openSafetensors(path);
     const about = JSON.parse(file.metadata[METADATA_KEY]);
-    about.distance = { fitted: count(trained), compared: count(heldBack) };
-    const tensors = new Map([...readWeights(path), ...storedDistance(statistics)]);
+    about.calibration = calibrationOf(heldBack);
+    if (statistics) about.distance = { fitted: count(trained), compared: count(heldBack) };
+    const tensors = new Map([...readWeights(path), ...(statistics ? storedDistance(statistics) : [])]);
     writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(about) });
   });
+}
+
+/** Quantiles that are kept of how sure the model is. */
+const QUANTILES = 101;
+
+/** The temperature, and how sure the model then is of the pictures it is right about. */
+function calibrationOf(heldBack: readonly JudgedFeatures[]): CalibrationFacts | null {
+  const rows = heldBack.flatMap(({ logits }) => logits);
+  if (rows.length === 0) return null;
+  const labels = heldBack.flatMap((domain) => domain.labels);
+  const temperature = fitTemperature(rows, labels);
+  const sure = rows
+    .map((row, i) => judge(row, { name: "", domain: "", label: labels[i] }, temperature))
+    .filter(isRight)
+    .map(({ confidence }) => confidence)
+    .sort((a, b) => a - b);
+  const quantiles = Array.from({ length: sure.length > 0 ? QUANTILES : 0 }, (_, i) =>
+    quantileAt(sure, i / (QUANTILES - 1)),
+  );
+  return { temperature, count: rows.length, quantiles };
+}
+
+/** The features of a domain's pictures, and the logits that come of them. */
+interface JudgedFeatures extends DomainFeatures {
+  readonly logits: readonly number[][];
 }
 
 /** The features of one part of every training domain. */
@@ -72,33 +101,44 @@ async function featuresOf(
   part: SplitName,
   { loader, trainDomains, pause }: AddDistanceOptions,
   kept: Scope,
-): Promise<DomainFeatures[]> {
-  const domains: DomainFeatures[] = [];
+): Promise<JudgedFeatures[]> {
+  const domains: JudgedFeatures[] = [];
   for (const domain of trainDomains) {
     const parts: Tensor[] = [];
     const labels: number[] = [];
+    const logits: number[][] = [];
     for await (const batch of loader.evaluate(domain, part)) {
       using made: Batch = batch;
-      parts.push(kept.run(() => scope(() => featuresIn(model, made.x).to({ device: "cpu" }))));
+      parts.push(
+        kept.run(() =>
+          scope(() => {
+            const forward = forwardOf(model, made.x);
+            logits.push(...((forward.logits?.toArray() ?? []) as number[][]));
+            return forward.features.to({ device: "cpu" });
+          }),
+        ),
+      );
       labels.push(...made.y.toNumbers());
       await pause?.();
     }
     const features = kept.run(() => (parts.length > 0 ? cat(parts) : empty([0, model.width])));
-    domains.push({ features, labels });
+    domains.push({ features, labels, logits });
   }
   return domains;
 }
 
-/** The features of samples; those of a probe come as the frozen network's features, on which only the map is missing. */
-function featuresIn(model: Model, x: Tensor): Tensor {
+/** One pass; the samples of a probe are the frozen network's features, on which only map and classifier are missing. */
+function forwardOf(model: Model, x: Tensor): { features: Tensor; logits: Tensor | null } {
   const maps = Object.values(model.network.modules).flatMap((module) =>
     module instanceof ProbedBackbone ? module.map : [],
   );
-  if (maps.length === 0) return model.forward(x).features;
-  return noGrad(() =>
-    cat(
+  if (maps.length === 0) return model.forward(x);
+  return noGrad(() => {
+    const features = cat(
       maps.map((map) => map.forward(x)),
       1,
-    ),
-  );
+    );
+    const isPlain = model.about.prediction.kind === "plain"; // another way to the logits has no name here
+    return { features, logits: isPlain ? (model.network.modules.classifier as Layer).forward(features) : null };
+  });
 }

@@ -86,6 +86,7 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
     modules,
     startingWeights: settings.weights === null ? null : aboutWeights(settings.weights, settings.weightsHash),
     distance: null,
+    calibration: null,
     settings: withoutMachine(settings),
   };
   x.dispose();

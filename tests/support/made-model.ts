@@ -55,6 +55,7 @@ export function writeMadeModel(path: string, made: MadeModel = {}): ModelAbout {
     modules: ["backbone", "classifier"],
     startingWeights: null,
     distance: null,
+    calibration: null,
     settings: { algorithm: "erm" },
     ...made.about,
   } as unknown as ModelAbout;

@@ -67,7 +67,7 @@ export const imageFolder = defineDataset({
     const where = `folder ${showName(root)}`;
     if (countPictures(tree.top) === 0)
       throw new DataError(
-        `${where}: found no pictures (JPEG, PNG, WebP, BMP, TIFF, GIF, PPM, PGM by extension); expected domain/class/picture or class/picture below it${tree.notes.map((note) => `; ${note}`).join("")}`,
+        `${where}: found no pictures (JPEG, PNG, WebP, BMP, TIFF, GIF, AVIF, PPM, PGM by extension); expected domain/class/picture or class/picture below it${tree.notes.map((note) => `; ${note}`).join("")}`,
       );
     if (withPictures(tree.top).length === 0)
       throw new DataError(

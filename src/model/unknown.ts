@@ -1,0 +1,53 @@
+/**
+ * Which pictures a model should not be trusted with: those that lie farther from the training domains, or that it is less
+ * sure of, than almost all held-back pictures of those domains that it was right about. One number sets both limits: the share of
+ * such pictures, of domains the model knows, that may be marked by each of them.
+ */
+
+import { UsageError } from "../errors.js";
+import type { ModelAbout } from "./about.js";
+
+/** Why a picture is marked: it is far from training, or its probability is low. */
+export type Unknown = "far" | "uncertain";
+
+/** The limits; null where the model file lacks what they come from. */
+export interface UnknownRule {
+  /** A picture whose distance percentile, a fraction, is above this is far. */
+  readonly distance: number | null;
+  /** A picture whose probability is below this is uncertain. */
+  readonly probability: number | null;
+}
+
+/** The share of known pictures that each limit marks by default. */
+export const UNKNOWN_SHARE = 0.01;
+
+/** The limits of a model for a share; 0 marks nothing. */
+export function unknownRule({ distance, calibration }: ModelAbout, share = UNKNOWN_SHARE): UnknownRule {
+  if (!(share >= 0 && share < 1))
+    throw new UsageError(`--unknown: expected a share of pictures from 0 to below 1, such as 0.01, got ${share}`);
+  if (share === 0) return { distance: null, probability: null };
+  return {
+    distance: distance ? 1 - share : null,
+    probability: calibration && calibration.quantiles.length > 0 ? quantileAt(calibration.quantiles, share) : null,
+  };
+}
+
+/** Why a picture is marked; null where it is not. */
+export function unknownOf(
+  {
+    probability,
+    distance,
+  }: { readonly probability: number; readonly distance: { readonly fartherThan: number } | null },
+  rule: UnknownRule,
+): Unknown | null {
+  if (distance && rule.distance !== null && distance.fartherThan > rule.distance) return "far";
+  return rule.probability !== null && probability < rule.probability ? "uncertain" : null;
+}
+
+/** Evenly spaced quantiles, from the least to the most, read between two of them. */
+export function quantileAt(quantiles: readonly number[], share: number): number {
+  const at = share * (quantiles.length - 1);
+  const below = Math.floor(at);
+  const above = quantiles[Math.min(below + 1, quantiles.length - 1)];
+  return quantiles[below] + (at - below) * (above - quantiles[below]);
+}
