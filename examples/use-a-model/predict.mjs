@@ -2,8 +2,8 @@
 
 import { loadModel } from "nudge-dg";
 
-/** Pictures that lie farther from training than this share of training's own are for a person to look at. */
-const STRANGE = 0.95;
+/** Pictures whose distance percentile is above this are for a person to look at. */
+const STRANGE = 95;
 
 /** One line a picture. @param {string} path @param {readonly string[]} pictures */
 export async function describe(path, pictures) {
@@ -11,7 +11,7 @@ export async function describe(path, pictures) {
   try {
     const predictions = await model.predict(pictures, { top: 2 });
     return predictions.map(({ label, probability, distance }, i) => {
-      const isStrange = distance !== null && distance.fartherThan > STRANGE;
+      const isStrange = distance !== null && distance.percentile > STRANGE;
       const note = isStrange ? "; unlike the training pictures, look at it" : "";
       return `${pictures[i]}: ${label} (${(100 * probability).toFixed(0)} %)${note}`;
     });

@@ -107,6 +107,16 @@ const stored = ({ bins, ...rest }: Calibration): StoredCalibration => ({
   bins: bins.map((bin) => (bin.count > 0 ? bin : { ...bin, confidence: null, accuracy: null })),
 });
 
+/** A reliability diagram as it was before it was stored. */
+export const readCalibration = ({ bins, ...rest }: StoredCalibration): Calibration => ({
+  ...rest,
+  bins: bins.map((bin) => ({
+    ...bin,
+    confidence: bin.confidence ?? Number.NaN,
+    accuracy: bin.accuracy ?? Number.NaN,
+  })),
+});
+
 /** The held-out parts of several assessments, of runs that each held out another domain, as one. */
 export function heldOutTogether(assessments: readonly Assessment[]): Assessment {
   const [first] = assessments;

@@ -13,9 +13,9 @@ import {
 import { type Calibration, calibration } from "./calibration.js";
 import type { Judged } from "./judged.js";
 
-/** A judged picture, and the share of held-back training pictures that lie nearer to the training domains than it. */
+/** A judged picture, and its distance percentile: how many of 100 held-back training pictures lie nearer to training. */
 export interface PlacedPicture extends Judged {
-  readonly fartherThan: number | null;
+  readonly percentile: number | null;
 }
 
 /** A domain's accuracy, and how strange it is to the model. */
@@ -23,10 +23,10 @@ export interface DomainEvaluation extends Share {
   readonly domain: string;
   readonly calibrationError: number;
   /**
-   * The share of held-back training pictures that its middle picture lies farther from training than: about a half for a
-   * domain like those, towards 1 for a strange one. Null without a score of distance.
+   * The distance percentile of its median picture: about 50 for a domain like those of training, towards 100 for one that
+   * differs. Null without a score of distance.
    */
-  readonly fartherThan: number | null;
+  readonly percentile: number | null;
 }
 
 export interface Evaluation {
@@ -51,8 +51,8 @@ export function evaluation(
     overall: overall(pictures, classes),
     domains: accuracyByDomain(pictures).map((share) => {
       const own = pictures.filter(({ domain }) => domain === share.domain);
-      const far = own.flatMap(({ fartherThan }) => fartherThan ?? []);
-      return { ...share, calibrationError: calibration(own, { bins }).ece, fartherThan: median(far) };
+      const far = own.flatMap(({ percentile }) => percentile ?? []);
+      return { ...share, calibrationError: calibration(own, { bins }).ece, percentile: median(far) };
     }),
     byClass: accuracyByClass(pictures, classes),
     confusion: confusionMatrix(pictures, classes.length),

@@ -32,8 +32,8 @@ leading directions as a map, coloured by domain and by class (SVG and PNG).
 Classes are the dataset's own: they need not be the model's.
 distance is how far a domain's middle picture lies from the domains the model
 was trained on, about 1 for pictures like those;
-farther than is the share of held-back training pictures that lie nearer, about
-50 % for pictures like those.`;
+The distance percentile is the percentage of held-back training pictures that lie
+nearer, about 50 for pictures like those.`;
 
 /** The command; `write` takes what it prints. */
 export function embedCommand(write: Write = (text) => void process.stdout.write(text)): Command {
@@ -85,7 +85,7 @@ interface Group extends RankMeasures {
   readonly domain: string;
   /** Of its middle picture, and the share of held-back training pictures that lie nearer; null without a score. */
   readonly distance: number | null;
-  readonly fartherThan: number | null;
+  readonly percentile: number | null;
 }
 
 async function measure(embedding: EmbeddedDataset): Promise<Group[]> {
@@ -105,7 +105,7 @@ async function measure(embedding: EmbeddedDataset): Promise<Group[]> {
       domain,
       ...scope(() => rankMeasures(matrixOf(embedding, rows))),
       distance: median(far.map(({ score }) => score)),
-      fartherThan: median(far.map(({ fartherThan }) => fartherThan)),
+      percentile: median(far.map(({ percentile }) => percentile)),
     };
   });
 }
@@ -121,7 +121,7 @@ function groupTable(groups: readonly Group[]): string {
     group.effectiveRank.toFixed(1),
     group.centredEffectiveRank.toFixed(1),
     group.nuclearNorm.toFixed(1),
-    ...(has ? [(group.distance ?? Number.NaN).toFixed(2), (100 * (group.fartherThan ?? Number.NaN)).toFixed(1)] : []),
+    ...(has ? [(group.distance ?? Number.NaN).toFixed(2), (group.percentile ?? Number.NaN).toFixed(1)] : []),
   ]);
-  return table([...head, ...(has ? ["distance", "farther than, %"] : [])], rows);
+  return table([...head, ...(has ? ["distance", "distance percentile"] : [])], rows);
 }

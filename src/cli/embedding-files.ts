@@ -57,10 +57,10 @@ export function writeCsv(path: string, { embedding, classes }: WrittenEmbedding)
   using file = new WholeFile(path);
   const row = (cells: readonly (string | number)[]): string => `${cells.map(String).map(csvField).join(",")}\r\n`;
   const numbers = Array.from({ length: width }, (_, i) => `feature_${i}`);
-  file.write(row(["picture", "domain", "class", "distance", "farther_than", ...numbers]));
+  file.write(row(["picture", "domain", "class", "distance", "distance_percentile", ...numbers]));
   for (const [i, { name, domain, label, distance }] of pictures.entries()) {
     const own = Array.from(features.subarray(i * width, (i + 1) * width), (value) => Number(value.toPrecision(9)));
-    file.write(row([name, domain, classes[label], distance?.score ?? "", distance?.fartherThan ?? "", ...own]));
+    file.write(row([name, domain, classes[label], distance?.score ?? "", distance?.percentile ?? "", ...own]));
   }
   file.done();
 }

@@ -1,11 +1,13 @@
 /** `nudge predict`: what a trained model says of pictures. */
 
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { Command } from "commander";
 import { median } from "../analysis/evaluation.js";
-import { showName } from "../data/show-name.js";
+import type { NamedPicture } from "../data/named-pictures.js";
+import { countOf, showName } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
+import type { Model } from "../model/index.js";
+import { UNKNOWN_SHARE, unknownOf, unknownRule } from "../model/unknown.js";
+import type { ShownPrediction } from "../report/prediction-html.js";
 import { formatFor } from "./format-by-ending.js";
 import {
   type ModelFlags,
@@ -17,13 +19,17 @@ import {
   withModelOptions,
 } from "./model-options.js";
 import { oneOf, wholeNumber } from "./parse-options.js";
-import { predictionFormats } from "./prediction-formats.js";
-import { checkFile } from "./writable-place.js";
+import { type MarkedPrediction, predictionFormats } from "./prediction-formats.js";
+import { SortedCopies, UNKNOWN_FOLDER } from "./sorted-copies.js";
+import { checkFile, checkFolder } from "./writable-place.js";
 
 interface PredictFlags extends ModelFlags {
   top: number;
   format?: keyof typeof predictionFormats;
   out?: string;
+  html?: string;
+  copyTo?: string;
+  unknown: number;
   json?: true;
 }
 
@@ -31,28 +37,43 @@ const names = Object.keys(predictionFormats) as (keyof typeof predictionFormats)
 
 const EXAMPLES = `
 Examples:
-  nudge predict runs/9f2c…/model.safetensors photo.jpg
-  nudge predict runs/9f2c… holiday/ --top 3
-  nudge predict model.safetensors new-clinic/ --out predictions.csv
+  nudge predict runs/latest photo.jpg
+  nudge predict runs/latest holiday/ --top 3
+  nudge predict runs/latest new-clinic/ --out predictions.csv --html predictions.html
+  nudge predict runs/latest 'inbox/**/*.jpg' --copy-to sorted
+  find inbox -mtime -1 -print0 | nudge predict runs/latest - --json
 
-A run's folder stands for its model. Folders are walked, in the order of their
-names. A picture that cannot be read gets a row that says so; the rest is done,
-the reasons are repeated at the end, and the exit code is then 1.
-distance is how far a picture's features lie from the domains the model was
-trained on: about 1 for pictures like those.
-farther is the share of held-back training pictures that lie nearer: towards 100
-% the model has not seen such pictures.`;
+A run's folder stands for its model. Pictures are files, folders (with all that is
+in them), patterns, lists of paths (@list.txt, one path a line) and - for standard
+input, which is such a list or one picture. A picture that cannot be read gets a
+row that says so; the others are predicted, the reasons are repeated at the end,
+and the exit code is then 1.
+
+The distance percentile is the percentage of held-back training pictures that lie
+nearer to the training domains, by their features: about 50 for pictures like
+those, towards 100 for pictures unlike anything the model was trained on.
+A picture is marked as unknown where its distance percentile is above, or its
+probability below, what all but a small share of the held-back training pictures
+that the model is right about have; --unknown sets that share.`;
 
 /** The command; `write` takes what it prints. */
 export function predictCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return withModelOptions(
     new Command("predict")
       .description(
-        "Says of pictures what they are, how sure the model is, and how far they lie from what it was trained on.",
+        "Predicts the class of pictures, with its probability, and marks pictures that the model should not be trusted with.",
       )
       .argument("<model>", "a model file, or the folder of a run")
-      .argument("<pictures...>", "pictures, or folders of them")
+      .argument("<pictures...>", "pictures, folders, patterns, @lists, or - for standard input")
       .option("--top <k>", "the k most probable classes of each", wholeNumber("--top", 1), 1)
+      .option(
+        "--unknown <share>",
+        "mark pictures as unknown by limits that this share of known pictures exceed; 0 marks none",
+        share,
+        UNKNOWN_SHARE,
+      )
+      .option("--copy-to <dir>", `copy each picture into a folder named by its class, or into ${UNKNOWN_FOLDER}`)
+      .option("--html <file>", "write a page with the pictures")
       .option(
         "--format <format>",
         `${names.join(", ")} (default: what --out ends in, or table)`,
@@ -65,73 +86,109 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
     .action((model: string, pictures: string[], flags: PredictFlags) => predict(model, pictures, flags, write));
 }
 
+function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && value >= 0 && value < 1) return value;
+  throw new UsageError(`--unknown: expected a share of pictures from 0 to below 1, such as 0.02, got "${text}"`);
+}
+
 async function predict(path: string, given: readonly string[], flags: PredictFlags, write: Write): Promise<void> {
   const asked = flags.json ? "jsonl" : flags.format;
   const format = formatFor({ asked, file: flags.out, known: names, usual: "table", usualEnding: "txt" });
   if (flags.out !== undefined) checkFile(flags.out);
-  const { pictures, notes } = await findPictures(given);
+  if (flags.html !== undefined) checkFile(flags.html, "--html");
+  if (flags.copyTo !== undefined) checkFolder(flags.copyTo, "--copy-to");
+  const { findPictures } = await import("../data/named-pictures.js");
+  const { pictures: found, notes: skipped } = await findPictures(given);
+  const pictures = found.map(({ name }) => name);
+  const notes = [...skipped];
   using model = await openModel(path, flags);
+  const rule = unknownRule(model.about, flags.unknown);
+  const copies = flags.copyTo === undefined ? null : new SortedCopies(flags.copyTo, model.classes);
   using file = flags.out === undefined ? null : new WholeFile(flags.out);
   const print = file?.write ?? write;
   const rows = predictionFormats[format]({ pictures, model, top: flags.top });
   const kept = flags.out === undefined ? "what is printed stands" : `${flags.out} was not written`;
   using progress = progressLine("predicting", pictures.length, kept);
   const problems: string[] = [];
-  const farther: number[] = [];
+  const percentiles: number[] = [];
+  const shown: ShownPrediction[] = [];
+  let unknown = 0;
   print(rows.head);
-  for await (const { place, prediction, problem } of model.predictEach(pictures, flags)) {
-    print(prediction ? rows.row(pictures[place], prediction) : rows.problem(pictures[place], problem.message));
-    if (problem) problems.push(problem.message);
-    if (prediction?.distance) farther.push(prediction.distance.fartherThan);
-    if (prediction?.truncated)
-      notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
+  const inputs = found.map(({ input }) => input);
+  for await (const { place, prediction, problem } of model.predictEach(inputs, flags)) {
+    if (prediction) {
+      const marked = { ...prediction, unknown: unknownOf(prediction, rule) };
+      print(rows.row(pictures[place], marked));
+      if (marked.unknown) unknown++;
+      if (marked.distance) percentiles.push(marked.distance.percentile);
+      if (marked.truncated)
+        notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
+      await copies?.add(inputs[place], pictures[place], marked.unknown ? null : marked.label);
+      if (flags.html !== undefined && shown.length < MOST_SHOWN) shown.push(await shownOf(found[place], marked));
+    } else {
+      print(rows.problem(pictures[place], problem.message));
+      problems.push(problem.message);
+    }
     progress.show(place + 1);
   }
   progress.clear();
   print(rows.foot);
   file?.done();
   if (model.dependsOnBatch)
-    notes.push("this model looks at pictures together: what it says of one depends on the others of its batch");
-  if (farther.length >= FEWEST_FOR_MIDDLE) notes.push(middleWords(farther));
+    notes.push("this model looks at pictures together: its prediction of one depends on the others of its batch");
+  if (percentiles.length >= FEWEST_FOR_MEDIAN) notes.push(medianWords(percentiles));
+  if (unknown > 0) notes.push(`${countOf(unknown, "picture is", "pictures are")} marked as unknown`);
+  if (rule.probability === null && rule.distance === null && flags.unknown > 0)
+    notes.push(
+      "nothing can be marked as unknown: the model file has neither distances nor calibration; train it again",
+    );
   for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
   if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
+  if (copies) process.stderr.write(`copied ${countOf(copies.count, "picture")} to ${flags.copyTo}\n`);
+  if (flags.html !== undefined) await writeGallery(flags.html, { model, shown, total: found.length, notes });
   if (problems.length > 0) {
-    const many = problems.length === 1 ? "1 picture" : `${problems.length} pictures`;
     const lines = shortened(problems).map((each) => `  ${each}\n`);
-    process.stderr.write(`nudge: ${many} of ${pictures.length} could not be read:\n${lines.join("")}`);
+    process.stderr.write(
+      `nudge: ${countOf(problems.length, "picture")} of ${pictures.length} could not be read:\n${lines.join("")}`,
+    );
     process.exitCode = 1;
   }
 }
 
-/** Of fewer pictures the middle one tells nothing that their rows do not. */
-const FEWEST_FOR_MIDDLE = 5;
+/** Pictures on a page, so that a browser still opens it at once. */
+const MOST_SHOWN = 2_000;
 
-/** Above this the pictures as a whole are another domain than those of training. */
-const STRANGE = 0.75;
-
-/** How far the pictures as a whole lie from training: as `eval` says it of a domain. */
-function middleWords(farther: readonly number[]): string {
-  const middle = median(farther)!;
-  const advice = middle > STRANGE ? "; measure it on some labelled ones, with nudge eval, before you rely on it" : "";
-  return `the middle one of these ${farther.length} pictures lies farther from the training domains than ${(100 * middle).toFixed(1)} % of their held-back pictures (about 50 for pictures like those)${advice}`;
+async function shownOf({ name, input }: NamedPicture, prediction: MarkedPrediction): Promise<ShownPrediction> {
+  const { thumbnailOf } = await import("../data/inspect-thumbnails.js");
+  const { label, probability, unknown, distance } = prediction;
+  const picture = await thumbnailOf(input);
+  return { name, label, probability, unknown, percentile: distance?.percentile ?? null, picture };
 }
 
-/** The pictures that are meant: files as they are, and all in folders. */
-async function findPictures(given: readonly string[]): Promise<{ pictures: string[]; notes: string[] }> {
-  const { picturesUnder, readFolderTree } = await import("../data/folder-tree.js");
-  const pictures: string[] = [];
-  const notes: string[] = [];
-  for (const path of given) {
-    const there = await stat(path).catch(() => undefined);
-    if (!there) throw new UsageError(`there is no picture or folder ${showName(path)}`);
-    if (!there.isDirectory()) {
-      pictures.push(path);
-      continue;
-    }
-    const tree = await readFolderTree(path);
-    pictures.push(...picturesUnder(tree.top).map((inside) => join(path, inside)));
-    notes.push(...tree.notes.map((note) => `${showName(path)}: ${note}`));
-  }
-  if (pictures.length === 0) throw new UsageError(`no picture was found in ${given.map(showName).join(", ")}`);
-  return { pictures, notes };
+async function writeGallery(
+  path: string,
+  { model, shown, total, notes }: { model: Model; shown: readonly ShownPrediction[]; total: number; notes: string[] },
+): Promise<void> {
+  const { predictionHtml } = await import("../report/prediction-html.js");
+  const { backbone, domains, dataset } = model.about;
+  const subtitle = `${backbone}, trained on ${domains.join(", ")} of ${dataset}`;
+  using file = new WholeFile(path);
+  file.write(predictionHtml({ subtitle, classes: model.classes, predictions: shown, total, notes }));
+  file.done();
+  process.stderr.write(`wrote ${path}\n`);
+}
+
+/** Of fewer pictures the median says nothing that their rows do not. */
+const FEWEST_FOR_MEDIAN = 5;
+
+/** Above this the pictures as a whole are another domain than those of training. */
+const DIFFERENT = 75;
+
+/** How far the pictures as a whole lie from training: as `eval` says it of a domain. */
+function medianWords(percentiles: readonly number[]): string {
+  const middle = median(percentiles)!;
+  const advice =
+    middle > DIFFERENT ? "; measure the model on some labelled ones, with nudge eval, before you rely on it" : "";
+  return `the median distance percentile of these ${percentiles.length} pictures is ${middle.toFixed(1)} (about 50 for pictures like those of training)${advice}`;
 }

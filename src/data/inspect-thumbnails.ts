@@ -1,8 +1,9 @@
 /** Small pictures of a dataset's samples, as training sees them and as data URIs, for a page that needs no other file. */
 import { resolve } from "node:path";
-import sharp from "sharp";
+import sharp, { type Sharp } from "sharp";
+import { DataError } from "../errors.js";
 import type { Dataset } from "./dataset.js";
-import { decodeFile } from "./decode.js";
+import { decodeBytes, decodeFile } from "./decode.js";
 
 /** A sample on the contact sheet. */
 export interface Thumbnail {
@@ -55,13 +56,32 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
           ...(await decodeFile(resolve(dataset.root as string, name), { shortSide: side, upright: dataset.upright })),
           channels: 3,
         };
-    const small = await sharp(pixels, { raw })
-      .resize(side, side, { fit: "inside", withoutEnlargement: true })
-      .webp(read ? { lossless: true } : { quality: 70 }) // generated pictures are small, and have sharp edges
-      .toBuffer();
-    return { name, uri: `data:image/webp;base64,${small.toString("base64")}` };
+    return { name, uri: await smallPicture(sharp(pixels, { raw }), read !== undefined) };
   } catch (error) {
     return { name, problem: (error as Error).message };
+  }
+}
+
+/** A picture, small, as a data URI; generated pictures have sharp edges, and are kept without loss. */
+async function smallPicture(picture: Sharp, lossless: boolean): Promise<string> {
+  const small = await picture
+    .resize(side, side, { fit: "inside", withoutEnlargement: true })
+    .webp(lossless ? { lossless } : { quality: 70 })
+    .toBuffer();
+  return `data:image/webp;base64,${small.toString("base64")}`;
+}
+
+/** A picture of one's own, by its path or its bytes, small and upright; undefined where it cannot be read. */
+export async function thumbnailOf(input: string | Uint8Array): Promise<string | undefined> {
+  try {
+    const options = { shortSide: side, upright: true };
+    const decoded =
+      typeof input === "string" ? await decodeFile(input, options) : await decodeBytes(input, "", options);
+    const { pixels, width, height } = decoded;
+    return await smallPicture(sharp(pixels, { raw: { width, height, channels: 3 } }), false);
+  } catch (error) {
+    if (error instanceof DataError) return undefined;
+    throw error;
   }
 }
 

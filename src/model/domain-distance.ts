@@ -33,8 +33,11 @@ const QUANTILES = 1000;
 export interface DomainDistance {
   /** About 1 for a picture of a training domain. */
   readonly score: number;
-  /** The share of held-back pictures of the training domains that lie nearer: about a half for pictures like those. */
-  readonly fartherThan: number;
+  /**
+   * The distance percentile: the percentage of held-back pictures of the training domains that lie nearer. About 50 for pictures
+   * like those, 100 for one that is farther than all of them.
+   */
+  readonly percentile: number;
   /** The training domain it is most like. */
   readonly nearest: string;
 }

@@ -27,7 +27,7 @@ export async function judgeDataset(
     for (const [name, problem] of batch.problems) problems.set(name, problem);
     const predictions = batch.x ? model.predictTensor(batch.x) : [];
     for (const [i, { logits, distance }] of predictions.entries())
-      pictures.push({ ...judge(logits, batch.samples[i], temperature), fartherThan: distance?.fartherThan ?? null });
+      pictures.push({ ...judge(logits, batch.samples[i], temperature), percentile: distance?.percentile ?? null });
     onProgress?.(pictures.length + problems.size);
   }
   if (pictures.length === 0)

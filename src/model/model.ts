@@ -184,7 +184,7 @@ export class Model implements Disposable {
     if (!statistics) return null;
     const quantiles = statistics.quantiles.data() as Float32Array;
     return distancesTo(statistics, features).map(({ score, nearest }) => ({
-      ...{ score, fartherThan: shareBelow(quantiles, score), nearest: this.about.domains[nearest] },
+      ...{ score, percentile: 100 * shareBelow(quantiles, score), nearest: this.about.domains[nearest] },
     }));
   }
 

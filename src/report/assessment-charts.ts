@@ -1,4 +1,4 @@
-/** The measures of a model on labelled pictures, drawn: what it takes for what, how far its confidence can be trusted. */
+/** The measures of a model on labelled pictures, drawn: confusion matrix, reliability, accuracy when it may abstain. */
 
 import type { Abstention } from "../analysis/abstention.js";
 import type { Calibration } from "../analysis/calibration.js";
@@ -13,7 +13,7 @@ export const MOST_DRAWN_CLASSES = 40;
 export function confusionChart(
   matrix: readonly (readonly number[])[],
   classes: readonly string[],
-  title = "What is taken for what",
+  title = "Confusion matrix",
 ): string | null {
   if (classes.length > MOST_DRAWN_CLASSES) return null;
   const names = classes.map((name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name));
@@ -21,7 +21,7 @@ export function confusionChart(
   const digits = Math.max(...matrix.flat()).toString().length;
   const cell = Math.max(classes.length > 12 ? 22 : 34, 10 + 7 * digits);
   const side = cell * classes.length;
-  const note = "rows: what it is; columns: what the model says";
+  const note = "rows: true class; columns: predicted class";
   const [beside, after, top] = [longest + 44, Math.max(24, longest * 0.75), longest * 0.75 + 64];
   const content = beside + side + after;
   const width = Math.max(content, 32 + textWidth(title, 14, true), 32 + textWidth(note, 11));
@@ -56,8 +56,8 @@ export function confusionChart(
   return svgDocument(width, top + side + 40, title, parts.join("\n"));
 }
 
-/** How often it is right against how sure it is; on the diagonal its confidence means what it says. */
-export function reliabilityChart({ bins, ece }: Calibration, title = "Calibration"): string {
+/** Accuracy against confidence; a calibrated model lies on the diagonal. */
+export function reliabilityChart({ bins, ece }: Calibration, title = "Reliability"): string {
   const filled = bins.filter(({ count }) => count > 0);
   return lineChart({
     title,
@@ -67,7 +67,7 @@ export function reliabilityChart({ bins, ece }: Calibration, title = "Calibratio
     yMax: 100,
     series: [
       {
-        label: "as sure as right",
+        label: "calibrated",
         dash: true,
         color: "#888888",
         points: [

@@ -17,9 +17,9 @@ const COVERAGES = [1, 0.9, 0.8, 0.7, 0.5];
 /** All of it. */
 export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedPicture[]): string {
   const { overall, calibration, abstention, domains, byClass, classes, confusion } = evaluated;
-  const far = domains.some(({ fartherThan }) => fartherThan !== null);
+  const far = domains.some(({ percentile }) => percentile !== null);
   const blocks = [
-    `accuracy ${percent(overall.accuracy)} % (95 % interval ${between(overall)}) on ${overall.count} pictures; by class, each class weighed alike, ${percent(overall.balancedAccuracy)} %; cross-entropy ${overall.loss.toFixed(4)}, Brier score ${overall.brier.toFixed(4)}`,
+    `accuracy ${percent(overall.accuracy)} % (95 % interval ${between(overall)}) on ${overall.count} pictures; balanced accuracy ${percent(overall.balancedAccuracy)} %; cross-entropy ${overall.loss.toFixed(4)}, Brier score ${overall.brier.toFixed(4)}`,
     table(
       [
         "domain",
@@ -27,7 +27,7 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
         "accuracy, %",
         "95 % interval",
         "calibration error, %",
-        ...(far ? ["farther than, %"] : []),
+        ...(far ? ["distance percentile"] : []),
       ],
       domains.map((each) => [
         showName(each.domain),
@@ -35,11 +35,11 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
         percent(each.accuracy),
         between(each),
         percent(each.calibrationError),
-        ...(far ? [percent(each.fartherThan ?? Number.NaN)] : []),
+        ...(far ? [(each.percentile ?? Number.NaN).toFixed(1)] : []),
       ]),
     ),
     table(
-      ["class", "pictures", "found, %", "95 % interval", "right when said, %"],
+      ["class", "pictures", "recall, %", "95 % interval", "precision, %"],
       byClass.map((each) => [
         showName(each.name),
         String(each.count),
@@ -49,18 +49,18 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
       ]),
     ),
     classes.length <= MOST_COLUMNS
-      ? `rows: what it is; columns: what the model says\n${table(
+      ? `confusion matrix (rows: true class; columns: predicted class)\n${table(
           ["", ...classes.map(showName)],
           confusion.map((row, i) => [showName(classes[i]), ...row.map(String)]),
         )}`
-      : `most often mistaken: ${mostConfused(confusion, 8)
+      : `most frequent mistakes: ${mostConfused(confusion, 8)
           .map(
             ({ label, predicted, count }) =>
-              `${showName(classes[label])} for ${showName(classes[predicted])} (${count})`,
+              `${showName(classes[label])} predicted as ${showName(classes[predicted])} (${count})`,
           )
           .join(", ")}`,
-    `calibration: expected error ${percent(calibration.ece)} % in ${calibration.bins.length} bins; it is ${Math.abs(calibration.overconfidence) < 0.005 ? "about as sure as it is right" : `${percent(Math.abs(calibration.overconfidence))} points ${calibration.overconfidence > 0 ? "surer than right" : "less sure than right"}`}`,
-    `if it answers only where it is surest:\n${table(
+    `expected calibration error ${percent(calibration.ece)} % (${calibration.bins.length} bins); ${Math.abs(calibration.overconfidence) < 0.005 ? "its confidence matches its accuracy on average" : `${calibration.overconfidence > 0 ? "overconfident" : "underconfident"} by ${percent(Math.abs(calibration.overconfidence))} points`}`,
+    `if it answers only for the pictures with the highest confidence:\n${table(
       ["answers for, %", "accuracy, %", "confidence of at least"],
       coverageRows(pictures),
     )}\narea under risk and coverage ${abstention.area.toFixed(4)} (a perfect order of these mistakes: ${abstention.bestArea.toFixed(4)})`,
@@ -68,8 +68,8 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
   const wrong = mostWrong(pictures, 5);
   if (wrong.length > 0)
     blocks.push(
-      `most wrong about:\n${table(
-        ["picture", "is", "sure of that, %", "model says", "sure of that, %"],
+      `worst mistakes:\n${table(
+        ["picture", "true class", "probability, %", "predicted", "probability, %"],
         wrong.map(({ name, label, predicted, confidence, truth }) => [
           showName(name),
           showName(classes[label]),
@@ -81,7 +81,7 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
     );
   if (far)
     blocks.push(
-      "farther than: the share of held-back training pictures that lie nearer to the training domains than the domain's middle picture; about 50 for a domain like those",
+      "distance percentile: the percentage of held-back training pictures that lie nearer to the training domains than the domain's median picture; about 50 for a domain like those of training",
     );
   return `${blocks.join("\n\n")}\n`;
 }

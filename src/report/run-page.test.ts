@@ -40,7 +40,7 @@ test("a page of a run with a held-out domain shows its accuracy, its mistakes an
   const html = page({ assessment: assess("shop"), thumbnails: new Map([["shop/1.png", "data:image/webp;base64,AA"]]) });
   expect(html).toContain('<th scope="row">shop</th><td>never seen</td><td>2</td><td>50.0 %</td>');
   expect(html).toContain('<img src="data:image/webp;base64,AA" alt="shop/1.png">');
-  expect(html).toContain("<b>cat</b>, taken for <em>&lt;dog&gt;</em>");
+  expect(html).toContain("<b>cat</b>, predicted <em>&lt;dog&gt;</em>");
   expect(html).not.toContain("<dog>");
   expect(html).toContain("nudge predict &#39;a b&#39; &lt;x&gt;");
 });
@@ -61,14 +61,21 @@ Accuracy on validation pictures of the domains it was trained on (95 % interval)
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %
 
-What it takes for what, on domains it had not seen (rows: what it is; columns: what the model says)
+Confusion matrix on domains it was not trained on (rows: true class; columns: predicted class)
          cat  <dog>
   cat      1      1
   <dog>    0      2
 
-Most wrong, of domains it had not seen
-  shop/1.png: cat, taken for <dog> (95.3 % sure)
+Worst mistakes on domains it was not trained on
+  shop/1.png: cat, predicted <dog> (95.3 %)
 `);
+});
+
+test("recall and precision of each class stand above the commands, and charts for researchers below them", () => {
+  const html = page({ assessment: assess("shop", "street"), figures: ["<svg></svg>"], notes: ["a note"] });
+  expect(html).toContain('<th scope="row">cat</th><td>2</td><td>50.0 %</td><td>9.5 % to 90.5 %</td><td>100.0 %</td><td>1</td>'); // biome-ignore format: as it is
+  const headings = Array.from(html.matchAll(/<h2>([^<]+)/g), ([, text]) => text);
+  expect(headings).toEqual(["Accuracy by domain", "Accuracy by class", "Confusion matrix", "Worst mistakes", "What to do next", "Notes", "Confidence and accuracy", "Training", "How it was trained"]); // biome-ignore format: a list
 });
 
 test("the page has no scripts and may ask for nothing", () => {

@@ -1,9 +1,10 @@
-/** The end of `nudge train` in text: how right the model is and where, what it takes for what, and its surest mistakes. */
+/** The end of `nudge train` in text: accuracy by domain, the confusion matrix, and the worst mistakes. */
 
 import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
-import { heldOutOf, meanAccuracy, percent } from "./run-page.js";
+import { percent } from "../drawing/page.js";
+import { heldOutOf, meanAccuracy } from "./run-page.js";
 
 /** With more classes a matrix does not fit a terminal, and the most frequent mistakes are listed instead. */
 const MOST_CLASSES = 12;
@@ -15,7 +16,7 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const validation = assessment.domains.filter(({ part }) => part === "validation");
   const shown = held.length > 0 ? held : validation;
   const part = held.length > 0 ? "held out" : "validation";
-  const of = held.length > 0 ? "domains it had not seen" : "validation pictures";
+  const of = held.length > 0 ? "domains it was not trained on" : "validation pictures";
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
@@ -25,10 +26,10 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
     wrong.length > 0
       ? [
-          `Most wrong, of ${of}`,
+          `Worst mistakes on ${of}`,
           ...wrong.map(
             ({ path, label, predicted, confidence }) =>
-              `  ${path}: ${label}, taken for ${predicted} (${percent(confidence)} sure)`,
+              `  ${path}: ${label}, predicted ${predicted} (${percent(confidence)})`,
           ),
         ]
       : [],
@@ -54,7 +55,7 @@ function confusionLines(matrix: readonly (readonly number[])[], classes: readonl
     return [
       `Most frequent mistakes on ${of}`,
       ...mostConfused(matrix).map(
-        ({ label, predicted, count }) => `  ${classes[label]} taken for ${classes[predicted]}: ${count}`,
+        ({ label, predicted, count }) => `  ${classes[label]} predicted as ${classes[predicted]}: ${count}`,
       ),
     ];
   const short = classes.map((name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name));
@@ -63,7 +64,7 @@ function confusionLines(matrix: readonly (readonly number[])[], classes: readonl
   const line = (name: string, cells: readonly string[]): string =>
     `  ${name.padEnd(first)}  ${cells.map((cell, j) => cell.padStart(widths[j])).join("  ")}`.trimEnd();
   return [
-    `What it takes for what, on ${of} (rows: what it is; columns: what the model says)`,
+    `Confusion matrix on ${of} (rows: true class; columns: predicted class)`,
     line("", short),
     ...matrix.map((row, i) => line(short[i], row.map(String))),
   ];

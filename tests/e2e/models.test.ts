@@ -165,7 +165,7 @@ test("eval prints tables, and writes a page and figures", async () => {
   expect(await used("eval", "--data", data, "--limit", "4", "--html", html, "--figures", figures)).toBe(0);
   expect(printed.stdout).toMatch(/^accuracy [\d.]+ % \(95 % interval .* on 12 pictures/);
   expect(printed.stdout).toMatch(/sketch\s+4/);
-  expect(printed.stdout).toContain("if it answers only where it is surest");
+  expect(printed.stdout).toContain("if it answers only for the pictures with the highest confidence");
   const page = readFileSync(html, "utf8");
   expect(page).toContain("<!doctype html>");
   expect(page).not.toMatch(/src="(?!data:)|href="(?!data:)/);
@@ -189,18 +189,20 @@ test("predict walks folders in order, in every format, and says how far each pic
   expect(await used("predict", join(data, "sketch"), "--top", "2")).toBe(0);
   const lines = printed.stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(18);
-  expect(lines[17]).toMatch(/^farther: held-back training pictures that lie nearer;/);
+  expect(lines[17]).toMatch(/^distance percentile: the percentage of held-back training pictures that lie nearer/);
   expect(printed.stderr).toMatch(
-    /^note: the middle one of these 16 pictures lies farther from the training domains than [\d.]+ % of their held-back pictures/m,
+    /^note: the median distance percentile of these 16 pictures is [\d.]+ \(about 50 for pictures like those of training\)/m,
   );
-  expect(lines[1]).toMatch(/sketch\/x\/000\.png\s+[xy]\s+[\d.]+%\s+[xy]\s+[\d.]+%\s+[\d.]+\s+[\d.]+%\s+(paint|photo)$/);
+  expect(lines[1]).toMatch(
+    /sketch\/x\/000\.png\s+[xy]\s+[\d.]+%\s+[xy]\s+[\d.]+%\s+[\d.]+\s+(paint|photo)(\s+(far|uncertain))?$/,
+  );
   printed.stdout = "";
   expect(await used("predict", join(data, "sketch"), join(data, "photo", "y", "001.png"), "--format", "csv")).toBe(0);
   const rows = printed.stdout
     .trimEnd()
     .split("\r\n")
     .map((line) => line.split(","));
-  expect(rows[0]).toEqual(["picture", "class", "probability", "distance", "farther_than", "nearest_domain", "problem"]);
+  expect(rows[0].join()).toBe("picture,class,probability,unknown,distance,distance_percentile,nearest_domain,problem");
   expect(rows).toHaveLength(18);
   printed.stdout = "";
   expect(await used("predict", join(data, "sketch"), "--json", "--batch-size", "5")).toBe(0);
@@ -211,8 +213,39 @@ test("predict walks folders in order, in every format, and says how far each pic
   expect(objects.map(({ picture }) => picture)).toEqual(rows.slice(1, 17).map(([picture]) => picture));
   for (const [i, { probability, distance }] of objects.entries()) {
     expect(Number(rows[i + 1][2])).toBeCloseTo(probability, 5); // another batch size, another rounding
-    expect(distance.fartherThan).toBeLessThanOrEqual(1);
+    expect(distance.percentile).toBeLessThanOrEqual(100);
   }
+});
+
+test("predict marks unknown pictures, sorts all into folders by class and unknown, and shows them on a page", async () => {
+  const [sorted, html] = [join(folder, "sorted"), join(folder, "predictions.html")];
+  const asked = [join(data, "photo"), "--unknown", "0.5", "--copy-to", sorted, "--html", html, "--json"];
+  expect(await used("predict", ...asked)).toBe(0);
+  const rows = printed.stdout
+    .trimEnd()
+    .split("\n")
+    .map(
+      (line) =>
+        JSON.parse(line) as {
+          picture: string;
+          class: string;
+          unknown: string | null;
+          distance: { percentile: number };
+        },
+    );
+  const marked = rows.filter(({ unknown }) => unknown !== null);
+  expect(marked.length).toBeGreaterThan(0);
+  for (const { unknown, distance } of rows) expect(unknown === "far").toBe(distance.percentile > 50);
+  const expected = rows.map((row) => `${row.unknown ? "unknown" : row.class}`);
+  const copied = readdirSync(sorted).flatMap((name) => readdirSync(join(sorted, name)).map(() => name));
+  expect(copied.sort()).toEqual(expected.sort());
+  const page = readFileSync(html, "utf8");
+  expect(page.match(/<img src="data:image\/webp/g)).toHaveLength(rows.length);
+  expect(page).toContain(`<b>${marked.length}</b><span>marked as unknown`);
+  printed.stdout = "";
+  expect(await used("predict", join(data, "photo"), "--unknown", "0", "--json")).toBe(0);
+  expect(printed.stdout).not.toMatch(/"unknown":"/);
+  expect(await used("predict", join(data, "photo"), "--unknown", "2")).toBe(2);
 });
 
 test("broken pictures are named, the rest is done, and the exit code is 1", async () => {
@@ -350,9 +383,15 @@ test("generated pictures are evaluated too, as the run recorded, and other sizes
   using owned = await RunFolder.own(shapes);
   owned.writeJson("settings.json", plan.settings);
   await train({ plan, folder: owned });
+  // Records are of the logits as they are: without the temperature, so that the losses can be compared.
+  const uncalibrated = join(folder, "uncalibrated.safetensors");
+  const about = { ...readModelAbout(shapes), calibration: null };
+  scope(() =>
+    writeWeights(uncalibrated, readWeights(join(shapes, "model.safetensors")), { nudge: JSON.stringify(about) }),
+  );
   const eval16 = [
     "eval",
-    shapes,
+    uncalibrated,
     "size=16",
     "perCell=3",
     "--data",

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { temporaryFolder, writeFile } from "../../tests/support/picture-folder.js";
+import { SortedCopies } from "./sorted-copies.js";
+
+test("pictures go into folders by class and into unknown, and nothing is replaced", async () => {
+  const root = temporaryFolder();
+  const one = writeFile(root, "in/one.jpg", "1");
+  writeFile(root, "more/one.jpg", "2");
+  const out = join(root, "out");
+  const copies = new SortedCopies(out, ["cat", "dog"]);
+  await copies.add(join(root, "in/one.jpg"), "in/one.jpg", "cat");
+  await copies.add(join(root, "more/one.jpg"), "more/one.jpg", "cat");
+  await copies.add(Buffer.from("3"), "standard input", null);
+  expect(readdirSync(out, { recursive: true }).map(String).sort()).toEqual(
+    ["cat", "cat/one-2.jpg", "cat/one.jpg", "unknown", "unknown/standard input"], // biome-ignore format: short
+  );
+  expect(readFileSync(join(out, "cat/one-2.jpg"), "utf8")).toBe("2");
+  expect(copies.count).toBe(3);
+  void one;
+});
+
+test("a class's name cannot lead out of the folder, and two classes never share one", async () => {
+  const root = temporaryFolder();
+  const copies = new SortedCopies(join(root, "out"), ["../../evil", "..", "a:b"]);
+  for (const label of ["../../evil", "..", "a:b"]) await copies.add(Buffer.from("x"), "x.png", label);
+  expect(readdirSync(root)).toEqual(["out"]);
+  expect(readdirSync(join(root, "out")).sort()).toEqual(["_", "__.._evil", "a_b"]);
+  expect(() => new SortedCopies(root, ["a/b", "a:b"])).toThrow(
+    'would go into the folder "a_b", which is for class "a/b"',
+  );
+  expect(() => new SortedCopies(root, ["Unknown"])).toThrow("which is for unknown pictures");
+});

@@ -1,0 +1,62 @@
+/** `predict --copy-to`: pictures copied into folders by the class that the model says, and into `unknown`. */
+
+import { constants } from "node:fs";
+import { copyFile, writeFile } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import { DataError, UsageError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
+
+/** Where pictures go that are far from training or too uncertain. */
+export const UNKNOWN_FOLDER = "unknown";
+
+export class SortedCopies {
+  private readonly folders: ReadonlyMap<string, string>;
+  private readonly made = new Set<string>();
+  /** How many were copied. */
+  count = 0;
+
+  /** Fails where two classes would share a folder. */
+  constructor(
+    private readonly root: string,
+    classes: readonly string[],
+  ) {
+    const names = new Map<string, string>([[UNKNOWN_FOLDER, ""]]);
+    for (const name of classes) {
+      const folder = folderName(name);
+      const other = names.get(folder.toLowerCase());
+      if (other !== undefined)
+        throw new UsageError(
+          `--copy-to: the pictures of class "${name}" would go into the folder "${folder}", which is for ${other === "" ? "unknown pictures" : `class "${other}"`}; use --out and sort by the file`,
+        );
+      names.set(folder.toLowerCase(), name);
+    }
+    this.folders = new Map(classes.map((name) => [name, folderName(name)]));
+  }
+
+  /** Copies one picture; a file that is there already is never replaced. */
+  async add(input: string | Uint8Array, name: string, label: string | null): Promise<void> {
+    const folder = join(this.root, label === null ? UNKNOWN_FOLDER : this.folders.get(label)!);
+    if (!this.made.has(folder)) makeFolder(folder);
+    this.made.add(folder);
+    const [ending, file] = [extname(name), basename(name)];
+    for (let n = 1; ; n++) {
+      const place = join(folder, n === 1 ? file : `${basename(file, ending)}-${n}${ending}`);
+      try {
+        if (typeof input === "string") await copyFile(input, place, constants.COPYFILE_EXCL);
+        else await writeFile(place, input, { flag: "wx" });
+        this.count++;
+        return;
+      } catch (cause) {
+        const { code, message } = cause as NodeJS.ErrnoException;
+        if (code !== "EEXIST") throw new DataError(`--copy-to: ${place} could not be written: ${message}`, { cause });
+      }
+    }
+  }
+}
+
+/** A class's name as the name of a folder on any system; it cannot lead anywhere else. */
+const folderName = (name: string): string =>
+  name
+    .replace(/[/\\:*?"<>|\p{C}]+/gu, "_")
+    .replace(/^\.+|[. ]+$/g, "_")
+    .slice(0, 100) || "_";

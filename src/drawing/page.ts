@@ -1,0 +1,103 @@
+/**
+ * The pieces of every page that is one HTML file (a run's, an evaluation's, an inspection's, predictions): frame, tables, cards,
+ * a gallery of pictures. Pages ask the network for nothing, and their own policy forbids it; names in them are only text.
+ */
+
+import { pageStyle } from "./page-style.js";
+import { escapeXml } from "./svg.js";
+
+/** Markup that is already safe; text goes through `escapeXml`. */
+export type Html = string;
+
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/** A whole page; parts that are empty are skipped. */
+export function htmlPage({
+  title,
+  subtitle,
+  parts,
+}: {
+  title: string;
+  subtitle: string;
+  parts: readonly Html[];
+}): Html {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${escapeXml(title)}</title><link rel="icon" href="data:,">
+<style>${pageStyle}</style></head><body><main>
+<h1>${escapeXml(title)}</h1><p class="soft">${escapeXml(subtitle)}</p>
+${parts.filter((part) => part !== "").join("\n")}
+</main></body></html>
+`;
+}
+
+/** A part with a heading; empty where there is nothing in it. */
+export const section = (heading: string, ...content: readonly Html[]): Html =>
+  content.some((each) => each !== "") ? `<section><h2>${escapeXml(heading)}</h2>${content.join("")}</section>` : "";
+
+/** A sentence in the colour of remarks. */
+export const remark = (text: string): Html => `<p class="soft">${escapeXml(text)}</p>`;
+
+/** A large number and what it is. */
+export const card = (value: string, words: string): Html =>
+  `<div class="card"><b>${escapeXml(value)}</b><span>${escapeXml(words)}</span></div>`;
+
+/** A cell that is a bar from 0 to 1 instead of text. */
+export interface Bar {
+  readonly bar: number;
+}
+
+/** A table of text; the first cell of a row names it. */
+export function table(head: readonly string[], rows: readonly (readonly (string | Bar)[])[]): Html {
+  const cell = (content: string | Bar, i: number): Html => {
+    if (typeof content !== "string")
+      return `<td class="bar"><span class="track"><i style="width:${(100 * content.bar).toFixed(1)}%"></i></span></td>`;
+    return i === 0 ? `<th scope="row">${escapeXml(content)}</th>` : `<td>${escapeXml(content)}</td>`;
+  };
+  const heading = head.map((title) => `<th scope="col">${escapeXml(title)}</th>`).join("");
+  return `<div class="wide"><table><thead><tr>${heading}</tr></thead><tbody>${rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("\n")}</tbody></table></div>`;
+}
+
+/** Charts side by side. */
+export const figures = (svgs: readonly string[]): Html =>
+  svgs.length === 0
+    ? ""
+    : `<div class="figures">${svgs.map((svg) => `<div class="figure">${svg}</div>`).join("\n")}</div>`;
+
+/** A list of sentences. */
+export const list = (items: readonly string[]): Html =>
+  items.length === 0 ? "" : `<ul class="plain">${items.map((item) => `<li>${escapeXml(item)}</li>`).join("")}</ul>`;
+
+/** A picture of a gallery. */
+export interface GalleryItem {
+  /** A data URI; undefined where the picture cannot be shown. */
+  readonly picture?: string;
+  /** A heat map to lay over it, as a data URI. */
+  readonly heat?: string;
+  /** The picture's name, which is its description for those who cannot see it. */
+  readonly name: string;
+  /** What is said first, as markup, and what is said below it. */
+  readonly words: Html;
+  readonly lines: readonly string[];
+}
+
+/** Pictures with what is said of each; with heat maps, a box turns them off and pointing at one hides it. */
+export function gallery(items: readonly GalleryItem[]): Html {
+  if (items.length === 0) return "";
+  const shown = items.map(({ picture, heat, name, words, lines }) => {
+    const image = picture
+      ? `<img src="${escapeXml(picture)}" alt="${escapeXml(name)}">`
+      : '<span class="none">cannot be shown</span>';
+    const over = picture && heat ? `<img class="heat" src="${escapeXml(heat)}" alt="">` : "";
+    const below = lines.map((line) => `<small>${escapeXml(line)}</small>`).join("");
+    return `<li><span class="shown">${image}${over}</span><div>${words}${below}</div></li>`;
+  });
+  const hasHeat = items.some(({ heat }) => heat);
+  const all = `<ul class="gallery">${shown.join("\n")}</ul>`;
+  if (!hasHeat) return all;
+  return `<div class="galleries"><label><input type="checkbox" class="heats" checked> Heat maps</label>${all}</div>`;
+}
+
+/** A fraction as it is printed on pages. */
+export const percent = (share: number | null): string =>
+  share !== null && Number.isFinite(share) ? `${(100 * share).toFixed(1)} %` : "–";
