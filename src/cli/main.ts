@@ -62,6 +62,14 @@ const verbs: Readonly<Record<string, Verb>> = {
     plugins: true,
     load: async () => (await import("./report.js")).reportCommand(),
   },
+  pack: {
+    summary: "a sweep or a folder of runs in one compressed file, which report and dashboard read",
+    load: async () => (await import("./pack.js")).packCommand(),
+  },
+  unpack: {
+    summary: "the folders of a packed study again",
+    load: async () => (await import("./unpack.js")).unpackCommand(),
+  },
   dashboard: {
     summary: "a local page over a folder of runs: live curves, tables, sweep grids, the toy task",
     plugins: true,

@@ -32,7 +32,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .description(
       "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, what became of a method at each weight of its penalties where there are several, and on request the paper's numbers and claims. Of pictures of your own: how each training did on each domain it had not seen, how sure that is, and the models to use.",
     )
-    .argument("<dirs...>", "folders of runs, runs, or sweep folders, which may still be running")
+    .argument("<dirs...>", "folders of runs, runs, sweep folders, which may still be running, or packed studies")
     .option("--selection <rule>", `how models are chosen: ${Object.keys(selections).join(", ")}`, "training-domain")
     .option(
       "--format <format>",
@@ -74,6 +74,7 @@ Examples:
   nudge report sweeps/table1 --against ERM              every method against ERM, in one table
   nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
   nudge report sweeps/weights --only weights            each weight of a penalty against none
+  nudge report study.nudge runs                         a packed study and runs in one table
   nudge report ../DomainBed/sweep runs                  DomainBed's results and ours in one table`,
     )
     .action((dirs: string[], flags: ReportFlags) => report(dirs, flags, write));

@@ -1,6 +1,7 @@
 /** The command that plans a sweep again, with more of it: what was asked for the first time, and what is to be added. */
 
 import { shellWord } from "../files/shell-words.js";
+import { withoutPackEnding } from "../pack/pack-file.js";
 import { isObject } from "../records/json-lines.js";
 import type { ReportedSweep } from "../sweep/reported-sweep.js";
 
@@ -46,7 +47,14 @@ export function planAgain(sweep: ReportedSweep, { pairs = false } = {}): string 
   const [only, ...others] = requestsOf(sweep);
   const words = only && others.length === 0 ? wordsOf(only) : null;
   const added = pairs ? ["--pairs"] : [];
-  return ["nudge sweep plan", ...(words ?? ["…"]), ...added, "--out", shellWord(sweep.folder)].join(" ");
+  return commandOn(sweep, ["nudge sweep plan", ...(words ?? ["…"]), ...added, "--out"].join(" "));
+}
+
+/** A command that ends in the folder of a sweep; one that is packed has to be unpacked first. */
+export function commandOn({ folder, packed }: ReportedSweep, command: string): string {
+  if (!packed) return `${command} ${shellWord(folder)}`;
+  const unpacked = shellWord(withoutPackEnding(folder));
+  return `nudge unpack ${shellWord(folder)} --out ${unpacked} && ${command} ${unpacked}`;
 }
 
 const valuesIn = (value: unknown): string[] =>

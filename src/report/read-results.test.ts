@@ -1,13 +1,16 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { accuraciesAt, inFolder, writeRun } from "../../tests/support/run-folders.js";
+import { writeSweep } from "../../tests/support/sweeps.js";
 import { DataError } from "../errors.js";
+import { packStudy } from "../pack/pack-study.js";
 import { toDomainBed } from "../records/domainbed.js";
 import { methodKey } from "../records/evaluated-run.js";
 import { readRun } from "../records/run.js";
 import { selectGroups, trainingDomain } from "../selection/index.js";
-import { readResults } from "./read-results.js";
+import { type Results, readResults } from "./read-results.js";
+import { sweepWords } from "./sweep-progress.js";
 
 test("runs are found in a folder of sweeps, foreign files passed over and told", () => {
   inFolder((folder) => {
@@ -47,6 +50,56 @@ test("runs of both testbeds in one folder end in the same tables", () => {
       ["erm", "pacs", "sketch", 0.53],
       ["ERM", "pacs", "sketch", 0.53],
     ]);
+  });
+});
+
+test("packs are read as the folders they were made from, given by name, in a folder and beside folders", () => {
+  inFolder((folder) => {
+    const sweep = join(folder, "sweep");
+    const planned = writeSweep(sweep, 4);
+    for (const [i, { name }] of planned.slice(0, 3).entries())
+      writeRun(join(sweep, "runs", name), { settings: { trialSeed: i }, done: i < 2 });
+    const packs = join(folder, "packs");
+    mkdirSync(packs);
+    const pack = join(packs, "study.nudge");
+    packStudy([sweep], pack);
+    const [whole, packed] = [readResults([sweep]), readResults([pack])];
+    const plain = ({ runs, notes }: Results) => JSON.stringify({ runs, notes });
+    expect(plain(packed).replaceAll(pack, sweep)).toEqual(plain(whole));
+    expect(packed.stored.map(({ records, done }) => ({ records, done }))).toEqual(
+      whole.stored.map(({ records, done }) => ({ records, done })),
+    );
+    expect(packed.sweeps).toMatchObject([{ folder: pack, planned: 4, packed: true }]);
+    expect(sweepWords(packed.sweeps![0], packed.stored)).toContain(
+      `Make the rest with: nudge unpack ${pack} --out ${join(packs, "study")} && nudge sweep run ${join(packs, "study")}`,
+    );
+    expect(readResults([packs]).runs).toHaveLength(3);
+    const other = writeRun(join(folder, "other", "x"), { settings: { trialSeed: 9 } });
+    expect(readResults([pack, other]).runs.map(({ trialSeed }) => trialSeed)).toEqual([0, 1, 2, 9]);
+  });
+});
+
+test("a damaged pack and a broken run in one cost no other run, and are named", () => {
+  inFolder((folder) => {
+    const runs = join(folder, "runs");
+    for (const trialSeed of [0, 1, 2]) writeRun(join(runs, `t${trialSeed}`), { settings: { trialSeed } });
+    writeFileSync(join(runs, "t1", "settings.json"), "{");
+    const pack = join(folder, "study.nudge");
+    packStudy([runs], pack);
+    const { runs: read, notes } = readResults([pack]);
+    expect(read.map(({ source }) => source)).toEqual([join(pack, "t0"), join(pack, "t2")]);
+    expect(notes[0]).toContain(`left out: ${join(pack, "t1", "settings.json")}`);
+    writeFileSync(pack, readFileSync(pack).subarray(0, -9));
+    expect(readResults([pack, join(runs, "t0")])).toMatchObject({
+      runs: [{ trialSeed: 0 }],
+      notes: [
+        expect.stringContaining("study.nudge: block 1, at byte 0, is damaged"),
+        expect.stringContaining("cut short"),
+        expect.any(String),
+      ],
+    });
+    writeFileSync(pack, "hello");
+    expect(readResults([pack]).notes[0]).toContain("not a packed study");
   });
 });
 

@@ -1,13 +1,15 @@
 /**
- * Everything there is to report on in some folders: runs of ours, of DomainBed and of SWAD's descendants, at any depth
- * up to a few levels. What is none of these is passed over and told; one broken run does not cost the others.
+ * Everything there is to report on in some folders and packs: runs of ours, of DomainBed and of SWAD's descendants, at any
+ * depth up to a few levels. What is none of these is passed over and told; one broken run does not cost the others.
  */
 
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
+import type { StoredFiles } from "../files/stored-files.js";
+import { isPackName, PackFile } from "../pack/pack-file.js";
 import { withoutChangedPictures } from "../records/changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "../records/domainbed.js";
 import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
@@ -16,7 +18,7 @@ import { RunReader } from "../records/run-reader.js";
 import { readSwad } from "../records/swad.js";
 import { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { type ReportedSweep, readReportedSweep } from "../sweep/reported-sweep.js";
-import { isSweepFolder, sweepPaths } from "../sweep/sweep-folder.js";
+import { isSweepFolder, readSweepFile, SWEEP_FILE, sweepPaths } from "../sweep/sweep-folder.js";
 
 export interface Results {
   /** In the order of folder names. */
@@ -32,11 +34,12 @@ export interface Results {
 /** Deep enough for a folder of sweeps of runs. */
 const DEEPEST = 4;
 
-/** Reads all runs in some folders, each of which may be a run itself. */
+/** Reads all runs in some folders, each of which may be a run itself, and in packs. */
 export function readResults(folders: readonly string[]): Results {
   const reader = new Reader();
   for (const folder of folders) {
-    if (!existsSync(folder)) throw new DataError(`${folder}: no such folder. Give a folder of runs, or one run's`);
+    if (!existsSync(folder))
+      throw new DataError(`${folder}: no such folder. Give a folder of runs, one run's, or a packed study`);
     if (reader.visit(folder, realpathSync(folder))) continue;
     if (reader.holdsPictures) throw pictureFolder(folder);
     reader.notes.push(`${folder}: no runs in it`);
@@ -79,16 +82,25 @@ class Reader implements Results {
     const before = this.visited.get(place);
     if (before !== undefined) return before;
     this.visited.set(place, false);
-    let found = true;
+    const found = this.orNoted(() => {
+      if (statSync(folder).isFile()) return this.readPack(folder);
+      return (
+        this.readOwn(folder) || this.readOther(folder) || this.readSweep(folder) || this.descend(folder, place, depth)
+      );
+    });
+    this.visited.set(place, found);
+    return found;
+  }
+
+  /** What is broken is noted, and costs nothing else. */
+  private orNoted(read: () => boolean): boolean {
     try {
-      found =
-        this.readOwn(folder) || this.readOther(folder) || this.readSweep(folder) || this.descend(folder, place, depth);
+      return read();
     } catch (error) {
       if (!(error instanceof DataError) && !(error as NodeJS.ErrnoException).code) throw error;
       this.notes.push(`left out: ${(error as Error).message}`);
+      return true;
     }
-    this.visited.set(place, found);
-    return found;
   }
 
   private descend(folder: string, place: string, depth: number): boolean {
@@ -98,7 +110,8 @@ class Reader implements Results {
     const isFolder = (entry: Dirent): boolean =>
       entry.isDirectory() ||
       (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
-    const foreign = entries.filter((entry) => !isFolder(entry)).map(({ name }) => name);
+    const isRead = (entry: Dirent): boolean => isFolder(entry) || isPackName(entry.name);
+    const foreign = entries.filter((entry) => !isRead(entry)).map(({ name }) => name);
     this.foreign.files += foreign.length;
     this.foreign.pictures += foreign.filter(isPictureName).length;
     if (foreign.length > 0) {
@@ -108,7 +121,7 @@ class Reader implements Results {
     }
     if (depth === DEEPEST) return false;
     let any = false;
-    for (const entry of entries.filter(isFolder)) {
+    for (const entry of entries.filter(isRead)) {
       const path = join(folder, entry.name);
       const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
       const notes = this.notes.length;
@@ -119,8 +132,8 @@ class Reader implements Results {
     return any;
   }
 
-  private readOwn(folder: string): boolean {
-    const result = this.reader.read(folder, (settings) => this.fixedByHand?.settingsOf(settings) ?? settings);
+  private readOwn(place: string | StoredFiles): boolean {
+    const result = this.reader.read(place, (settings) => this.fixedByHand?.settingsOf(settings) ?? settings);
     if (!result) return false;
     this.stored.push(result.stored);
     this.runs.push(...result.runs);
@@ -138,12 +151,38 @@ class Reader implements Results {
     this.fixedByHand = new FixedByHand(sweep.asked ?? []);
     const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
     this.fixedByHand = undefined;
-    // Of a sweep it is told in one line how many runs are done, have begun or failed.
-    const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
-    for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
+    this.forgetEarly(notes, stored);
     if (!any && !sweep.passedOver?.failed.size)
       this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
     return true;
+  }
+
+  /** One line on a sweep says how many of its runs are done, have begun or failed; those without records need no note each. */
+  private forgetEarly(notes: number, stored: number): void {
+    const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
+    for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
+  }
+
+  /** The runs of a packed study, and what its plan promises. */
+  private readPack(path: string): boolean {
+    const pack = new PackFile(path);
+    const [notes, stored] = [this.notes.length, this.stored.length];
+    for (const run of pack.runs()) {
+      this.fixedByHand ??= new FixedByHand(requestsIn(pack.study));
+      this.orNoted(() => this.readOwn(run));
+    }
+    this.fixedByHand = undefined;
+    const runs = this.stored.slice(stored);
+    if (pack.study.has(SWEEP_FILE)) {
+      const done = new Set(runs.filter((run) => run.done).map(({ folder }) => basename(folder)));
+      this.orNoted(() => {
+        this.sweeps.push({ ...readReportedSweep(pack.study, (name) => done.has(name)), packed: true });
+        return true;
+      });
+      this.forgetEarly(notes, stored);
+    }
+    this.notes.push(...pack.notes);
+    return runs.length > 0;
   }
 
   private readOther(folder: string): boolean {
@@ -153,6 +192,16 @@ class Reader implements Results {
     this.runs.push(...runs);
     this.notes.push(...notes);
     return true;
+  }
+}
+
+/** What a sweep was asked for; nothing where there is no sweep, or none that can be read, which is noted elsewhere. */
+function requestsIn(files: StoredFiles): readonly unknown[] {
+  try {
+    return files.has(SWEEP_FILE) ? readSweepFile(files).requests : [];
+  } catch (error) {
+    if (error instanceof DataError) return [];
+    throw error;
   }
 }
 

@@ -1,10 +1,9 @@
 /** How far sweeps are, in words, and what makes the runs that a report is missing. */
 
 import { basename, join, sep } from "node:path";
-import { shellWord } from "../files/shell-words.js";
 import type { StoredRun } from "../records/index.js";
 import type { ReportedSweep } from "../sweep/reported-sweep.js";
-import { askedDomains, hasPairs, planAgain } from "./plan-again.js";
+import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
 
 const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
   folder.startsWith(join(sweep, "runs") + sep);
@@ -40,7 +39,6 @@ const idIn = (folder: string): string => basename(folder).slice(0, 16);
 export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): string | null {
   const { done, begun, failed, takenOut, givenUp, waiting } = progressOf(sweep, stored);
   if (done >= sweep.planned || done + begun + failed + takenOut + givenUp === 0) return null;
-  const folder = shellWord(sweep.folder);
   const counts = [
     `${done} of ${sweep.planned} planned runs are done`,
     ...(failed > 0 ? [`${failed} failed`] : []),
@@ -52,9 +50,9 @@ export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): 
   return [
     `${sweep.folder}: ${counts.join(", ")}.`,
     ...(first ? [`${failed === 1 ? "It was" : "The first to fail:"} ${first.title}: ${first.error}.`] : []),
-    ...(failed > 0 ? [`More on each: nudge sweep status ${folder}.`] : []),
-    ...(failed + takenOut > 0 ? [`Put them back with: nudge sweep retry ${folder}`] : []),
-    ...(waiting > 0 ? [`Make the rest with: nudge sweep run ${folder}`] : []),
+    ...(failed > 0 ? [`More on each: ${commandOn(sweep, "nudge sweep status")}.`] : []),
+    ...(failed + takenOut > 0 ? [`Put them back with: ${commandOn(sweep, "nudge sweep retry")}`] : []),
+    ...(waiting > 0 ? [`Make the rest with: ${commandOn(sweep, "nudge sweep run")}`] : []),
   ].join(" ");
 }
 
@@ -85,13 +83,12 @@ export class SweepRemedies {
     );
     if (!sweep) return null;
     const { failed, waiting } = this.progress.get(sweep)!;
-    const folder = shellWord(sweep.folder);
-    const run = `make the rest with: nudge sweep run ${folder}`;
-    const retry = `put them back with: nudge sweep retry ${folder}`;
+    const run = `make the rest with: ${commandOn(sweep, "nudge sweep run")}`;
+    const retry = `put them back with: ${commandOn(sweep, "nudge sweep retry")}`;
     if (stuckIn(sweep) === 0) return `not all of its planned runs are there yet; ${run}`;
     const stuck =
       failed > 0
-        ? `some of the sweep's runs failed (why: nudge sweep status ${folder})`
+        ? `some of the sweep's runs failed (why: ${commandOn(sweep, "nudge sweep status")})`
         : "some of the sweep's runs were taken out";
     return waiting > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
   }

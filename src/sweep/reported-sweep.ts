@@ -13,7 +13,9 @@ import { type PlannedRun, planLines, readSweepFile } from "./sweep-folder.js";
 
 /** A sweep some of whose runs may still be to come. */
 export interface ReportedSweep {
+  /** Its folder, or the pack that it was read from. */
   readonly folder: string;
+  readonly packed?: true;
   /** How many runs the plan has. */
   readonly planned: number;
   /** The trials that are planned, by dataset as it was given. */

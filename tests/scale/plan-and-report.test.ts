@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), "nudge-scale-"));
 // A hundred thousand folders take a while to delete.
 afterAll(() => rmSync(folder, { recursive: true, force: true }), 600_000);
 
-async function measure(what: "plan" | "report" | "status", sweep: string) {
+async function measure(what: "plan" | "report" | "status" | "pack", sweep: string) {
   const child = await runChild(new URL("plan-and-report.ts", import.meta.url), {
     args: [what, join(folder, sweep), String(COUNT)],
     timeout: 240_000,
@@ -40,6 +40,19 @@ test(`${COUNT} runs are planned in seconds`, { timeout: 300_000 }, async () => {
 test(`${COUNT} runs are reported on in seconds`, { timeout: 600_000 }, async () => {
   writeManyRuns(join(folder, "made"), { count: COUNT });
   const { runs, cpu, bytes } = await measure("report", "made");
+  expect(runs).toBe(COUNT);
+  expect(cpu).toBeLessThan(BUDGET);
+  expect(bytes).toBeLessThan(MEMORY);
+});
+
+test(`${COUNT} runs are packed, and reported on from the pack as fast as from their folders`, {
+  timeout: 600_000,
+}, async () => {
+  const packed = await measure("pack", "made");
+  expect(packed.runs).toBe(COUNT);
+  expect(packed.cpu).toBeLessThan(12 * BUDGET); // compressing half a gigabyte
+  expect(packed.bytes).toBeLessThan(MEMORY);
+  const { runs, cpu, bytes } = await measure("report", "made.nudge");
   expect(runs).toBe(COUNT);
   expect(cpu).toBeLessThan(BUDGET);
   expect(bytes).toBeLessThan(MEMORY);

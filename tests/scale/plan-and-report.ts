@@ -1,7 +1,7 @@
 /**
- * Plans a sweep of some size, reports on one or tells its status, and prints how long it took and what memory it had at most, as JSON:
+ * Plans a sweep of some size, reports on one, packs one or tells its status, and prints how long it took and what memory it had at most, as JSON:
  *
- *     node tests/support/run-typescript.mjs tests/scale/plan-and-report.ts plan|report|status FOLDER COUNT
+ *     node tests/support/run-typescript.mjs tests/scale/plan-and-report.ts plan|report|status|pack FOLDER COUNT
  */
 
 import { makePlan } from "../../src/sweep/make-plan.js";
@@ -26,6 +26,11 @@ async function report(): Promise<number> {
   return results.stored.length;
 }
 
+async function pack(): Promise<number> {
+  const { packStudy } = await import("../../src/pack/pack-study.js");
+  return packStudy([folder], `${folder}.nudge`).runs;
+}
+
 async function status(): Promise<number> {
   const [{ StatusReader }, { statusText }] = await Promise.all([
     import("../../src/sweep/status.js"),
@@ -37,7 +42,7 @@ async function status(): Promise<number> {
 }
 
 const begun = performance.now();
-const runs = await { plan, report, status }[what as "plan" | "report" | "status"]();
+const runs = await { plan, report, status, pack }[what as "plan" | "report" | "status" | "pack"]();
 const seconds = (performance.now() - begun) / 1000;
 const { user, system } = process.cpuUsage();
 const bytes = process.resourceUsage().maxRSS * 1024;

@@ -1,0 +1,33 @@
+/** `nudge unpack`: the folders of a packed study. Never loads the engine. */
+
+import { Command } from "commander";
+import { checkFolder } from "./writable-place.js";
+
+type Write = (text: string) => void;
+
+/** The command; `write` takes what it prints. */
+export function unpackCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  return new Command("unpack")
+    .description(
+      "Makes the folders of a packed study again: the sweep's plan and a folder for each run. The sweep can then be resumed with nudge sweep run. What is damaged is skipped and reported, and all else is unpacked.",
+    )
+    .argument("<file>", "a file that nudge pack wrote")
+    .option("--out <dir>", "an empty or new folder (default: the file's name without its ending)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  nudge unpack table1.nudge                              into table1/
+  nudge unpack results/pacs-coral.nudge --out sweeps/pacs-coral && nudge sweep run sweeps/pacs-coral`,
+    )
+    .action(async (file: string, flags: { out?: string }) => {
+      const { withoutPackEnding } = await import("../pack/pack-file.js");
+      const { unpackStudy } = await import("../pack/unpack-study.js");
+      const out = flags.out ?? withoutPackEnding(file);
+      checkFolder(out);
+      const { runs, notes } = unpackStudy(file, out);
+      for (const note of notes) process.stderr.write(`nudge: ${note}\n`);
+      if (notes.length > 0) process.exitCode = 1;
+      write(`unpacked ${runs} ${runs === 1 ? "run" : "runs"} into ${out}\n`);
+    });
+}

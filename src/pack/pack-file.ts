@@ -1,0 +1,300 @@
+/**
+ * Reading a packed study (docs/packs.md): its blocks one after the other, of which a few are in memory, and the files of runs in
+ * them. What is damaged is skipped and noted, and all else is read. Where files are is kept, so that they can be asked for again.
+ */
+
+import { join } from "node:path";
+import { byCodePoint } from "../data/code-point-order.js";
+import { DataError } from "../errors.js";
+import type { StoredFiles } from "../files/stored-files.js";
+import { type BlockPlace, isPack, readBlock, readBlocks } from "./block.js";
+import { padded, parseTarHeader, paxName, TAR_UNIT, type TarEntry } from "./tar.js";
+
+/** How the names of packs end. */
+export const PACK_ENDING = ".nudge";
+
+/** Whether a file is to be read as a pack, by its name. */
+export const isPackName = (name: string): boolean => name.endsWith(PACK_ENDING);
+
+/** Where a pack is unpacked, if nothing else is said. */
+export const withoutPackEnding = (path: string): string =>
+  isPackName(path) ? path.slice(0, -PACK_ENDING.length) : `${path}-unpacked`;
+
+/** The file that each run begins with in a pack. */
+export const FIRST_FILE = "settings.json";
+
+/** Blocks that are kept decompressed, half a megabyte each. */
+const MOST_KEPT = 4;
+
+/** A text that is asked for in one piece is no longer than this. */
+const MOST_TEXT = 1 << 28;
+
+/** Packs with more runs than any study has are read so far. */
+const MOST_RUNS = 1_000_000;
+
+/** As many problems are described; of more, how many there are. */
+const MOST_NOTES = 50;
+
+/** A packed study. */
+export class PackFile {
+  /** The files of the study itself, such as its plan; complete as soon as the first run is read. */
+  study: PackedFiles;
+  private found: PackedFiles[] = [];
+  private problems: string[] = [];
+  private unsaid = 0;
+  private readonly blocks: (BlockPlace | undefined)[] = [];
+  private readonly kept = new Map<number, Buffer>();
+  private readonly shared = new Map<string, string>();
+  private isRead = false;
+
+  /** `shown` is what messages call the file. */
+  constructor(
+    readonly path: string,
+    private readonly shown = path,
+  ) {
+    if (!isPack(path))
+      throw new DataError(
+        `${shown}: not a packed study: it does not begin as one does. Packs are made with: nudge pack SWEEP --out STUDY${PACK_ENDING}`,
+      );
+    this.study = new PackedFiles(this, shown);
+  }
+
+  /** The runs, in the order of their names. Reads the file the first time. */
+  *runs(): Generator<PackedFiles> {
+    if (this.isRead) {
+      yield* this.found;
+      return;
+    }
+    [this.found, this.problems, this.unsaid] = [[], [], 0];
+    this.study = new PackedFiles(this, this.shown);
+    const scan = new Scan(this, this.shown);
+    for (const block of readBlocks(this.path)) {
+      if ("damaged" in block) {
+        this.note(`${this.shown}: ${block.damaged}; its runs were skipped`);
+        scan.lose();
+        continue;
+      }
+      this.blocks[block.place.number] = block.place;
+      this.keep(block.place.number, block.raw);
+      for (const run of scan.add(block.place, block.raw)) {
+        this.found.push(run);
+        yield run;
+      }
+    }
+    scan.end();
+    this.isRead = true;
+  }
+
+  /** What was wrong with what has been read so far. */
+  get notes(): readonly string[] {
+    const more = this.unsaid > 0 ? [`${this.shown}: and ${this.unsaid} more problems like these`] : [];
+    return [...this.problems, ...more];
+  }
+
+  note(problem: string): void {
+    if (this.problems.length < MOST_NOTES) this.problems.push(problem);
+    else this.unsaid++;
+  }
+
+  /** One text for all that are equal to it. */
+  once(text: string): string {
+    const known = this.shared.get(text);
+    if (known !== undefined) return known;
+    if (this.shared.size < MOST_SHARED) this.shared.set(text, text);
+    return text;
+  }
+
+  /** The bytes of a file that begins in a block and may go on in the next ones. */
+  *bytes({ block, at, size }: Place): Generator<Buffer> {
+    let [left, from] = [size, at];
+    for (let number = block; left > 0; number++) {
+      const piece = this.content(number).subarray(from, from + left);
+      yield piece;
+      left -= piece.length;
+      from = 0;
+    }
+  }
+
+  private content(number: number): Buffer {
+    const place = this.blocks[number];
+    if (!place) throw new DataError(`${this.shown}: block ${number} is damaged or missing`);
+    return this.kept.get(number) ?? this.keep(number, readBlock(this.path, place));
+  }
+
+  private keep(number: number, raw: Buffer): Buffer {
+    this.kept.set(number, raw);
+    for (const old of this.kept.keys()) if (this.kept.size > MOST_KEPT) this.kept.delete(old);
+    return raw;
+  }
+}
+
+/** File names that are kept once for all runs: there are a dozen of them. */
+const MOST_SHARED = 100;
+
+/** Where a file begins: the block, the place in it, and how long the file is. */
+interface Place {
+  readonly block: number;
+  readonly at: number;
+  readonly size: number;
+}
+
+/** From so many files on, names are looked up in a map. */
+const MANY = 20;
+
+/** The files of a run in a pack, or those of the study itself. */
+export class PackedFiles implements StoredFiles {
+  private readonly files: string[] = [];
+  /** Block, place and size of each, in a row: there may be a hundred thousand runs. */
+  private readonly places: number[] = [];
+  private index: Map<string, number> | undefined;
+  private seconds = 0;
+
+  /** `folder` is its place in the pack. */
+  constructor(
+    private readonly pack: PackFile,
+    readonly path: string,
+    readonly folder = "",
+  ) {}
+
+  add(name: string, { block, at, size }: Place, seconds: number): void {
+    this.files.push(name);
+    this.places.push(block, at, size);
+    this.seconds = seconds;
+    this.index = undefined;
+  }
+
+  private place(name: string): Place | undefined {
+    if (this.files.length > MANY) this.index ??= new Map(this.files.map((file, i) => [file, i]));
+    const i = this.index ? (this.index.get(name) ?? -1) : this.files.indexOf(name);
+    if (i < 0) return undefined;
+    const [block, at, size] = this.places.slice(3 * i, 3 * i + 3);
+    return { block, at, size };
+  }
+
+  has(name: string): boolean {
+    return this.place(name) !== undefined;
+  }
+
+  text(name: string): string | undefined {
+    const place = this.place(name);
+    if (place === undefined) return undefined;
+    if (place.size > MOST_TEXT)
+      throw new DataError(`${join(this.path, name)}: ${place.size} bytes are more than a file of a run has`);
+    const pieces = [...this.pack.bytes(place)];
+    return (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).toString("utf8");
+  }
+
+  pieces(name: string): Iterable<Buffer> | undefined {
+    const place = this.place(name);
+    return place && this.pack.bytes(place);
+  }
+
+  names(folder: string): string[] {
+    const start = `${folder}/`;
+    return this.files.filter((name) => name.startsWith(start)).map((name) => name.slice(start.length));
+  }
+
+  /** All files of these. */
+  get all(): readonly string[] {
+    return this.files;
+  }
+
+  time(name: string): number {
+    return this.has(name) ? 1000 * this.seconds : 0;
+  }
+}
+
+/** Goes through the entries of the archive, block by block. */
+class Scan {
+  private run: PackedFiles | undefined;
+  /** Runs of which all is known. */
+  private readonly whole: PackedFiles[] = [];
+  /** Bytes of the entry that was begun last and that are in the blocks to come. */
+  private left = 0;
+  /** The long name of the next entry. */
+  private longName: string | undefined;
+  private before = "";
+  private count = 0;
+  /** Whether the block before is missing. */
+  private isLost = false;
+  private isOver = false;
+
+  constructor(
+    private readonly pack: PackFile,
+    private readonly shown: string,
+  ) {}
+
+  /** A block, or the rest of one, is missing: what goes on in it is lost. */
+  lose(): void {
+    if (this.run) this.pack.note(`${this.run.path}: skipped: a part of it is missing`);
+    [this.run, this.longName, this.left, this.isLost] = [undefined, undefined, 0, true];
+  }
+
+  /** The runs that are known to be whole once this block is. */
+  *add({ number, carried, goesOn }: BlockPlace, raw: Buffer): Generator<PackedFiles> {
+    let at = this.isLost ? carried : Math.min(this.left, raw.length);
+    this.left -= this.isLost ? 0 : at;
+    this.isLost = false;
+    while (at < raw.length && !this.isOver) {
+      const entry = parseTarHeader(raw.subarray(at, at + TAR_UNIT));
+      at += TAR_UNIT;
+      if (entry === "end") this.isOver = true;
+      else if (entry === undefined) {
+        this.pack.note(`${this.shown}: block ${number} has bytes that are no file; the rest of it was skipped`);
+        this.lose();
+        break;
+      } else {
+        this.enter(entry, { block: number, at, size: entry.size }, raw);
+        at += padded(entry.size);
+        this.left = Math.max(0, at - raw.length);
+      }
+    }
+    if (!goesOn) this.finish();
+    yield* this.whole.splice(0);
+  }
+
+  private finish(): void {
+    if (this.run) this.whole.push(this.run);
+    this.run = undefined;
+  }
+
+  private enter({ type, name: short, time }: TarEntry, place: Place, raw: Buffer): void {
+    if (type === "x") {
+      this.longName = paxName(raw.subarray(place.at, place.at + place.size));
+      return;
+    }
+    const name = this.longName ?? short;
+    this.longName = undefined;
+    const { pack, shown } = this;
+    if (type !== "0" || !isSafe(name)) {
+      pack.note(`${shown}: skipped ${JSON.stringify(name.slice(0, 200))}, which is no plain file inside it`);
+      return;
+    }
+    if (name.endsWith(`/${FIRST_FILE}`)) this.begin(name.slice(0, -FIRST_FILE.length - 1));
+    const files = this.run ?? (this.count === 0 ? pack.study : undefined);
+    if (!files) return; // of a run that is skipped
+    const start = files.folder === "" ? "" : `${files.folder}/`;
+    if (name.startsWith(start)) files.add(pack.once(name.slice(start.length)), place, time);
+    else pack.note(`${shown}: skipped ${name}, which belongs to no run`);
+  }
+
+  private begin(folder: string): void {
+    this.finish();
+    const isNew = this.count === 0 || byCodePoint(folder, this.before) > 0;
+    if (!isNew) this.pack.note(`${this.shown}: skipped ${folder}, which comes twice or out of order`);
+    if (this.count === MOST_RUNS) this.pack.note(`${this.shown}: skipped what follows ${MOST_RUNS} runs`);
+    if (!isNew || this.count++ >= MOST_RUNS) return;
+    this.before = folder;
+    this.run = new PackedFiles(this.pack, join(this.shown, folder), folder);
+  }
+
+  end(): void {
+    if (this.isOver) return;
+    this.lose();
+    this.pack.note(`${this.shown}: the file is cut short: it has no end, so there were more files than could be read`);
+  }
+}
+
+/** Whether a name stays inside the folder that it is unpacked into. */
+const isSafe = (name: string): boolean =>
+  !/[\\\0]/.test(name) && name.split("/").every((part) => !["", ".", ".."].includes(part));

@@ -1,0 +1,99 @@
+/**
+ * Headers of a tar archive (POSIX ustar), for plain files alone. A name that does not fit into a header gets an extended one
+ * (pax) before it, which every tar of this century reads.
+ */
+
+/** Headers and contents fill pieces of this many bytes. */
+export const TAR_UNIT = 512;
+
+/** What an entry's header says. */
+export interface TarEntry {
+  readonly name: string;
+  readonly size: number;
+  /** Seconds since 1970. */
+  readonly time: number;
+  /** `0` for a plain file. */
+  readonly type: string;
+}
+
+/** The end of an archive. */
+export const TAR_END = Buffer.alloc(2 * TAR_UNIT);
+
+/** A length with what fills its last unit. */
+export const padded = (size: number): number => Math.ceil(size / TAR_UNIT) * TAR_UNIT;
+
+/** The header of a file, to be followed by its padded content. */
+export function tarHeader({ name, size, time }: Omit<TarEntry, "type">): Buffer {
+  const [prefix, base] = splitName(name);
+  if (base !== undefined) return header(base, { prefix, size, time, type: "0" });
+  const record = Buffer.alloc(padded(paxRecord(name).length));
+  record.set(paxRecord(name));
+  return Buffer.concat([
+    header("pax-header", { size: paxRecord(name).length, time, type: "x" }),
+    record,
+    header("long-name", { size, time, type: "0" }),
+  ]);
+}
+
+function header(
+  name: string,
+  { prefix = "", size, time, type }: { prefix?: string; size: number; time: number; type: string },
+): Buffer {
+  const bytes = Buffer.alloc(TAR_UNIT);
+  bytes.write(name, 0, 100, "utf8");
+  bytes.write("0000644\0", 100);
+  bytes.write("0000000\0", 108);
+  bytes.write("0000000\0", 116);
+  bytes.write(`${size.toString(8).padStart(11, "0")}\0`, 124);
+  bytes.write(`${time.toString(8).padStart(11, "0")}\0`, 136);
+  bytes.write(type, 156);
+  bytes.write("ustar\0" + "00", 257);
+  bytes.write(prefix, 345, 155, "utf8");
+  bytes.write(`${checksum(bytes).toString(8).padStart(6, "0")}\0 `, 148);
+  return bytes;
+}
+
+/** The sum of a header's bytes, with blanks where it is written. */
+function checksum(bytes: Buffer): number {
+  let sum = 8 * 32;
+  for (let i = 0; i < TAR_UNIT; i++) if (i < 148 || i >= 156) sum += bytes[i];
+  return sum;
+}
+
+/** A name as a header holds it, in two parts; without the second where it does not fit. */
+function splitName(name: string): [prefix: string, base: string | undefined] {
+  if (Buffer.byteLength(name) <= 100) return ["", name];
+  for (let cut = name.indexOf("/"); cut > 0; cut = name.indexOf("/", cut + 1)) {
+    const [prefix, base] = [name.slice(0, cut), name.slice(cut + 1)];
+    if (Buffer.byteLength(prefix) <= 155 && Buffer.byteLength(base) <= 100) return [prefix, base];
+  }
+  return ["", undefined];
+}
+
+/** `LENGTH path=NAME\n`, in which the length counts its own digits. */
+function paxRecord(name: string): Buffer {
+  const rest = Buffer.byteLength(` path=${name}\n`);
+  let length = rest;
+  while (length !== rest + String(length).length) length = rest + String(length).length;
+  return Buffer.from(`${length} path=${name}\n`);
+}
+
+/** The name in an extended header; undefined where there is none. */
+export const paxName = (record: Buffer): string | undefined => /^\d+ path=(.+)\n/m.exec(record.toString("utf8"))?.[1];
+
+/** What a header says; `end` for the zeros at the end of an archive, undefined where it is no header. */
+export function parseTarHeader(bytes: Buffer): TarEntry | "end" | undefined {
+  if (bytes.length < TAR_UNIT) return undefined;
+  if (bytes.subarray(0, TAR_UNIT).equals(TAR_END.subarray(0, TAR_UNIT))) return "end";
+  const text = (from: number, length: number): string => {
+    const field = bytes.subarray(from, from + length);
+    const end = field.indexOf(0);
+    return field.toString("utf8", 0, end < 0 ? length : end);
+  };
+  const octal = (from: number, length: number): number => Number.parseInt(text(from, length).trim() || "0", 8);
+  if (octal(148, 8) !== checksum(bytes)) return undefined;
+  const [size, time] = [octal(124, 12), octal(136, 12)];
+  if (!Number.isSafeInteger(size) || !Number.isSafeInteger(time)) return undefined;
+  const [prefix, base] = [text(345, 155), text(0, 100)];
+  return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: text(156, 1) || "0" };
+}
