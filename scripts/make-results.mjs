@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /**
- * Fills docs/results.md, docs/statistics.md, and a table of docs/algorithms.md, from the records under results/, between comments that say with
- * what and `<!-- end -->`:
+ * Fills docs/results.md, docs/statistics.md, and a table of docs/algorithms.md, from the packed studies under results/, between
+ * comments that say with what and `<!-- end -->`:
  *
- *     <!-- nudge report results/pacs-probe -->                    what that command prints
- *     <!-- table report results/pacs-probe --only coverage -->    the table alone that that command prints
- *     <!-- figure probe.svg results/pacs-probe improvement: … --> a figure of the report on a folder, with its words; options
- *                                                                 of the report may stand after the folder
+ *     <!-- nudge report results/pacs-probe.nudge -->                    what that command prints
+ *     <!-- table report results/pacs-probe.nudge --only coverage -->    the table alone that that command prints
+ *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, with its words; options
+ *                                                                       of the report may stand after the study
  *
- * So every number there is a command's, and a test sees to it that it still is. Parts of a folder that is not there yet are
- * left as they are.
+ * So every number there is a command's, and a test sees to it that it still is. Parts of a study that is not there yet stay as
+ * they are.
  *
  *     npm run results                            writes the pages and their figures
  *     node scripts/make-results.mjs --check      says whether the pages are what the commands print
@@ -31,7 +31,7 @@ const nudge = (words) =>
 /** The words of a command, those with blanks in quotes. @param {string} line */
 const wordsOf = (line) => (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
 
-/** The folder that a part is made from, where it is missing. @param {string} words */
+/** The study that a part is made from, where it is missing. @param {string} words */
 const missing = (words) => wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
 
 /** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
@@ -43,7 +43,7 @@ function partText(kind, words) {
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
-  if (about === undefined) throw new Error(`figure ${words}: expected FILE FOLDER NAME: what it shows`);
+  if (about === undefined) throw new Error(`figure ${words}: expected FILE STUDY NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
   return `![${about}](figures/${file})`;
 }
