@@ -13,6 +13,7 @@ export function unpackCommand(write: Write = (text) => void process.stdout.write
     )
     .argument("<file>", "a file that nudge pack wrote")
     .option("--out <dir>", "an empty or new folder (default: the file's name without its ending)")
+    .option("--json", "print what was unpacked as JSON")
     .addHelpText(
       "after",
       `
@@ -20,7 +21,7 @@ Examples:
   nudge unpack table1.nudge                              into table1/
   nudge unpack results/pacs-coral.nudge --out sweeps/pacs-coral && nudge sweep run sweeps/pacs-coral`,
     )
-    .action(async (file: string, flags: { out?: string }) => {
+    .action(async (file: string, flags: { out?: string; json?: true }) => {
       const { withoutPackEnding } = await import("../pack/pack-file.js");
       const { unpackStudy } = await import("../pack/unpack-study.js");
       const out = flags.out ?? withoutPackEnding(file);
@@ -28,6 +29,10 @@ Examples:
       const { runs, notes } = unpackStudy(file, out);
       for (const note of notes) process.stderr.write(`nudge: ${note}\n`);
       if (notes.length > 0) process.exitCode = 1;
-      write(`unpacked ${runs} ${runs === 1 ? "run" : "runs"} into ${out}\n`);
+      write(
+        flags.json
+          ? `${JSON.stringify({ out, runs, notes })}\n`
+          : `unpacked ${runs} ${runs === 1 ? "run" : "runs"} into ${out}\n`,
+      );
     });
 }
