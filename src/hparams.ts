@@ -4,6 +4,7 @@
  */
 
 import { UsageError } from "./errors.js";
+import { boolean, type Kind, kindLike, type Option, word } from "./options.js";
 import { tenToThe, twoToThe } from "./reference/power.js";
 
 /** Where a range draws its numbers: `Philox` (engine/philox.ts), or NumPy's `RandomState` (reference/mt19937.ts). */
@@ -23,8 +24,8 @@ export interface SearchRange<T> {
 
 export type HparamValue = number | string | boolean;
 
-/** One hyperparameter, as a plug-in declares it. */
-export interface Hparam<T extends HparamValue = HparamValue> {
+/** One hyperparameter, as a plug-in declares it: an option with a default that a search may draw. */
+export interface Hparam<T extends HparamValue = HparamValue> extends Option<T> {
   readonly default: T;
   readonly range: SearchRange<T>;
   /** The reference's name for it, such as `theta`; its own name where the reference has none. */
@@ -37,9 +38,10 @@ export interface Hparam<T extends HparamValue = HparamValue> {
 export function hparam<T extends HparamValue>(
   value: T,
   range: SearchRange<Widened<T>>,
-  { reference }: { reference?: string } = {},
+  { reference, help = "", kind }: { reference?: string; help?: string; kind?: Kind<Widened<T>> } = {},
 ): Hparam<Widened<T>> {
-  return { default: value as Widened<T>, range, ...(reference === undefined ? {} : { reference }) };
+  const own = { default: value as Widened<T>, kind: kind ?? kindLike(value as Widened<T>), help, range };
+  return { ...own, ...(reference === undefined ? {} : { reference }) };
 }
 
 /** Declares a setting that selects a variant of a method, its default first: a search leaves it there. */
@@ -48,7 +50,9 @@ export function variant<T extends string | boolean>(
   options: { reference?: string } = {},
 ): Hparam<Widened<T>> {
   const [first] = variants;
-  return { ...hparam<T>(first, choice<T>([first]), options), variants: variants.map((each) => each as Widened<T>) };
+  const kind = (typeof first === "string" ? word(...(variants as readonly string[])) : boolean) as Kind<unknown>;
+  const declared = hparam<T>(first, choice<T>([first]), { ...options, kind: kind as Kind<Widened<T>> });
+  return { ...declared, variants: variants.map((each) => each as Widened<T>) };
 }
 
 /** `hparam(0.01, …)` is a number, not the literal 0.01. */

@@ -27,7 +27,7 @@ export * from "./nn/index.js";
 export { augmentOnHost } from "./data/augment.js";
 export { buildCache } from "./data/cache.js";
 export type { Dataset, Domain } from "./data/dataset.js";
-export { defineDataset, option as datasetOption } from "./data/dataset.js";
+export { defineDataset } from "./data/dataset.js";
 export { datasets } from "./data/datasets/index.js";
 export { SHAPES_CLASSES, SHAPES_DOMAINS, shapesDataset } from "./data/datasets/shapes.js";
 export { Loader } from "./data/loader.js";
@@ -52,6 +52,7 @@ export {
   variant,
 } from "./hparams.js";
 export * from "./optim/index.js";
+export { type Kind, kinds, type Option, option } from "./options.js";
 export * from "./regularizers/index.js";
 export { Learner, type LearnerOptions } from "./training/learner.js";
 

@@ -8,7 +8,7 @@
  * is in the sign of the first two. With your own, read them in `open`.
  */
 
-import { Backbone, datasetOption, defineBackbone, defineDataset, defineRegularizer, hparam, Linear, powerOfTen, Random } from "nudge-dg"; // biome-ignore format: one line
+import { Backbone, defineBackbone, defineDataset, defineRegularizer, hparam, Linear, option, powerOfTen, Random } from "nudge-dg"; // biome-ignore format: one line
 
 const SENSORS = 8;
 const PLACES = ["hall", "yard", "roof", "cellar"];
@@ -34,8 +34,8 @@ export const sensors = defineDataset({
   layout: "no files",
   needsRoot: false,
   options: {
-    samples: datasetOption(200, "readings in each place"),
-    seed: datasetOption(0, "another seed, other readings"),
+    samples: option(200, "readings in each place"),
+    seed: option(0, "another seed, other readings"),
   },
   protocol: { steps: 1001, evaluateEvery: 100 },
   open({ options }) {

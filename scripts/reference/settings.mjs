@@ -1,7 +1,10 @@
 /** The page of settings: the keys of a run, the protocols, and the hyperparameters that every algorithm has. */
 import { code, page, short, table } from "./markdown.mjs";
 
-/** @typedef {{ default: unknown, range: { text: string }, reference?: string }} Hparam */
+/**
+ * @typedef {{ default: unknown, range: { text: string }, reference?: string }} Hparam
+ * @typedef {{ kind: { accepts: string }, default?: unknown, help: string }} Option
+ */
 
 /** @param {(path: string) => Promise<any>} load */
 export async function settingsPage(load) {
@@ -22,10 +25,12 @@ export async function settingsPage(load) {
     "Settings of algorithms, regularizers, averages and datasets are on their own pages; where a name has several owners, put the owner before it: `mixup.alpha=0.1`, `nuclear-norm.weight=0.03`, `data.size=32`.",
     "## Of a run",
     table(
-      ["key", "meaning"],
-      Object.entries(/** @type {Record<string, { about: string }>} */ (keys)).map(([name, { about }]) => [
+      ["key", "takes", "default", "meaning"],
+      Object.entries(/** @type {Record<string, Option>} */ (keys)).map(([name, { kind, default: usual, help }]) => [
         code(name),
-        about,
+        kind.accepts,
+        usual === undefined ? "" : code(String(usual)),
+        help,
       ]),
     ),
     "## Protocols",

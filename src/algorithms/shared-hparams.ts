@@ -10,6 +10,7 @@
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import { choice, type Hparam, hparam, powerOfTen, powerOfTwoInteger } from "../hparams.js";
+import { number, whole } from "../options.js";
 
 export type DatasetSize = "small" | "large";
 
@@ -32,27 +33,39 @@ export type HparamOverrides = Partial<Readonly<Record<DatasetSize, Readonly<Reco
 
 /** The learning rate; DANN and CDANN have two more like it, `lr_g` and `lr_d`. */
 export function learningRate(size: DatasetSize, reference = "lr"): Hparam<number> {
-  return size === "small"
-    ? hparam(1e-3, powerOfTen(-4.5, -2.5), { reference })
-    : hparam(5e-5, powerOfTen(-5, -3.5), { reference });
+  const more = { reference, kind: number({ least: 0 }) };
+  return size === "small" ? hparam(1e-3, powerOfTen(-4.5, -2.5), more) : hparam(5e-5, powerOfTen(-5, -3.5), more);
 }
 
 /** The weight decay; DANN and CDANN have one more like it, `weight_decay_g`. */
 export function weightDecay(size: DatasetSize, reference = "weight_decay"): Hparam<number> {
-  return hparam(0, size === "small" ? choice([0]) : powerOfTen(-6, -2), { reference });
+  const more = { reference, kind: number({ least: 0 }) };
+  return hparam(0, size === "small" ? choice([0]) : powerOfTen(-6, -2), more);
 }
 
 const batchSize = (value: number, from: number, to: number): Hparam<number> =>
-  hparam(value, powerOfTwoInteger(from, to), { reference: "batch_size" });
+  hparam(value, powerOfTwoInteger(from, to), {
+    ...{ reference: "batch_size", kind: whole(1), help: "pictures of each training domain in a batch" },
+  });
 
 // The same for every dataset.
 const common = {
-  dropout: hparam(0, choice([0, 0.1, 0.5]), { reference: "resnet_dropout" }),
-  dataAugmentation: hparam(true, choice([true]), { reference: "data_augmentation" }),
-  classBalanced: hparam(false, choice([false]), { reference: "class_balanced" }),
-  nonlinearClassifier: hparam(false, choice([false]), { reference: "nonlinear_classifier" }),
+  dropout: hparam(0, choice([0, 0.1, 0.5]), {
+    ...{ reference: "resnet_dropout", kind: number({ least: 0, below: 1 }), help: "on the backbone's features" },
+  }),
+  dataAugmentation: hparam(true, choice([true]), {
+    ...{ reference: "data_augmentation", help: "random crops, flips, colours and grey" },
+  }),
+  classBalanced: hparam(false, choice([false]), {
+    ...{ reference: "class_balanced", help: "as many pictures of each class in a batch" },
+  }),
+  nonlinearClassifier: hparam(false, choice([false]), {
+    ...{ reference: "nonlinear_classifier", help: "a classifier of three layers" },
+  }),
   // As in SWAD, MIRO, the paper's code and all published tables; DomainBed since July 2024 has false.
-  freezeBatchNorm: hparam(true, choice([true]), { reference: "freeze_bn" }),
+  freezeBatchNorm: hparam(true, choice([true]), {
+    ...{ reference: "freeze_bn", help: "keep the batch norm statistics of the starting weights" },
+  }),
 };
 
 const bySize: Readonly<Record<DatasetSize, SharedHparams>> = {

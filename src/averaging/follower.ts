@@ -10,10 +10,8 @@
  * average.
  */
 
-import { unknownName } from "../closest-name.js";
 import type { Tensor } from "../engine/tensor.js";
-import { UsageError } from "../errors.js";
-import type { Setting } from "../regularizers/setting.js";
+import { type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 
 /** Parameters by name: the run's own tensors, or those of an average. */
 export type NamedTensors = ReadonlyMap<string, Tensor>;
@@ -57,8 +55,7 @@ export interface Follower extends Disposable {
   dispose(): void;
 }
 
-type SettingSpecs = Readonly<Record<string, Setting>>;
-type SettingValues<S> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+type SettingSpecs = Readonly<Record<string, OptionWithDefault<number | string>>>;
 
 /** What a definition says of itself. */
 export interface FollowerFacts<S extends SettingSpecs = SettingSpecs> {
@@ -69,7 +66,7 @@ export interface FollowerFacts<S extends SettingSpecs = SettingSpecs> {
   readonly paper: string;
   readonly settings: S;
   /** Settings that a dataset's protocol has otherwise, by the dataset's id. */
-  readonly forDataset?: Readonly<Record<string, Partial<SettingValues<S>>>>;
+  readonly forDataset?: Readonly<Record<string, Partial<ValuesOf<S>>>>;
   /** Whether the average is worth evaluating along the way, or only when training has ended. */
   readonly evaluated: "always" | "at the end";
 }
@@ -82,40 +79,11 @@ export interface FollowerDefinition<S extends SettingSpecs = SettingSpecs> exten
 /** Makes a definition from its facts and from what builds a follower of resolved settings. */
 export function defineFollower<const S extends SettingSpecs>(
   facts: FollowerFacts<S>,
-  build: (settings: SettingValues<S>) => Follower,
+  build: (settings: ValuesOf<S>) => Follower,
 ): FollowerDefinition<S> {
   const make = (options: Readonly<Record<string, unknown>> = {}, dataset?: string): Follower => {
-    const known = Object.keys(facts.settings);
-    const unknown = Object.keys(options).find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new UsageError(unknownName(`setting of ${facts.id}`, unknown, known));
-    const ofDataset: Readonly<Record<string, unknown>> = (dataset && facts.forDataset?.[dataset]) || {};
-    const resolved = Object.entries(facts.settings).map(([name, setting]) => {
-      const value = options[name] ?? ofDataset[name] ?? setting.default;
-      return [name, setting.read(value, `${facts.id}.${name}`)];
-    });
-    return build(Object.freeze(Object.fromEntries(resolved)) as SettingValues<S>);
+    const usual: Readonly<Record<string, unknown>> = (dataset && facts.forDataset?.[dataset]) || {};
+    return build(readOptions(facts.id, facts.settings, options, { usual }));
   };
   return Object.assign(make, facts);
-}
-
-/** A number in a range, for settings. */
-export function numberFrom(
-  fallback: number,
-  { least, below = Number.POSITIVE_INFINITY, whole = false }: { least: number; below?: number; whole?: boolean },
-  meaning: string,
-): Setting<number> {
-  const kind = whole ? "a whole number" : "a number";
-  const accepts = `${kind} from ${least}${below === Number.POSITIVE_INFINITY ? "" : ` to below ${below}`}`;
-  return {
-    default: fallback,
-    meaning,
-    accepts,
-    read: (value, name) => {
-      const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-      const fits = typeof number === "number" && number >= least && number < below;
-      if (!fits || !Number.isFinite(number) || (whole && !Number.isSafeInteger(number)))
-        throw new UsageError(`${name}: expected ${accepts}, got ${JSON.stringify(value)}`);
-      return number;
-    },
-  };
 }

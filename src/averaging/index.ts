@@ -7,7 +7,7 @@ import { movingAverage } from "./moving-average.js";
 import { swad } from "./swad.js";
 
 export type { AverageSummary, Follower, FollowerDefinition, FollowerState, NamedTensors } from "./follower.js";
-export { defineFollower, numberFrom } from "./follower.js";
+export { defineFollower } from "./follower.js";
 export { movingAverage, swad };
 
 /** Followers by id. */

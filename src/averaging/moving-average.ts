@@ -6,14 +6,13 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { count, oneOf } from "../regularizers/setting.js";
+import { number, option, whole, word } from "../options.js";
 import {
   type AverageSummary,
   defineFollower,
   type Follower,
   type FollowerState,
   type NamedTensors,
-  numberFrom,
 } from "./follower.js";
 import { RunningMean } from "./running-mean.js";
 
@@ -24,9 +23,13 @@ export const movingAverage = defineFollower(
     paper:
       "Arpit et al., Ensemble of Averages: Improving Model Selection and Boosting Performance in Domain Generalization, NeurIPS 2022, https://arxiv.org/abs/2110.10832",
     settings: {
-      kind: oneOf(["uniform", "exponential"], "uniform", "whether all updates weigh the same, or older ones less"),
-      decay: numberFrom(0.999, { least: 0, below: 1 }, "how much of the past an update keeps; exponential only"),
-      start: count(100, "the step from which updates are averaged"),
+      kind: option(word("uniform", "exponential"), "whether all updates weigh the same, or older ones less", {
+        default: "uniform",
+      }),
+      decay: option(number({ least: 0, below: 1 }), "how much of the past an update keeps; exponential only", {
+        default: 0.999,
+      }),
+      start: option(whole(0), "the step from which updates are averaged", { default: 100 }),
     },
     evaluated: "always",
   },

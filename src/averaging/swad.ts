@@ -9,19 +9,16 @@
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { oneOf } from "../regularizers/setting.js";
+import { number, option, whole, word } from "../options.js";
 import {
   type AverageSummary,
   defineFollower,
   type Follower,
   type FollowerState,
   type NamedTensors,
-  numberFrom,
 } from "./follower.js";
 import { LossValley, type Segment, type ValleySettings } from "./loss-valley.js";
 import { RunningMean } from "./running-mean.js";
-
-const MANY = { least: 1, whole: true } as const;
 
 /** As published; VLCS has its own tolerance. */
 export const swad = defineFollower(
@@ -31,13 +28,19 @@ export const swad = defineFollower(
     paper:
       "Cha et al., SWAD: Domain Generalization by Seeking Flat Minima, NeurIPS 2021, https://arxiv.org/abs/2102.08604",
     settings: {
-      converge: numberFrom(3, MANY, "evaluations without a new minimum until the loss counts as converged (Ns)"),
-      patience: numberFrom(6, MANY, "evaluations above the threshold until the valley counts as left (Ne)"),
-      tolerance: numberFrom(0.3, { least: 0 }, "how far above the loss at convergence the threshold lies (r)"),
-      whenLeft: oneOf(
-        ["stop", "continue"],
-        "stop",
+      converge: option(whole(1), "evaluations without a new minimum until the loss counts as converged (Ns)", {
+        default: 3,
+      }),
+      patience: option(whole(1), "evaluations above the threshold until the valley counts as left (Ne)", {
+        default: 6,
+      }),
+      tolerance: option(number({ least: 0 }), "how far above the loss at convergence the threshold lies (r)", {
+        default: 0.3,
+      }),
+      whenLeft: option(
+        word("stop", "continue"),
         "whether the run ends when the valley is left, as in SWAD's code, or goes on for the trained model's own rows",
+        { default: "stop" },
       ),
     },
     forDataset: { vlcs: { tolerance: 0.2 } },

@@ -33,7 +33,7 @@ type Names = Readonly<Record<string, readonly string[]>>;
 
 /** The names of each kind of thing, by the options and arguments that take them. */
 async function registeredNames(): Promise<Names> {
-  const [algorithms, averaging, backbones, datasets, regularizers, selections, presets, launchers, protocols, weights] =
+  const [algorithms, averaging, backbones, datasets, regularizers, selections, presets, launchers, weights] =
     await Promise.all([
       import("../algorithms/index.js").then((table) => Object.keys(table.algorithms)),
       import("../averaging/index.js").then((table) => Object.keys(table.followers)),
@@ -43,7 +43,6 @@ async function registeredNames(): Promise<Names> {
       import("../selection/index.js").then((table) => Object.keys(table.selections)),
       import("../sweep/presets.js").then((table) => Object.keys(table.presets)),
       import("../sweep/launchers/index.js").then((table) => Object.keys(table.launchers)),
-      import("../settings/protocols.js").then((table) => Object.keys(table.protocols)),
       import("../backbones/published-weights.js").then((table) => table.publishedWeights().map(({ name }) => name)),
     ]);
   const methods = [...algorithms, "ERM-NU", "SWAD", "SWAD-NU"];
@@ -55,9 +54,7 @@ async function registeredNames(): Promise<Names> {
     "--data": datasets,
     "--device": ["cpu", "cuda"],
     "--launcher": launchers,
-    "--precision": ["float32", "bf16"],
     "--preset": presets,
-    "--protocol": protocols,
     "--regularizer": regularizers,
     "--regularizers": regularizers,
     "--selection": selections,

@@ -42,7 +42,7 @@ test("data inspect takes options of the dataset", async () => {
   expect(printed.stdout).toMatch(/^Shapes \(shapes\): 84 samples, 4 domains, 7 classes\n/);
   expect(await main(["data", "inspect", "shapes", "perCell"])).toBe(2);
   expect(await main(["data", "inspect", "shapes", "percell=3"])).toBe(2);
-  expect(printed.stderr).toMatch(/unknown option "percell": did you mean "perCell"\?/);
+  expect(printed.stderr).toMatch(/unknown option of dataset shapes "percell": did you mean "perCell"\?/);
 });
 
 test("data verify exits with 1 where a copy differs", async () => {

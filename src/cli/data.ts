@@ -1,13 +1,13 @@
 /** `nudge data`: what a folder of pictures holds, and whether a benchmark's copy is whole, its pixels cached. Never loads the engine. */
 import { writeFileSync } from "node:fs";
 import { Command } from "commander";
-import type { OptionValue, OptionValues } from "../data/dataset.js";
 import { datasetNamed } from "../data/datasets/index.js";
 import { inspectDataset } from "../data/inspect.js";
 import { inspectionText } from "../data/inspect-text.js";
 import { openDataset } from "../data/open-dataset.js";
 import { verificationText, verifyDataset } from "../data/verify.js";
-import { DataError, UsageError } from "../errors.js";
+import { DataError } from "../errors.js";
+import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
 import { checkFile } from "./writable-place.js";
 
@@ -33,17 +33,6 @@ interface InspectOptions {
   deep: boolean;
 }
 
-/** Options of a dataset from `key=value`; numbers and truth values are told by their looks. */
-function datasetOptions(settings: readonly string[]): OptionValues {
-  const pairs = settings.map((setting): [string, OptionValue] => {
-    const [, key, text] = /^([^=]+)=(.*)$/s.exec(setting) ?? [];
-    if (key === undefined) throw new UsageError(`expected options of the dataset as key=value, got "${setting}"`);
-    if (text === "true" || text === "false") return [key, text === "true"];
-    return [key, text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text];
-  });
-  return Object.fromEntries(pairs);
-}
-
 async function inspect(
   path: string,
   settings: readonly string[],
@@ -52,7 +41,7 @@ async function inspect(
 ): Promise<void> {
   if (html !== undefined) checkFile(html, "--html");
   const line = progressLine();
-  const dataset = await openDataset(path, { root, options: datasetOptions(settings) });
+  const dataset = await openDataset(path, { root, options: readPairs(settings, DATASET_OPTIONS) });
   const inspection = await inspectDataset(dataset, { deep, progress: line.show });
   if (html !== undefined) {
     // Loaded here, because the other ways to look at a folder need no decoder.

@@ -8,7 +8,7 @@ import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import type { Hparam } from "../hparams.js";
-import type { Setting } from "../regularizers/setting.js";
+import type { OptionWithDefault } from "../options.js";
 
 /** One hyperparameter, setting or option of an entry. */
 interface Knob {
@@ -112,7 +112,7 @@ async function listDatasets(): Promise<Entry[]> {
     ({ id, title, paper, summary, licence, source, layout, needsRoot, options, published, protocol }) => ({
       ...{ id, title, paper },
       about: `${summary}${published ? `; domains ${published.domains.map(({ name }) => name).join(", ")}` : ""}`,
-      knobs: Object.entries(options).map(([name, each]) => ({ name, default: each.default, meaning: each.about })),
+      knobs: knobsOf(options),
       facts: { licence, source, layout, needsRoot, protocol, ...(published && { published }) },
     }),
   );
@@ -130,15 +130,14 @@ async function listBackbones(): Promise<Entry[]> {
 async function listRegularizers(): Promise<Entry[]> {
   const { regularizers } = await import("../regularizers/index.js");
   return Object.values(regularizers).map(({ id, title, paper, hparams, settings }) => {
-    const knobs = [...knobsOf(hparams), ...settingsOf(settings)];
-    return { id, title, paper, knobs };
+    return { id, title, paper, knobs: knobsOf({ ...hparams, ...settings }) };
   });
 }
 
 async function listAveraging(): Promise<Entry[]> {
   const { followers } = await import("../averaging/index.js");
   return Object.values(followers).map(({ id, title, paper, settings, forDataset }) => ({
-    ...{ id, title, paper, knobs: settingsOf(settings) },
+    ...{ id, title, paper, knobs: knobsOf(settings) },
     facts: forDataset && { forDataset },
   }));
 }
@@ -148,18 +147,20 @@ async function listSelections(): Promise<Entry[]> {
   return Object.values(selections).map(({ id, title, about }) => ({ id, title, about }));
 }
 
-function knobsOf(hparams: Readonly<Record<string, Hparam>>): Knob[] {
-  return Object.entries(hparams).map(([name, { default: value, range, reference, variants }]) => ({
-    ...{ name, default: value, ...(reference !== undefined && { reference }) },
-    ...(variants ? { accepts: variants.join(" | ") } : { range: range.text }),
-  }));
-}
+/** What a plain kind accepts, which its default shows. */
+const PLAIN = ["a number", "text", "true or false"];
 
-const settingsOf = (settings: Readonly<Record<string, Setting>>): Knob[] =>
-  Object.entries(settings).map(([name, each]) => {
-    const { default: value, accepts, meaning } = each;
-    return { name, default: value, accepts, meaning };
+function knobsOf(options: Readonly<Record<string, OptionWithDefault | Hparam>>): Knob[] {
+  return Object.entries(options).map(([name, each]) => {
+    const { range, reference, variants } = each as Partial<Hparam>;
+    const accepts = variants?.join(" | ") ?? (PLAIN.includes(each.kind.accepts) ? undefined : each.kind.accepts);
+    return {
+      ...{ name, default: each.default as Knob["default"], ...(reference !== undefined && { reference }) },
+      ...(range && !variants ? { range: range.text } : accepts !== undefined && { accepts }),
+      ...(each.help !== "" && { meaning: each.help }),
+    };
   });
+}
 
 const inWords = (settings: Readonly<Record<string, unknown>>): string =>
   Object.entries(settings)

@@ -1,11 +1,12 @@
 /** What `eval` and `embed` share: the dataset that a model is shown, from `--data`, `--root` and `key=value`. */
 
 import type { Command } from "commander";
-import type { Dataset, OptionValues } from "../data/dataset.js";
+import type { Dataset } from "../data/dataset.js";
 import { openDataset } from "../data/open-dataset.js";
 import { UsageError } from "../errors.js";
 import { type DatasetChoice, ModelDataset } from "../model/dataset-batches.js";
 import type { Model } from "../model/index.js";
+import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { shortened } from "./model-options.js";
 import { wholeNumber } from "./parse-options.js";
 
@@ -35,22 +36,9 @@ export async function openModelData(
 ): Promise<{ dataset: Dataset; shown: ModelDataset }> {
   if (data === undefined)
     throw new UsageError("no dataset: give a folder of pictures, a manifest or a name with --data");
-  const dataset = await openDataset(data, { root, options: optionsOf(pairs) });
+  const dataset = await openDataset(data, { root, options: readPairs(pairs, DATASET_OPTIONS) });
   const domains = domain?.split(",").map((name) => name.trim());
   return { dataset, shown: new ModelDataset(model, dataset, { domains, limit, labels }) };
-}
-
-/** `key=value`; numbers and truth values are told by their looks. */
-function optionsOf(pairs: readonly string[]): OptionValues {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf("=");
-      if (at < 1) throw new UsageError(`expected options of the dataset as key=value, got "${pair}"`);
-      const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
-      if (text === "true" || text === "false") return [key, text === "true"];
-      return [key, text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text];
-    }),
-  );
 }
 
 /** Says at the end what could not be read, and that the exit code is 1 for it. */

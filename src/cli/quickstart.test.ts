@@ -68,6 +68,6 @@ test("wrong numbers are refused before anything is made", async () => {
   const out = join(folder, "none");
   const wrong = await startNudge(["quickstart", "--seeds", "0", "--out", out]).ended;
   expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toBe('nudge: --seeds: expected a whole number of at least 1, got "0"\n');
+  expect(wrong.stderr).toBe('nudge: --seeds: expected a whole number from 1, got "0"\n');
   expect(existsSync(out)).toBe(false);
 });

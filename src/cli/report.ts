@@ -57,7 +57,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .option(
       "--equivalence <points>",
       "test whether the compared methods differ by less than so many points of accuracy: two one-sided tests, over the second half of training and at the chosen steps",
-      realNumber("--equivalence", { least: 0, most: 100, above: true }),
+      realNumber("--equivalence", { above: 0, most: 100 }),
     )
     .option(
       "--only <parts>",

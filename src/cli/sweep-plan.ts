@@ -1,12 +1,13 @@
 /** `nudge sweep plan`: which runs make a sweep, what they would cost, and which are there already. */
 
 import { join } from "node:path";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
+import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
@@ -27,30 +28,18 @@ export interface PlanFlags {
   [option: string]: unknown;
 }
 
-/** Options that are lists or settings under another name. */
-const RENAMED: Readonly<Record<string, string>> = { evalEvery: "evaluateEvery" };
-
-/** Options that are lists of the sweep, or settings of its runs. */
-const GIVEN = [
-  ...["data", "algorithms", "regularizers", "testDomains", "pairs", "trials", "hparams", "grid"],
-  ...[
-    "root",
-    "protocol",
-    "backbone",
-    "weights",
-    "pretrained",
-    "probe",
-    "steps",
-    "evalEvery",
-    "batchSize",
-    "device",
-    "precision",
-  ],
+/** Options that are lists of the sweep, or go by the name of a setting. */
+const LISTS = [
+  ...["data", "algorithms", "regularizers", "testDomains", "pairs", "trials", "hparams", "grid", "root", "batchSize"],
 ];
+
+/** Settings of all its runs that have flags, in the order of the help. */
+const METHOD = ["protocol", "backbone", "weights", "pretrained", "probe", "steps", "evaluateEvery"] as const;
+const REST = ["device", "precision"] as const;
 
 /** Adds the options that plan a sweep to a command. */
 export function addPlanOptions(command: Command): Command {
-  return command
+  command
     .option(
       "--preset <name>",
       "a table or figure of the paper: table1 … table9, figure2 … figure4 (nudge sweep plan --list-presets)",
@@ -73,18 +62,13 @@ export function addPlanOptions(command: Command): Command {
     .option("--pairs", "hold out every two domains together as well, for leave-one-domain-out cross-validation")
     .option("--trials <n>", "trials, each with a split of its own: 3, or 3-5 for the seeds 3, 4, 5 (default: 3)")
     .option("--hparams <n>", "draws of hyperparameters, of which 0 is the defaults: 20, or 1-19 (default: 1)")
-    .option("--grid <setting=values>", "a setting that takes each of some values; may be given more than once", addGrid)
-    .option("--protocol <name>", "domainbed or swad: steps, evaluations and validation")
-    .option("--backbone <id>", "the feature extractor of all runs")
-    .option("--weights <file|name>", "trained weights to start from: a file, or a name of nudge weights list")
-    .option("--pretrained", "start from trained weights; usual where there are any")
-    .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
-    .option("--probe", "leave the network as it is in all runs, and train a linear map on its features")
-    .option("--steps <n>", "updates of a run")
-    .option("--eval-every <n>", "updates from one evaluation to the next")
-    .option("--batch-size <n>", "pictures of each training domain in a batch")
-    .option("--device <device>", "cpu, cuda or cuda:1")
-    .option("--precision <p>", "float32 or bf16")
+    .option(
+      "--grid <setting=values>",
+      "a setting that takes each of some values; may be given more than once",
+      addGrid,
+    );
+  addKeyFlags(command, METHOD).option("--batch-size <n>", "pictures of each training domain in a batch");
+  return addKeyFlags(command, REST)
     .option("--yes", "download trained weights that are missing, without a question")
     .option("--name <name>", "what the sweep is called")
     .option("--reference-jobs", "the seeds that the reference testbed gives these jobs, and its names for them");
@@ -139,11 +123,9 @@ A YAML file has the same lists, and any other key is a setting of the runs:
 /** What the options, the file and the settings ask for. */
 export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked {
   const { name, preset, ...file } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
-  const options = GIVEN.filter((option) => flags[option] !== undefined).map((option) => [
-    RENAMED[option] ?? option,
-    flags[option],
-  ]);
-  const given: Request = { ...file, ...Object.fromEntries(options), ...readPairs(pairs) };
+  const named = LISTS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]);
+  const settings = keysIn(flags, [...METHOD, ...REST]);
+  const given: Request = { ...file, ...Object.fromEntries(named), ...settings, ...readPairs(pairs) };
   const asked = { name: flags.name ?? name, preset: flags.preset ?? preset };
   for (const [key, value] of Object.entries(asked))
     if (value !== undefined && typeof value !== "string") throw new UsageError(`${key}: expected a name, got ${value}`);

@@ -47,7 +47,10 @@ function withLaunching(command: Command): Command {
 function launchersInWords(): string {
   return Object.values(launchers)
     .map(({ id, about, options }) => {
-      const own = Object.entries(options).map(([name, option]) => `    ${name.padEnd(18)}${option.about}`);
+      const own = Object.entries(options).map(([name, { help, default: usual }]) => {
+        const by = usual === undefined ? "" : ` (default: ${usual})`;
+        return `    ${name.padEnd(18)}${help}${by}`;
+      });
       return [`  ${id}: ${about}`, ...own].join("\n");
     })
     .join("\n");

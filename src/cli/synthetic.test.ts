@@ -76,7 +76,7 @@ test("figures are written as SVG and PNG and named", async () => {
 });
 
 test.each([
-  [["--seeds", "0"], /--seeds: expected a whole number of at least 1/],
+  [["--seeds", "0"], /--seeds: expected a whole number from 1/],
   [["--samples", "many"], /--samples/],
   [["--init", "unifrom"], /did you mean "uniform"/],
   [["--penalties", "nuclear-norm,ridge"], /unknown penalty "ridge"/],

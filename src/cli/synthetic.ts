@@ -79,7 +79,7 @@ export function syntheticCommand(write: (text: string) => void = (text) => void 
     .option(
       "--learning-rate <rate>",
       "step length of gradient descent",
-      realNumber("--learning-rate", { least: 0, above: true }),
+      realNumber("--learning-rate", { above: 0 }),
       0.1,
     )
     .option("--steps <count>", "at most this many steps", wholeNumber("--steps"), 3000)

@@ -9,6 +9,7 @@ import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs, requestOver } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
+import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { onStopSignals, type StopSignals } from "./stop-signals.js";
 import { checkFolder } from "./writable-place.js";
@@ -24,15 +25,12 @@ interface TrainFlags {
   [option: string]: unknown;
 }
 
-/** Options that are settings under another name. */
-const RENAMED: Readonly<Record<string, string>> = {
-  testDomain: "testDomains",
-  regularizer: "regularizers",
-  evalEvery: "evaluateEvery",
-};
-
-/** Options that are no settings. */
-const NOT_SETTINGS = ["config", "resume", "out", "leaveOneOut", "yes", "quiet", "json", "plugin"];
+/** Settings that have flags, in the order of the help. */
+const DATA = ["data", "root", "testDomains"] as const;
+const METHOD = ["probe", "algorithm", "regularizers", "averaging", "backbone", "weights", "pretrained"] as const;
+const LENGTH = ["steps", "evaluateEvery"] as const;
+const REST = ["seed", "trialSeed", "hparamsSeed", "device", "precision", "threads"] as const;
+const FLAGS = [...DATA, ...METHOD, ...LENGTH, ...REST];
 
 /** What a resumed run may be told: where its files are now, and nothing that changes numbers. */
 const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
@@ -61,39 +59,22 @@ Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a f
 script, --yes or NUDGE_DOWNLOAD=1 downloads them, and nudge weights get does it beforehand.`;
 
 export function trainCommand(): Command {
-  return new Command("train")
+  const command = new Command("train")
     .description(
       "Trains a classifier that holds up on domains it never saw, and writes a run folder: the model, a report, settings, records, checkpoints, figures. For pictures of your own it needs no more than their folder; a benchmark is trained by its protocol. A run that was stopped or killed goes on with --resume, to the same bytes on the CPU.",
     )
-    .argument("[key=value...]", "hyperparameters and other settings: lr=1e-4 nuclear-norm.weight=0.03 data.size=32")
-    .option("--data <path|name>", "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)")
-    .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--test-domain <names>", "the domains held out, with commas between them")
+    .argument("[key=value...]", "hyperparameters and other settings: lr=1e-4 nuclear-norm.weight=0.03 data.size=32");
+  addKeyFlags(command, DATA)
     .option(
       "--leave-one-out",
-      "train on all domains, and once more with each held out; usual for pictures of your own and with --probe",
+      "train on all domains, and once more with each held out; the default for pictures of your own and with --probe",
     )
-    .addOption(new Option("--no-leave-one-out", "train on all domains, and no more").default(undefined))
-    .option(
-      "--probe",
-      "leave the network as it is and train a linear map on its features, computed once: seconds on a CPU",
-    )
-    .option("--algorithm <name>", "an algorithm, or a method as papers name it: erm, mixup, ERM-NU, SWAD-NU")
-    .option("--regularizer <ids>", "penalties on the features, such as nuclear-norm")
-    .option("--averaging <ids>", "averages of the weights to keep, such as swad")
-    .option("--backbone <id>", "the feature extractor; the reference's for a benchmark unless told")
-    .option("--weights <file|name>", "trained weights to start from: a file, or a name of nudge weights list")
-    .option("--pretrained", "start from trained weights ($NUDGE_WEIGHTS or the cache); usual where there are any")
-    .addOption(new Option("--no-pretrained", "start from random weights").default(undefined))
-    .option("--steps <n>", "updates in all; a benchmark's protocol, or what fits folder and device, unless told")
-    .option("--eval-every <n>", "updates from one evaluation to the next; likewise")
-    .option("--batch-size <n>", "pictures of each training domain in a batch")
-    .option("--seed <n>", "all randomness but the two below")
-    .option("--trial-seed <n>", "another trial, another split")
-    .option("--hparams-seed <n>", "0 for default hyperparameters, another for a random draw, as the reference draws")
-    .option("--device <device>", "cpu, cuda or cuda:1")
-    .option("--precision <p>", "float32 or bf16")
-    .option("--threads <n>", "CPU threads an operator may use")
+    .addOption(new Option("--no-leave-one-out", "train on all domains, and no more").default(undefined));
+  addKeyFlags(addKeyFlags(command, METHOD), LENGTH).option(
+    "--batch-size <n>",
+    "pictures of each training domain in a batch",
+  );
+  return addKeyFlags(command, REST)
     .option("--config <file>", "settings from a YAML file, or from another run's settings.json")
     .option("--out <dir>", "the folder that run folders are made in", "runs")
     .option("--resume <run>", "go on with the run in this folder")
@@ -105,7 +86,12 @@ export function trainCommand(): Command {
 }
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
-  const asked = { ...settingsIn(flags), ...readPairs(pairs) };
+  const { batchSize } = flags;
+  const asked: Request = {
+    ...keysIn(flags, FLAGS),
+    ...(batchSize !== undefined && { batchSize }),
+    ...readPairs(pairs),
+  };
   if (flags.resume === undefined) checkFolder(flags.out);
   const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
@@ -144,12 +130,6 @@ async function resume(
   const main = await resolve({ ...request, device: request.device ?? device });
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
   await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
-}
-
-/** The options that are settings, by their keys. */
-function settingsIn(flags: TrainFlags): Request {
-  const given = Object.entries(flags).filter(([name, value]) => !NOT_SETTINGS.includes(name) && value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [RENAMED[name] ?? name, value]));
 }
 
 function requestAgain(before: TrainSettings, asked: Request, config: string | undefined): Request {

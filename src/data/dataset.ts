@@ -8,6 +8,7 @@
 import { unknownName } from "../closest-name.js";
 import { declare } from "../definitions.js";
 import { UsageError } from "../errors.js";
+import { type Given, type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 import { checkDataset } from "./check-dataset.js";
 import type { Split } from "./split.js";
 
@@ -79,19 +80,8 @@ export type Dataset = PictureDataset | ArrayDataset;
 export type OptionValue = string | number | boolean;
 export type OptionValues = Readonly<Record<string, OptionValue>>;
 
-/** An option of a dataset: its default, whose type is the option's, and what it does. */
-export interface DatasetOption<T extends OptionValue = OptionValue> {
-  readonly default: T;
-  readonly about: string;
-}
-
-/** Declares an option: `seed: option(0, "another seed, other pictures")`. */
-export function option(value: number, about: string): DatasetOption<number>;
-export function option(value: string, about: string): DatasetOption<string>;
-export function option(value: boolean, about: string): DatasetOption<boolean>;
-export function option(value: OptionValue, about: string): DatasetOption {
-  return { default: value, about };
-}
+/** The options that datasets declare. */
+export type DatasetOptions = Readonly<Record<string, OptionWithDefault<OptionValue>>>;
 
 /** One domain of a published dataset. */
 export interface PublishedDomain {
@@ -133,22 +123,16 @@ export interface DatasetDefinition {
   readonly layout: string;
   /** Whether it is made from files, so that a folder must be given. */
   readonly needsRoot: boolean;
-  readonly options: Readonly<Record<string, DatasetOption>>;
+  readonly options: DatasetOptions;
   readonly published?: Published;
   /** The reference protocol's training length for it, and how often it evaluates. */
   readonly protocol: { readonly steps: number; readonly evaluateEvery: number };
-  open(given: { root: string | null; options: OptionValues }): Promise<Dataset>;
+  /** Options may be texts, as they are typed. */
+  open(given: { root: string | null; options: Given }): Promise<Dataset>;
 }
 
-type ValuesOf<Options extends Readonly<Record<string, DatasetOption>>> = {
-  readonly [Name in keyof Options]: Options[Name]["default"];
-};
-
 /** Declares a dataset; `open` gets the options checked and in full, with the types of their defaults. */
-export function defineDataset<
-  const Options extends Readonly<Record<string, DatasetOption>>,
-  Needs extends boolean,
->(definition: {
+export function defineDataset<const Options extends DatasetOptions, Needs extends boolean>(definition: {
   readonly id: string;
   readonly title: string;
   readonly summary: string;
@@ -174,34 +158,12 @@ export function defineDataset<
         );
       const opened: unknown = await definition.open({
         root: root as Needs extends true ? string : string | null, // checked above
-        options: resolveOptions(definition.id, definition.options, options) as ValuesOf<Options>,
+        options: readOptions(`dataset ${definition.id}`, definition.options, options, { prefix: "data." }),
       });
       checkDataset(definition.id, opened);
       return opened;
     },
   });
-}
-
-/** The options given, checked against those declared, with defaults for the rest. */
-function resolveOptions(
-  id: string,
-  declared: Readonly<Record<string, DatasetOption>>,
-  given: OptionValues,
-): OptionValues {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(declared, name))
-      throw new UsageError(
-        Object.keys(declared).length === 0
-          ? `dataset ${id} has no options, got "${name}"`
-          : `dataset ${id}: ${unknownName("option", name, Object.keys(declared))}`,
-      );
-    const type = typeof declared[name].default;
-    if (typeof value !== type)
-      throw new UsageError(`dataset ${id}: expected option "${name}" to be a ${type}, got ${JSON.stringify(value)}`);
-  }
-  return Object.freeze(
-    Object.fromEntries(Object.entries(declared).map(([name, { default: value }]) => [name, given[name] ?? value])),
-  );
 }
 
 /** The domain of this name; an unknown one is an error that names the nearest. */

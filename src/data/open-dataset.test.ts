@@ -124,10 +124,10 @@ test("what is no dataset is an error that says what to do", async () => {
   );
   await expect(openDataset(root, { root })).rejects.toThrow(/it is a path, so it takes no root/);
   await expect(openDataset("shapes", { options: { sise: 8 } })).rejects.toThrow(
-    /dataset shapes: unknown option "sise": did you mean "size"\?/,
+    /unknown option of dataset shapes "sise": did you mean "size"\?/,
   );
-  await expect(openDataset("shapes", { options: { size: "8" } })).rejects.toThrow(
-    /expected option "size" to be a number, got "8"/,
+  await expect(openDataset("shapes", { options: { size: "wide" } })).rejects.toThrow(
+    'data.size: expected a number, got "wide"',
   );
 });
 

@@ -2,7 +2,8 @@
 import { type Stats, statSync } from "node:fs";
 import { unknownName } from "../closest-name.js";
 import { DataError, UsageError } from "../errors.js";
-import type { Dataset, OptionValues } from "./dataset.js";
+import type { Given } from "../options.js";
+import type { Dataset } from "./dataset.js";
 import type { FolderBenchmark } from "./datasets/folder-benchmark.js";
 import { imageFolder } from "./datasets/image-folder.js";
 import { datasets, findDataset, folderBenchmarks } from "./datasets/index.js";
@@ -15,8 +16,8 @@ import { showName } from "./show-name.js";
 export interface OpenOptions {
   /** The folder a named dataset lies in, or above it. */
   root?: string;
-  /** Options of the dataset (`size`, `seed`, …); what is left out has its default. */
-  options?: OptionValues;
+  /** Options of the dataset (`size`, `seed`, …), typed or as text; the others have their defaults. */
+  options?: Given;
 }
 
 /**
@@ -43,7 +44,7 @@ export async function openDataset(nameOrPath: string, { root, options = {} }: Op
   return openPath(nameOrPath, there, options);
 }
 
-async function openPath(path: string, there: Stats, options: OptionValues): Promise<Dataset> {
+async function openPath(path: string, there: Stats, options: Given): Promise<Dataset> {
   if (there.isFile()) {
     if (!isManifestName(path))
       throw new DataError(

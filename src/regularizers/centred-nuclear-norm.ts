@@ -7,11 +7,11 @@
 
 import { hparam, powerOfTen } from "../hparams.js";
 import { forSum } from "../nn/precision.js";
+import { option, word } from "../options.js";
 import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
 import { nuclearNormOf, polarOptionsAt } from "./nuclear-norm-of.js";
 import { polarRoutes } from "./polar.js";
 import { defineRegularizer } from "./regularizer.js";
-import { oneOf } from "./setting.js";
 
 /** Nuclear norm of the batch's features after their mean is taken off. */
 export const centredNuclearNorm = defineRegularizer({
@@ -21,7 +21,7 @@ export const centredNuclearNorm = defineRegularizer({
   hparams: { weight: hparam(0.01, powerOfTen(-2.5, -1.5)) },
   settings: {
     ...featurePenaltySettings,
-    route: oneOf(["auto", ...polarRoutes], "auto", "how the polar factor is computed"),
+    route: option(word("auto", ...polarRoutes), "how the polar factor is computed", { default: "auto" }),
   },
 
   penalty(input) {

@@ -2,8 +2,8 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
+import { option, whole, word } from "../options.js";
 import type { StepResult } from "./regularizer.js";
-import { count, oneOf } from "./setting.js";
 
 /**
  * - `scaling`: `per-sample` divides by the rows, as the official code, which made the paper's tables; `sum` does not, as the
@@ -13,9 +13,9 @@ import { count, oneOf } from "./setting.js";
  *   normalised, all rows of the loss), or its logits.
  */
 export const featurePenaltySettings = {
-  scaling: oneOf(["per-sample", "sum"], "per-sample", "divide by the rows of the batch, or not"),
-  warmup: count(101, "steps before the penalty joins; 0: from the first"),
-  on: oneOf(["features", "logits"], "features", "the tensor that is penalised"),
+  scaling: option(word("per-sample", "sum"), "divide by the rows of the batch, or not", { default: "per-sample" }),
+  warmup: option(whole(0), "steps before the penalty joins; 0: from the first", { default: 101 }),
+  on: option(word("features", "logits"), "the tensor that is penalised", { default: "features" }),
 };
 
 /** The tensor a penalty is on, [rows, width]. */

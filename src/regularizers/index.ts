@@ -32,5 +32,4 @@ export {
   type RegularizerDefinition,
   type StepResult,
 } from "./regularizer.js";
-export { count, oneOf, type Setting } from "./setting.js";
 export { centredNuclearNorm, frobeniusNorm, nuclearNorm };

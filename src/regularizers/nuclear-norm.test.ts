@@ -141,14 +141,14 @@ test("at the same size, NU prefers fewer directions and the Frobenius norm does 
 
 test("unknown settings and values that do not fit are named", () => {
   const bad = (options: Record<string, unknown>) => () => regularizerNamed("nuclear-norm")(options);
-  expect(bad({ wieght: 1 })).toThrow(/unknown setting of nuclear-norm "wieght": did you mean "weight"\?/);
+  expect(bad({ wieght: 1 })).toThrow(/unknown option of nuclear-norm "wieght": did you mean "weight"\?/);
   expect(bad({ scaling: "persample" })).toThrow(
-    /unknown nuclear-norm scaling "persample": did you mean "per-sample"\?/,
+    /unknown nuclear-norm\.scaling "persample": did you mean "per-sample"\?/,
   );
   expect(bad({ weight: -1 })).toThrow(UsageError);
-  expect(bad({ weight: Number.NaN })).toThrow(/nuclear-norm weight: expected a number/);
-  expect(bad({ warmup: 1.5 })).toThrow(/nuclear-norm warmup: expected a whole number from 0, got 1.5/);
-  expect(bad({ route: "qr" })).toThrow(/unknown nuclear-norm route "qr"/);
+  expect(bad({ weight: Number.NaN })).toThrow(/nuclear-norm\.weight: expected a number/);
+  expect(bad({ warmup: 1.5 })).toThrow(/nuclear-norm\.warmup: expected a whole number from 0, got 1.5/);
+  expect(bad({ route: "qr" })).toThrow(/unknown nuclear-norm\.route "qr"/);
 });
 
 test("values may come as the command line's text", () => {

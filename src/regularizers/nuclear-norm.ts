@@ -6,11 +6,11 @@
  */
 
 import { hparam, powerOfTen, powerOfTwoInteger } from "../hparams.js";
+import { option, word } from "../options.js";
 import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
 import { nuclearNormOf, polarOptionsAt } from "./nuclear-norm-of.js";
 import { polarRoutes } from "./polar.js";
 import { defineRegularizer } from "./regularizer.js";
-import { oneOf } from "./setting.js";
 
 /** Nuclear norm of the batch's features: the sum of their singular values. */
 export const nuclearNorm = defineRegularizer({
@@ -20,7 +20,7 @@ export const nuclearNorm = defineRegularizer({
   hparams: { weight: hparam(0.01, powerOfTen(-2.5, -1.5), { reference: "theta" }) }, // paper, Section 3.2
   settings: {
     ...featurePenaltySettings,
-    route: oneOf(["auto", ...polarRoutes], "auto", "how the polar factor is computed"),
+    route: option(word("auto", ...polarRoutes), "how the polar factor is computed", { default: "auto" }),
   },
   // Paper, Section 3.2: batches of 32 to 63 a domain; the official code does so on every dataset but the 28 × 28 ones.
   overrides: { large: { batchSize: hparam(32, powerOfTwoInteger(5, 6), { reference: "batch_size" }) } },

@@ -3,8 +3,8 @@ import { expectClose } from "../../tests/support/close.js";
 import { scope } from "../engine/scope.js";
 import { tensor } from "../engine/tensor.js";
 import { choice, hparam, powerOfTen } from "../hparams.js";
+import { option, whole, word } from "../options.js";
 import { defineRegularizer } from "./regularizer.js";
-import { count, oneOf } from "./setting.js";
 
 /** A regularizer as a plug-in would write it: no settings, no warm-up. */
 const meanSquare = defineRegularizer({
@@ -40,7 +40,10 @@ test("penalty sees hyperparameters and settings by their own types", () =>
       title: "T",
       paper: "none",
       hparams: { weight: hparam(1, powerOfTen(0, 1)) },
-      settings: { mode: oneOf(["sum", "mean"], "mean", "how"), warmup: count(2, "when") },
+      settings: {
+        mode: option(word("sum", "mean"), "how", { default: "mean" }),
+        warmup: option(whole(0), "when", { default: 2 }),
+      },
       penalty: ({ features, settings }) => {
         const mode: "sum" | "mean" = settings.mode;
         return mode === "sum" ? features.sum() : features.mean();

@@ -10,12 +10,11 @@
  */
 
 import type { HparamOverrides } from "../algorithms/shared-hparams.js";
-import { unknownName } from "../closest-name.js";
 import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
-import type { Setting, SettingValue } from "./setting.js";
+import { type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 
 /** What the loop hands a regularizer at a step. */
 export interface StepResult {
@@ -32,12 +31,10 @@ export interface StepResult {
 }
 
 type HparamSpecs = { readonly weight: Hparam<number> } & Readonly<Record<string, Hparam>>;
-type SettingSpecs = Readonly<Record<string, Setting>>;
-type HparamValues<H> = { readonly [K in keyof H]: H[K] extends Hparam<infer T> ? T : never };
-type SettingValues<S> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+type SettingSpecs = Readonly<Record<string, OptionWithDefault<HparamValue>>>;
 
 /** What a step hands `penalty`: the step's result, and the hyperparameters and settings of this regularizer. */
-export type PenaltyInput<H, S> = StepResult & { readonly settings: HparamValues<H> & SettingValues<S> };
+export type PenaltyInput<H, S> = StepResult & { readonly settings: ValuesOf<H> & ValuesOf<S> };
 
 /** What `defineRegularizer` takes. */
 export interface RegularizerSpec<H extends HparamSpecs, S extends SettingSpecs> {
@@ -59,7 +56,7 @@ export interface Regularizer {
   readonly id: string;
   readonly title: string;
   /** Every hyperparameter and setting, defaults filled in: what a run records. */
-  readonly settings: Readonly<Record<string, HparamValue | SettingValue>>;
+  readonly settings: Readonly<Record<string, HparamValue>>;
   /** Whether it adds anything at a step. */
   isActive(step: number): boolean;
   /** weight · penalty, a scalar to add to the loss; null while it is off. */
@@ -74,7 +71,7 @@ export interface RegularizerFacts<H extends HparamSpecs = HparamSpecs, S extends
 
 /** A regularizer's definition; call it to have one: `nuclearNorm({ weight: 0.01 })`. */
 export interface RegularizerDefinition<H extends HparamSpecs, S extends SettingSpecs> extends RegularizerFacts<H, S> {
-  (options?: Partial<HparamValues<H> & SettingValues<S>>): Regularizer;
+  (options?: Partial<ValuesOf<H> & ValuesOf<S>>): Regularizer;
 }
 
 /** Any of them, for callers that have options from a file or the command line: they are checked when it is called. */
@@ -83,13 +80,16 @@ export interface AnyRegularizerDefinition extends RegularizerFacts {
 }
 
 /** Makes a definition; see the top of the file. */
-export function defineRegularizer<const H extends HparamSpecs, const S extends SettingSpecs = Record<never, Setting>>(
+export function defineRegularizer<const H extends HparamSpecs, const S extends SettingSpecs = Record<never, never>>(
   spec: RegularizerSpec<H, S>,
 ): RegularizerDefinition<H, S> {
   const { penalty, ...facts } = spec;
   const specs = spec.settings ?? ({} as S);
   const make = (options: Readonly<Record<string, unknown>> = {}): Regularizer => {
-    const settings = resolve(spec.id, spec.hparams, specs, options);
+    const declared: SettingSpecs = { ...spec.hparams, ...specs };
+    const settings = readOptions(spec.id, declared, options);
+    if ((settings.weight as number) < 0)
+      throw new UsageError(`${spec.id}.weight: expected a number from 0, got ${settings.weight}`);
     const weight = settings.weight as number;
     const warmup = (settings.warmup ?? 0) as number;
     const isActive = (step: number): boolean => weight > 0 && step >= warmup;
@@ -108,39 +108,6 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
     };
   };
   return declare("regularizer", Object.assign(make, { ...facts, settings: specs }));
-}
-
-/** Hyperparameters and settings with their defaults; an unknown name or a value that does not fit is a UsageError. */
-function resolve(
-  id: string,
-  hparams: HparamSpecs,
-  settings: SettingSpecs,
-  options: Readonly<Record<string, unknown>>,
-): Record<string, HparamValue | SettingValue> {
-  const known = [...Object.keys(hparams), ...Object.keys(settings)];
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new UsageError(unknownName(`setting of ${id}`, unknown, known));
-  const resolved: Record<string, HparamValue | SettingValue> = {};
-  for (const [name, { default: fallback }] of Object.entries(hparams)) {
-    resolved[name] = readHparam(`${id} ${name}`, options[name] ?? fallback, fallback);
-  }
-  for (const [name, setting] of Object.entries(settings)) {
-    resolved[name] = setting.read(options[name] ?? setting.default, `${id} ${name}`);
-  }
-  if ((resolved.weight as number) < 0)
-    throw new UsageError(`${id} weight: expected a number from 0, got ${resolved.weight}`);
-  return resolved;
-}
-
-/** A value of the same kind as the default, from code or as the command line's text. */
-function readHparam(name: string, value: unknown, fallback: HparamValue): HparamValue {
-  if (typeof fallback === "number") {
-    const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-    if (typeof number === "number" && Number.isFinite(number)) return number;
-    throw new UsageError(`${name}: expected a number, got ${JSON.stringify(value) ?? String(value)}`);
-  }
-  if (typeof value === typeof fallback) return value as HparamValue;
-  throw new UsageError(`${name}: expected a ${typeof fallback}, got ${JSON.stringify(value) ?? String(value)}`);
 }
 
 function notFinite(id: string, { features, step }: StepResult, value: number): EngineError {

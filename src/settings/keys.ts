@@ -1,89 +1,126 @@
 /**
- * The settings of a run that are no hyperparameters: their names, what they accept and what they mean. Hyperparameters are
- * declared by algorithms, regularizers and followers, and datasets declare options of their own (`data.size`); see
- * resolve.ts for how they all come together.
+ * The settings of a run that are no hyperparameters. Hyperparameters are declared by algorithms, regularizers and followers,
+ * and datasets declare options of their own (`data.size`); see resolve.ts for how they all come together.
  */
 
 import type { Precision } from "../nn/precision.js";
+import { boolean, defaultsOf, type Given, list, number, type Option, option, text, whole, word } from "../options.js";
 import type { ProtocolName } from "./protocols.js";
-import { boolean, list, number, type Read, text, whole, word } from "./values.js";
-
-interface Key<T> {
-  readonly read: Read<T>;
-  readonly about: string;
-}
-
-const key = <T>(read: Read<T>, about: string): Key<T> => ({ read, about });
-
-const fraction: Read<number> = (name, value) => number(name, value); // splitDataset says what a fraction must be
 
 export const keys = {
-  data: key(text, "a folder of pictures, a manifest, or a dataset's name"),
-  root: key(text, "the folder a named dataset lies in"),
-  cache: key(
+  data: option(text, "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)", {
+    flag: "--data <path|name>",
+  }),
+  root: option(text, "the folder a named dataset lies in", { flag: "--root <dir>" }),
+  cache: option(
     text,
-    "where decoded pictures, or with probe their features, are kept: a folder, or `false` to make them anew each time",
+    "where decoded pictures, or with probe their features, are kept: a folder, or `false` to make them again each time",
   ),
-  testDomains: key(list, "the domains held out; an empty list in a file for none"),
-  algorithm: key(text, "an algorithm, or a paper's name for a method, such as ERM-NU or SWAD-CORAL"),
-  regularizers: key(list, "penalties added to the loss"),
-  averaging: key(list, "averages of the weights to keep beside the trained model"),
-  backbone: key(text, "the feature extractor"),
-  pretrained: key(boolean, "whether the backbone starts from trained weights"),
-  weights: key(text, "the file of trained weights"),
-  probe: key(boolean, "whether the backbone stays as it is, and a linear map on its features is trained"),
-  protocol: key(
+  testDomains: option(list, "the domains held out, with commas between them; an empty list in a file for none", {
+    flag: "--test-domain <names>",
+  }),
+  algorithm: option(text, "an algorithm, or a method as papers name it: erm, mixup, ERM-NU, SWAD-CORAL", {
+    flag: "--algorithm <name>",
+  }),
+  regularizers: option(list, "penalties added to the loss, such as nuclear-norm", { flag: "--regularizer <ids>" }),
+  averaging: option(list, "averages of the weights to keep beside the trained model, such as swad", {
+    flag: "--averaging <ids>",
+  }),
+  backbone: option(text, "the feature extractor; the reference's for a benchmark by default", {
+    flag: "--backbone <id>",
+  }),
+  pretrained: option(boolean, "start from trained weights; the default where there are any", { flag: "--pretrained" }),
+  weights: option(text, "trained weights to start from: a file, or a name of nudge weights list", {
+    flag: "--weights <file|name>",
+  }),
+  probe: option(
+    boolean,
+    "leave the network as it is and train a linear map on its features, computed once: seconds on a CPU",
+    { flag: "--probe", default: false },
+  ),
+  protocol: option(
     word<ProtocolName>("domainbed", "swad"),
     "whose protocol settles steps, evaluations and validation where they are not given: domainbed or swad",
+    { flag: "--protocol <name>", default: "domainbed" },
   ),
-  steps: key(whole(1), "updates in all"),
-  evaluateEvery: key(whole(1), "updates from one evaluation to the next"),
-  evaluateFirst: key(boolean, "whether to evaluate after the first update too, as the reference does"),
-  evaluateTraining: key(
+  steps: option(
+    whole(1),
+    "updates in all; by default what a benchmark's protocol has, or what fits one's own folder and device",
+    { flag: "--steps <n>" },
+  ),
+  evaluateEvery: option(whole(1), "updates from one evaluation to the next; by default likewise", {
+    flag: "--eval-every <n>",
+  }),
+  evaluateFirst: option(boolean, "whether to evaluate after the first update too, as the reference does", {
+    default: true,
+  }),
+  evaluateTraining: option(
     boolean,
     "whether the `in` parts of training domains, which are trained on, are evaluated too; selection does not read them",
   ),
-  measures: key(
+  measures: option(
     word<"features" | "all">("features", "all"),
-    "what evaluations record besides accuracy: `features` for norms and ranks of the features (the default), `all` for those of the logits too, the entropy of predictions and a measure of curvature",
+    "what evaluations record besides accuracy: `features` for norms and ranks of the features, `all` for those of the logits too, the entropy of predictions and a measure of curvature",
+    { default: "features" },
   ),
-  checkpointEvery: key(whole(0), "updates from one checkpoint to the next, besides those at evaluations; 0 for none"),
-  seed: key(whole(0), "all randomness but splits and hyperparameters"),
-  trialSeed: key(whole(0), "another trial, another split"),
-  hparamsSeed: key(whole(0), "0 for the default hyperparameters, another number for a random draw of them"),
-  holdout: key(fraction, "the fraction of each domain held back for validation"),
-  augmentValidation: key(
+  checkpointEvery: option(
+    whole(0),
+    "updates from one checkpoint to the next, besides those at evaluations; 0 for none",
+    { default: 0 },
+  ),
+  seed: option(whole(0), "all randomness but splits and hyperparameters", { flag: "--seed <n>", default: 0 }),
+  trialSeed: option(whole(0), "another trial, another split", { flag: "--trial-seed <n>", default: 0 }),
+  hparamsSeed: option(
+    whole(0),
+    "0 for the default hyperparameters, another number for a random draw, as the reference draws",
+    { flag: "--hparams-seed <n>", default: 0 },
+  ),
+  holdout: option(number(), "the fraction of each domain held back for validation", { default: 0.2 }),
+  augmentValidation: option(
     boolean,
     "whether validation pictures of training domains are augmented (DomainBed) or not (SWAD)",
   ),
-  batchNormBatches: key(
+  batchNormBatches: option(
     whole(1),
     "training batches from which averaged weights get batch-norm statistics, where these are not frozen",
+    { default: 500 }, // as SWAD's code has it
   ),
-  device: key(text, "cpu, cuda or cuda:1"),
-  precision: key(word<Precision>("float32", "bf16"), "of matrix products and convolutions"),
-  threads: key(whole(1), "CPU threads an operator may use"),
-  fixed: key(
+  device: option(text, "cpu, cuda or cuda:1", { flag: "--device <device>", default: "cpu" }),
+  precision: option(word<Precision>("float32", "bf16"), "of matrix products and convolutions: float32 or bf16", {
+    flag: "--precision <p>",
+    default: "float32",
+  }),
+  threads: option(whole(1), "CPU threads an operator may use; all by default", { flag: "--threads <n>" }),
+  fixed: option(
     list,
     "which of the other settings were set by hand, where they are those of a planned run or of another run; all of them by default",
   ),
 } as const;
 
 export type KeyName = keyof typeof keys;
-type ValueOf<K extends KeyName> = (typeof keys)[K] extends Key<infer T> ? T : never;
+type ValueOf<K extends KeyName> = (typeof keys)[K] extends Option<infer T> ? T : never;
+type DefaultedName = { [K in KeyName]: (typeof keys)[K] extends { readonly default: unknown } ? K : never }[KeyName];
 
 /** The settings of a run that were given, read. */
 export type GivenKeys = { readonly [K in KeyName]?: ValueOf<K> };
 
+/** The same, with defaults where there are any. */
+export type FilledKeys = GivenKeys & { readonly [K in DefaultedName]: ValueOf<K> };
+
 /** Settings by name, as they were given: texts, or what a YAML file had. */
-export type Request = Readonly<Record<string, unknown>>;
+export type Request = Given;
 
 /** Reads those of a request that are named in `keys`. */
 export function readKeys(request: Request): GivenKeys {
   const names = Object.keys(keys) as KeyName[];
   const given = names.filter((name) => request[name] !== undefined && request[name] !== null);
-  return Object.fromEntries(given.map((name) => [name, keys[name].read(name, request[name])])) as GivenKeys;
+  return Object.fromEntries(given.map((name) => [name, keys[name].kind.read(name, request[name])])) as GivenKeys;
 }
+
+const defaults: object = defaultsOf(keys);
+
+/** Those that were given, and the defaults of the others. */
+export const withDefaults = (given: GivenKeys): FilledKeys => ({ ...defaults, ...given }) as FilledKeys;
 
 /** Settings that are no hyperparameters and make a run another row of a table when they are set by hand. */
 const OF_ROWS: readonly string[] = [

@@ -11,14 +11,17 @@ import { DataError, UsageError } from "../errors.js";
 import { parseSettings } from "../records/run.js";
 import type { Request } from "./keys.js";
 
-/** Reads `key=value` words. */
-export function readPairs(pairs: readonly string[]): Request {
+/** What words are where they are options of a dataset and no settings. */
+export const DATASET_OPTIONS = "options of the dataset as key=value";
+
+/** Reads `key=value` words; `expected` says what they are. */
+export function readPairs(pairs: readonly string[], expected = "a setting as key=value, such as lr=1e-4"): Request {
   const request: Record<string, unknown> = {};
   for (const pair of pairs) {
     const at = pair.indexOf("=");
     if (at < 1) {
       const data = existsSync(pair) ? `; for pictures in ${pair}: --data ${pair}` : "";
-      throw new UsageError(`"${pair}": expected a setting as key=value, such as lr=1e-4${data}`);
+      throw new UsageError(`"${pair}": expected ${expected}${data}`);
     }
     request[pair.slice(0, at)] = pair.slice(at + 1);
   }

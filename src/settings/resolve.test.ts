@@ -147,7 +147,7 @@ test.each([
   [{ algorithm: "IRM", irm_lambda: 1 }, "here it is penaltyWeight"],
   [{ algorithm: "ERM-NU", theta: 1 }, "here it is nuclear-norm.weight"],
   [{ evaluateEvry: 1 }, 'did you mean "evaluateEvery"?'],
-  [{ lr: "fast" }, 'lr: expected a number, got "fast"'],
+  [{ lr: "fast" }, 'lr: expected a number from 0, got "fast"'],
   [{ lr: -1 }, "lr: expected a number from 0, got -1"],
   [{ steps: 0 }, "steps: expected a whole number from 1, got 0"],
   [{ seed: "1.5" }, 'seed: expected a whole number from 0, got "1.5"'],
@@ -157,7 +157,7 @@ test.each([
   [{ backbone: "resnet5" }, 'did you mean "resnet50"?'],
   [{ regularizers: "nuclear" }, 'unknown regularizer "nuclear"'],
   [{ algorithm: "ERM-NU", scaling: "some" }, "scaling"],
-  [{ "data.sise": 3 }, 'dataset shapes: unknown option "sise": did you mean "size"?'],
+  [{ "data.sise": 3 }, 'unknown option of dataset shapes "sise": did you mean "size"?'],
   [{ averaging: "swda" }, 'unknown averaging "swda": did you mean "swad"?'],
   [{ data: "shpes" }, 'did you mean "shapes"?'],
 ])("%j is refused in words", async (request, words) => {

@@ -9,10 +9,10 @@ import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
+import { defaultsOf } from "../options.js";
 import type { drawHparam } from "./hparam-draws.js";
 import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
-import { alike } from "./values.js";
 
 export interface RunValues {
   /** Shared hyperparameters and the algorithm's. */
@@ -76,6 +76,7 @@ export function usualValues(
 /** Every value of a run: the usual one, or what was given. */
 export function valuesOf(request: Request, method: Method, usual: UsualValues): RunValues {
   const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
+  const declared = declaredHparams(method.algorithm);
   const given = new Map<string, string>();
   const isOfOthers = (name: string): boolean =>
     owners.some(({ id, values }) => id !== "" && Object.hasOwn(values, name));
@@ -86,11 +87,10 @@ export function valuesOf(request: Request, method: Method, usual: UsualValues): 
     if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
     const { owner, own } = ownerOf(name, owners, method);
     given.set(name, owner.id === "" ? nameOf(own) : `${owner.id}.${own}`);
-    // Regularizers and followers read their own values, and know more than their kind.
-    owner.values[own] = owner.id === "" ? alike(name, value, owner.values[own]) : (value as HparamValue);
+    // Regularizers and followers read their own values.
+    owner.values[own] = owner.id === "" ? declared[own].kind.read(name, value) : (value as HparamValue);
   }
   const hparams = owners[0].values;
-  checkShared(hparams);
   return {
     hparams,
     named: Object.fromEntries(Object.entries(hparams).map(([name, value]) => [nameOf(name), value])),
@@ -98,12 +98,6 @@ export function valuesOf(request: Request, method: Method, usual: UsualValues): 
     of: ({ id }) => owners.find((owner) => owner.id === id)!.values,
   };
 }
-
-/** The defaults of some settings or options. */
-export const defaultsOf = (
-  settings: Readonly<Record<string, { readonly default: HparamValue }>>,
-): Record<string, HparamValue> =>
-  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.default]));
 
 interface Owner {
   readonly id: string;
@@ -146,14 +140,4 @@ function referenceNamed(name: string, { algorithm, regularizers }: Method): stri
     ),
   ];
   return all.find(([, { reference }]) => reference === name)?.[0];
-}
-
-function checkShared({ lr, weightDecay, batchSize, dropout }: Readonly<Record<string, HparamValue>>): void {
-  const check = (name: string, value: HparamValue, fits: boolean, expected: string) => {
-    if (!fits) throw new UsageError(`${name}: expected ${expected}, got ${value}`);
-  };
-  check("lr", lr, (lr as number) >= 0, "a number from 0");
-  check("weightDecay", weightDecay, (weightDecay as number) >= 0, "a number from 0");
-  check("batchSize", batchSize, Number.isSafeInteger(batchSize) && (batchSize as number) > 0, "a whole number from 1");
-  check("dropout", dropout, (dropout as number) >= 0 && (dropout as number) < 1, "a number from 0 to below 1");
 }

@@ -14,9 +14,9 @@
 
 import { closestName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
+import { boolean, list, whole } from "../options.js";
 import type { SettingScalar } from "../records/run.js";
 import { keys, type Request } from "../settings/keys.js";
-import { boolean, list, whole } from "../settings/values.js";
 
 /** Runs: every combination of these. */
 export interface SweepPart {
@@ -57,11 +57,11 @@ export const usualPart: Omit<SweepPart, "data"> = {
 
 /** The sweep's own keys; in a file, all others are settings of its runs. */
 const readers: { readonly [K in keyof Omit<SweepPart, "settings">]: (name: string, value: unknown) => SweepPart[K] } = {
-  data: list,
-  algorithms: list,
-  regularizers: list,
-  testDomains: list,
-  pairs: boolean,
+  data: list.read,
+  algorithms: list.read,
+  regularizers: list.read,
+  testDomains: list.read,
+  pairs: boolean.read,
   trials: seeds,
   hparams: seeds,
   grid: readGrid,
@@ -104,7 +104,7 @@ function checkSettings(settings: Request): void {
 
 /** `3` for the seeds 0, 1, 2; `3-5` for 3, 4, 5; a list for those in it. */
 export function seeds(name: string, value: unknown): number[] {
-  if (Array.isArray(value)) return [...new Set(value.map((each) => whole(0)(name, each)))];
+  if (Array.isArray(value)) return [...new Set(value.map((each) => whole(0).read(name, each)))];
   const range = typeof value === "string" ? /^(\d+)-(\d+)$/.exec(value.trim()) : null;
   if (range) {
     const [from, to] = [Number(range[1]), Number(range[2])];
@@ -112,7 +112,7 @@ export function seeds(name: string, value: unknown): number[] {
     return Array.from({ length: to - from + 1 }, (_, i) => from + i);
   }
   if (typeof value === "string" && value.includes(",")) return seeds(name, value.split(","));
-  return Array.from({ length: whole(1)(name, value) }, (_, i) => i);
+  return Array.from({ length: whole(1).read(name, value) }, (_, i) => i);
 }
 
 /** Values by setting: lists from a file, or texts with commas between them from the command line. */

@@ -6,7 +6,8 @@
  * label is 1 for digits below five, and a sample's colour is its (noisy) label, flipped with the domain's probability.
  */
 import { keyedRandom } from "../../engine/philox.js";
-import { type ArrayDomain, defineDataset, option } from "../dataset.js";
+import { option } from "../../options.js";
+import { type ArrayDomain, defineDataset } from "../dataset.js";
 import { dealDigits, digitPixels, mnistFacts } from "./mnist-domains.js";
 import { readMnist } from "./mnist-files.js";
 

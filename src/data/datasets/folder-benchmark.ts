@@ -1,15 +1,10 @@
 /** A published benchmark that lies on disk as domain/class/picture: found by its domains' names, in its published order. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DataError } from "../../errors.js";
-import {
-  type DatasetDefinition,
-  type DatasetOption,
-  defineDataset,
-  option,
-  type PictureDataset,
-  type Published,
-} from "../dataset.js";
+import { option } from "../../options.js";
+import { type DatasetDefinition, defineDataset, type PictureDataset, type Published } from "../dataset.js";
 import { type FoundFolder, findDomainFolders, plainName } from "../discover.js";
 import { labelFolders } from "../folder-dataset.js";
 import { readFolderTree } from "../folder-tree.js";
@@ -31,7 +26,7 @@ const duplicates = option("", "a text file of paths to leave out, one a line, fr
 
 /** Declares a benchmark. */
 export function folderBenchmark({ duplicateList, ...facts }: BenchmarkFacts): FolderBenchmark {
-  const options: Readonly<Record<string, DatasetOption<string>>> = duplicateList ? { duplicates } : {};
+  const options: Readonly<Record<string, typeof duplicates>> = duplicateList ? { duplicates } : {};
   const definition = defineDataset({
     ...facts,
     needsRoot: true,

@@ -1,5 +1,7 @@
 /** The generated shapes (`shapes.ts`) in the form all datasets have. */
-import { type ArrayDomain, defineDataset, option } from "../dataset.js";
+
+import { option } from "../../options.js";
+import { type ArrayDomain, defineDataset } from "../dataset.js";
 import { SHAPES_CLASSES, shapesDataset } from "./shapes.js";
 
 export const generatedShapes = defineDataset({

@@ -5,7 +5,8 @@
  * as they do in the reference's loaders.
  */
 import { DataError, UsageError } from "../../errors.js";
-import { defineDataset, option } from "../dataset.js";
+import { option } from "../../options.js";
+import { defineDataset } from "../dataset.js";
 import { labelFolders } from "../folder-dataset.js";
 import { countPictures, type Folder, readFolderTree } from "../folder-tree.js";
 import { countOf, listNames, showName } from "../show-name.js";

@@ -1,6 +1,7 @@
 /** RotatedMNIST: digits turned by 0 to 75 degrees, counter-clockwise, a domain for each angle. */
 import { UsageError } from "../../errors.js";
-import { type ArrayDomain, defineDataset, option } from "../dataset.js";
+import { option } from "../../options.js";
+import { type ArrayDomain, defineDataset } from "../dataset.js";
 import { type Interpolation, pictureRotator } from "../rotate-picture.js";
 import { dealDigits, digitPixels, mnistFacts } from "./mnist-domains.js";
 import { readMnist } from "./mnist-files.js";

@@ -3,7 +3,8 @@
  * (`../toy-task.ts`). Two domains: the one trained on, and one whose environmental features turn round.
  */
 import { UsageError } from "../../errors.js";
-import { type ArrayDataset, type ArrayDomain, defineDataset, type OptionValues, option } from "../dataset.js";
+import { option } from "../../options.js";
+import { type ArrayDataset, type ArrayDomain, defineDataset, type OptionValues } from "../dataset.js";
 import { paperTask, sampleTask, type Task } from "../toy-task.js";
 
 const facts = {

@@ -3,10 +3,9 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { UsageError } from "../../errors.js";
-import { list, whole } from "../../settings/values.js";
+import { list, option, whole } from "../../options.js";
 import { controlHere } from "./control-here.js";
 import { defineLauncher } from "./define-launcher.js";
-import { launcherOption } from "./launcher.js";
 
 /**
  * The GPUs there are, as CUDA_VISIBLE_DEVICES names them: those that this variable leaves us, else all by their UUIDs, since
@@ -32,10 +31,10 @@ export const gpus = defineLauncher({
   id: "gpus",
   about: "One run a GPU, or several, on all of this machine's GPUs.",
   options: {
-    per_gpu: launcherOption(whole(1), "runs at a time on each GPU (default: 1)"),
-    gpus: launcherOption(list, "only these, by number from 0: 0,2 (default: all that are visible)"),
+    per_gpu: option(whole(1), "runs at a time on each GPU", { default: 1 }),
+    gpus: option(list, "only these, by number from 0: 0,2; all that are visible by default"),
   },
-  launch(context, { per_gpu = 1, gpus: wanted }) {
+  launch(context, { per_gpu, gpus: wanted }) {
     const all = visibleGpus();
     if (all.length === 0)
       throw new UsageError(

@@ -9,23 +9,13 @@ import { print } from "./print.js";
 import { slurm } from "./slurm.js";
 
 export { quoteWords as shellWords } from "../../files/shell-words.js";
-export {
-  boolean as readBoolean,
-  list as readList,
-  number as readNumber,
-  text as readText,
-  whole as readWhole,
-} from "../../settings/values.js";
 export { defineLauncher } from "./define-launcher.js";
 export type {
   LaunchContext,
   LaunchEnd,
   Launcher,
   LauncherDefinition,
-  LauncherOption,
-  LauncherOptions,
 } from "./launcher.js";
-export { launcherOption } from "./launcher.js";
 
 export const launchers: Record<string, Launcher> = { local, gpus, slurm, print };
 

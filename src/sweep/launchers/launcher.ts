@@ -4,27 +4,11 @@
  * work) or hands commands to a scheduler, which need nothing but the folder.
  */
 
-import type { Read } from "../../settings/values.js";
+import type { Options, ValuesOf } from "../../options.js";
 import type { ControlEnd, StopWish } from "../controller.js";
 import type { ListedRun } from "../run-list.js";
 import type { WorkEvent, WorkRules } from "../work.js";
 import type { Slot } from "../worker-process.js";
-
-/** An option of a launcher, as `-o name=value` or in a YAML file. */
-export interface LauncherOption<T> {
-  readonly read: Read<T>;
-  readonly about: string;
-}
-
-export type LauncherOptions = Readonly<Record<string, LauncherOption<unknown>>>;
-
-/** The values of options, by name; undefined where one was not given. */
-export type OptionValuesOf<O extends LauncherOptions> = {
-  readonly [K in keyof O]?: O[K] extends LauncherOption<infer T> ? T : never;
-};
-
-/** Declares an option. */
-export const launcherOption = <T>(read: Read<T>, about: string): LauncherOption<T> => ({ read, about });
 
 /** What a launcher is given. */
 export interface LaunchContext {
@@ -59,12 +43,13 @@ export interface LaunchContext {
 /** How a launch ended: as a controller does, or in others' hands. */
 export type LaunchEnd = ControlEnd | "handed over";
 
-export interface LauncherDefinition<O extends LauncherOptions = LauncherOptions> {
+export interface LauncherDefinition<O extends Options = Options> {
   readonly id: string;
   /** One sentence. */
   readonly about: string;
+  /** Given as `-o name=value` or in a YAML file. */
   readonly options: O;
-  launch(context: LaunchContext, options: OptionValuesOf<O>): Promise<LaunchEnd>;
+  launch(context: LaunchContext, options: ValuesOf<O>): Promise<LaunchEnd>;
   /** What the scheduler says of the sweep's jobs, a line each; none where it has none. */
   jobs?(folder: string): Promise<string[]>;
   /** Takes the sweep's jobs back; what was done, a line each. */

@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../tests/support/picture-folder.js";
 import { finishRun, writeSweep } from "../../../tests/support/sweeps.js";
-import { text, whole } from "../../settings/values.js";
+import { option, text, whole } from "../../options.js";
 import { type LaunchOptions, launch } from "../launch.js";
 import { defineLauncher } from "./define-launcher.js";
 import { visibleGpus } from "./gpus.js";
-import { type Launcher, launcherNamed, launcherOption, launchers } from "./index.js";
+import { type Launcher, launcherNamed, launchers } from "./index.js";
 import { slurmScript } from "./slurm-script.js";
 
 const fakeWorker = fileURLToPath(new URL("../../../tests/support/fake-worker.mjs", import.meta.url));
@@ -71,7 +71,7 @@ test("a launcher of one's own has its options read, and is told of the threads t
   const own = defineLauncher({
     id: "own",
     about: "For this test.",
-    options: { queue: launcherOption(text, "the queue"), nodes: launcherOption(whole(1), "how many") },
+    options: { queue: option(text, "the queue"), nodes: option(whole(1), "how many") },
     async launch(context, { queue = "usual", nodes }) {
       seen.push(queue, nodes, context.waiting().length, context.threads(3), context.threads(5));
       return "handed over";
@@ -87,7 +87,7 @@ test("a launcher of one's own has its options read, and is told of the threads t
     'own: nodes: expected a whole number from 1, got "many"',
   );
   await expect(tryLaunch(launchers.print, { queue: "x" })).rejects.toThrow(
-    'launcher print: it has no options, got "queue"',
+    'launcher print has no options, got "queue"',
   );
 });
 

@@ -1,16 +1,15 @@
 /** Runs on this machine's processors. */
 
 import { availableParallelism } from "node:os";
-import { whole } from "../../settings/values.js";
+import { option, whole } from "../../options.js";
 import { controlHere } from "./control-here.js";
 import { defineLauncher } from "./define-launcher.js";
-import { launcherOption } from "./launcher.js";
 
 export const local = defineLauncher({
   id: "local",
   about: "On this machine's processors, shared out among the runs; as many as memory allows.",
   options: {
-    jobs: launcherOption(whole(1), "runs at a time (default: one a core)"),
+    jobs: option(whole(1), "runs at a time; one a core by default"),
   },
   launch(context, { jobs = availableParallelism() }) {
     // Runs that shared threads would wait for each other: two runs of one thread are faster than two of two on two cores.

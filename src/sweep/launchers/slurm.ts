@@ -7,17 +7,18 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.js";
-import { list, number, type Read, text, whole } from "../../settings/values.js";
+import { type Kind, list, number, option, text, whole } from "../../options.js";
 import { sweepPaths } from "../sweep-folder.js";
 import { pluginWords, ruleWords } from "../work-words.js";
 import { defineLauncher } from "./define-launcher.js";
-import { launcherOption } from "./launcher.js";
 import { endedTasks, largestArray, queuedTasks, slurm as slurmCommand } from "./slurm-commands.js";
 import { slurmScript } from "./slurm-script.js";
 
 /** Lines as they are: a text with line ends, or a list. */
-const lines: Read<readonly string[]> = (name, value) =>
-  typeof value === "string" ? value.split("\n") : list(name, value);
+const lines: Kind<readonly string[]> = {
+  accepts: "lines",
+  read: (name, value) => (typeof value === "string" ? value.split("\n") : list.read(name, value)),
+};
 
 /** Where scripts, logs and numbers of jobs are kept. */
 const slurmFolder = (folder: string): string => join(sweepPaths(folder).launch, "slurm");
@@ -33,31 +34,28 @@ export function submittedJobs(folder: string): string[] {
   return names.flatMap((name) => /^(\d+)\.json$/.exec(name)?.[1] ?? []).sort((a, b) => Number(a) - Number(b));
 }
 
-/** Seconds that a checkpoint and the way into the queue may take. */
-const WARNING = 120;
-
 export const slurm = defineLauncher({
   id: "slurm",
   about: "An array job of Slurm; its tasks checkpoint before their time limit and are requeued.",
   options: {
-    partition: launcherOption(text, "the partition"),
-    account: launcherOption(text, "the account that is charged"),
-    qos: launcherOption(text, "the quality of service"),
-    gres: launcherOption(text, "what each task needs besides: gpu:1"),
-    constraint: launcherOption(text, "features the nodes must have: a100"),
-    cpus_per_task: launcherOption(whole(1), "cores of a task, and threads of its run (default: 4)"),
-    mem_gb: launcherOption(number, "memory of a task, in GB"),
-    timeout_min: launcherOption(whole(1), "the time limit of a task, in minutes; the partition's unless told"),
-    array_parallelism: launcherOption(whole(1), "tasks at a time (default: as many as the cluster gives)"),
-    runs_per_task: launcherOption(whole(1), "runs a task makes one after another (default: 1)"),
-    signal_seconds: launcherOption(whole(1), `so long before its limit a task is told (default: ${WARNING})`),
-    setup: launcherOption(lines, "lines of shell before the command (module load cuda); may be given often"),
-    extra: launcherOption(lines, "more options of sbatch, such as --exclude=node7; may be given often"),
+    partition: option(text, "the partition"),
+    account: option(text, "the account that is charged"),
+    qos: option(text, "the quality of service"),
+    gres: option(text, "what each task needs besides: gpu:1"),
+    constraint: option(text, "features the nodes must have: a100"),
+    cpus_per_task: option(whole(1), "cores of a task, and threads of its run", { default: 4 }),
+    mem_gb: option(number({ above: 0 }), "memory of a task, in GB"),
+    timeout_min: option(whole(1), "the time limit of a task, in minutes; the partition's by default"),
+    array_parallelism: option(whole(1), "tasks at a time; as many as the cluster gives by default"),
+    runs_per_task: option(whole(1), "runs a task makes one after another", { default: 1 }),
+    signal_seconds: option(whole(1), "seconds before its limit at which Slurm signals a task", { default: 120 }),
+    setup: option(lines, "lines of shell before the command (module load cuda); may be given often"),
+    extra: option(lines, "more options of sbatch, such as --exclude=node7; may be given often"),
   },
 
   async launch(context, options) {
     const { folder, name, program, rules, cancelToken, device } = context;
-    const { cpus_per_task = 4, runs_per_task = 1, signal_seconds: warning = WARNING, ...script } = options;
+    const { cpus_per_task, runs_per_task, signal_seconds: warning, ...script } = options;
     const threads = context.threads(cpus_per_task);
     const waiting = context.waiting().length;
     if (waiting === 0) {

@@ -1,0 +1,31 @@
+/** Flags that are settings of a run, made from the settings' declarations (settings/keys.ts). */
+
+import { type Command, Option } from "commander";
+import { boolean } from "../options.js";
+import { type KeyName, keys, type Request } from "../settings/keys.js";
+
+const optionOf = (name: KeyName): Option => {
+  const { flag, help } = keys[name];
+  if (flag === undefined) throw new TypeError(`setting ${name} has no flag`);
+  return new Option(flag, help);
+};
+
+/** Adds the flags of some settings to a command. */
+export function addKeyFlags(command: Command, names: readonly KeyName[]): Command {
+  for (const name of names) {
+    const option = optionOf(name);
+    const { kind } = keys[name];
+    // Values stay as they are typed: they are read with all other settings. The names are for completion.
+    if (kind !== boolean) option.argParser(Object.assign((text: string) => text, { known: kind.known ?? [] }));
+    command.addOption(option);
+    if (name === "pretrained")
+      command.addOption(new Option("--no-pretrained", "start from random weights").default(undefined));
+  }
+  return command;
+}
+
+/** The settings that were given by such flags, by key. */
+export function keysIn(flags: Readonly<Record<string, unknown>>, names: readonly KeyName[]): Request {
+  const given = names.map((name) => [name, flags[optionOf(name).attributeName()]] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,196 @@
+/**
+ * One way to declare an option, whoever owns it: a setting of a run, a hyperparameter (hparams.ts), an option of a dataset
+ * or a launcher, a setting of a penalty or an average. Parsing, errors, help, completion, `nudge list` and docs/reference
+ * read the declaration.
+ *
+ *     const options = {
+ *       samples: option(200, "readings in each place"),                      // a number, by its default
+ *       layout: option(word("flat", "deep"), "how files lie", { default: "flat" }),
+ *       queue: option(text, "the queue"),                                     // without a default
+ *     };
+ *     const { samples, layout, queue } = readOptions("dataset sensors", options, given);
+ */
+
+import { unknownName } from "./closest-name.js";
+import { UsageError } from "./errors.js";
+
+/** What an option takes. */
+export interface Kind<T> {
+  /** In print: `a whole number from 1`, `per-sample | sum`. */
+  readonly accepts: string;
+  /** The names it takes, where there are only so many. */
+  readonly known?: readonly string[];
+  /** Reads a value, typed or as text from a command line; one that does not fit is a UsageError that begins with the name. */
+  read(name: string, value: unknown): T;
+}
+
+export interface Option<T = unknown> {
+  readonly kind: Kind<T>;
+  /** One line for help and lists. */
+  readonly help: string;
+  /** Absent where it depends on other things, or where none is meant. */
+  readonly default?: T;
+  /** As it is typed on the command line, where it has a flag: `--eval-every <n>`. */
+  readonly flag?: string;
+}
+
+export type OptionWithDefault<T = unknown> = Option<T> & { readonly default: T };
+export type Options = Readonly<Record<string, Option>>;
+
+/** The values of options by name; undefined where there is neither a value nor a default. */
+export type ValuesOf<O> = {
+  readonly [K in keyof O]: O[K] extends OptionWithDefault<infer T>
+    ? T
+    : O[K] extends Option<infer T>
+      ? T | undefined
+      : never;
+};
+
+/** Values by name, as they were given: texts, or what a file had. */
+export type Given = Readonly<Record<string, unknown>>;
+
+/** Declares an option: of the kind of its default, `option(0, "another seed, other pictures")`, or of a kind of its own. */
+export function option(value: number, help: string): OptionWithDefault<number>;
+export function option(value: string, help: string): OptionWithDefault<string>;
+export function option(value: boolean, help: string): OptionWithDefault<boolean>;
+export function option<T>(
+  kind: Kind<T>,
+  help: string,
+  more: { default: NoInfer<T>; flag?: string },
+): OptionWithDefault<T>;
+export function option<T>(kind: Kind<T>, help: string, more?: { flag?: string }): Option<T>;
+export function option(first: Scalar | Kind<unknown>, help: string, more: Partial<Option> = {}): Option {
+  if (typeof first === "object") return { kind: first, help, ...more };
+  return { kind: kindLike(first), help, default: first };
+}
+
+/** The values of an owner's options: as given, else as `usual`, else by default. An unknown name is a UsageError. */
+export function readOptions<O extends Options>(
+  owner: string,
+  declared: O,
+  given: Given,
+  { prefix = `${owner}.`, usual = {} }: { prefix?: string; usual?: Given } = {},
+): ValuesOf<O> {
+  const known = Object.keys(declared);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(declared, name) || given[name] === undefined) continue;
+    if (known.length === 0) throw new UsageError(`${owner} has no options, got "${name}"`);
+    throw new UsageError(unknownName(`option of ${owner}`, name, known));
+  }
+  const values = Object.entries(declared).flatMap(([name, { kind, default: fallback }]): [string, unknown][] => {
+    const value = given[name] ?? usual[name] ?? fallback;
+    return value === undefined ? [] : [[name, kind.read(`${prefix}${name}`, value)]];
+  });
+  return Object.freeze(Object.fromEntries(values)) as ValuesOf<O>;
+}
+
+/** The defaults of options that have one. */
+export const defaultsOf = (declared: Options): Record<string, never> =>
+  Object.fromEntries(
+    Object.entries(declared).flatMap(([name, each]) => (each.default === undefined ? [] : [[name, each.default]])),
+  ) as Record<string, never>;
+
+type Scalar = number | string | boolean;
+
+const wrong = (name: string, expected: string, value: unknown): UsageError =>
+  new UsageError(`${name}: expected ${expected}, got ${JSON.stringify(value) ?? String(value)}`);
+
+const toNumber = (value: unknown): unknown =>
+  typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+
+/** A word or a path. YAML reads `28` and `true` as what they look like; here they are text again. */
+export const text: Kind<string> = {
+  accepts: "text",
+  read(name, value) {
+    const read = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+    if (typeof read !== "string" || read === "") throw wrong(name, "text", value);
+    return read;
+  },
+};
+
+/** Text that may be empty, which says "none". */
+const textOrNone: Kind<string> = { ...text, read: (name, value) => (value === "" ? "" : text.read(name, value)) };
+
+/** Names with commas between them, or a list of names. */
+export const list: Kind<string[]> = {
+  accepts: "a name, or names with commas between them",
+  read(name, value) {
+    const items = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
+    if (!Array.isArray(items)) throw wrong(name, list.accepts, value);
+    return items.filter((item) => item !== "").map((item) => text.read(name, item));
+  },
+};
+
+/** A finite number, from `least` or above `above`, to `most` or below `below`. */
+export function number({ least, above, most, below }: NumberRange = {}): Kind<number> {
+  const low = least === undefined ? (above === undefined ? "" : ` above ${above}`) : ` from ${least}`;
+  const high = most === undefined ? (below === undefined ? "" : ` below ${below}`) : ` ${most}`;
+  const accepts = `a number${low}${high === "" ? "" : low === "" ? ` up to${high}` : ` to${high}`}`;
+  const fits = (value: number): boolean =>
+    Number.isFinite(value) &&
+    value >= (least ?? value) &&
+    value <= (most ?? value) &&
+    (above === undefined || value > above) &&
+    (below === undefined || value < below);
+  return {
+    accepts,
+    read(name, value) {
+      const read = toNumber(value);
+      if (typeof read !== "number" || !fits(read)) throw wrong(name, accepts, value);
+      return read;
+    },
+  };
+}
+
+interface NumberRange {
+  readonly least?: number;
+  readonly above?: number;
+  readonly most?: number;
+  readonly below?: number;
+}
+
+/** A whole number of at least `least`. */
+export function whole(least = 0): Kind<number> {
+  const accepts = `a whole number from ${least}`;
+  return {
+    accepts,
+    read(name, value) {
+      const read = toNumber(value);
+      if (!Number.isSafeInteger(read) || (read as number) < least) throw wrong(name, accepts, value);
+      return read as number;
+    },
+  };
+}
+
+export const boolean: Kind<boolean> = {
+  accepts: "true or false",
+  known: ["true", "false"],
+  read(name, value) {
+    if (value === true || value === "true") return true;
+    if (value === false || value === "false") return false;
+    throw wrong(name, "true or false", value);
+  },
+};
+
+/** One of some words. */
+export function word<const T extends string>(...known: readonly T[]): Kind<T> {
+  return {
+    accepts: known.join(" | "),
+    known,
+    read(name, value) {
+      const found = known.find((each) => each === value);
+      if (found === undefined) throw new UsageError(unknownName(name, String(value), known));
+      return found;
+    },
+  };
+}
+
+/** The kind of a value: a number, a truth value, or text, which may be empty where the value is. */
+export function kindLike<T extends Scalar>(value: T): Kind<T> {
+  const kind =
+    typeof value === "number" ? number() : typeof value === "boolean" ? boolean : value === "" ? textOrNone : text;
+  return kind as Kind<unknown> as Kind<T>;
+}
+
+/** The kinds there are, for plug-ins. */
+export const kinds = { text, list, number, whole, boolean, word };
