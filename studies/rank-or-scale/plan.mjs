@@ -8,7 +8,7 @@
  *     export NUDGE_PLUGINS=…      printed at the end: sweep run and report need the study's plug-ins
  *
  * Another dataset is another --data; its weights of the penalties are set as the page says (`calibration` plans those runs).
- * What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
+ * --only ERM,ERM-NU plans these methods of the block. What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -59,9 +59,15 @@ const more = split < 0 ? [] : process.argv.slice(split + 1);
 const { positionals, values } = parseArgs({
   args: own,
   allowPositionals: true,
-  options: { data: { type: "string" }, root: { type: "string" }, trials: { type: "string" }, out: { type: "string" } },
+  options: {
+    data: { type: "string" },
+    root: { type: "string" },
+    trials: { type: "string" },
+    out: { type: "string" },
+    only: { type: "string" },
+  },
 });
-const { data = "pacs", root, trials = "3-7", out = `sweeps/study-${data}` } = values;
+const { data = "pacs", root, trials = "3-7", out = `sweeps/study-${data}`, only } = values;
 const weights = Object.hasOwn(WEIGHTS, data) ? WEIGHTS[/** @type {keyof typeof WEIGHTS} */ (data)] : WEIGHTS.pacs;
 const block = blocks(weights)[positionals[0] ?? ""];
 if (!block) {
@@ -73,6 +79,7 @@ if (!block) {
 const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "plan.mjs");
 const env = { ...process.env, NUDGE_PLUGINS: plugins.map((name) => join(here, name)).join(delimiter) };
 for (const [method, ...settings] of block) {
+  if (only && !only.split(",").includes(method)) continue;
   const common = [
     "--precision",
     "bf16",
