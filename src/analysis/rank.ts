@@ -37,7 +37,9 @@ export function spectrum(features: FeatureMatrix, { centred = false }: SpectrumO
         throw new UsageError(`spectrum: expected a matrix [samples, width], got ${given.describe()}`);
       }
       if (given.numel === 0) return [];
-      const exact = given.to({ dtype: "float64" });
+      // Small matrices are decomposed on the CPU: a GPU takes longer for them, above all if it trains other runs meanwhile.
+      const device = given.numel <= LARGEST_FOR_SVD ? "cpu" : given.device;
+      const exact = given.to({ dtype: "float64", device });
       const size = exact.norm().item();
       if (!Number.isFinite(size)) {
         throw new EngineError(
