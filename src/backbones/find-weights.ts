@@ -22,26 +22,27 @@ export function weightsFolder(): string {
   return variable && kindOf(variable) === "folder" ? variable : join(cacheHome(), "nudge", "weights");
 }
 
-/** Published weights that a command needs and that are not on this machine. */
+/** Published weights that a command needs and that are not on this machine; the message has a line for each way to go on. */
 export class MissingWeights extends UsageError {
   override name = "MissingWeights";
   constructor(
     readonly weights: PublishedWeights,
-    /** What else can be done, in sentences. */
-    readonly otherwise = "",
+    /** What starts from random weights instead, where that is possible. */
+    untrained?: string,
   ) {
+    const ways = [
+      ["download them", `nudge weights get ${weights.name}`],
+      ["or in this command", "--yes, or NUDGE_DOWNLOAD=1 in the environment"],
+      ["without a network", `copy ${fileOf(weights)} to ${weightsFolder()}`],
+      ...(untrained === undefined ? [] : [["without them", `--no-pretrained ${untrained}`]]),
+    ];
     super(
-      `${needWords(weights)}. Download them with: nudge weights get ${weights.name}. ` +
-        `In a script, --yes or NUDGE_DOWNLOAD=1 lets this command download them. ` +
-        `Without a network, copy ${fileOf(weights)} to ${weightsFolder()}. ${otherwise}`.trimEnd(),
+      `no trained weights for ${weights.name} on this machine: ${fileOf(weights)} ` +
+        `(${sizeOf(weights)}${weights.title}) is not in ${weightsFolder()}\n` +
+        ways.map(([what, how]) => `  ${`${what}:`.padEnd(20)}${how}`).join("\n"),
     );
   }
 }
-
-/** What is missing, how large it is and where it comes from. */
-export const needWords = (weights: PublishedWeights): string =>
-  `no trained weights for ${weights.name} on this machine: ${fileOf(weights)} ` +
-  `(${sizeOf(weights)}${weights.title}) is not in ${weightsFolder()}`;
 
 const sizeOf = ({ mebibytes }: PublishedWeights): string =>
   mebibytes === undefined ? "" : `${byteText(mebibytes * 2 ** 20)}, `;
@@ -62,7 +63,7 @@ export function findWeights(id: string, explicit?: string): string {
   const published = publishedWeightsNamed(id);
   const found = inFolder(weightsFolder(), id) ?? (published && locateWeights(published));
   if (found) return found;
-  if (published) throw new MissingWeights(published, "Or start from random weights: --no-pretrained.");
+  if (published) throw new MissingWeights(published, "starts from random weights");
   throw new UsageError(
     `no trained weights for ${id}: no file was named (--weights FILE), and ${weightsFolder()} has no ` +
       `${id}.${ENDINGS.join(` or ${id}.`)}. Take ${weights}, and put it there`,

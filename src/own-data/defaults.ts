@@ -98,8 +98,8 @@ export function networkDefaults(request: Request, words: string[], device = "cpu
   throw new MissingWeights(
     wanted,
     isOn(request.probe)
-      ? ""
-      : "Or train a small network from random weights, which needs many pictures and does much worse on new domains: --no-pretrained.",
+      ? undefined
+      : "trains a small network from random weights, which needs many pictures and does much worse on new domains",
   );
 }
 
