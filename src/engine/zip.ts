@@ -1,8 +1,8 @@
 /**
  * Where the entries of a zip archive lie in its file, after PKWARE's APPNOTE 6.3.10, zip64 included (sections 4.3.7,
- * 4.3.12 to 4.3.16, 4.5.3). Nothing is unpacked: PyTorch stores its entries uncompressed, so that their bytes can be
- * read where they are. Checksums are left alone: they would mean reading all data twice, and PyTorch can be told to
- * write none.
+ * 4.3.12 to 4.3.16, 4.5.3). Nothing is unpacked here: PyTorch stores its entries uncompressed, so that their bytes can be
+ * read where they are. Checksums are left to those who unpack (get-data/): of weights they would mean reading all data
+ * twice, and PyTorch can be told to write none.
  */
 import type { SourceFile } from "../files/file-bytes.js";
 import { quoted } from "./stored-tensor.js";
@@ -17,6 +17,9 @@ export interface ZipEntry {
   /** 0 is uncompressed, 8 deflated. */
   readonly method: number;
   readonly encrypted: boolean;
+  readonly crc32: number;
+  /** Whether it is a symbolic link, as archives made on Unix can hold. */
+  readonly isLink: boolean;
 }
 
 /** The directory of a zip archive. */
@@ -65,7 +68,7 @@ export function readZip(file: SourceFile): ZipArchive {
 
 /** The byte range of an entry's data, which must be there uncompressed. */
 export function locateZipEntry(archive: ZipArchive, entry: ZipEntry): { offset: number; byteLength: number } {
-  const { file, directoryOffset } = archive;
+  const { file } = archive;
   const what = `the zip entry ${quoted(entry.name)}`;
   if (entry.encrypted) throw file.error(`${what} is encrypted; only plain entries are read`);
   if (entry.method !== 0) {
@@ -76,14 +79,20 @@ export function locateZipEntry(archive: ZipArchive, entry: ZipEntry): { offset: 
     );
   }
   if (entry.byteLength !== entry.storedLength) throw file.error(`${what} is uncompressed but gives two lengths`);
+  return { offset: storedDataOffset(archive, entry), byteLength: entry.byteLength };
+}
+
+/** Where an entry's data begins, compressed or not: behind its own header, which must agree with the directory. */
+export function storedDataOffset({ file, directoryOffset }: ZipArchive, entry: ZipEntry): number {
+  const what = `the zip entry ${quoted(entry.name)}`;
   const header = file.read(entry.headerOffset, LOCAL_BYTES, `the header of ${what}`);
   if (header.readUInt32LE(0) !== LOCAL_SIGNATURE) throw file.error(`${what} does not begin where the directory says`);
   const nameLength = header.readUInt16LE(26);
   const name = file.read(entry.headerOffset + LOCAL_BYTES, nameLength, `the name of ${what}`);
   if (!name.equals(Buffer.from(entry.name))) throw file.error(`${what} has another name in its own header`);
   const offset = entry.headerOffset + LOCAL_BYTES + nameLength + header.readUInt16LE(28);
-  if (offset + entry.byteLength > directoryOffset) throw file.error(`${what} reaches past the archive's data`);
-  return { offset, byteLength: entry.byteLength };
+  if (offset + entry.storedLength > directoryOffset) throw file.error(`${what} reaches past the archive's data`);
+  return offset;
 }
 
 interface Directory {
@@ -149,7 +158,9 @@ function readEntry(file: SourceFile, directory: Buffer, at: number, index: numbe
   const headerOffset = value(at + 42);
   const encrypted = (directory.readUInt16LE(at + 8) & 1) !== 0;
   const method = directory.readUInt16LE(at + 10);
-  return { entry: { name, headerOffset, byteLength, storedLength, method, encrypted }, next };
+  const crc32 = directory.readUInt32LE(at + 16);
+  const isLink = directory.readUInt32LE(at + 38) >>> 28 === 0o12; // the kind of file in the upper half: Unix's mode
+  return { entry: { name, headerOffset, byteLength, storedLength, method, encrypted, crc32, isLink }, next };
 }
 
 function zip64Field(extra: Buffer): Buffer | undefined {
