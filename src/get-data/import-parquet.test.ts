@@ -73,6 +73,12 @@ test("imported again, only what is missing is written", async () => {
 
 test("columns that cannot be guessed or are not there are asked for by name", async () => {
   const file = stored("many.parquet");
+  const guessed = importParquet([file], temporaryFolder(), {
+    onColumns: ({ image, domain, label }) => {
+      throw new Error(`${image}, ${domain}, ${label}`);
+    },
+  });
+  await expect(guessed).rejects.toThrow("picture, style, class");
   await expect(importParquet([file], temporaryFolder(), { columns: { label: "klass" } })).rejects.toThrow(
     'unknown column "klass": did you mean "class"?',
   );

@@ -42,6 +42,8 @@ const EXTENSIONS: Readonly<Record<PictureFormat, string>> = {
   GIF: "gif",
   PPM: "ppm",
   PGM: "pgm",
+  AVIF: "avif",
+  HEIC: "heic",
 };
 
 /** Writes the pictures of some parquet files into a folder. */
