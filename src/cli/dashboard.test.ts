@@ -6,7 +6,7 @@ const printed = catchPrinted();
 
 test.each([
   [["none/at/all"], "dashboard: none/at/all: no such folder"],
-  [["package.json"], "dashboard: package.json is no folder"],
+  [["package.json"], "dashboard: package.json is neither a folder nor a packed study"],
   [[".", "--port", "70000"], 'expected a port from 0 to 65535, got "70000"'],
   [[".", "--port", "web"], 'got "web"'],
 ])("dashboard %j is called wrongly, and told so", async (args, words) => {

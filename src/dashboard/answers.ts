@@ -3,10 +3,10 @@
 import type { ServerResponse } from "node:http";
 import { UsageError } from "../errors.js";
 import { EventStream } from "./event-stream.js";
+import type { IndexedRun } from "./indexed-run.js";
 import type { Live } from "./live.js";
 import { readPicture } from "./picture-file.js";
 import { runCurves, runDetails } from "./run-details.js";
-import type { RunEntry } from "./run-entry.js";
 import type { RunIndex } from "./run-index.js";
 import { wrongPicture } from "./run-mistakes.js";
 import type { Tables } from "./tables.js";
@@ -37,10 +37,10 @@ export const answers: Readonly<Record<string, Answer>> = {
   "/api/events": ({ response, asked }) => asked.live.add(new EventStream(response)),
 
   "/api/run": async ({ query, response, asked: { index } }) =>
-    sendJson(response, JSON.stringify(await runDetails(index.root, runAsked(index, query)))),
+    sendJson(response, JSON.stringify(await runDetails(runAsked(index, query)))),
 
   "/api/curves": ({ query, response, asked: { index } }) =>
-    sendJson(response, JSON.stringify(runCurves(index.root, runAsked(index, query)))),
+    sendJson(response, JSON.stringify(runCurves(runAsked(index, query)))),
 
   "/api/report": async ({ query, response, asked: { tables } }) =>
     sendJson(
@@ -60,8 +60,8 @@ export const answers: Readonly<Record<string, Answer>> = {
 
   "/api/picture": async ({ query, response, asked: { index } }) => {
     const n = /^\d{1,6}$/.exec(query.get("n") ?? "")?.[0];
-    const { folder } = runAsked(index, query);
-    const file = n === undefined ? undefined : await wrongPicture(index.root, folder, Number(n));
+    const { files } = runAsked(index, query);
+    const file = n === undefined ? undefined : await wrongPicture(files, Number(n));
     const picture = file === undefined ? undefined : readPicture(file);
     if (!picture) throw new UsageError("there is no such picture to show");
     response.writeHead(200, { "Content-Type": picture.type, "Content-Length": picture.bytes.length });
@@ -86,7 +86,7 @@ export const answers: Readonly<Record<string, Answer>> = {
   },
 };
 
-function runAsked(index: RunIndex, query: URLSearchParams): RunEntry {
+function runAsked(index: RunIndex, query: URLSearchParams): IndexedRun {
   const entry = index.run(query.get("run") ?? "");
   if (!entry) throw new UsageError("there is no run of this name in the folder");
   return entry;

@@ -3,8 +3,9 @@
  * never one that would make the reader wait (a pipe), never more than was asked for.
  */
 
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
-import { dirname, relative, sep } from "node:path";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { piecesOf, type StoredFiles } from "../files/stored-files.js";
 
 /** Whether `path` is `root` or lies in it; both must be real paths. */
 export function liesIn(root: string, path: string): boolean {
@@ -50,12 +51,47 @@ export function readEnd(root: string, path: string, most: number): { text: strin
   }
 }
 
-/** A JSON object from a file of at most `most` bytes; undefined where there is none. */
-export function readJsonInside(root: string, path: string, most = 1 << 24): Record<string, unknown> | undefined {
-  const read = readEnd(root, path, most);
-  if (!read || read.cut) return undefined;
+/** The files of a folder that is read so; one that is not to be read is as if it were not there. */
+export class InsideFiles implements StoredFiles {
+  /** `root` is a real path. */
+  constructor(
+    private readonly root: string,
+    readonly path: string,
+  ) {}
+
+  has(name: string): boolean {
+    const fd = openInside(this.root, join(this.path, name));
+    if (fd !== undefined) closeSync(fd);
+    return fd !== undefined;
+  }
+
+  text(name: string): string | undefined {
+    const read = readEnd(this.root, join(this.path, name), MOST_TEXT);
+    return read?.cut ? undefined : read?.text;
+  }
+
+  pieces(name: string): Iterable<Buffer> | undefined {
+    const fd = openInside(this.root, join(this.path, name));
+    return fd === undefined ? undefined : piecesOf(fd);
+  }
+
+  names(folder: string): string[] {
+    const path = join(this.path, folder);
+    return isInside(this.root, path) ? readdirSync(path) : [];
+  }
+
+  time(name: string): number {
+    return statSync(join(this.path, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  }
+}
+
+/** Files of a run above this are of no use on a page. */
+const MOST_TEXT = 64 << 20;
+
+/** A JSON object from a file; undefined where there is none. */
+export function jsonIn(files: StoredFiles, name: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(read.text);
+    const value: unknown = JSON.parse(files.text(name) ?? "null");
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

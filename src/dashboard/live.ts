@@ -33,7 +33,7 @@ export class Live {
         this.tellProgress();
       } catch (error) {
         // A disk that does not answer, or a folder that went away in the middle: the next look will see.
-        process.stderr.write(`nudge: looking at ${this.index.root}: ${(error as Error).message}\n`);
+        process.stderr.write(`nudge: looking at the runs: ${(error as Error).message}\n`);
       }
       const { signal } = this.wake;
       // Where a look takes long, because the folder holds much else, the next comes later.
@@ -51,7 +51,8 @@ export class Live {
 
   /** Tells a page all there is, and from then on what changes. */
   add(stream: EventStream): void {
-    const hello: Events["hello"] = { folder: this.index.root, typed: asTyped(this.index.root) };
+    const paths = this.index.places.map(({ path }) => path);
+    const hello: Events["hello"] = { folder: paths.join(", "), typed: paths.map(asTyped).join(" ") };
     stream.send("hello", JSON.stringify(hello));
     stream.send("sweeps", JSON.stringify(this.index.sweepList()));
     sendRows([stream], this.index.rows());

@@ -1,33 +1,30 @@
 /** What the page shows of one run beyond the list: settings, environment, log, every curve, and the pictures it gets wrong. */
 
-import { join, relative, sep } from "node:path";
+import { relative, sep } from "node:path";
 import { shellWord } from "../files/shell-words.js";
 import { recordIn } from "../records/record.js";
 import { RECORDS_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { CurveData, RunCurves, RunDetails } from "./api.js";
-import { readEnd, readJsonInside } from "./inside.js";
-import type { RunEntry } from "./run-entry.js";
+import type { IndexedRun } from "./indexed-run.js";
+import { jsonIn } from "./inside.js";
 import { runMistakes } from "./run-mistakes.js";
 
 /** Of a log, as much of its end as a person may want to read. */
 const LOG_BYTES = 256 << 10;
 
-/** A record file above this is of no use on a page. */
-const RECORDS_BYTES = 64 << 20;
-
 /** Settings, environment, the log's end and the assessment. */
-export async function runDetails(root: string, { id, folder }: RunEntry): Promise<RunDetails> {
-  const settings = readJsonInside(root, join(folder, SETTINGS_FILE)) ?? null;
-  const log = readEnd(root, join(folder, "log.txt"), LOG_BYTES);
+export async function runDetails(run: IndexedRun): Promise<RunDetails> {
+  const { id, files } = run;
+  const log = run.logEnd(LOG_BYTES);
   const text = log?.cut ? log.text.slice(log.text.indexOf("\n") + 1) : (log?.text ?? "");
   return {
     id,
-    folder: asTyped(folder),
-    settings,
-    environment: readJsonInside(root, join(folder, "environment.json")) ?? null,
+    folder: asTyped(files.path),
+    settings: jsonIn(files, SETTINGS_FILE) ?? null,
+    environment: jsonIn(files, "environment.json") ?? null,
     log: text,
     logCut: log?.cut ?? false,
-    assessment: await runMistakes(root, folder),
+    assessment: await runMistakes(files),
   };
 }
 
@@ -38,13 +35,14 @@ export function asTyped(folder: string): string {
 }
 
 /** All curves of a run, from its records. */
-export function runCurves(root: string, { id, folder }: RunEntry): RunCurves {
-  const read = readEnd(root, join(folder, RECORDS_FILE), RECORDS_BYTES);
-  if (read?.cut) return { id, curves: [], notes: [`${RECORDS_FILE} is too large to draw`] };
+export function runCurves({ id, files }: IndexedRun): RunCurves {
+  const text = files.text(RECORDS_FILE);
+  if (text === undefined && files.has(RECORDS_FILE))
+    return { id, curves: [], notes: [`${RECORDS_FILE} is too large to draw`] };
   const curves = new Map<string, CurveData & { steps: number[]; values: (number | null)[] }>();
   let foreign = 0;
   // After the last newline is nothing, or half a line that is being written.
-  for (const line of (read?.text ?? "").split("\n").slice(0, -1)) {
+  for (const line of (text ?? "").split("\n").slice(0, -1)) {
     const record = recordIn(line);
     if (!record) {
       foreign++;

@@ -4,7 +4,9 @@ import { expect, test } from "vitest";
 import { writeOwnRun } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { accuraciesAt, writeRun } from "../../tests/support/run-folders.js";
+import { writeSweep } from "../../tests/support/sweeps.js";
 import { FolderLock } from "../files/folder-lock.js";
+import { packStudy } from "../pack/pack-study.js";
 import { formatRecord } from "../records/record.js";
 import { failAttempt } from "../sweep/attempts.js";
 import { cancelRun, uncancelRun } from "../sweep/cancel-marks.js";
@@ -208,4 +210,42 @@ test("a plan that cannot be read is told, and costs no run", async () => {
   const { runs, sweeps } = await look(new RunIndex(root));
   expect(runs).toHaveLength(1);
   expect(sweeps[0].problem).toContain("expected a sweep of format 1");
+});
+
+test("the runs and the plan of a pack are those of its folder, and a pack that is replaced is read again", async () => {
+  const [root, packs] = [realFolder(), realFolder()];
+  const sweep = join(root, "study");
+  const planned = writeSweep(sweep, 4);
+  for (const [i, { name }] of planned.slice(0, 3).entries())
+    writeRun(join(sweep, "runs", name), { settings: { trialSeed: i }, done: i < 2 });
+  failAttempt(sweep, planned[3].id, new Error("no memory"), 0);
+  packStudy([sweep], join(packs, "study.nudge"));
+  const [whole, packed] = [new RunIndex(root), new RunIndex(packs)];
+  const [a, b] = [await look(whole), await look(packed)];
+  const plain = (value: unknown): string =>
+    JSON.stringify(value, (key, item) => (key === "at" ? null : item)).replaceAll("study.nudge", "study");
+  expect(plain(b.runs)).toEqual(plain(a.runs));
+  expect(plain(b.sweeps)).toEqual(plain(a.sweeps));
+  expect(plain(packed.grid("study.nudge"))).toEqual(plain(whole.grid("study")));
+  const tables = ({ runs }: { runs: unknown }): string => plain(runs);
+  expect(tables(packed.run(`study.nudge/runs/${planned[0].name}`)!.forTables()!).replaceAll(packs, root)).toEqual(
+    tables(whole.run(`study/runs/${planned[0].name}`)!.forTables()!),
+  );
+  expect(await look(packed)).toEqual({ runs: [], gone: [], sweeps: [] });
+  writeFileSync(join(sweep, "runs", planned[2].name, "done"), "");
+  packStudy([sweep], join(packs, "study.nudge"));
+  const { runs } = await look(packed);
+  expect(runs.find(({ id }) => id.includes(planned[2].name))?.state).toBe("done");
+});
+
+test("several places are one index, and a pack alone is one as well", async () => {
+  const root = realFolder();
+  writeRun(join(root, "a", "runs", "x"));
+  writeRun(join(root, "b", "runs", "x"));
+  packStudy([join(root, "b", "runs")], join(root, "b.nudge"));
+  const ids = async (...paths: string[]): Promise<string[]> =>
+    (await look(new RunIndex(...paths))).runs.map(({ id }) => id);
+  expect(await ids(join(root, "b.nudge"))).toEqual(["x"]);
+  expect(await ids(join(root, "a", "runs"), join(root, "b.nudge"))).toEqual(["runs/x", "b.nudge/x"]);
+  expect(await ids(join(root, "a", "runs"), join(root, "b", "runs"))).toEqual(["runs-1/x", "runs-2/x"]);
 });

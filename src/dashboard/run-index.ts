@@ -1,14 +1,17 @@
 /**
- * All runs and sweeps under a folder, in memory and kept up to date by looking again. Reading is done in short slices, so that
+ * All runs and sweeps under some folders and in packs, in memory and kept up to date by looking again. Reading is done in short slices, so that
  * the server answers while a large folder is read for the first time.
  *
  * It looks, it is not told: notices of the file system do not reach across a network's disks, and ten thousand of them cost
  * more than a look at the few runs that are at work.
  */
 
+import { basename } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { RunState, SweepGrid, SweepRow } from "./api.js";
-import { FolderScan } from "./folder-scan.js";
+import { FolderScan, type Place } from "./folder-scan.js";
+import type { IndexedRun } from "./indexed-run.js";
+import { PackedEntry } from "./packed-entry.js";
 import { RunEntry } from "./run-entry.js";
 import { SweepEntry } from "./sweep-entry.js";
 
@@ -30,21 +33,23 @@ export interface Changes {
 }
 
 export class RunIndex {
+  readonly places: readonly Place[];
   private readonly scan: FolderScan;
-  private readonly entries = new Map<string, RunEntry>();
+  private readonly entries = new Map<string, IndexedRun>();
   private readonly sweeps = new Map<string, SweepEntry>();
   /** Planned runs without a folder, as they were told. */
   private waiting = new Map<string, string>();
   private readonly sweepRows = new Map<string, string>();
-  private toCheck: RunEntry[] = [];
+  private toCheck: IndexedRun[] = [];
   /** Goes up whenever a number of a table may have changed. */
   version = 0;
   /** How many of the runs found have been read. */
   progress = { read: 0, found: 0 };
 
-  /** `root` is a real path. */
-  constructor(readonly root: string) {
-    this.scan = new FolderScan(root);
+  /** `paths` are real paths of folders and packs. */
+  constructor(...paths: string[]) {
+    this.places = namedPlaces(paths);
+    this.scan = new FolderScan(this.places);
   }
 
   /** Looks again; `tell` gets what changed, in pieces while there is much of it. */
@@ -80,12 +85,12 @@ export class RunIndex {
   }
 
   /** The run of this id; only runs that were found have one. */
-  run(id: string): RunEntry | undefined {
+  run(id: string): IndexedRun | undefined {
     return this.entries.get(id);
   }
 
   /** All runs, of one sweep where it is named. */
-  *runs(sweep?: string): Generator<RunEntry> {
+  *runs(sweep?: string): Generator<IndexedRun> {
     for (const entry of this.entries.values()) if (sweep === undefined || entry.sweep === sweep) yield entry;
   }
 
@@ -116,8 +121,9 @@ export class RunIndex {
         this.sweeps.delete(id);
         changed = true;
       }
-    for (const { id, folder } of this.scan.sweeps.values()) {
-      const sweep = this.sweeps.get(id) ?? new SweepEntry(id, folder, this.root);
+    for (const { id, files, isPacked } of this.scan.sweeps.values()) {
+      const before = this.sweeps.get(id);
+      const sweep = before && (!isPacked || before.files === files) ? before : new SweepEntry(id, files);
       this.sweeps.set(id, sweep);
       if (sweep.refresh()) changed = true;
     }
@@ -126,12 +132,22 @@ export class RunIndex {
 
   /** Takes in new runs; tells whether there were any, and which are gone. */
   private findRuns(): { gone: string[]; added: boolean } {
-    const gone = [...this.entries.keys()].filter((id) => !this.scan.runs.has(id));
+    const isGone = (run: IndexedRun): boolean => {
+      const found = this.scan.runs.get(run.id);
+      return found === undefined || (found.isPacked === true && found.files !== run.files);
+    };
+    const gone = Array.from(this.entries.values())
+      .filter(isGone)
+      .map(({ id }) => id);
     for (const id of gone) this.entries.delete(id);
     if (gone.length > 0) this.version++;
     const before = this.entries.size;
-    for (const { id, folder, sweep } of this.scan.runs.values())
-      if (!this.entries.has(id)) this.entries.set(id, new RunEntry(id, folder, sweep, this.root));
+    for (const { id, folder, place, sweep, files, isPacked } of this.scan.runs.values())
+      if (!this.entries.has(id))
+        this.entries.set(
+          id,
+          isPacked ? new PackedEntry(id, files, sweep) : new RunEntry(id, folder, sweep, place.path),
+        );
     this.progress = { read: Math.min(this.progress.read, this.entries.size), found: this.entries.size };
     return { gone, added: this.entries.size > before };
   }
@@ -160,4 +176,12 @@ export class RunIndex {
       return changed;
     });
   }
+}
+
+/** Ids of one place begin with nothing; of several, with its name, and its number where another has that name. */
+function namedPlaces(paths: readonly string[]): Place[] {
+  if (paths.length === 1) return [{ id: "", path: paths[0] }];
+  const names = paths.map((path) => basename(path));
+  const isTwice = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+  return paths.map((path, i) => ({ id: isTwice(names[i]) ? `${names[i]}-${i + 1}` : names[i], path }));
 }

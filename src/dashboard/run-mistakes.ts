@@ -4,18 +4,19 @@
  */
 
 import { realpathSync, statSync } from "node:fs";
-import { dirname, join, resolve, sep } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { ASSESSMENT_FILE, type Assessment as StoredAssessment } from "../analysis/assessment.js";
 import { findDomainFolders } from "../data/discover.js";
+import type { StoredFiles } from "../files/stored-files.js";
 import { ESTIMATE_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { Assessment } from "./api.js";
-import { liesIn, readJsonInside } from "./inside.js";
+import { jsonIn, liesIn } from "./inside.js";
 
-/** The assessment of the run in a folder below `root`; null where there is none that can be read. */
-export async function runMistakes(root: string, folder: string): Promise<Assessment | null> {
-  const stored = readStored(root, folder);
+/** The assessment among the files of a run; null where there is none that can be read. */
+export async function runMistakes(files: StoredFiles): Promise<Assessment | null> {
+  const stored = readStored(files);
   if (!stored) return null;
-  const place = await dataFolder(root, folder);
+  const place = await dataFolder(files);
   const part = stored.domains.some((domain) => domain.part === "held out") ? "held out" : "validation";
   const heldOutFirst = [...stored.domains].sort((a, b) => Number(b.part === part) - Number(a.part === part));
   return {
@@ -31,23 +32,23 @@ export async function runMistakes(root: string, folder: string): Promise<Assessm
 }
 
 /** The file of the n-th picture of an assessment; undefined where it is not to be shown. */
-export async function wrongPicture(root: string, folder: string, n: number): Promise<string | undefined> {
-  const picture = readStored(root, folder)?.mostWrong[n];
-  return picture && pictureIn(await dataFolder(root, folder), picture.path);
+export async function wrongPicture(files: StoredFiles, n: number): Promise<string | undefined> {
+  const picture = readStored(files)?.mostWrong[n];
+  return picture && pictureIn(await dataFolder(files), picture.path);
 }
 
 type Shown = Pick<StoredAssessment, "classes" | "domains" | "mostWrong">;
 
 /** What the run's report shows: of a model for use the estimate, where there is one. */
-function readStored(root: string, folder: string): Shown | undefined {
-  const own = readShown(root, join(folder, ASSESSMENT_FILE));
+function readStored(files: StoredFiles): Shown | undefined {
+  const own = readShown(files, ASSESSMENT_FILE);
   const isHeldOut = own?.domains.some(({ part }) => part === "held out");
-  return (own && !isHeldOut && readShown(root, join(folder, ESTIMATE_FILE))) || own;
+  return (own && !isHeldOut && readShown(files, ESTIMATE_FILE)) || own;
 }
 
 /** The file may come from anybody, so what is shown of it is checked. */
-function readShown(root: string, path: string): Shown | undefined {
-  const parsed = readJsonInside(root, path);
+function readShown(files: StoredFiles, name: string): Shown | undefined {
+  const parsed = jsonIn(files, name);
   if (parsed?.format !== 1) return undefined;
   const { classes, domains, mostWrong } = parsed;
   const isWhole =
@@ -68,8 +69,8 @@ const isListOf = (value: unknown, test: (item: Record<string, unknown>) => boole
   Array.isArray(value) && value.every((item) => item !== null && item !== undefined && test(item));
 
 /** The real path of the folder that a run's pictures lie in; undefined where it is not on this machine. */
-async function dataFolder(root: string, run: string): Promise<string | undefined> {
-  const { root: named, data, domains } = readJsonInside(root, join(run, SETTINGS_FILE)) ?? {};
+async function dataFolder(files: StoredFiles): Promise<string | undefined> {
+  const { root: named, data, domains } = jsonIn(files, SETTINGS_FILE) ?? {};
   const given = named ?? data;
   if (typeof given !== "string" || given === "") return undefined;
   try {

@@ -8,10 +8,11 @@
 
 import { realpathSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { UsageError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";
 import { startLocalServer } from "../http/local-server.js";
+import { isPackName, PackFile } from "../pack/pack-file.js";
 import { type Asked, answers } from "./answers.js";
 import { Live } from "./live.js";
 import { type PageFile, pageFiles } from "./page-files.js";
@@ -19,8 +20,8 @@ import { RunIndex } from "./run-index.js";
 import { Tables } from "./tables.js";
 
 export interface DashboardOptions {
-  /** The folder of runs and sweeps. */
-  readonly folder: string;
+  /** Folders of runs and sweeps, and packs; or one. */
+  readonly folder: string | readonly string[];
   /** The default is a free one near 4747; 0 for any. */
   readonly port?: number;
   /** Where the compiled program is; set by tests. */
@@ -42,7 +43,7 @@ export interface Dashboard extends AsyncDisposable {
 /** Starts a dashboard; it runs until it is closed. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { folder, base = new URL("../", import.meta.url) } = options;
-  const index = new RunIndex(realFolder(folder));
+  const index = new RunIndex(...[folder].flat().map(realPlace));
   const live = new Live(index);
   const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 } };
   const files = pageFiles(base);
@@ -64,12 +65,15 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   return { url, port, close, [Symbol.asyncDispose]: close };
 }
 
-function realFolder(folder: string): string {
+function realPlace(folder: string): string {
   try {
-    if (!statSync(folder).isDirectory()) throw new UsageError(`dashboard: ${folder} is no folder`);
-    return realpathSync(folder);
+    if (!statSync(folder).isDirectory() && !isPackName(folder))
+      throw new UsageError(`dashboard: ${folder} is neither a folder nor a packed study (*.nudge)`);
+    const path = realpathSync(folder);
+    if (statSync(path).isFile()) new PackFile(path, folder); // says so where it is none
+    return path;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof UsageError || error instanceof DataError) throw error;
     throw new UsageError(
       `dashboard: ${folder}: no such folder. Give the folder that runs are made in, such as the --out of nudge train`,
     );

@@ -3,17 +3,16 @@
  * what was decided about runs: failed for good, hopeless, cancelled. The plan is read again only when its file changes.
  */
 
-import { closeSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
+import type { StoredFiles } from "../files/stored-files.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
 import { datasetTitle, methodTitle } from "../settings/names.js";
 import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
 import { cancelledIds } from "../sweep/cancel-marks.js";
-import { type PlannedRun, planLines, readSweepFile, sweepPaths } from "../sweep/sweep-folder.js";
+import { ATTEMPTS, CANCELLED, PLAN_FILE, type PlannedRun, planLines, readSweepFile } from "../sweep/sweep-folder.js";
 import { type GridCell, type RunRow, type RunState, runStates, type SweepGrid, type SweepRow } from "./api.js";
-import { isInside, openInside } from "./inside.js";
-import type { Verdict } from "./run-entry.js";
+import type { Verdict } from "./indexed-run.js";
 
 /** What is kept of a planned run. */
 interface Planned {
@@ -35,9 +34,6 @@ type StateOf = (id: string) => RunState | undefined;
 /** What changed so lately, in milliseconds, is read again: the clock's grain may hide a second change. */
 const YOUNG_MS = 2_000;
 
-/** When a file or folder last changed; 0 where there is none. */
-const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
 /** More runs than this in a cell are counted, not shown one by one. */
 const MOST_IN_CELL = 120;
 
@@ -54,8 +50,7 @@ export class SweepEntry {
 
   constructor(
     readonly id: string,
-    readonly folder: string,
-    private readonly root: string,
+    readonly files: StoredFiles,
   ) {}
 
   /** Looks again; whether the plan or what was decided about runs changed. */
@@ -71,20 +66,16 @@ export class SweepEntry {
 
   /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so times of folders tell of every change. */
   private readVerdicts(): boolean {
-    const { attempts, launch } = sweepPaths(this.folder);
-    const cancelled = join(launch, "cancelled");
-    const time = Math.max(timeOf(attempts), timeOf(cancelled));
+    const time = Math.max(this.files.time(ATTEMPTS), this.files.time(CANCELLED));
     if (time === this.decidedTime) return false;
     this.decidedTime = Date.now() - time > YOUNG_MS ? time : -1;
     const now = new Map<string, Verdict>();
-    if (isInside(this.root, cancelled))
-      for (const id of cancelledIds(this.folder)) now.set(id, { state: "stopped", why: "cancelled" });
-    if (isInside(this.root, attempts))
-      for (const id of idsWithAttempts(this.folder)) {
-        const { verdict, last } = readAttempts(this.folder, id);
-        if (verdict !== null)
-          now.set(id, { state: verdict === "failed" ? "failed" : "stopped", why: last?.error ?? verdict });
-      }
+    for (const id of cancelledIds(this.files)) now.set(id, { state: "stopped", why: "cancelled" });
+    for (const id of idsWithAttempts(this.files)) {
+      const { verdict, last } = readAttempts(this.files, id);
+      if (verdict !== null)
+        now.set(id, { state: verdict === "failed" ? "failed" : "stopped", why: last?.error ?? verdict });
+    }
     // A verdict that is the same stays the same object: runs look whether theirs is another.
     for (const [id, before] of this.verdicts) {
       const verdict = now.get(id);
@@ -95,31 +86,20 @@ export class SweepEntry {
   }
 
   private readPlan(): boolean {
-    const time = timeOf(sweepPaths(this.folder).plan);
+    const time = this.files.time(PLAN_FILE);
     if (time === this.planTime) return false;
     this.planTime = time;
     this.name = this.id;
     try {
-      this.checkFiles();
-      const file = readSweepFile(this.folder);
+      const file = readSweepFile(this.files);
       [this.name, this.protocol] = [file.name, file.protocol];
-      this.plan = Array.from(planLines(this.folder), toPlanned);
+      this.plan = Array.from(planLines(this.files), toPlanned);
       this.common = commonWords(this.plan);
       this.problem = null;
     } catch (error) {
       this.problem = (error as Error).message;
     }
     return true;
-  }
-
-  /** The plan must be plain files in the folder that is watched: its reader follows links. */
-  private checkFiles(): void {
-    const { sweep, plan } = sweepPaths(this.folder);
-    for (const path of [sweep, plan]) {
-      const fd = openInside(this.root, path);
-      if (fd === undefined) throw new Error(`${path}: not a plain file of this folder`);
-      closeSync(fd);
-    }
   }
 
   /** The id under which a planned run is, or will be, in the index. */

@@ -9,8 +9,8 @@ import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type T
 import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import type { CellText, ReportData, TableData, WeightData, WeightPoint } from "./api.js";
+import type { TabledRun } from "./indexed-run.js";
 import { asTyped } from "./run-details.js";
-import type { TabledRun } from "./run-entry.js";
 import type { RunIndex } from "./run-index.js";
 
 export interface TablesAsked {

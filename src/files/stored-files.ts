@@ -65,7 +65,8 @@ export const filesOf = (place: string | StoredFiles): StoredFiles =>
 
 const PIECE = 1 << 20;
 
-function* piecesOf(fd: number): Generator<Buffer> {
+/** The bytes of an open file, piece by piece; closes it in the end. */
+export function* piecesOf(fd: number): Generator<Buffer> {
   try {
     for (;;) {
       const piece = Buffer.allocUnsafe(PIECE);

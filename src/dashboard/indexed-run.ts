@@ -1,0 +1,177 @@
+/**
+ * One run of the index, whether it is in a folder (run-entry.ts) or in a pack (packed-entry.ts): what was read of its files so far,
+ * as a row of the list and as tables take it.
+ */
+
+import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } from "../analysis/assessment.js";
+import { expectedOf } from "../analysis/expected.js";
+import type { StoredFiles } from "../files/stored-files.js";
+import type { EvaluatedRun } from "../records/evaluated-run.js";
+import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
+import {
+  ESTIMATE_FILE,
+  evaluatedRuns,
+  methodOf,
+  type RunSettings,
+  SETTINGS_FILE,
+  type StoredRun,
+  toSettings,
+} from "../records/run.js";
+import { meanAccuracy } from "../report/run-page.js";
+import { runMethodTitle } from "../settings/names.js";
+import type { RunRow, RunState, ToldProgress } from "./api.js";
+import { jsonIn } from "./inside.js";
+import { Measured } from "./measured.js";
+
+/** Settings that are large and that no table needs; details are read from the file again. */
+const LARGE = ["classes", "request", "datasetOptions", "inputShape"];
+
+/** What a look at a run found: nothing new, another state or progress, or other numbers. */
+export type Change = "none" | "row" | "numbers";
+
+/** What a sweep decided about a run: that it failed for good, or is not worth going on with, and why. */
+export interface Verdict {
+  readonly state: "failed" | "stopped";
+  readonly why: string;
+}
+
+/** A run as tables take it: itself, each of its models, and what was left out of them. */
+export interface TabledRun {
+  readonly stored: StoredRun;
+  readonly runs: readonly EvaluatedRun[];
+  readonly notes: readonly string[];
+}
+
+export abstract class IndexedRun {
+  protected readonly measured = new Measured();
+  /** Made when tables are asked for, and kept until the run's numbers change. */
+  protected tabled: TabledRun | undefined;
+  protected settings: RunSettings | undefined;
+  protected problem: string | null = null;
+  /** What it was up to at the last look. */
+  state: RunState = "stopped";
+  protected secondsPerStep: number | null = null;
+  protected told: ToldProgress | null = null;
+  /** The row as JSON; empty before the first look. */
+  json = "";
+
+  /** `sweep` is the id of the sweep it belongs to. */
+  constructor(
+    readonly id: string,
+    readonly files: StoredFiles,
+    readonly sweep: string | null,
+  ) {}
+
+  /** Looks again, with what the sweep decided about it. */
+  abstract refresh(verdict?: Verdict): Change;
+
+  /** Looks whether a finished run still is the one that was read; if not, the next look reads it again. */
+  abstract checkDone(): void;
+
+  /** The end of its log, where there is one. */
+  abstract logEnd(most: number): { text: string; cut: boolean } | undefined;
+
+  /** When its files last changed, in milliseconds since 1970. */
+  protected abstract changedAt(): number | null;
+
+  get folder(): string {
+    return this.files.path;
+  }
+
+  get isDone(): boolean {
+    return this.state === "done";
+  }
+
+  /** Whether its model is one to use: its estimate is written after it is done, when the runs it comes from are. */
+  protected get isForUse(): boolean {
+    const { settings } = this;
+    return settings !== undefined && isOwnDataset(settings.dataset) && settings.testDomains.length === 0;
+  }
+
+  /** The run as tables take it; none while it has no settings. Its records are only those the tables read. */
+  forTables(): TabledRun | undefined {
+    const { settings, measured, folder, isDone } = this;
+    if (!settings) return undefined;
+    if (this.tabled?.stored.done === isDone) return this.tabled;
+    const stored: StoredRun = {
+      ...{ folder, settings, done: isDone, notes: [], ...this.assessed() },
+      begun: this.files.time(SETTINGS_FILE),
+      get records() {
+        return measured.records();
+      },
+    };
+    this.tabled = { stored, ...evaluatedRuns(stored) };
+    return this.tabled;
+  }
+
+  /** What a finished run on own pictures was found to do, as its own report has it. */
+  private assessed(): Pick<StoredRun, "assessment" | "estimate"> {
+    if (!this.isDone || !this.settings || !isOwnDataset(this.settings.dataset)) return {};
+    const read = (file: string): Assessment | undefined => {
+      const found = jsonIn(this.files, file);
+      return isAssessment(found) ? found : undefined;
+    };
+    return { assessment: read(ASSESSMENT_FILE), estimate: this.isForUse ? read(ESTIMATE_FILE) : undefined };
+  }
+
+  protected row(): RunRow {
+    const { id, sweep, settings, measured } = this;
+    const { assessment: assessed, estimate } = this.assessed();
+    const { testDomains = [], domains = [], steps = null } = settings ?? {};
+    const method = settings && methodOf(settings, settings.averaging[0]?.id ?? "current");
+    const training = domains.filter((domain) => !testDomains.includes(domain));
+    return {
+      id,
+      sweep,
+      state: this.state,
+      dataset: settings ? withoutSlash(datasetIn(settings)) : "",
+      own: settings !== undefined && isOwnDataset(settings.dataset),
+      heldOut: testDomains,
+      method: method ? runMethodTitle(method, settings as { probe?: unknown }) : "",
+      variant: method?.variant ?? "",
+      trial: settings?.trialSeed ?? 0,
+      draw: settings?.hparamsSeed ?? 0,
+      step: measured.lastStep,
+      steps,
+      told: this.told,
+      validation: assessed ? meanOf(assessed, "validation") : measured.lastAccuracy(training, "out"),
+      test: assessed ? meanOf(assessed, "held out") : measured.lastAccuracy(testDomains, "in"),
+      expected: estimate ? expectedOf(estimate.domains) : null,
+      assessed: assessed !== undefined,
+      secondsPerStep: this.secondsPerStep,
+      at: this.changedAt(),
+      problem: this.problem,
+    };
+  }
+
+  protected readSettings(): void {
+    const parsed = jsonIn(this.files, SETTINGS_FILE);
+    const read = parsed === undefined ? "it cannot be read, or is no JSON object" : toSettings(parsed);
+    this.problem = typeof read === "string" ? `${SETTINGS_FILE}: ${read}` : null;
+    if (typeof read === "string") return;
+    const kept = Object.entries(read).filter(([name]) => !LARGE.includes(name));
+    this.settings = Object.fromEntries(kept) as unknown as RunSettings;
+  }
+
+  /** What stopped the run, where a step failed. */
+  protected failure(): string | null {
+    const dump = jsonIn(this.files, "failure/failure.json");
+    return dump ? `step ${dump.step}: ${dump.message}` : null;
+  }
+
+  /** The mean seconds of a step, by the last line of the times. */
+  protected readPace(last: string | undefined): void {
+    try {
+      const { seconds, updates } = JSON.parse(last ?? "{}");
+      if (seconds > 0 && updates > 0) this.secondsPerStep = seconds / updates;
+    } catch {
+      // Damaged: the next line will do.
+    }
+  }
+}
+
+/** The mean of the assessed accuracies on one part; null where no domain is of it. */
+function meanOf({ domains }: Assessment, part: AssessedPart): number | null {
+  const of = domains.filter((domain) => domain.part === part);
+  return of.length > 0 ? meanAccuracy(of) : null;
+}
