@@ -18,6 +18,8 @@ interface ReportFlags {
   published?: true;
   claims?: true;
   features?: true;
+  chosen?: true;
+  influence?: true;
   coverage?: true;
   compare?: string;
   against?: string;
@@ -46,6 +48,14 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .option("--claims", "judge each claim of the paper on its numbers and on these runs")
     .option("--features", "also what the features are like: norms and ranks at the chosen step (md and json)")
     .option(
+      "--chosen",
+      "also the best hyperparameters of each method on each dataset, and the run, step, draw and accuracies behind every cell and trial",
+    )
+    .option(
+      "--influence",
+      "also how each searched hyperparameter moved validation and test accuracy, as a table and a figure",
+    )
+    .option(
       "--coverage",
       "how often the printed intervals contain the truth at 3, 5 and 10 trials, by resampling the residuals of these runs",
     )
@@ -61,7 +71,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option(
       "--only <parts>",
-      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves, coverage",
+      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves, chosen, influence, coverage",
     )
     .option("--json", "print everything as JSON, as --format json")
     .addHelpText(
@@ -111,17 +121,19 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     published: flags.published,
     claims: flags.claims,
     features: flags.features,
+    chosen: flags.chosen,
+    influence: flags.influence,
     coverage: flags.coverage,
     compare,
     against: flags.against,
     ...(flags.equivalence !== undefined && { equivalence: flags.equivalence / 100 }),
     only,
   });
-  const { tables, comparisons, claims, weights, features, coverage } = made;
-  const parts = [tables, comparisons, claims, weights, features, coverage];
+  const { tables, comparisons, claims, weights, features, best, influence, coverage } = made;
+  const parts = [tables, comparisons, claims, weights, features, best, influence, coverage];
   if (only && !made.curves && !made.equivalence && parts.every(({ length }) => length === 0))
     throw new DataError(
-      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
+      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("influence") ? ": influence needs a search, that is, several draws of hyperparameters" : ""}${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
     );
   if (format === "domainbed") tellUnknown(made);
   if (flags.out !== undefined) {

@@ -17,6 +17,8 @@ export interface Series {
   color?: string;
   dash?: boolean;
   marker?: boolean;
+  /** False for points alone, each a marker. */
+  line?: boolean;
   /** Which marker; that of the series' place in the chart unless told. */
   shape?: number;
 }
@@ -59,7 +61,8 @@ export function lineChart(chart: LineChart): string {
     return {
       label: series.label,
       draw: (x, y) =>
-        line(x, y, x + 22, y, color, series.dash) + (series.marker ? marker(x + 11, y, series.shape ?? i, color) : ""),
+        (series.line === false ? "" : line(x, y, x + 22, y, color, series.dash)) +
+        (series.marker || series.line === false ? marker(x + 11, y, series.shape ?? i, color) : ""),
     };
   });
   const frame = makeFrame(chart, legend, {
@@ -79,11 +82,11 @@ export function lineChart(chart: LineChart): string {
     } else for (const p of ranged) clipped.push(errorBar(x.at(p.x), y.at(p.lo!), y.at(p.hi!), color));
     const path = series.points.map((p) => `${c(x.at(p.x))},${c(y.at(p.y))}`).join(" ");
     const dash = series.dash ? ' stroke-dasharray="6 4"' : "";
-    if (series.points.length > 1)
+    if (series.points.length > 1 && series.line !== false)
       clipped.push(
         `<polyline points="${path}" fill="none" stroke="${escapeXml(color)}" stroke-width="2" stroke-linejoin="round"${dash}/>`,
       );
-    if (series.marker || series.points.length === 1)
+    if (series.marker || series.line === false || series.points.length === 1)
       for (const p of series.points)
         if (inside(p.x, p.y)) onTop.push(marker(x.at(p.x), y.at(p.y), series.shape ?? i, color));
   });

@@ -139,6 +139,7 @@ test("what is written comes back as the run it was", () => {
         ...own,
         source: path,
         format: "domainbed",
+        hparams: run.settings.hparams,
         method: { algorithm: `ERM by ${model}`, regularizers: [], model: "current", variant: "" },
       });
     }

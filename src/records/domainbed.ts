@@ -10,7 +10,7 @@ import { localNames, referenceAlgorithms, referenceDataset } from "./domainbed-n
 import type { DomainAccuracy, EvaluatedRun, Evaluation } from "./evaluated-run.js";
 import { isObject, notesOn, readJsonLines } from "./json-lines.js";
 import { ACCURACY, CURRENT, show } from "./record.js";
-import type { StoredRun } from "./run.js";
+import type { SettingScalar, StoredRun } from "./run.js";
 
 export const RESULTS_FILE = "results.jsonl";
 
@@ -26,6 +26,7 @@ export interface ReadResultsFile {
 interface Line {
   readonly run: Omit<EvaluatedRun, "evaluations">;
   readonly evaluation: Evaluation;
+  readonly hparams: NonNullable<EvaluatedRun["hparams"]>;
 }
 
 /** Reads a DomainBed result file. Lines it cannot use are left out and told. */
@@ -51,7 +52,7 @@ export function readResultLines(
       continue;
     }
     const key = JSON.stringify(line.run);
-    const run = runs.get(key) ?? { ...line.run, evaluations: [] };
+    const run = runs.get(key) ?? { ...line.run, hparams: line.hparams, evaluations: [] };
     run.evaluations.push(line.evaluation);
     runs.set(key, run);
   }
@@ -109,7 +110,14 @@ export function toResultLine({
   return {
     run: { source: path, format, ...names, testDomains, method, trialSeed, hparamsSeed },
     evaluation: { step, accuracy },
+    hparams: scalarsOf(line.hparams),
   };
+}
+
+/** The plain values of an object; none where it is no object. */
+function scalarsOf(value: unknown): Record<string, SettingScalar> {
+  const entries = isObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, SettingScalar] => !(entry[1] instanceof Object)));
 }
 
 export interface WriteOptions {

@@ -4,6 +4,7 @@
  */
 
 import { ACCURACY, type RunRecord } from "./record.js";
+import type { SettingScalar } from "./run.js";
 
 /** Accuracies on the parts of one domain, as fractions; a part that was not evaluated is missing. */
 export interface DomainAccuracy {
@@ -41,6 +42,8 @@ export interface EvaluatedRun {
   readonly method: Method;
   readonly trialSeed: number;
   readonly hparamsSeed: number;
+  /** Of another testbed's run: its hyperparameters, by that testbed's names. Those of ours are in the run's settings. */
+  readonly hparams?: Readonly<Record<string, SettingScalar>>;
   /** In the order of the file. */
   readonly evaluations: readonly Evaluation[];
 }

@@ -4,6 +4,14 @@ export { type ReadResultsFile, readDomainBed, toDomainBed, type WriteOptions } f
 export { type DomainAccuracy, type EvaluatedRun, type Evaluation, type Method, methodKey } from "./evaluated-run.js";
 export { isOwnDataset, withoutSlash } from "./own-pictures.js";
 export { ACCURACY, CURRENT, type RunRecord } from "./record.js";
-export { evaluatedRuns, methodOf, type RunSettings, readRun, readSettings, type StoredRun } from "./run.js";
+export {
+  evaluatedRuns,
+  methodOf,
+  type RunSettings,
+  readRun,
+  readSettings,
+  type SettingScalar,
+  type StoredRun,
+} from "./run.js";
 export { type Cut, cutRecords, RecordStore, readRecords } from "./store.js";
 export { readSwad } from "./swad.js";

@@ -1,14 +1,18 @@
 /** The tables of a report that are made on request, as texts that every format can print. */
 
+import { chosenTables } from "./chosen.js";
 import { coverageTable } from "./coverage.js";
 import { equivalenceTable } from "./equivalence.js";
+import { influenceTables } from "./influence.js";
 import type { Report } from "./report.js";
 import type { TextTable } from "./text-table.js";
 
 /** Those that were asked for. */
-export function askedTables({ equivalence, coverage }: Report): TextTable[] {
+export function askedTables({ outcome, equivalence, best, influence, coverage }: Report): TextTable[] {
   return [
     ...(equivalence ? [equivalenceTable(equivalence)] : []),
+    ...chosenTables(outcome, best),
+    ...influenceTables(influence),
     ...(coverage.length > 0 ? [coverageTable(coverage)] : []),
   ];
 }

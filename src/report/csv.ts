@@ -1,5 +1,10 @@
-/** A report as CSV (RFC 4180), one line a cell, for spreadsheets and scripts. Accuracies are fractions. */
+/**
+ * A report as CSV (RFC 4180) for spreadsheets and scripts: a line for each cell, and, as `trial` rows, one for each trial of it with
+ * the run, step and hyperparameters that selection chose. Accuracies are fractions.
+ */
 
+import { domainLabels } from "../settings/names.js";
+import { chosenOf } from "./chosen.js";
 import type { Report } from "./report.js";
 
 const HEAD = [
@@ -16,37 +21,43 @@ const HEAD = [
   "low",
   "high",
   "pictures",
-];
+  "trial",
+  "step",
+  "draw",
+  "validation",
+  "hparams",
+  "run",
+] as const;
 
 /** Every cell of every table, methods by the title of their row; an empty mean has its reason in the note. */
 export function toCsv({ tables, outcome }: Report): string {
   const titles = new Map(outcome.methods.map(({ key, title }) => [key, title]));
-  const lines = tables.flatMap(({ id, columns, rows, notes }) =>
-    rows.flatMap(({ kind, method, cells }) =>
-      cells.map(({ mean, error, trials, note, interval, pictures }, i) =>
-        [
-          id,
-          outcome.selection.id,
-          titles.get(method) ?? method,
-          kind,
-          columns[i],
-          mean ?? "",
-          error ?? "",
-          trials?.[0] ?? "",
-          trials?.[1] ?? "",
-          note === null ? "" : notes[note - 1],
-          interval?.[0] ?? "",
-          interval?.[1] ?? "",
-          pictures ?? "",
-        ]
-          .map(String)
-          .map(csvField)
-          .join(","),
-      ),
-    ),
-  );
+  const selection = outcome.selection.id;
+  const chosen = tables.length > 0 ? chosenOf(outcome) : [];
+  const lines = tables.flatMap(({ id, columns, rows, notes }) => {
+    const cellLines = rows.flatMap(({ kind, method, cells }) =>
+      cells.map(({ mean, error, trials, note, interval, pictures }, i) => ({
+        ...{ table: id, selection, method: titles.get(method) ?? method, row: kind, column: columns[i] },
+        ...{ mean, standard_error: error, trials: trials?.[0], of_trials: trials?.[1] },
+        ...{ note: note === null ? null : notes[note - 1], low: interval?.[0], high: interval?.[1], pictures },
+      })),
+    );
+    const domains = outcome.heldOutOf(id);
+    const labels = domainLabels(id, domains);
+    const trialLines = chosen
+      .filter(({ dataset }) => dataset === id)
+      .map(({ title, domain, test, trial, step, draw, validation, hparams, run }) => ({
+        ...{ table: id, selection, method: title, row: "trial", column: labels[domains.indexOf(domain)], mean: test },
+        ...{ trial, step, draw, validation, hparams: JSON.stringify(hparams), run },
+      }));
+    return [...cellLines, ...trialLines].map(toLine);
+  });
   return [HEAD.join(","), ...lines, ""].join("\r\n");
 }
+
+type Line = Readonly<Partial<Record<(typeof HEAD)[number], string | number | null>>>;
+
+const toLine = (line: Line): string => HEAD.map((name) => csvField(String(line[name] ?? ""))).join(",");
 
 /** A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it. */
 export function csvField(text: string): string {

@@ -3,6 +3,7 @@
 import { areMany } from "./comparison-table.js";
 import { curveCharts } from "./curves.js";
 import { improvementChart, improvementSummary } from "./improvement.js";
+import { influenceFigures } from "./influence-figure.js";
 import type { Report } from "./report.js";
 import { weightFigure } from "./weight-figure.js";
 
@@ -14,10 +15,10 @@ export interface NamedFigure {
 
 /**
  * What a penalty adds (`improvement`, the paper's Figure 3, and, of a few pairs, domain by domain `improvement-erm-nu-over-erm`), its weight
- * (`weight-erm-on-pacs`, the paper's Figure 4 with controls), and training curves (`curves-pacs-sketch`); those there are
+ * (`weight-erm-on-pacs`, the paper's Figure 4 with controls), what each searched hyperparameter did (`influence-erm-on-pacs`), and training curves (`curves-pacs-sketch`); those there are
  * runs for.
  */
-export function reportFigures({ outcome, comparisons, weights, curves }: Report): NamedFigure[] {
+export function reportFigures({ outcome, comparisons, weights, influence, curves }: Report): NamedFigure[] {
   const { datasets } = outcome;
   const figures = [
     ...(comparisons.length > 0 ? [{ title: "improvement", svg: improvementSummary(comparisons) }] : []),
@@ -26,6 +27,7 @@ export function reportFigures({ outcome, comparisons, weights, curves }: Report)
       svg: improvementChart(each),
     })),
     ...weights.map((study) => ({ title: `weight ${study.title}`, svg: weightFigure(study) })),
+    ...influenceFigures(influence).map(({ title, svg }) => ({ title: `influence ${title}`, svg })),
     ...(curves ? datasets : []).flatMap((dataset) =>
       curveCharts(outcome, dataset).map(({ domain, svg }) => ({ title: `curves ${dataset} ${domain}`, svg })),
     ),

@@ -65,11 +65,11 @@ test("a page has every table, comparison, claim and curve", () => {
 test("CSV has a line a cell with fractions, quoted where it must be", () => {
   const lines = toCsv(pacsReport()).split("\r\n");
   expect(lines[0]).toBe(
-    "table,selection,method,row,column,mean,standard_error,trials,of_trials,note,low,high,pictures",
+    "table,selection,method,row,column,mean,standard_error,trials,of_trials,note,low,high,pictures,trial,step,draw,validation,hparams,run",
   );
-  expect(lines).toHaveLength(1 + 2 * 3 * 5 + 1);
+  expect(lines).toHaveLength(1 + 2 * 3 * 5 + 2 * 4 * 3 + 1); // cells of three kinds of rows; methods × domains × trials
   expect(lines[6]).toBe(
-    "pacs,training-domain,ERM,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs,,,",
+    "pacs,training-domain,ERM,published,A,0.847,0.004,,,published: DomainBed (Gulrajani & Lopez-Paz 2021); tab:pacs,,,,,,,,,",
   );
   expect(toCsv(hostileReport())).toContain('"<script>alert(""1"")</script>');
 });
@@ -78,7 +78,7 @@ test("JSON is the report's data, and values that are not finite are null", () =>
   const at = { a: [Number.NaN, 0.5], b: [0.4, 0.4], c: [0, 0] } as const;
   const report = makeReport({ runs: [makeRun(["a"], [at])], stored: [], notes: [] });
   const parsed = JSON.parse(toJson(report));
-  expect(Object.keys(parsed)).toEqual(["format", "selection", "tables", "comparisons", "claims", "notes"]);
+  expect(Object.keys(parsed)).toEqual(["format", "selection", "tables", "chosen", "comparisons", "claims", "notes"]);
   expect(parsed.tables[0].rows[0].cells[0]).toMatchObject({ mean: null, trials: [1, 1] });
   expect(toMarkdown(report)).toContain("nan");
   expect(toHtml(report)).toContain("nan"); // and the curves leave the point out

@@ -10,6 +10,7 @@ import { askedTables } from "./asked-tables.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, MOST_METHODS } from "./curves.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
+import { influenceFigures } from "./influence-figure.js";
 import { modelTable } from "./model-list.js";
 import type { PairedComparison } from "./paired.js";
 import { protocolWords } from "./protocol.js";
@@ -45,7 +46,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, models, comparisons, claims, weights, curves, outcome } = report;
+  const { tables, models, comparisons, claims, weights, influence, curves, outcome } = report;
   const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
     const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
@@ -59,6 +60,7 @@ export function toHtml(report: Report): string {
     ...(claims.length > 0 ? [claimsSection(report)] : []),
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
     ...askedTables(report).map((table) => textSection(table, "")),
+    ...influenceFigures(influence).map(({ svg }) => figures([svg], "figures broad")),
     ...(charts.length > 0 ? [...charts, wordsHtml(curveWords)] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];

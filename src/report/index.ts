@@ -1,11 +1,13 @@
 /** Reports: from runs on disk to tables, paired differences and verdicts, in the formats there are. */
 
 export type { JudgedClaim, Verdict } from "../paper/claims.js";
+export type { BestDraw, Chosen } from "./chosen.js";
 export type { Coverage } from "./coverage.js";
 export { toCsv } from "./csv.js";
 export type { Equivalences, TestedEquivalence } from "./equivalence.js";
 export { type NamedFigure, reportFigures } from "./figures.js";
 export { toHtml } from "./html.js";
+export type { Influence, InfluenceBin, InfluencePoint } from "./influence.js";
 export { toJson } from "./json.js";
 export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";

@@ -1,5 +1,6 @@
 /** A report as one JSON object. Accuracies are fractions; numbers that are not finite become null. */
 
+import { chosenOf } from "./chosen.js";
 import type { Report } from "./report.js";
 
 /** The report's data; `format` counts changes that break readers. */
@@ -11,6 +12,8 @@ export function toJson({
   claims,
   weights,
   features,
+  best,
+  influence,
   coverage,
   outcome,
 }: Report): string {
@@ -20,9 +23,20 @@ export function toJson({
     ...(equivalence && { equivalence }),
     ...(weights.length > 0 && { weights }),
     ...(features.length > 0 && { features }),
+    ...(best.length > 0 && { best }),
+    ...(influence.length > 0 && { influence }),
     ...(coverage.length > 0 && { coverage }),
   };
   const { notes } = outcome;
-  const value = { format: 1, selection: { id, title, about }, tables, comparisons, claims, ...more, notes };
+  const value = {
+    format: 1,
+    selection: { id, title, about },
+    tables,
+    chosen: chosenOf(outcome),
+    comparisons,
+    claims,
+    ...more,
+    notes,
+  };
   return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -5,9 +5,11 @@ import { UsageError } from "../errors.js";
 import { type Compare, type JudgedClaim, judgeClaims } from "../paper/claims.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { bareName, variantBesidesPenalties } from "../settings/names.js";
+import { type BestDraw, bestDraws } from "./chosen.js";
 import { type Coverage, coverages } from "./coverage.js";
 import { type Equivalences, testEquivalence } from "./equivalence.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
+import { type Influence, influences } from "./influence.js";
 import { lateDifferences } from "./late-training.js";
 import { makeTables } from "./make-tables.js";
 import { type ModelList, modelLists } from "./model-list.js";
@@ -18,7 +20,17 @@ import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 
 /** What a report is made of. */
-export const reportParts = ["tables", "pairs", "claims", "weights", "features", "curves", "coverage"] as const;
+export const reportParts = [
+  "tables",
+  "pairs",
+  "claims",
+  "weights",
+  "features",
+  "curves",
+  "chosen",
+  "influence",
+  "coverage",
+] as const;
 export type ReportPart = (typeof reportParts)[number];
 
 export interface Report {
@@ -35,6 +47,10 @@ export interface Report {
   readonly weights: readonly WeightStudy[];
   /** Empty unless asked for. */
   readonly features: readonly FeatureTable[];
+  /** The best draw of hyperparameters of each method on each dataset; empty unless asked for. */
+  readonly best: readonly BestDraw[];
+  /** How each searched hyperparameter moved accuracy; empty unless asked for. */
+  readonly influence: readonly Influence[];
   /** How often intervals contain the truth, by the residuals of these runs; empty unless asked for. */
   readonly coverage: readonly Coverage[];
   /** Whether training curves are drawn. */
@@ -47,6 +63,10 @@ export interface ReportOptions {
   readonly claims?: boolean;
   /** Norms and ranks of the features. */
   readonly features?: boolean;
+  /** The best hyperparameters, and what was chosen in each cell and trial. */
+  readonly chosen?: boolean;
+  /** How each searched hyperparameter moved accuracy. */
+  readonly influence?: boolean;
   /** How often the intervals contain the truth. */
   readonly coverage?: boolean;
   /** Two methods to compare pair by pair, by title or key; by default regularized against plain ones. */
@@ -85,6 +105,8 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
     claims: has("claims", claims) ? judgeClaims(outcome, comparer(outcome)) : [],
     weights: has("weights") ? studies : [],
     features: has("features", features) ? featureTables(outcome) : [],
+    best: has("chosen", options.chosen ?? false) ? bestDraws(outcome) : [],
+    influence: has("influence", options.influence ?? false) ? influences(outcome) : [],
     coverage: has("coverage", coverage) ? coverages(outcome) : [],
     curves: has("curves"),
   };

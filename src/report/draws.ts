@@ -1,0 +1,54 @@
+/** What a search drew and found: for every draw of hyperparameters, the step that selection would take of its run, and the values drawn. */
+
+import type { EvaluatedRun, SettingScalar } from "../records/index.js";
+import { type GroupResult, groupRuns, rankHparams } from "../selection/index.js";
+import type { Outcome } from "./outcome.js";
+
+/** Values by name; those of a penalty or an average have its id in front (`nuclear-norm.weight`). */
+export type Hparams = Readonly<Record<string, SettingScalar>>;
+
+/** The choice of every draw of every cell and trial, as the outcome's rule of selection makes it; the best of a cell first. */
+export function drawsOf({ runs, selection }: Outcome): GroupResult[] {
+  return groupRuns(runs).flatMap((group) => {
+    const { dataset, method, testDomain, trialSeed } = group;
+    return rankHparams(group, selection).map((draw) => ({ dataset, method, testDomain, trialSeed, ...draw }));
+  });
+}
+
+/** The hyperparameters of a run as its files have them; of another testbed's run by the names it uses. */
+export function hparamsOf(outcome: Outcome, run: EvaluatedRun): Hparams {
+  const settings = outcome.storedOf(run)?.settings;
+  if (!settings) return run.hparams ?? {};
+  const { hparams, regularizers, averaging } = settings;
+  const parts = [...regularizers, ...averaging.filter(({ id }) => id === run.method.model)];
+  const named = parts.flatMap(({ id, settings: values }) =>
+    Object.entries(values).map(([name, value]) => [`${id}.${name}`, value]),
+  );
+  return { ...hparams, ...(Object.fromEntries(named) as Hparams) };
+}
+
+/** The names of the hyperparameters that differ between some runs: those that were searched. */
+export function searchedNames(values: readonly Hparams[]): string[] {
+  const names = new Set(values.flatMap((each) => Object.keys(each)));
+  return [...names].filter((name) => new Set(values.map((each) => each[name])).size > 1);
+}
+
+/** A value as a table has room for: three digits of a number that has more. */
+export function valueText(value: SettingScalar): string {
+  if (typeof value !== "number" || Number.isInteger(value)) return String(value);
+  return Math.abs(value) < 1e-3
+    ? String(Number(value.toPrecision(3)).toExponential())
+    : String(Number(value.toPrecision(3)));
+}
+
+/** Items by what `keyOf` says of them, in the order they first appear. */
+export function groupsOf<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}

@@ -1,0 +1,174 @@
+/**
+ * How each searched hyperparameter moved accuracy: every draw's validation and test accuracy less the mean over the draws of the same
+ * held-out domain and trial, by thirds of the values drawn (or by value, where there are few), and Spearman's rank correlation. The
+ * others are drawn at the same time, so this is the effect of one with the others as they were searched.
+ */
+
+import { methodKey, type SettingScalar } from "../records/index.js";
+import type { GroupResult } from "../selection/index.js";
+import { mean } from "../selection/mean.js";
+import { datasetTitle } from "../settings/names.js";
+import { drawsOf, groupsOf, hparamsOf, searchedNames, valueText } from "./draws.js";
+import type { Outcome } from "./outcome.js";
+import type { TextTable } from "./text-table.js";
+
+/** One draw in one cell and trial: accuracies less the mean over the draws there, fractions. */
+export interface InfluencePoint {
+  readonly value: SettingScalar;
+  readonly validation: number;
+  readonly test: number;
+}
+
+export interface InfluenceBin extends Pick<InfluencePoint, "validation" | "test"> {
+  /** `0.1`, or `3.2e-5 … 8.1e-5`. */
+  readonly title: string;
+  /** The middle of the values drawn: their median; null where they are not numbers. */
+  readonly value: number | null;
+  readonly runs: number;
+}
+
+export interface Influence {
+  readonly dataset: string;
+  readonly method: string;
+  readonly title: string;
+  readonly hparam: string;
+  readonly points: readonly InfluencePoint[];
+  readonly bins: readonly InfluenceBin[];
+  /** Spearman's ρ with each accuracy; null where values are not numbers. */
+  readonly correlation: { readonly validation: number; readonly test: number } | null;
+}
+
+/** As many values or fewer are told apart one by one. */
+const FEW = 4;
+
+/** The influence of every searched hyperparameter of every method on every dataset. */
+export function influences(outcome: Outcome): Influence[] {
+  const byRow = groupsOf(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
+  return outcome.datasets.flatMap((dataset) =>
+    outcome.methods.flatMap(({ key: method, title }) => {
+      const draws = centred(byRow.get(JSON.stringify([dataset, method])) ?? []);
+      const values = draws.map(({ choice }) => hparamsOf(outcome, choice.run));
+      return searchedNames(values).map((hparam): Influence => {
+        const points = draws.map(({ validation, test }, i) => ({ value: values[i][hparam] ?? null, validation, test }));
+        return { dataset, method, title, hparam, points, bins: binsOf(points), correlation: correlationOf(points) };
+      });
+    }),
+  );
+}
+
+/** The draws of cells with two or more of them, each beside what is left of its accuracies less the cell's mean. */
+function centred(draws: readonly GroupResult[]): (GroupResult & Pick<InfluencePoint, "validation" | "test">)[] {
+  const known = draws.filter(({ choice }) => Number.isFinite(choice.validation) && Number.isFinite(choice.test));
+  const cells = groupsOf(known, ({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed]));
+  return [...cells.values()]
+    .filter(({ length }) => length > 1)
+    .flatMap((cell) => {
+      const [validation, test] = [
+        mean(cell.map(({ choice }) => choice.validation)),
+        mean(cell.map(({ choice }) => choice.test)),
+      ];
+      return cell.map((draw) => ({
+        ...draw,
+        validation: draw.choice.validation - validation,
+        test: draw.choice.test - test,
+      }));
+    });
+}
+
+const isNumber = (value: SettingScalar): value is number => typeof value === "number";
+
+function binsOf(points: readonly InfluencePoint[]): InfluenceBin[] {
+  const values = new Set(points.map(({ value }) => value));
+  const ordered = points.toSorted((a, b) => compare(a.value, b.value));
+  const thirds = (): (readonly InfluencePoint[])[] => {
+    // Equal values stay in one third: a draw is in the same place for all domains.
+    const cuts = [1, 2].map((k) => ordered[Math.floor((k * ordered.length) / 3)].value);
+    const third = ({ value }: InfluencePoint): number => cuts.filter((cut) => compare(value, cut) >= 0).length;
+    return [...groupsOf(ordered, third).values()];
+  };
+  const groups =
+    values.size <= FEW || !points.every(({ value }) => isNumber(value))
+      ? [...groupsOf(ordered, ({ value }) => value).values()]
+      : thirds();
+  return groups.map((group) => {
+    const [first, last] = [group[0].value, group[group.length - 1].value];
+    const middle = group[Math.floor(group.length / 2)].value;
+    return {
+      title: first === last ? valueText(first) : `${valueText(first)} … ${valueText(last)}`,
+      value: isNumber(middle) ? middle : null,
+      runs: group.length,
+      validation: mean(group.map(({ validation }) => validation)),
+      test: mean(group.map(({ test }) => test)),
+    };
+  });
+}
+
+function compare(a: SettingScalar, b: SettingScalar): number {
+  if (isNumber(a) && isNumber(b)) return a - b;
+  return String(a) < String(b) ? -1 : Number(a !== b);
+}
+
+function correlationOf(points: readonly InfluencePoint[]): Influence["correlation"] {
+  const values = points.map(({ value }) => value);
+  if (!values.every(isNumber)) return null;
+  return {
+    validation: spearman(
+      values,
+      points.map(({ validation }) => validation),
+    ),
+    test: spearman(
+      values,
+      points.map(({ test }) => test),
+    ),
+  };
+}
+
+/** Spearman's rank correlation: Pearson's of the ranks, equals having their mean rank. NaN where one of them does not vary. */
+export function spearman(a: readonly number[], b: readonly number[]): number {
+  const [x, y] = [ranksOf(a), ranksOf(b)];
+  const middle = (a.length - 1) / 2;
+  const product = (u: readonly number[], v: readonly number[]): number =>
+    u.reduce((total, rank, i) => total + (rank - middle) * (v[i] - middle), 0);
+  return product(x, y) / Math.sqrt(product(x, x) * product(y, y));
+}
+
+function ranksOf(values: readonly number[]): number[] {
+  const order = values.map((_, i) => i).sort((i, j) => values[i] - values[j]);
+  const ranks: number[] = [];
+  for (let from = 0; from < order.length; ) {
+    let to = from;
+    while (to < order.length && values[order[to]] === values[order[from]]) to++;
+    for (let k = from; k < to; k++) ranks[order[k]] = (from + to - 1) / 2;
+    from = to;
+  }
+  return ranks;
+}
+
+/** The influences on each dataset as a table of texts. */
+export function influenceTables(found: readonly Influence[]): TextTable[] {
+  return [...groupsOf(found, ({ dataset }) => dataset)].map(([dataset, own]) => ({
+    title: `Influence of hyperparameters on ${datasetTitle(dataset)}`,
+    words: [
+      "Accuracy of the draws with these values, in points above or below the mean over all draws of the same held-out domain and trial; validation is what selection goes by. Thirds of the values drawn, or each value where there are few. ρ: Spearman's rank correlation of the value with that accuracy. The other hyperparameters were drawn at the same time.",
+    ],
+    head: ["Algorithm", "hyperparameter", "values", "runs", "validation", "test", "ρ validation", "ρ test"],
+    rows: own.flatMap(({ title, hparam, bins, correlation }) =>
+      bins.map((bin, i) => [
+        ...[
+          i === 0 ? title : "",
+          i === 0 ? hparam : "",
+          bin.title,
+          String(bin.runs),
+          signed(bin.validation),
+          signed(bin.test),
+        ],
+        ...(["validation", "test"] as const).map((of) => (i > 0 ? "" : rho(correlation?.[of]))),
+      ]),
+    ),
+    notes: [],
+  }));
+}
+
+const signed = (share: number): string => `${share > 0 ? "+" : ""}${(100 * share).toFixed(1)}`;
+const rho = (value: number | undefined): string =>
+  value === undefined || Number.isNaN(value) ? "–" : `${value > 0 ? "+" : ""}${value.toFixed(2)}`;
