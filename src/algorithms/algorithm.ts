@@ -45,6 +45,15 @@ export interface Batch {
   readonly y: Tensor;
 }
 
+/** The shared hyperparameters that an algorithm may read. */
+export interface SharedValues {
+  readonly lr: number;
+  readonly weightDecay: number;
+  /** Samples of each training domain in a batch. */
+  readonly batchSize: number;
+  readonly classBalanced: boolean;
+}
+
 /** What an algorithm is built from. */
 export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
   readonly backbone: Backbone;
@@ -53,8 +62,8 @@ export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
   readonly classes: number;
   /** How many training domains there are. */
   readonly domains: number;
-  /** Its own hyperparameters and settings, and the shared ones it may read (`lr`, `weightDecay`, `batchSize`). */
-  readonly hparams: H & { readonly lr: number; readonly weightDecay: number; readonly batchSize: number };
+  /** Its own hyperparameters and settings, and the shared ones it may read. */
+  readonly hparams: H & SharedValues;
   /** Another backbone with the same starting values: MIRO's frozen one, mDSDI's second. */
   copyBackbone(): Backbone;
   /** A classifier as the run's are, for other sizes; its values are drawn when the algorithm has been built. */
@@ -91,8 +100,11 @@ export interface StepOutcome {
   readonly logits?: Tensor;
   /** Scalars under the reference's names; `loss` is the total unless given. */
   readonly logs?: Readonly<Record<string, Tensor | number>>;
-  /** Start the optimizer anew before this update (VREx and IRM do when their penalty sets in). */
-  readonly resetOptimizer?: boolean;
+  /**
+   * Replace the optimizer by a new one before this update, as VREx and IRM do when their penalty sets in; with `lr`, at another
+   * learning rate from here on.
+   */
+  readonly resetOptimizer?: boolean | { readonly lr: number };
 }
 
 interface BuiltBase {
@@ -119,7 +131,7 @@ export interface UpdateAlgorithm extends BuiltBase {
   /** Makes one update and returns scalars for the log. */
   update(batch: Batch, ctx: StepContext): Readonly<Record<string, Tensor | number>>;
   /** By the name they are saved under. */
-  readonly optimizers: Readonly<Record<string, Optimizer<AdamSettings>>>;
+  readonly optimizers: Readonly<Record<string, Optimizer>>;
   readonly step?: undefined;
 }
 
@@ -147,6 +159,8 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly hparams: H;
   /** Those of `hparams` whose default and range depend on the dataset's size; `hparams` has the large ones'. */
   readonly hparamsBySize?: Readonly<Record<DatasetSize, HparamSpecs>>;
+  /** The same for single datasets, by their ids; they come before those by size. */
+  readonly hparamsByDataset?: Readonly<Record<string, HparamSpecs>>;
   /** Shared hyperparameters it replaces. */
   readonly overrides?: HparamOverrides;
   /** What its backbone must have: intermediate maps for MixStyle and MIRO, one more input channel for ARM. */
@@ -161,7 +175,11 @@ export function defineAlgorithm<const H extends HparamSpecs>(
   return declare("algorithm", definition);
 }
 
-/** An algorithm's own hyperparameters on datasets of a size. */
-export function hparamsOn(size: DatasetSize, { hparams, hparamsBySize }: AlgorithmDefinition): HparamSpecs {
-  return { ...hparams, ...hparamsBySize?.[size] };
+/** An algorithm's own hyperparameters on datasets of a size, or on one of them. */
+export function hparamsOn(
+  size: DatasetSize,
+  { hparams, hparamsBySize, hparamsByDataset }: AlgorithmDefinition,
+  dataset?: string,
+): HparamSpecs {
+  return { ...hparams, ...hparamsBySize?.[size], ...(dataset !== undefined && hparamsByDataset?.[dataset]) };
 }

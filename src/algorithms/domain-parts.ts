@@ -57,7 +57,8 @@ function rowsLike(parts: readonly Tensor[], tensor: Tensor): Tensor[] {
   });
 }
 
-function mixesRows(network: Layer): boolean {
+/** Whether a layer takes statistics of the rows it is given. */
+export function mixesRows(network: Layer): boolean {
   for (const [, layer] of network.modules()) if (layer instanceof BatchNorm && layer.usesBatch) return true;
   return false;
 }

@@ -18,6 +18,8 @@ export interface Draws {
   order(name: string, n: number, like: Tensor): Tensor;
   /** `beta` as a scalar on the device and of the dtype of another tensor. */
   betaLike(name: string, a: number, b: number, like: Tensor): Tensor;
+  /** A whole number from 0 to n − 1, as a scalar on the device of another tensor. int64 [] */
+  integerLike(name: string, n: number, like: Tensor): Tensor;
   /** Standard normal numbers, on a device and of a dtype like another tensor's. */
   normalLike(name: string, like: Tensor): Tensor;
   /** Uniform numbers in [0, 1), of a shape, on a device and of a dtype like another tensor's. */
@@ -35,6 +37,8 @@ export function keyedDraws(random: Random): Draws {
       random.next(name).numbers_(empty([n], { dtype: "int64", device }), (host) => host.permutation(n)),
     betaLike: (name, a, b, { dtype, device }) =>
       random.next(name).numbers_(empty([], { dtype, device }), (host) => [host.beta(a, b)]),
+    integerLike: (name, n, { device }) =>
+      random.next(name).numbers_(empty([], { dtype: "int64", device }), (host) => [host.integer(n)]),
     normalLike: (name, like) => random.next(name).normal_(like.detach().emptyLike()),
     uniformLike: (name, shape, like) =>
       random.next(name).uniform_(empty(shape, { dtype: like.dtype, device: like.device })),

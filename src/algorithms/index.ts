@@ -2,16 +2,26 @@
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
+import { adrmx } from "./adrmx.js";
 import type { AlgorithmDefinition } from "./algorithm.js";
 import { andMask } from "./and-mask.js";
 import { arm } from "./arm.js";
+import { cad } from "./cad.js";
+import { causirlCoral } from "./causirl-coral.js";
+import { causirlMmd } from "./causirl-mmd.js";
 import { cdann } from "./cdann.js";
+import { condCad } from "./cond-cad.js";
 import { coral } from "./coral.js";
 import { dann } from "./dann.js";
+import { eqrm } from "./eqrm.js";
 import { erm } from "./erm.js";
+import { ermPlusPlus } from "./erm-plus-plus.js";
 import { fish } from "./fish.js";
 import { fishr } from "./fishr.js";
 import { groupDro } from "./group-dro.js";
+import { ibErm } from "./ib-erm.js";
+import { ibIrm } from "./ib-irm.js";
+import { iga } from "./iga.js";
 import { irm } from "./irm.js";
 import { mdsdi } from "./mdsdi.js";
 import { miro } from "./miro.js";
@@ -20,10 +30,16 @@ import { mixup } from "./mixup.js";
 import { mldg } from "./mldg.js";
 import { mmd } from "./mmd.js";
 import { mtl } from "./mtl.js";
+import { rdm } from "./rdm.js";
 import { rsc } from "./rsc.js";
 import { sagNet } from "./sag-net.js";
 import { sam } from "./sam.js";
+import { sandMask } from "./sand-mask.js";
+import { sd } from "./sd.js";
 import { selfReg } from "./self-reg.js";
+import { transfer } from "./transfer.js";
+import { trm } from "./trm.js";
+import { urm } from "./urm.js";
 import { vrex } from "./vrex.js";
 
 /** Algorithms by id. */
@@ -50,6 +66,22 @@ export const algorithms: Readonly<Record<string, AlgorithmDefinition>> = {
   sam,
   mdsdi,
   miro,
+  "erm-plus-plus": ermPlusPlus,
+  sd,
+  "sand-mask": sandMask,
+  iga,
+  trm,
+  "ib-erm": ibErm,
+  "ib-irm": ibIrm,
+  cad,
+  "cond-cad": condCad,
+  transfer,
+  "causirl-coral": causirlCoral,
+  "causirl-mmd": causirlMmd,
+  eqrm,
+  rdm,
+  adrmx,
+  urm,
 };
 
 /** An algorithm by id or title, in any case; an unknown one is an error that names the nearest. */

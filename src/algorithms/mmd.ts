@@ -23,21 +23,21 @@ export const mmd = defineAlgorithm({
     /** The weight of the discrepancy. */
     gamma: hparam(1, powerOfTen(-1, 1), { reference: "mmd_gamma" }),
   },
-  build: (context) => featureMatching(context, discrepancy),
+  build: (context) => featureMatching(context, (a, b) => discrepancy(a, b)),
 });
 
 const RATES = [0.001, 0.01, 0.1, 1, 10, 100, 1000];
 
 /** The squared maximum mean discrepancy of two samples, [n, width] and [m, width]. */
-export function discrepancy(a: Tensor, b: Tensor): Tensor {
+export function discrepancy(a: Tensor, b: Tensor, rates: readonly number[] = RATES): Tensor {
   const [x, y] = [forSum(a), forSum(b)];
-  return kernelMean(x, x).add(kernelMean(y, y)).sub(kernelMean(x, y), { alpha: 2 });
+  const mean = (left: Tensor, right: Tensor) => kernels(left, right, rates).mean();
+  return mean(x, x).add(mean(y, y)).sub(mean(x, y), { alpha: 2 });
 }
 
-function kernelMean(x: Tensor, y: Tensor): Tensor {
+/** K(x, y) of every sample of one with every sample of the other, [n, m]; `rates` are the g. */
+export function kernels(x: Tensor, y: Tensor, rates: readonly number[] = RATES): Tensor {
   const norms = (z: Tensor) => z.square().sum(1, true); // [n, 1]
   const distances = norms(y).t().addmm(x, y.t(), { alpha: -2 }).add(norms(x)).clamp(1e-30);
-  return RATES.map((rate) => distances.mul(-rate).exp())
-    .reduce((sum, kernel) => sum.add(kernel))
-    .mean();
+  return rates.map((rate) => distances.mul(-rate).exp()).reduce((sum, kernel) => sum.add(kernel));
 }

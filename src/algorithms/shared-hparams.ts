@@ -29,7 +29,10 @@ export interface SharedHparams {
 }
 
 /** Hyperparameters that a dataset, an algorithm or a regularizer puts in the place of shared ones. */
-export type HparamOverrides = Partial<Readonly<Record<DatasetSize, Readonly<Record<string, Hparam>>>>>;
+export interface HparamOverrides extends Partial<Readonly<Record<DatasetSize, Readonly<Record<string, Hparam>>>>> {
+  /** For single datasets, by their ids; they come before those by size. */
+  readonly datasets?: Readonly<Record<string, Readonly<Record<string, Hparam>>>>;
+}
 
 /** The learning rate; DANN and CDANN have two more like it, `lr_g` and `lr_d`. */
 export function learningRate(size: DatasetSize, reference = "lr"): Hparam<number> {
@@ -113,7 +116,7 @@ export function sharedHparams({
 }): SharedHparams {
   let shared = bySize[size];
   for (const override of [plain(dataset) === "domainnet" ? domainNetOverrides : undefined, ...overrides]) {
-    const replaced = override?.[size] ?? {};
+    const replaced = { ...override?.[size], ...override?.datasets?.[dataset] };
     for (const name of Object.keys(replaced))
       if (!Object.hasOwn(shared, name))
         throw new UsageError(unknownName("shared hyperparameter", name, Object.keys(shared)));

@@ -83,7 +83,18 @@ Examples:
 async function listAlgorithms(): Promise<Entry[]> {
   const { algorithms } = await import("../algorithms/index.js");
   return Object.values(algorithms).map(
-    ({ id, title, paper, needsDomains, domainFree, minDomains = 1, hparams, hparamsBySize, backbone }) => {
+    ({
+      id,
+      title,
+      paper,
+      needsDomains,
+      domainFree,
+      minDomains = 1,
+      hparams,
+      hparamsBySize,
+      hparamsByDataset,
+      backbone,
+    }) => {
       const needs = [
         needsDomains
           ? `needs domain labels${domainFree ? ` unless ${inWords(domainFree)}` : ""}`
@@ -93,6 +104,7 @@ async function listAlgorithms(): Promise<Entry[]> {
         ...(backbone?.extraChannels ? ["pictures"] : []),
       ];
       const small = hparamsBySize && knobsOf({ ...hparams, ...hparamsBySize.small });
+      const byDataset = Object.entries(hparamsByDataset ?? {}).map(([name, own]) => [name, knobsOf(own)] as const);
       return {
         ...{ id, title, paper, about: needs.join(", "), knobs: knobsOf({ ...hparams, ...hparamsBySize?.large }) },
         facts: {
@@ -100,6 +112,7 @@ async function listAlgorithms(): Promise<Entry[]> {
           ...(domainFree && { domainFree }),
           minDomains,
           ...(small && { hparamsOnSmallPictures: small }),
+          ...(byDataset.length > 0 && { hparamsOnDatasets: Object.fromEntries(byDataset) }),
         },
       };
     },

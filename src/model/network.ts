@@ -178,7 +178,7 @@ function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): B
     },
     classes: classes.length,
     domains: prediction.domains,
-    hparams: { lr: 0, weightDecay: 0, batchSize, ...hparams },
+    hparams: { lr: 0, weightDecay: 0, batchSize, classBalanced: false, ...hparams },
     copyBackbone: makeBackbone,
     makeClassifier: classifierFor,
     adam: (parameters, settings) => new Adam(parameters, settings), // remembers nothing before its first step

@@ -20,6 +20,17 @@ export class ReLU extends Layer {
   }
 }
 
+/** x where it is positive, a small share of it where it is not. */
+export class LeakyReLU extends Layer {
+  constructor(private readonly slope = 0.01) {
+    super();
+  }
+
+  forward(x: Tensor): Tensor {
+    return x.leakyRelu(this.slope);
+  }
+}
+
 /** min(max(x, 0), 6); x is written over. */
 export function relu6_(x: Tensor): Tensor {
   return lacksHardtanh(x) ? x.relu_().clamp(null, 6) : x.hardtanh_(0, 6);

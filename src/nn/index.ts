@@ -1,6 +1,6 @@
 /** Layers and losses. */
 
-export { ReLU, ReLU6, relu6_ } from "./activation.js";
+export { LeakyReLU, ReLU, ReLU6, relu6_ } from "./activation.js";
 export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
 export { Conv2d, type ConvOptions } from "./conv.js";
 export { ConvNorm } from "./conv-norm.js";
@@ -8,8 +8,9 @@ export { Dropout } from "./dropout.js";
 export { Embedding } from "./embedding.js";
 export { GroupNorm } from "./group-norm.js";
 export { Linear } from "./linear.js";
-export { crossEntropy, mse, type Reduction } from "./loss.js";
+export { binaryCrossEntropy, crossEntropy, mse, type Reduction } from "./loss.js";
 export { Buffer, Layer, type LoadOptions, Module, Parameter, type Place, Sequential } from "./module.js";
+export { nonlinearClassifier } from "./nonlinear-classifier.js";
 export {
   AdaptiveAvgPool2d,
   AvgPool2d,

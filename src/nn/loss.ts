@@ -19,6 +19,13 @@ export function crossEntropy(
   return forSum(logits).crossEntropyLoss(target, null, REDUCTIONS[reduction]);
 }
 
+/** The mean cross-entropy of the sigmoid of logits [n] with targets from 0 to 1: one number for all, or [n]. */
+export function binaryCrossEntropy(logits: Tensor, target: Tensor | number): Tensor {
+  const l = forSum(logits);
+  const wanted = typeof target === "number" ? l.detach().zerosLike().add(target) : target;
+  return l.binaryCrossEntropyWithLogits(wanted);
+}
+
 /** The squared differences of two tensors of one shape; `mean` is over all elements. */
 export function mse(a: Tensor, b: Tensor, { reduction = "mean" }: { reduction?: Reduction } = {}): Tensor {
   if (`${a.shape}` !== `${b.shape}`) {

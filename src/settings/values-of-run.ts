@@ -51,7 +51,7 @@ export function usualValues(
   const size = probe ? "small" : datasetSize(dataset.id, dataset.inputShape);
   const overrides = [algorithm.overrides, ...regularizers.map((each) => each.overrides)];
   const shared = sharedHparams({ dataset: dataset.id, size, overrides });
-  const drawn = drawAll({ ...shared, ...hparamsOn(size, algorithm) });
+  const drawn = drawAll({ ...shared, ...hparamsOn(size, algorithm, dataset.id) });
   // Statistics that were never learned are not worth keeping.
   if (!pretrained && !probe) drawn.freezeBatchNorm = false;
   if (probe) drawn.dataAugmentation = false; // features are computed once

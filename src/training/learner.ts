@@ -14,6 +14,7 @@ import type {
   BuiltAlgorithm,
   LossAlgorithm,
   Minibatch,
+  SharedValues,
   StepContext,
 } from "../algorithms/algorithm.js";
 import { checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
@@ -29,7 +30,7 @@ import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
 import { crossEntropy, type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
-import { Adam, type AdamSettings, type Optimizer } from "../optim/index.js";
+import { Adam, type Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
 import type { StepResult } from "../regularizers/regularizer.js";
 
@@ -77,7 +78,7 @@ export interface Launch extends Pick<StepResult, "watch" | "notice"> {
 }
 
 /** The shared hyperparameters an algorithm may read, where a caller gives none. */
-const SHARED = { lr: 5e-5, weightDecay: 0, batchSize: 32 } as const;
+const SHARED: SharedValues = { lr: 5e-5, weightDecay: 0, batchSize: 32, classBalanced: false };
 
 /** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
 class Root extends Module {
@@ -93,12 +94,12 @@ class Root extends Module {
 export class Learner implements Disposable {
   readonly root: Module;
   /** By the name they are saved under; one named `main` where the loop minimises the loss. */
-  readonly optimizers: Record<string, Optimizer<AdamSettings>>;
+  readonly optimizers: Record<string, Optimizer>;
   /** The feature extractor that the algorithm was built on. */
   readonly backbone: Backbone;
   private readonly built: BuiltAlgorithm;
   private classifier: Layer | undefined;
-  private readonly hparams: Readonly<Record<string, HparamValue>> & typeof SHARED;
+  private readonly hparams: Readonly<Record<string, HparamValue>> & SharedValues;
   private readonly random: Random;
   private readonly penaltyCheck: PenaltyCheck;
 
@@ -221,7 +222,9 @@ export class Learner implements Disposable {
     if (outcome.resetOptimizer) {
       if (captured) throw new NotCapturable("it starts its optimizer anew");
       this.optimizers.main.dispose();
+      const { resetOptimizer } = outcome;
       this.optimizers.main = this.mainOptimizer(built, this.root);
+      if (typeof resetOptimizer === "object") this.optimizers.main.learningRate = resetOptimizer.lr;
     }
     this.optimizers.main.zeroGrad();
     loss.backward();
@@ -241,7 +244,7 @@ export class Learner implements Disposable {
     return { lr: this.hparams.lr, weightDecay: this.hparams.weightDecay };
   }
 
-  private mainOptimizer({ parameters }: LossAlgorithm, root: Module): Optimizer<AdamSettings> {
+  private mainOptimizer({ parameters }: LossAlgorithm, root: Module): Optimizer {
     return new Adam(parameters ?? root.parameters(), this.adamSettings());
   }
 

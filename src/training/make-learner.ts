@@ -11,7 +11,7 @@ import type { Plan } from "../settings/resolve.js";
 import { Learner } from "./learner.js";
 
 /** Hyperparameters that the loop reads, and no algorithm does. */
-const OF_THE_LOOP = ["dropout", "dataAugmentation", "classBalanced", "nonlinearClassifier", "freezeBatchNorm"];
+const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "freezeBatchNorm"];
 
 /** `makeBackbone` where what is trained is not the whole backbone, as in a probe. */
 export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBackbone?: () => Backbone): Learner {

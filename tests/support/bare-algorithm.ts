@@ -56,7 +56,7 @@ export function bareStep({ algorithm, domains, hparams = {}, step = 0, draw }: B
     classifier: identity,
     classes: identity.width,
     domains: domains.length,
-    hparams: { ...defaults, ...hparams, lr: 1e-3, weightDecay: 0, batchSize: batch.x.rows },
+    hparams: { ...defaults, ...hparams, lr: 1e-3, weightDecay: 0, batchSize: batch.x.rows, classBalanced: false },
     copyBackbone: () => identity,
     makeClassifier: () => identity,
     adam: (parameters, settings) => new Adam(parameters, settings),

@@ -28,6 +28,7 @@ export function storedDraws(stored: ReadonlyMap<string, Tensor>, prefix: string)
     uniform: (name) => next(name, []).item(),
     order: (name, n, { device }) => next(name, [n]).to({ dtype: "int64", device }),
     betaLike: (name, _a, _b, { dtype, device }) => next(name, []).to({ dtype, device }),
+    integerLike: (name, _n, { device }) => next(name, []).to({ dtype: "int64", device }),
     normalLike: (name, like) => next(name, like.shape).to({ dtype: like.dtype, device: like.device }),
     uniformLike: (name, shape, like) => next(name, shape).to({ dtype: like.dtype, device: like.device }),
     unused: () =>

@@ -1,0 +1,173 @@
+/**
+ * ADRMX: two backbones, one for the class (φ_y) and one for the domain (φ_d); what the second knows is subtracted from the
+ * first. With a = φ_y(x), b = φ_d(x), u = a − b, d the domain, A = CE(h(u), d) a discriminator's loss, and SC a supervised
+ * contrastive loss,
+ *
+ *     discriminator:  A
+ *     generator:      CE(c₁(a), y) + CE(c₂(u), y) + λ_d·CE(c_d(b), d) + λ_r·M + λ_c·(SC(a) + SC(u)) − λ_h·A
+ *
+ * S = `dStepsPerGStep` discriminator updates to one of the generator, two Adams without weight decay; the first update is the
+ * discriminator's when S = 2. Predictions are c₁(φ_y(x)). M is a remix: for each class with two samples or more, CE(c₁(u_i + b_j), y_i), divided by
+ * the number of classes. A penalty is taken of a, in the generator's updates.
+ *
+ * - `remix`: in DomainBed i and j are drawn as places within the class and used as places in the batch, so they are two of its first
+ *   samples whatever their class (`positions`). `same-class` is what is meant: two samples of the class, of two domains.
+ *
+ * SC is DomainBed's: positives and negatives of the own domain and of others weigh the same, 1e-5 is added in two places, and the
+ * sum is divided by one more than the number of samples that have a positive.
+ */
+
+import { Mlp } from "../backbones/index.js";
+import { eye } from "../engine/ops.generated.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { choice, hparam, variant } from "../hparams.js";
+import { crossEntropy, forSum, nonlinearClassifier } from "../nn/index.js";
+import { type Batch, defineAlgorithm, type StepContext } from "./algorithm.js";
+import { domainLabels } from "./domain-labels.js";
+import type { Draws } from "./draws.js";
+import { addPenalty } from "./penalised-loss.js";
+import { variantOf } from "./variant.js";
+
+const REMIXES = ["positions", "same-class"] as const;
+const TEMPERATURE = 0.07;
+const WEIGHT = 0.5;
+const EPS = 1e-5;
+
+const lr = (value: number, values: readonly number[]) => ({ lr: hparam(value, choice(values), { reference: "lr" }) });
+
+export const adrmx = defineAlgorithm({
+  id: "adrmx",
+  title: "ADRMX",
+  paper:
+    "Demirel, Aptoula & Ozkan, ADRMX: Additive Disentanglement of Domain Features with Remix Loss, 2023, https://arxiv.org/abs/2308.06624",
+  needsDomains: true,
+  minDomains: 2,
+  hparams: {
+    contrastWeight: hparam(1, choice([1]), { reference: "cnt_lambda" }),
+    domainWeight: hparam(1, choice([1]), { reference: "dclf_lambda" }),
+    discriminatorWeight: hparam(0.75, choice([0.75]), { reference: "disc_lambda" }),
+    remixWeight: hparam(1, choice([1]), { reference: "rmxd_lambda" }),
+    dStepsPerGStep: hparam(2, choice([2]), { reference: "d_steps_per_g_step" }),
+    beta1: hparam(0.5, choice([0.5]), { reference: "beta1" }),
+    mlpWidth: hparam(256, choice([256]), { reference: "mlp_width" }),
+    mlpDepth: hparam(9, choice([8, 9, 10]), { reference: "mlp_depth" }),
+    mlpDropout: hparam(0, choice([0]), { reference: "mlp_dropout" }),
+    remix: variant(REMIXES),
+  },
+  overrides: { small: lr(3e-3, [5e-4, 1e-3, 2e-3, 3e-3]), large: lr(3e-5, [2e-5, 3e-5, 4e-5, 5e-5]) },
+
+  build({ backbone, copyBackbone, classes, domains, adam, hparams }) {
+    const { contrastWeight, domainWeight, discriminatorWeight, remixWeight, dStepsPerGStep } = hparams;
+    const remix = variantOf("remix of ADRMX", hparams.remix, REMIXES);
+    const { width } = backbone;
+    const domainBackbone = copyBackbone();
+    const discriminator = new Mlp({
+      inputShape: [width],
+      width: hparams.mlpWidth,
+      depth: hparams.mlpDepth,
+      dropout: hparams.mlpDropout,
+      outputs: domains,
+    });
+    const classifier = nonlinearClassifier(width, classes);
+    const differenceClassifier = nonlinearClassifier(width, classes);
+    const domainClassifier = nonlinearClassifier(width, domains);
+    const generator = [backbone, domainBackbone, classifier, differenceClassifier, domainClassifier];
+    const settings = { betas: [hparams.beta1, 0.9], weightDecay: 0 } as const;
+    const optimizers = {
+      discriminator: adam(discriminator.parameters(), settings),
+      generator: adam(
+        generator.flatMap((module) => module.parameters()),
+        settings,
+      ),
+    };
+
+    function discriminatorStep(batch: Batch, ctx: StepContext): Record<string, Tensor> {
+      const difference = noGrad(() => backbone.forward(batch.x).sub(domainBackbone.forward(batch.x)));
+      const loss = ctx.checked(crossEntropy(discriminator.forward(difference), domainLabels(batch)));
+      optimizers.discriminator.zeroGrad();
+      loss.backward();
+      optimizers.discriminator.step();
+      return { loss_disc: loss };
+    }
+
+    function generatorStep(batch: Batch, ctx: StepContext): Record<string, Tensor> {
+      const { x, y } = batch;
+      const d = domainLabels(batch);
+      const a = backbone.forward(x); // [n, width]
+      const b = domainBackbone.forward(x);
+      const u = a.sub(b);
+      const logits = classifier.forward(a);
+      const losses = {
+        loss_cnt_int: contrast(a, y),
+        loss_cnt_final: contrast(u, y),
+        loss_clf_int: crossEntropy(logits, y),
+        loss_clf_fin: crossEntropy(differenceClassifier.forward(u), y),
+        loss_dmn: crossEntropy(domainClassifier.forward(b), d),
+        loss_disc: crossEntropy(discriminator.forward(u), d),
+        loss_remixed: remixed(u, b, y, pairsOf(batch, classes, remix, ctx.draw)),
+      };
+      const total = losses.loss_clf_int
+        .add(losses.loss_clf_fin)
+        .add(losses.loss_dmn, { alpha: domainWeight })
+        .add(losses.loss_remixed, { alpha: remixWeight })
+        .add(losses.loss_cnt_int.add(losses.loss_cnt_final), { alpha: contrastWeight })
+        .sub(losses.loss_disc, { alpha: discriminatorWeight });
+      const loss = addPenalty(total, ctx, a, logits);
+      optimizers.generator.zeroGrad();
+      loss.backward(); // the discriminator's gradients are forgotten before its next step
+      optimizers.generator.step();
+      return { loss_total: loss, ...losses };
+    }
+
+    /** The mean over classes of the cross-entropies of remixed features; 0 where no class has a pair. */
+    function remixed(u: Tensor, b: Tensor, y: Tensor, pairs: readonly (readonly [number, number])[]): Tensor {
+      if (pairs.length === 0) return forSum(u).detach().sum().mul(0);
+      const first = pairs.map(([i]) => i);
+      const mixed = u.take(first).add(b.take(pairs.map(([, j]) => j)));
+      return crossEntropy(classifier.forward(mixed), y.take(first)).mul(pairs.length / classes);
+    }
+
+    return {
+      modules: { backbone, classifier, domainBackbone, discriminator, differenceClassifier, domainClassifier },
+      optimizers,
+      update(batch, ctx) {
+        const ofDiscriminator = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
+        return ofDiscriminator ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
+      },
+      predict: (x) => classifier.forward(backbone.forward(x)),
+    };
+  },
+});
+
+/** For each class with two samples or more, in ascending order, the places in the batch of the two that are remixed. */
+export function pairsOf(
+  { y, domains }: Batch,
+  classes: number,
+  remix: (typeof REMIXES)[number],
+  draw: Draws,
+): [number, number][] {
+  const labels = y.toNumbers();
+  const domainOf = domains.flatMap((domain, e) => new Array<number>(domain.y.rows).fill(e));
+  return Array.from({ length: classes }, (_, label) => label).flatMap((label): [number, number][] => {
+    const members = [...labels.keys()].filter((i) => labels[i] === label);
+    if (members.length < 2) return [];
+    const order = draw.permutation("remix", members.length);
+    if (remix === "positions") return [[order[0], order[1]]];
+    const shuffled = order.map((place) => members[place]);
+    const other = shuffled.find((j) => domainOf[j] !== domainOf[shuffled[0]]);
+    return other === undefined ? [] : [[shuffled[0], other]];
+  });
+}
+
+/** The contrastive loss of features [n, width] with classes y [n]. */
+export function contrast(features: Tensor, y: Tensor): Tensor {
+  const v = forSum(features);
+  const unit = v.div(v.norm(1, { keepdim: true }).clamp(1e-12));
+  const others = eye(v.rows, { dtype: "bool", device: v.device }).logicalNot();
+  const positives = y.unsqueeze(1).eq(y.unsqueeze(0)).logicalAnd(others).toDType(v.dtype); // [n, n]
+  const scores = unit.mm(unit.t()).div(TEMPERATURE).exp().mul(WEIGHT);
+  const all = scores.mul(others.toDType(v.dtype)).sum(1, true).add(EPS); // [n, 1]
+  const counts = positives.sum(1); // [n]
+  const each = scores.div(all).add(EPS).log().mul(positives).sum(1).div(counts.clamp(1)); // 0 without positives
+  return each.sum().neg().div(counts.gt(0).sum().add(1));
+}

@@ -1,0 +1,103 @@
+/**
+ * What CAD and CondCAD share: L = CE(w(z), y) + λ·R, R a contrastive measure of how well a sample's domain can be told from
+ * its features. With s_ij = z_i·z_j/T, a softmax p_ij over the other samples j (CondCAD: of i's class), and c = T/0.07,
+ *
+ *     flipped:      R_i = −c·log Σ_j p_ij over j of other domains           (CondCAD: and of i's class)
+ *     not flipped:  R_i = +c·log Σ_j p_ij over j of i's domain              (CondCAD: and of i's class)
+ *
+ * R is the mean over the samples for which the sum has a term. As in DomainBed's, CAD also skips samples that are the only ones
+ * of their class, although it does not look at classes otherwise; and the diagonal of s is 0.
+ *
+ * - `selfTerm`: in the form that is not flipped, DomainBed's CAD counts the sample itself among those of its domain, with the
+ *   diagonal's 0 for its similarity. `selfTerm=false` does not.
+ * - `project`: a projection of the features before they are compared, which in DomainBed fails with an undefined name. Here it is the
+ *   one that is meant: width → width → 128.
+ */
+
+import { eye } from "../engine/ops.generated.js";
+import type { Tensor } from "../engine/tensor.js";
+import { choice, hparam, variant } from "../hparams.js";
+import { crossEntropy, forSum, Linear, ReLU, Sequential } from "../nn/index.js";
+import type { BuildContext, HparamsOf, LossAlgorithm } from "./algorithm.js";
+import { domainLabels } from "./domain-labels.js";
+
+const BASE_TEMPERATURE = 0.07;
+const PROJECTED = 128;
+
+export const bottleneckHparams = {
+  lambda: hparam(0.1, choice([1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100]), { reference: "lmbda" }),
+  temperature: hparam(0.1, choice([0.05, 0.1]), { reference: "temperature" }),
+  normalize: variant([false, true], { reference: "is_normalized" }),
+  project: variant([false, true], { reference: "is_project" }),
+  flip: variant([true, false], { reference: "is_flipped" }),
+  selfTerm: variant([true, false]),
+};
+
+/** Builds CAD, or with `conditional` CondCAD. */
+export function buildBottleneck(
+  { backbone, classifier, hparams }: BuildContext<HparamsOf<typeof bottleneckHparams>>,
+  { conditional }: { conditional: boolean },
+): LossAlgorithm {
+  const { lambda, project } = hparams;
+  const { width } = backbone;
+  const projector = project ? new Sequential(new Linear(width, width), new ReLU(), new Linear(width, PROJECTED)) : null;
+  return {
+    modules: { backbone, classifier, ...(projector && { projector }) },
+    step(batch) {
+      const features = backbone.forward(batch.x);
+      const logits = classifier.forward(features);
+      const compared = forSum(projector ? projector.forward(features) : features);
+      const bottleneck = domainBottleneck(compared, batch.y, domainLabels(batch), { ...hparams, conditional });
+      const error = crossEntropy(logits, batch.y);
+      return {
+        loss: error.add(bottleneck, { alpha: lambda }),
+        features,
+        logits,
+        logs: { clf_loss: error, bn_loss: bottleneck },
+      };
+    },
+    predict: (x) => classifier.forward(backbone.forward(x)),
+  };
+}
+
+export interface BottleneckOptions {
+  readonly temperature: number;
+  readonly normalize: boolean;
+  readonly flip: boolean;
+  readonly selfTerm: boolean;
+  readonly conditional: boolean;
+}
+
+/** R of samples z [n, width] with classes y [n] and domains d [n]. */
+export function domainBottleneck(
+  z: Tensor,
+  y: Tensor,
+  d: Tensor,
+  { temperature, normalize, flip, selfTerm, conditional }: BottleneckOptions,
+): Tensor {
+  const unit = normalize ? z.div(z.norm(1, { keepdim: true }).clamp(1e-12)) : z;
+  const alike = (labels: Tensor): Tensor => labels.unsqueeze(1).eq(labels.unsqueeze(0)); // [n, n]
+  const others = eye(z.rows, { dtype: "bool", device: z.device }).logicalNot();
+  const similarity = unit.mm(unit.t()).div(temperature).mul(others.toDType(z.dtype)); // the diagonal is 0
+  const classmates = alike(y).logicalAnd(others);
+  const sameDomain = alike(d);
+  const contrasted = conditional ? classmates : others;
+  const side = flip ? sameDomain.logicalNot() : sameDomain;
+  const counted = conditional || !selfTerm ? side.logicalAnd(contrasted) : side;
+  // DomainBed skips rows by class first, and then those whose sum is empty.
+  const kept = hasAny(conditional ? counted : classmates).logicalAnd(hasAny(counted)); // [n]
+  const inside = logSumExp(similarity, counted).sub(logSumExp(similarity, contrasted));
+  const scale = (temperature / BASE_TEMPERATURE) * (flip ? -1 : 1);
+  const rows = kept.toDType(z.dtype);
+  return inside.mul(rows).sum().div(rows.sum().clamp(1)).mul(scale);
+}
+
+/** log Σ exp over the entries of each row that count, [n]; 0 where none does, and no gradient. */
+function logSumExp(x: Tensor, counted: Tensor): Tensor {
+  const empty = hasAny(counted).logicalNot(); // [n]
+  const finite = x.where(counted.logicalOr(empty.unsqueeze(1)), Number.NEGATIVE_INFINITY);
+  return finite.logsumexp(1).where(empty.logicalNot(), 0);
+}
+
+/** Whether a row has an entry that counts, [n]. */
+const hasAny = (mask: Tensor): Tensor => mask.sum(1).gt(0);

@@ -1,0 +1,34 @@
+/**
+ * SD (spectral decoupling): a penalty on the size of the logits keeps one strong feature from starving the others of
+ * gradient (the paper's section 4),
+ *
+ *     L = CE(f(X), Y) + λ·mean_ik l_ik².
+ *
+ * As in DomainBed's, the mean is over all logits; the paper has (λ'/2)·mean_i ‖l_i‖², which is the same for λ' = 2λ/classes,
+ * and uses it in the place of weight decay.
+ */
+
+import { hparam, powerOfTen } from "../hparams.js";
+import { crossEntropy, forSum } from "../nn/index.js";
+import { defineAlgorithm } from "./algorithm.js";
+
+export const sd = defineAlgorithm({
+  id: "sd",
+  title: "SD",
+  paper:
+    "Pezeshki et al., Gradient Starvation: A Learning Proclivity in Neural Networks, NeurIPS 2021, https://arxiv.org/abs/2011.09468",
+  needsDomains: false,
+  hparams: { penaltyWeight: hparam(0.1, powerOfTen(-5, -1), { reference: "sd_reg" }) },
+
+  build: ({ backbone, classifier, hparams: { penaltyWeight } }) => ({
+    modules: { backbone, classifier },
+    step({ x, y }) {
+      const features = backbone.forward(x);
+      const logits = classifier.forward(features);
+      const loss = crossEntropy(logits, y);
+      const penalty = forSum(logits).square().mean();
+      return { loss: loss.add(penalty, { alpha: penaltyWeight }), features, logits, logs: { loss, penalty } };
+    },
+    predict: (x) => classifier.forward(backbone.forward(x)),
+  }),
+});
