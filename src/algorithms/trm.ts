@@ -13,6 +13,8 @@
  * - `neumann`: in DomainBed the running sum begins as the same memory as the vector that is updated in place, so the term of order 0 is
  *   lost and that of order 1 counts twice (`aliased`). `series` is the sum that is meant, Σ_{k=0}^{10} (I − H)^k p. Both stop, as there,
  *   once an element exceeds 10.
+ * - `gradientAlpha`: in DomainBed α is changed in place before the backward pass, which reads it from the same memory: S_Q has the weights of
+ *   before, its gradient those of after (`updated`). With `used` both have the same.
  *
  * The heads are linear, so gradients and Hessian products have closed forms and nothing is differentiated twice. Unlike in DomainBed,
  * heads and α are saved with a run. A penalty is taken of z.
@@ -31,6 +33,7 @@ import { errors } from "./fishr.js";
 import { variantOf } from "./variant.js";
 
 const SUMS = ["aliased", "series"] as const;
+const ALPHAS = ["updated", "used"] as const;
 const HEAD_STEPS = 30;
 const HEAD_LR = 0.1;
 const TERMS = 10;
@@ -50,11 +53,13 @@ export const trm = defineAlgorithm({
     /** How fast α follows the losses. */
     eta: hparam(1e-2, powerOfTen(-3, -1), { reference: "groupdro_eta" }),
     neumann: variant(SUMS),
+    gradientAlpha: variant(ALPHAS),
   },
 
   build({ backbone, classifier, classes, domains, hparams }) {
     const { cosWeight, startSteps, eta, classBalanced } = hparams;
     const isAliased = variantOf("neumann of TRM", hparams.neumann, SUMS) === "aliased";
+    const isUpdated = variantOf("gradientAlpha of TRM", hparams.gradientAlpha, ALPHAS) === "updated";
     if (classBalanced && !(classifier instanceof Linear))
       throw new UsageError(
         "TRM with classBalanced=true copies the classifier's weights into its heads: it must be linear",
@@ -73,7 +78,7 @@ export const trm = defineAlgorithm({
         if (classBalanced) heads.startFrom(classifier as Linear);
         const rows = rowsByDomain(forSum(features), batch).map((x, e) => ({ x, y: batch.domains[e].y }));
         for (const [e, own] of rows.entries()) heads.learn(e, own);
-        const risk = heads.transferRisk(rows, { cosWeight, eta, isAliased });
+        const risk = heads.transferRisk(rows, { cosWeight, eta, isAliased, isUpdated });
         return { loss: nll.add(risk), features, logits, logs: { nll, trm_loss: risk } };
       },
       predict: (x) => classifier.forward(backbone.forward(x)),
@@ -124,12 +129,9 @@ export class Heads extends Module {
   }
 
   /** The second part of L, from the features and labels of each domain; α follows. */
-  transferRisk(
-    domains: readonly Minibatch[],
-    { cosWeight, eta, isAliased }: { cosWeight: number; eta: number; isAliased: boolean },
-  ): Tensor {
+  transferRisk(domains: readonly Minibatch[], { cosWeight, eta, isAliased, isUpdated }: RiskOptions): Tensor {
     const alpha = noGrad(() => this.alpha.div(this.alpha.sum(1, true)));
-    const each = domains.map((own, q) => {
+    const risks = domains.map((own, q) => {
       const [weight, bias] = [this.weight.select(0, q).clone(), this.bias.select(0, q).clone()];
       const row = alpha.select(0, q); // [domains]
       const losses = stack(domains.map(({ x, y }) => crossEntropy(linear(x, weight, bias), y)));
@@ -139,15 +141,22 @@ export class Heads extends Module {
         const start = parts.mul(row.view(this.domains, 1, 1)).sum(0);
         return neumannSum(start, hessianOf(own.x, linear(own.x, weight, bias)), isAliased);
       });
-      const risk = losses.mul(row).sum().sub(direction.mul(along).sum(), { alpha: cosWeight });
-      return { risk, losses: losses.detach() };
+      const next = noGrad(() => row.mul(losses.mul(row).mul(eta).exp()));
+      noGrad(() => this.alpha.select(0, q).copy_(next));
+      const weighted = losses.mul(isUpdated ? next : row).sum();
+      const value = losses.detach().mul(row).sum();
+      const others = isUpdated ? weighted.add(value.sub(weighted.detach())) : weighted;
+      return others.sub(direction.mul(along).sum(), { alpha: cosWeight });
     });
-    noGrad(() => {
-      const weighted = stack(each.map(({ losses }) => losses)).mul(alpha);
-      this.alpha.copy_(alpha.mul(weighted.mul(eta).exp()));
-    });
-    return stack(each.map(({ risk }) => risk)).mean();
+    return stack(risks).mean();
   }
+}
+
+interface RiskOptions {
+  readonly cosWeight: number;
+  readonly eta: number;
+  readonly isAliased: boolean;
+  readonly isUpdated: boolean;
 }
 
 /** ∇_W of the mean cross-entropy of a linear head, [classes, width]. */

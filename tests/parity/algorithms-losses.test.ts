@@ -14,10 +14,10 @@ import { scope } from "../../src/engine/scope.js";
 import { noGrad, type Tensor } from "../../src/engine/tensor.js";
 import { readWeights } from "../../src/engine/weights.js";
 import type { Precision } from "../../src/nn/index.js";
+import { type StoredDraws, storedDraws } from "../../src/porting/stored-draws.js";
 import { nuclearNorm } from "../../src/regularizers/index.js";
 import { Learner } from "../../src/training/learner.js";
 import { expectClose } from "../support/close.js";
-import { type StoredDraws, storedDraws } from "../support/stored-draws.js";
 
 const VECTORS = fileURLToPath(new URL("../vectors/algorithms_losses.safetensors", import.meta.url));
 

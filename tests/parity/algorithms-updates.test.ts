@@ -17,11 +17,11 @@ import { type Tensor, tensor } from "../../src/engine/tensor.js";
 import { readWeights } from "../../src/engine/weights.js";
 import type { HparamValue } from "../../src/hparams.js";
 import type { Precision } from "../../src/nn/index.js";
+import { type StoredDraws, storedDraws } from "../../src/porting/stored-draws.js";
 import { nuclearNorm } from "../../src/regularizers/index.js";
 import { Learner } from "../../src/training/learner.js";
 import { expectClose } from "../support/close.js";
 import { formulaState, formulaTensor } from "../support/formula-weights.js";
-import { type StoredDraws, storedDraws } from "../support/stored-draws.js";
 
 const VECTORS = fileURLToPath(new URL("../vectors/algorithms_updates.safetensors", import.meta.url));
 const UPDATES = 5;

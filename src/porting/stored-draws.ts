@@ -1,0 +1,56 @@
+/**
+ * Draws of an update from stored numbers, in the place of random ones: by name and how often the name was used, or, where
+ * nothing is stored under the name, the next ones of their kind in order.
+ */
+
+import type { Draws } from "../algorithms/draws.js";
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+
+/** Draws that also know whether all the stored numbers were asked for. */
+export interface StoredDraws extends Draws {
+  /** Names and uses that were stored and not drawn. */
+  unused(): string[];
+}
+
+/** What a recorder that does not know the names of draws stores them under. */
+type Kind = "permutation" | "beta" | "uniform" | "integer" | "normal";
+
+/** Draws from tensors stored as `<prefix><name>/<use>`, or `<prefix><kind>/<use>`; one that is not stored is an error. */
+export function storedDraws(stored: ReadonlyMap<string, Tensor>, prefix: string): StoredDraws {
+  const uses = new Map<string, number>();
+  const take = (name: string): Tensor | undefined => {
+    const use = uses.get(name) ?? 0;
+    const value = stored.get(`${prefix}${name}/${use}`);
+    if (value) uses.set(name, use + 1);
+    return value;
+  };
+  const next = (kind: Kind, name: string, shape: readonly number[]): Tensor => {
+    const value = take(name) ?? take(kind);
+    if (!value)
+      throw new UsageError(`the draw "${name}" of an update is not stored: expected ${prefix}${name}/0, or ${kind}`);
+    if (`${value.shape}` !== `${shape}`) {
+      throw new UsageError(
+        `the draw "${name}" of an update has shape [${shape.join(", ")}]; ${value.describe()} is stored under ${prefix}`,
+      );
+    }
+    return value;
+  };
+  const like = (value: Tensor, { dtype, device }: Tensor): Tensor => value.to({ dtype, device });
+  return {
+    permutation: (name, n) => next("permutation", name, [n]).toNumbers(),
+    beta: (name) => next("beta", name, []).item(),
+    uniform: (name) => next("uniform", name, []).item(),
+    order: (name, n, { device }) => next("permutation", name, [n]).to({ dtype: "int64", device }),
+    betaLike: (name, _a, _b, other) => like(next("beta", name, []), other),
+    integerLike: (name, _n, { device }) => next("integer", name, []).to({ dtype: "int64", device }),
+    normalLike: (name, other) => like(next("normal", name, other.shape), other),
+    uniformLike: (name, shape, other) => like(next("uniform", name, shape), other),
+    unused: () =>
+      [...stored.keys()].filter((key) => {
+        if (!key.startsWith(prefix)) return false;
+        const [name, use] = key.slice(prefix.length).split("/");
+        return Number(use) >= (uses.get(name) ?? 0);
+      }),
+  };
+}
