@@ -77,6 +77,11 @@ const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
   miro: { forward: 2, backward: 1 },
   irm: { forward: 1, backward: 1, saved: "a closed form instead of the second backward pass through the head" },
   fishr: { forward: 1, backward: 1, saved: "two matrix products instead of a gradient for each sample" },
+  "erm-plus-plus": { forward: 2, backward: 1 },
+  iga: { forward: 1, backward: 2, saved: "no pass of its own for the mean gradient" },
+  trm: { forward: 1, backward: 1, saved: "closed forms instead of gradients through the heads" },
+  transfer: { forward: 12, backward: 12, saved: "features once for all steps of the adversarial head" },
+  adrmx: { forward: 2, backward: 2, saved: "no backward pass through the backbones in the discriminator's turn" },
   arm: { forward: 1, backward: 1, saved: "no backward pass through the context network, which is not trained" },
 };
 

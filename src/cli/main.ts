@@ -107,6 +107,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     summary: "the benchmarks behind the speed figures, beside PyTorch in the same run",
     load: async () => (await import("./bench.js")).benchCommand(),
   },
+  parity: {
+    summary: "an algorithm against what a reference implementation recorded: how far apart their updates are",
+    plugins: true,
+    load: async () => (await import("./parity.js")).parityCommand(),
+  },
   completion: {
     summary: "a script that completes verbs, options and names in bash, zsh or fish",
     load: async () => (await import("./completion.js")).completionCommand(wholeProgram),

@@ -22,7 +22,7 @@ import {
   type StartingWeights,
 } from "../model/about.js";
 import { storedColours } from "../model/read-about.js";
-import { Layer, withPrecision } from "../nn/index.js";
+import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Learner } from "./learner.js";
@@ -68,8 +68,9 @@ export function modulesForPrediction(learner: Learner, x: Tensor): string[] {
 export function writeModel(path: string, { plan, learner, sample, model, step }: ModelFileOptions): void {
   const { settings } = plan;
   const x = sample.narrow(0, 0, Math.min(TRIED, sample.rows));
-  const modules = modulesForPrediction(learner, x);
-  const tensors = new Map([...learner.stateDict()].filter(([name]) => modules.includes(name.split(".")[0])));
+  const plain = plainPair(learner, x, settings.precision);
+  const modules = plain ? Object.values(PLAIN) : modulesForPrediction(learner, x);
+  const tensors = plain ? plainTensors(plain) : tensorsOf(learner, modules);
   const about: ModelAbout = {
     format: MODEL_FORMAT,
     model,
@@ -82,7 +83,7 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
     domains: settings.domains.filter((name) => !settings.testDomains.includes(name)),
     testDomains: settings.testDomains,
     preprocessing: preprocessingOf(plan),
-    prediction: predictionPath(plan, learner, x),
+    prediction: plain ? { kind: "plain", classifier: kindOf(plain.classifier) } : ownPath(plan),
     modules,
     startingWeights: settings.weights === null ? null : aboutWeights(settings.weights, settings.weightsHash),
     distance: null,
@@ -98,25 +99,61 @@ function preprocessingOf({ settings: { inputShape }, dataset }: Plan): Preproces
   return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...storedColours };
 }
 
-/** The plain way where the logits are the same by it, so that a model need not know what algorithm it comes from. */
-function predictionPath({ settings, algorithm }: Plan, learner: Learner, x: Tensor): PredictionPath {
-  const classifier: ClassifierKind = settings.hparams.nonlinearClassifier ? "nonlinear" : "linear";
-  if (isPlain(learner, x, settings.precision)) return { kind: "plain", classifier };
+/** The two modules that a plain prediction goes through, by the names that a model file has them under. */
+const PLAIN = { backbone: "backbone", classifier: "classifier" } as const;
+
+interface PlainPair {
+  readonly backbone: Backbone;
+  readonly classifier: Layer;
+}
+
+/**
+ * The backbone and the classifier by which the logits are the same as by the algorithm, so that a model need not know what
+ * algorithm it comes from; of ERM++ these are the averages. Null where there is no such pair.
+ */
+function plainPair(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): PlainPair | null {
+  const modules = Object.values(learner.modules);
+  for (const backbone of modules.filter((module) => module instanceof Backbone))
+    for (const classifier of modules.filter((module) => module instanceof Layer))
+      if (backbone !== classifier && isPlain(learner, { backbone, classifier }, x, precision))
+        return { backbone, classifier };
+  return null;
+}
+
+const kindOf = (classifier: Layer): ClassifierKind => (classifier instanceof Linear ? "linear" : "nonlinear");
+
+const plainTensors = (pair: PlainPair): Map<string, Tensor> =>
+  new Map(
+    Object.entries(pair).flatMap(([name, module]: [string, Module]) =>
+      Array.from(module.stateDict(), ([own, tensor]): [string, Tensor] => [`${name}.${own}`, tensor]),
+    ),
+  );
+
+const tensorsOf = (learner: Learner, modules: readonly string[]): Map<string, Tensor> =>
+  new Map([...learner.stateDict()].filter(([name]) => modules.includes(name.split(".")[0])));
+
+/** The algorithm's own way. */
+function ownPath({ settings, algorithm }: Plan): PredictionPath {
   const own = Object.keys(algorithm.hparams);
   const read = Object.entries(settings.hparams).filter(([name]) => own.includes(name) || name === "batchSize");
   const hparams: Record<string, SettingScalar> = Object.fromEntries(read);
   const domains = settings.domains.length - settings.testDomains.length;
+  const classifier: ClassifierKind = settings.hparams.nonlinearClassifier ? "nonlinear" : "linear";
   return { kind: "algorithm", classifier, id: algorithm.id, hparams, domains };
 }
 
-function isPlain(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): boolean {
-  const { backbone, classifier } = learner.modules;
-  if (!(backbone instanceof Backbone) || !(classifier instanceof Layer)) return false;
+function isPlain(
+  learner: Learner,
+  { backbone, classifier }: PlainPair,
+  x: Tensor,
+  precision: Plan["settings"]["precision"],
+): boolean {
   learner.root.eval();
   try {
     return scope(() => {
       const logits = noGrad(() => withPrecision(precision, () => classifier.forward(backbone.forward(x))));
-      return logits.eq(learner.predict(x)).sum().item() === logits.numel;
+      const own = learner.predict(x);
+      return `${logits.shape}` === `${own.shape}` && logits.eq(own).sum().item() === logits.numel;
     });
   } catch (error) {
     // Inputs or features of other sizes than these two alone take: the algorithm does more.

@@ -54,7 +54,7 @@ async function compare(request: Request): Promise<{ path: string; kind: string; 
   return { path, kind: model.about.prediction.kind, width: model.width };
 }
 
-const OWN_WAY = ["arm", "mtl", "mdsdi"];
+const OWN_WAY = ["arm", "mtl", "mdsdi", "urm"];
 
 test.each(Object.keys(algorithms))("the model of %s gives its logits, bit for bit", async (algorithm) => {
   const stages = algorithms[algorithm].backbone?.stages;

@@ -116,8 +116,14 @@ record(
     "urm, smoothed",
     "URM",
     "urm",
-    {**URM, "urm_generator_output": "relu", "urm_discriminator_label_smoothing": 0.2, "urm_discriminator_optimizer": "sgd"},
-    rules=rules,
+    {
+        **URM,
+        "urm_generator_output": "relu",
+        "urm_discriminator_label_smoothing": 0.2,
+        "urm_discriminator_optimizer": "sgd",
+        "urm_discriminator_hidden_layers": 0,
+    },
+    rules=[(r"^discriminator\.dense1\.", "discriminator.0."), (r"^discriminator\.output\.", "discriminator.2.")],
 )
 rules = [(r"^network_sma\.0\.", "averageBackbone."), (r"^network_sma\.1\.", "averageClassifier.")]
 record(

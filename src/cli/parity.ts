@@ -1,0 +1,90 @@
+/** `nudge parity`: an algorithm of this project or of a plug-in against a parity file. */
+
+import { Command } from "commander";
+import type { CaseDifferences } from "../porting/replay.js";
+import { table } from "../report/evaluation-text.js";
+import type { Write } from "./model-options.js";
+import { realNumber } from "./parse-options.js";
+
+interface ParityFlags {
+  tolerance: number;
+  case?: string[];
+  json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  nudge parity iga.safetensors
+  nudge parity --plugin ./mine.mjs my-method.safetensors --tolerance 1e-6
+
+A parity file has what a PyTorch implementation did in a few updates: states,
+minibatches, random draws, states after so many updates, predictions.
+scripts/porting/record_parity.py records one from an algorithm written in
+DomainBed's manner; docs/porting.md describes the format. Everything is computed
+in float64 on the CPU. The relative difference is the norm of the difference of
+two states over the norm of how far the reference moved from its start.
+Exit code 1: a relative difference, a logged number or a logit is further off
+than the tolerance.`;
+
+/** The command; `write` takes what it prints. */
+export function parityCommand(write: Write = (text) => void process.stdout.write(text)): Command {
+  return new Command("parity")
+    .description("Makes the updates of parity files again and prints how far the results are from the recorded ones.")
+    .argument("<file...>", "parity files")
+    .option("--tolerance <number>", "the largest difference that passes", realNumber("--tolerance", { least: 0 }), 1e-9)
+    .option("--case <name...>", "only these cases")
+    .option("--json", "print the differences as JSON")
+    .addHelpText("after", EXAMPLES)
+    .action((files: string[], flags: ParityFlags) => parity(files, flags, write));
+}
+
+async function parity(files: readonly string[], flags: ParityFlags, write: Write): Promise<void> {
+  const [{ readParityFile }, { replayCase }] = [
+    await import("../porting/parity-file.js"),
+    await import("../porting/replay.js"),
+  ];
+  const { UsageError } = await import("../errors.js");
+  const { unknownName } = await import("../closest-name.js");
+  const results: (CaseDifferences & { file: string; source: string })[] = [];
+  for (const path of files) {
+    const file = readParityFile(path);
+    const known = Object.keys(file.cases);
+    const unknown = flags.case?.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new UsageError(`${path}: ${unknownName("case", unknown, known)}`);
+    for (const name of flags.case ?? known)
+      results.push({ file: path, source: file.source, ...replayCase(file, name) });
+  }
+  const failed = results.filter((each) => !(largestOf(each) <= flags.tolerance));
+  write(flags.json ? `${JSON.stringify(results, null, 2)}\n` : text(results, failed, flags.tolerance));
+  if (failed.length > 0) process.exitCode = 1;
+}
+
+/** What is held against the tolerance. */
+function largestOf({ states, logs, predictions }: CaseDifferences): number {
+  return Math.max(...states.map(({ relative }) => relative), logs?.largest ?? 0, predictions ?? 0);
+}
+
+function text(
+  results: readonly (CaseDifferences & { source: string })[],
+  failed: readonly CaseDifferences[],
+  tolerance: number,
+): string {
+  const number = (value: number): string => (value === 0 ? "0" : value.toExponential(1));
+  const rows = results.flatMap(({ name, algorithm, states, logs, predictions }) =>
+    states.map(({ updates, relative, largest, worst }, i) => {
+      const isLast = i === states.length - 1;
+      return [
+        ...[i === 0 ? name : "", i === 0 ? algorithm : "", String(updates), number(relative), number(largest), worst],
+        isLast && logs ? number(logs.largest) : "",
+        isLast && predictions !== null ? number(predictions) : "",
+      ];
+    }),
+  );
+  const head = ["case", "algorithm", "updates", "relative", "largest", "in", "logs", "logits"];
+  const sources = [...new Set(results.map(({ source }) => source))].join("; ");
+  const verdict =
+    failed.length === 0
+      ? `All ${results.length} cases are within ${tolerance}.`
+      : `${failed.length} of ${results.length} cases are further off than ${tolerance}: ${failed.map(({ name }) => name).join(", ")}.`;
+  return `Recorded from ${sources}.\n\n${table(head, rows)}\n\n${verdict}\n`;
+}
