@@ -48,7 +48,7 @@ test("bash completes verbs, those under them, options and their values", () => {
 });
 
 test("bash completes the last name of a list with commas", () => {
-  expect(inBash("sweep", "plan", "--algorithms", "erm,co")).toEqual(["erm,coral"]);
+  expect(inBash("sweep", "plan", "--algorithms", "erm,co")).toEqual(["erm,coral", "erm,cond-cad"]);
   expect(inBash("sweep", "plan", "--data", "pacs,vlcs,office")).toEqual(["pacs,vlcs,office-home"]);
 });
 

@@ -9,6 +9,7 @@ const algorithms = [
   { id: "group-dro", title: "GroupDRO" },
   { id: "vrex", title: "V-REx" },
   { id: "and-mask", title: "AND-mask" },
+  { id: "erm-plus-plus", title: "ERM++" },
 ];
 const parse = (name: string) => parseMethodName(name, { algorithms });
 
@@ -25,6 +26,8 @@ test.each([
   ["group-dro-nu", { algorithm: "group-dro", regularizers: ["nuclear-norm"] }],
   ["V-REx-NU", { algorithm: "vrex", regularizers: ["nuclear-norm"] }],
   ["AND-mask", { algorithm: "and-mask", regularizers: [] }],
+  ["ERM++", { algorithm: "erm-plus-plus", regularizers: [] }],
+  ["SWAD-ERM++-NU", { averaging: "swad", algorithm: "erm-plus-plus", regularizers: ["nuclear-norm"] }],
   ["erm-nuclear-norm", { algorithm: "erm", regularizers: ["nuclear-norm"] }],
   ["erm-centred-nuclear-norm", { algorithm: "erm", regularizers: ["centred-nuclear-norm"] }],
   ["ERM-NU-FRO", { algorithm: "erm", regularizers: ["nuclear-norm", "frobenius-norm"] }],

@@ -73,4 +73,9 @@ function isCalled({ id, title }: Named, name: string): boolean {
   return asked !== "" && (bare(id) === asked || bare(title) === asked);
 }
 
-const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+/** ERM++ is not ERM: its signs count as letters. */
+const bare = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll("+", "plus")
+    .replace(/[^a-z0-9]/g, "");

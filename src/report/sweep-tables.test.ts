@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeManyRuns } from "../../tests/support/many-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
+import { algorithms } from "../algorithms/index.js";
 import { leaveOneDomainOut } from "../selection/index.js";
 import { failAttempt, giveUp } from "../sweep/attempts.js";
 import { cancelRun } from "../sweep/cancel-marks.js";
@@ -12,16 +13,17 @@ import { type PlannedRun, sweepPaths } from "../sweep/sweep-folder.js";
 import { makeReport, reportText } from "./index.js";
 import { readResults } from "./read-results.js";
 
-const ALL = 22 * 4 * 3; // algorithms, domains held out, trials
+const METHODS = Object.keys(algorithms).length;
+const ALL = METHODS * 4 * 3; // algorithms, domains held out, trials
 
 test("cells say how many of the planned trials they have, and one note says what makes the rest", () => {
   inFolder((folder) => {
     const sweep = join(folder, "sweep");
-    writeManyRuns(sweep, { count: ALL, made: 22 * 4 + 6 });
+    writeManyRuns(sweep, { count: ALL, made: METHODS * 4 + 6 });
     const report = makeReport(readResults([sweep]));
     const [table] = report.tables;
     const trialsOf = (row: number): unknown[] => table.rows[row].cells.slice(0, 4).map(({ trials }) => trials);
-    expect(table.rows).toHaveLength(22);
+    expect(table.rows).toHaveLength(METHODS);
     expect(trialsOf(0)).toEqual(Array(4).fill([2, 3]));
     expect(trialsOf(1)).toEqual([
       [2, 3],
@@ -34,7 +36,7 @@ test("cells say how many of the planned trials they have, and one note says what
       "an average with partial cells in it",
     ]);
     expect(report.outcome.notes).toEqual([
-      `${sweep}: 94 of 264 planned runs are done. Make the rest with: nudge sweep run ${sweep}`,
+      `${sweep}: ${METHODS * 4 + 6} of ${ALL} planned runs are done. Make the rest with: nudge sweep run ${sweep}`,
     ]);
     expect(reportText(report, "md")).toMatch(/\| ERM +\| +\d+\.\d ± \d+\.\d \(2\/3\) \[1\] \|/);
   });

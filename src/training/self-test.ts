@@ -90,7 +90,8 @@ function makeLearner(algorithm: AlgorithmDefinition, device: string, drawsAt?: (
 const weightsOf = (learner: Learner): Float64Array =>
   Float64Array.from([...learner.parameters().values()].flatMap((each) => each.detach().toNumbers()));
 
-const distance = (a: Float64Array, b: Float64Array): number => Math.hypot(...a.map((value, i) => value - b[i]));
+const distance = (a: Float64Array, b: Float64Array): number =>
+  Math.sqrt(a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0));
 
 interface Trained {
   readonly start: Float64Array;
@@ -123,7 +124,8 @@ function launch(updates: DeviceUpdates, step: number, device: string): void {
 }
 
 function compared(got: Trained, expected: Trained, note = ""): Omit<Check, "name"> {
-  const apart = distance(got.end, expected.end) / distance(expected.end, expected.start);
+  const off = distance(got.end, expected.end);
+  const apart = off === 0 ? 0 : off / distance(expected.end, expected.start);
   const detail = `weights ${apart.toExponential(1)} of the way apart after ${UPDATES} updates${note && ` (${note})`}`;
   return { ok: apart <= TOLERANCE, detail };
 }
