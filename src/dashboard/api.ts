@@ -4,6 +4,7 @@
  */
 
 import type { Expected } from "../analysis/expected.js";
+import type { FixedSettings } from "../records/fixed-settings.js";
 import type { TextTable } from "../report/text-table.js";
 
 /** What a run is up to. */
@@ -26,7 +27,7 @@ export interface RunRow {
   /** As the papers name it, and whether it is a probe: `ERM-NU`, `ERM, probe`. */
   readonly method: string;
   /** What was set by hand; empty where all is as the protocol has it. */
-  readonly variant: string;
+  readonly fixed: FixedSettings;
   readonly trial: number;
   /** Which draw of hyperparameters; 0 is the defaults. */
   readonly draw: number;
@@ -224,7 +225,7 @@ export interface SweepGrid {
   readonly rows: readonly {
     readonly method: string;
     /** What was set by hand in these runs and not in all. */
-    readonly variant: string;
+    readonly fixed: FixedSettings;
     /** In the order of the columns; null where nothing was planned. */
     readonly cells: readonly (GridCell | null)[];
   }[];

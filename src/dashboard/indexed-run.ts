@@ -7,6 +7,7 @@ import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } fro
 import { expectedOf } from "../analysis/expected.js";
 import type { StoredFiles } from "../files/stored-files.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
+import { NOTHING_FIXED } from "../records/fixed-settings.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "../records/own-pictures.js";
 import {
   ESTIMATE_FILE,
@@ -128,7 +129,7 @@ export abstract class IndexedRun {
       own: settings !== undefined && isOwnDataset(settings.dataset),
       heldOut: testDomains,
       method: method ? runMethodTitle(method, settings as { probe?: unknown }) : "",
-      variant: method?.variant ?? "",
+      fixed: method?.fixed ?? NOTHING_FIXED,
       trial: settings?.trialSeed ?? 0,
       draw: settings?.hparamsSeed ?? 0,
       step: measured.lastStep,

@@ -3,7 +3,7 @@ import type { RunRow } from "./api.js";
 import { progressOf } from "./progress.js";
 
 const row: RunRow = {
-  ...{ id: "run", state: "running", sweep: null, dataset: "pacs", heldOut: ["sketch"], method: "ERM", variant: "" },
+  ...{ id: "run", state: "running", sweep: null, dataset: "pacs", heldOut: ["sketch"], method: "ERM", fixed: {} },
   ...{ trial: 0, draw: 0, step: 99, steps: 400, validation: null, test: null, secondsPerStep: 1, at: 0, problem: null },
   ...{ own: false, expected: null, assessed: false },
   told: { step: 200, left: 100, at: 1_000 },

@@ -164,19 +164,20 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
   const sweep = join(root, "sweep");
   const planned = [0, 1, 2].map((trial) => {
     const id = `000000000000000${trial}`;
-    const request = { data: "pacs", testDomains: ["sketch"], algorithm: "erm", trialSeed: trial, steps: 300 };
-    const words = trial === 2 ? "steps=300 lr=0.1 · " : "steps=300 · ";
-    return { id, name: `${id}-run`, title: `pacs · sketch held out · ERM · ${words}trial ${trial}`, request };
+    const fixed = trial === 2 ? ["steps", "lr"] : ["steps"];
+    const lists = { testDomains: ["sketch"], fixed };
+    const request = { data: "pacs", ...lists, algorithm: "erm", trialSeed: trial, steps: 300, lr: 0.1 };
+    return { id, name: `${id}-run`, title: `pacs · sketch held out · ERM · trial ${trial}`, request };
   });
   writePlan(sweep, { name: "three", protocol: ["As usual."], requests: [] }, planned);
   writeRun(join(sweep, "runs", planned[0].name));
   failAttempt(sweep, planned[1].id, new Error("no memory"), 0);
   const index = new RunIndex(root);
   const { runs, sweeps } = await look(index);
-  expect(runs.map(({ id, state, problem, variant }) => [id, state, problem, variant])).toEqual([
-    [`sweep/runs/${planned[0].name}`, "done", null, ""],
-    [`sweep/runs/${planned[1].name}`, "failed", "no memory", "steps=300"],
-    [`sweep/runs/${planned[2].name}`, "waiting", null, "steps=300 lr=0.1"],
+  expect(runs.map(({ id, state, problem, fixed }) => [id, state, problem, fixed])).toEqual([
+    [`sweep/runs/${planned[0].name}`, "done", null, {}],
+    [`sweep/runs/${planned[1].name}`, "failed", "no memory", { steps: 300 }],
+    [`sweep/runs/${planned[2].name}`, "waiting", null, { steps: 300, lr: 0.1 }],
   ]);
   expect(sweeps).toEqual([
     {
@@ -187,10 +188,10 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
   const grid = index.grid("sweep")!;
   expect(grid.columns).toEqual([{ dataset: "PACS", heldOut: "sketch" }]);
   expect(
-    grid.rows.map(({ method, variant, cells }) => [method, variant, cells[0]?.runs.map(([, state]) => state)]),
+    grid.rows.map(({ method, fixed, cells }) => [method, fixed, cells[0]?.runs.map(([, state]) => state)]),
   ).toEqual([
-    ["ERM", "", ["done", "failed"]],
-    ["ERM", "lr=0.1", ["waiting"]], // steps=300 they all have
+    ["ERM", {}, ["done", "failed"]],
+    ["ERM", { lr: 0.1 }, ["waiting"]], // steps=300 they all have
   ]);
   cancelRun(sweep, planned[2].id);
   expect((await look(index)).runs).toMatchObject([{ state: "stopped", problem: "cancelled" }]);

@@ -4,12 +4,15 @@
  */
 
 import { basename } from "node:path";
+import { findDataset } from "../data/datasets/index.js";
 import type { StoredFiles } from "../files/stored-files.js";
+import { commonFixed, type FixedSettings, fixedText, NOTHING_FIXED, withoutFixed } from "../records/fixed-settings.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
 import { datasetTitle, methodTitle } from "../settings/names.js";
 import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
 import { cancelledIds } from "../sweep/cancel-marks.js";
+import { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { ATTEMPTS, CANCELLED, PLAN_FILE, type PlannedRun, planLines, readSweepFile } from "../sweep/sweep-folder.js";
 import { type GridCell, type RunRow, type RunState, runStates, type SweepGrid, type SweepRow } from "./api.js";
 import type { Verdict } from "./indexed-run.js";
@@ -22,8 +25,10 @@ interface Planned {
   readonly dataset: string;
   readonly heldOut: readonly string[];
   readonly method: string;
+  /** Whether that is somebody's own pictures. */
+  readonly own: boolean;
   /** What was set by hand. */
-  readonly variant: string;
+  readonly fixed: FixedSettings;
   readonly trial: number;
   readonly draw: number;
   readonly steps: number | null;
@@ -43,7 +48,7 @@ export class SweepEntry {
   private verdicts = new Map<string, Verdict>();
   private plan: readonly Planned[] = [];
   /** What was set by hand in all runs alike, which tells no row of the grid from another. */
-  private common: ReadonlySet<string> = new Set();
+  private common = NOTHING_FIXED;
   private name = "";
   private protocol: readonly string[] = [];
   private problem: string | null = null;
@@ -93,8 +98,9 @@ export class SweepEntry {
     try {
       const file = readSweepFile(this.files);
       [this.name, this.protocol] = [file.name, file.protocol];
-      this.plan = Array.from(planLines(this.files), toPlanned);
-      this.common = commonWords(this.plan);
+      const byHand = new FixedByHand(file.requests);
+      this.plan = Array.from(planLines(this.files), (run) => toPlanned(run, byHand));
+      this.common = commonFixed(this.plan.map(({ fixed }) => fixed));
       this.problem = null;
     } catch (error) {
       this.problem = (error as Error).message;
@@ -130,12 +136,10 @@ export class SweepEntry {
       const { dataset, heldOut, method } = planned;
       const column = JSON.stringify([dataset, heldOut]);
       if (!columns.has(column)) columns.set(column, { key: column, dataset, heldOut });
-      const variant = planned.variant
-        .split(" ")
-        .filter((word) => !this.common.has(word))
-        .join(" ");
-      const row: GridRow = rows.get(`${method}\n${variant}`) ?? { method, variant, cells: new Map() };
-      rows.set(`${method}\n${variant}`, row);
+      const fixed = withoutFixed(planned.fixed, this.common);
+      const key = `${method}\n${fixedText(fixed)}`;
+      const row: GridRow = rows.get(key) ?? { method, fixed, cells: new Map() };
+      rows.set(key, row);
       const cell = row.cells.get(column) ?? { counts: emptyCounts(), runs: [] };
       row.cells.set(column, cell);
       const state = this.stateOfPlanned(planned, stateOf);
@@ -151,21 +155,21 @@ export class SweepEntry {
         dataset: datasetTitle(dataset),
         heldOut: heldOut.join(" + "),
       })),
-      rows: Array.from(rows.values(), ({ method, variant, cells }) => ({
-        ...{ method, variant },
+      rows: Array.from(rows.values(), ({ method, fixed, cells }) => ({
+        ...{ method, fixed },
         cells: ordered.map(({ key }) => shownCell(cells.get(key))),
       })),
     };
   }
 
   private waitingRow(planned: Planned): RunRow {
-    const { dataset, heldOut, method, variant, trial, draw, steps } = planned;
+    const { dataset, own, heldOut, method, fixed, trial, draw, steps } = planned;
     const verdict = this.verdicts.get(planned.id);
     return {
       id: this.runId(planned),
       state: verdict?.state ?? "waiting",
       sweep: this.id,
-      ...{ dataset, heldOut, method, variant, trial, draw, steps, problem: verdict?.why ?? null },
+      ...{ dataset, own, heldOut, method, fixed, trial, draw, steps, problem: verdict?.why ?? null },
       ...{
         own: isOwnDataset(dataset),
         step: null,
@@ -188,7 +192,7 @@ interface Column {
 
 interface GridRow {
   readonly method: string;
-  readonly variant: string;
+  readonly fixed: FixedSettings;
   readonly cells: Map<string, { readonly counts: Record<RunState, number>; readonly runs: GridCell["runs"][number][] }>;
 }
 
@@ -207,30 +211,22 @@ function shownCell(cell: GridCell | undefined): GridCell | null {
 const emptyCounts = (): Record<RunState, number> =>
   Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>;
 
-function commonWords(plan: readonly Planned[]): Set<string> {
-  const common = new Set(plan[0]?.variant.split(" "));
-  for (const { variant } of plan) {
-    const words = new Set(variant.split(" "));
-    for (const word of common) if (!words.has(word)) common.delete(word);
-    if (common.size === 0) break;
-  }
-  return common;
-}
-
-function toPlanned({ id, name, title, request }: PlannedRun): Planned {
+function toPlanned({ id, name, dataset, title, request }: PlannedRun, byHand: FixedByHand): Planned {
   const names = (key: string): readonly string[] => {
     const value = request[key];
     return Array.isArray(value) ? value : typeof value === "string" && value !== "" ? value.split(",") : [];
   };
   const [model = CURRENT] = names("averaging");
   const algorithm = String(request.algorithm ?? "erm");
-  // `pacs · sketch held out · ERM-NU · weight=0.03 · trial 0 · draw 4`
-  const [, , , ...others] = title.split(" · ");
+  const data = String(request.data ?? "");
+  // Plans of earlier versions do not say what a path holds: mostly a folder of somebody's own pictures.
+  const own = isOwnDataset(dataset ?? findDataset(data)?.id ?? "image-folder");
   return {
     ...{ id, name, title, heldOut: names("testDomains") },
-    dataset: basename(String(request.data ?? "")), // a name, or a path
-    method: methodTitle({ algorithm, regularizers: names("regularizers"), model, variant: "" }),
-    variant: others.filter((words) => !/^(?:trial|draw) \d+$/.test(words)).join(" "),
+    dataset: own ? basename(data) : (dataset ?? data),
+    own,
+    method: methodTitle({ algorithm, regularizers: names("regularizers"), model, fixed: NOTHING_FIXED }),
+    fixed: byHand.fixedIn(request) ?? NOTHING_FIXED,
     trial: Number(request.trialSeed ?? 0),
     draw: Number(request.hparamsSeed ?? 0),
     steps: typeof request.steps === "number" ? request.steps : null,

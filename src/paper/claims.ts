@@ -7,11 +7,12 @@
  * the gains for the number of gains, those of the datasets of one claim for their number.
  */
 
+import { type FixedSettings, fixedText } from "../records/fixed-settings.js";
 import type { Method, StoredRun } from "../records/index.js";
 import { oneDecimal } from "../selection/cells.js";
 import type { GroupResult } from "../selection/index.js";
 import { holm, pAgainst, SIGNIFICANT, type TrialSummary } from "../selection/trial-statistics.js";
-import { bareName, datasetTitle, paperName, variantBesidesPenalties } from "../settings/names.js";
+import { bareName, besidesPenalties, datasetTitle, paperName } from "../settings/names.js";
 import { inferenceVerdict } from "./claim-inference.js";
 import { type PublishedNumber, paperDatasets, publishedDataset } from "./published.js";
 
@@ -29,7 +30,7 @@ export interface JudgedRuns {
   readonly methods: readonly NamedMethod[];
   readonly stored: readonly StoredRun[];
   /** What was set by hand in all runs alike. */
-  readonly common: readonly string[];
+  readonly common: FixedSettings;
   domainsOf(dataset: string): readonly string[];
   trialsOf(dataset: string): readonly number[];
   resultsOf(method: string, dataset: string): readonly GroupResult[];
@@ -146,13 +147,13 @@ export function judgeClaims(outcome: JudgedRuns, compare: Compare): JudgedClaim[
 }
 
 /**
- * The row that a name stands for: the one of this variant; else the one with nothing set by hand that others have not; else
+ * The row that a name stands for: the one with this set by hand; else the one with nothing set by hand that others have not; else
  * the only one. Of several others none, for which of them the claim is about cannot be told.
  */
-function chosen({ methods }: JudgedRuns, title: string, variant?: string): NamedMethod | undefined {
+function chosen({ methods }: JudgedRuns, title: string, fixed?: FixedSettings): NamedMethod | undefined {
   const named = methods.filter(({ method }) => bareName(paperName(method)) === bareName(title));
   return (
-    named.find(({ method }) => method.variant === variant) ??
+    (fixed && named.find(({ method }) => fixedText(method.fixed) === fixedText(fixed))) ??
     named.find((each) => each.title === paperName(each.method)) ??
     (named.length === 1 ? named[0] : undefined)
   );
@@ -173,7 +174,7 @@ function ownDifferences(
 ): Found {
   const first = chosen(outcome, method);
   // With runs of two protocols at hand, what the penalty is added to is taken in the protocol of the penalized runs.
-  const second = chosen(outcome, over, first && variantBesidesPenalties(first.method));
+  const second = chosen(outcome, over, first && besidesPenalties(first.method));
   if (!first || !second) return { byDataset: [], overall: null };
   const size = (dataset: string): number => outcome.trialsOf(dataset).length * outcome.domainsOf(dataset).length;
   const isWhole = (dataset: string): boolean =>
@@ -261,8 +262,9 @@ function judgeOwnEverywhere(method: string, over: string, { byDataset: found }: 
 
 /** A verdict on runs that are not as the protocol has them says so. */
 function withSettings({ common }: JudgedRuns, { verdict, why }: Verdict): Verdict {
-  const apart = verdict === "no runs" || common.length === 0;
-  return { verdict, why: apart ? why : `${why} (set by hand: ${common.join(" ")})` };
+  const byHand = fixedText(common);
+  const apart = verdict === "no runs" || byHand === "";
+  return { verdict, why: apart ? why : `${why} (set by hand: ${byHand})` };
 }
 
 const noRuns = (method: string, over: string, datasets: readonly string[]): Verdict => ({

@@ -42,7 +42,7 @@ test("old and new result lines are read, domains under this project's names", ()
       dataset: "pacs",
       domains: ["art_painting", "cartoon", "photo", "sketch"],
       testDomains: ["art_painting"],
-      method: { algorithm: "ERM", regularizers: [], model: "current", variant: "" },
+      method: { algorithm: "ERM", regularizers: [], model: "current", fixed: {} },
       trialSeed: 1,
       hparamsSeed: 3,
     });
@@ -140,7 +140,7 @@ test("what is written comes back as the run it was", () => {
         source: path,
         format: "domainbed",
         hparams: run.settings.hparams,
-        method: { algorithm: `ERM by ${model}`, regularizers: [], model: "current", variant: "" },
+        method: { algorithm: `ERM by ${model}`, regularizers: [], model: "current", fixed: {} },
       });
     }
   });

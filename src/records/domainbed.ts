@@ -8,6 +8,7 @@ import { type PythonJson, pythonJson } from "../reference/python-json.js";
 import { PythonFloat } from "../reference/python-number.js";
 import { localNames, referenceAlgorithms, referenceDataset } from "./domainbed-names.js";
 import type { DomainAccuracy, EvaluatedRun, Evaluation } from "./evaluated-run.js";
+import { NOTHING_FIXED } from "./fixed-settings.js";
 import { isObject, notesOn, readJsonLines } from "./json-lines.js";
 import { ACCURACY, CURRENT, show } from "./record.js";
 import type { SettingScalar, StoredRun } from "./run.js";
@@ -105,7 +106,7 @@ export function toResultLine({
     if (typeof inside !== "number" && testPlaces.includes(i)) return `env${i}_in${suffix} is ${show(inside)}`;
     accuracy.set(domain, typeof inside === "number" ? { in: inside, out } : { out });
   }
-  const method = { algorithm, regularizers: [], model: CURRENT, variant: "" };
+  const method = { algorithm, regularizers: [], model: CURRENT, fixed: NOTHING_FIXED };
   const testDomains = testPlaces.map((place: number) => names.domains[place]);
   return {
     run: { source: path, format, ...names, testDomains, method, trialSeed, hparamsSeed },

@@ -3,6 +3,7 @@
  * at each evaluation. Runs of this project, of DomainBed and of SWAD's descendants all come to this one form.
  */
 
+import { type FixedSettings, fixedText } from "./fixed-settings.js";
 import { ACCURACY, type RunRecord } from "./record.js";
 import type { SettingScalar } from "./run.js";
 
@@ -26,8 +27,8 @@ export interface Method {
   readonly regularizers: readonly string[];
   /** `current`, or the averaging follower whose weights were evaluated. */
   readonly model: string;
-  /** What else was set by hand; empty where all is as the protocol has it. Runs of two variants do not compete. */
-  readonly variant: string;
+  /** What else was fixed by hand; empty where all is as the protocol has it. Runs that differ in it do not compete. */
+  readonly fixed: FixedSettings;
 }
 
 export interface EvaluatedRun {
@@ -60,10 +61,10 @@ export function methodKey(method: Method): string {
   return key;
 }
 
-function toKey({ algorithm, regularizers, model, variant }: Method): string {
+function toKey({ algorithm, regularizers, model, fixed }: Method): string {
   const trained = [algorithm, ...regularizers].join("+");
   const evaluated = model === "current" ? trained : `${model}(${trained})`;
-  return variant === "" ? evaluated : `${evaluated} [${variant}]`;
+  return Object.keys(fixed).length === 0 ? evaluated : `${evaluated} [${fixedText(fixed)}]`;
 }
 
 /**

@@ -11,12 +11,13 @@ import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/a
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
+import { type FixedSettings, pickFixed, type SettingScalar } from "./fixed-settings.js";
 import { isObject } from "./json-lines.js";
 import { datasetIn, isOwnDataset } from "./own-pictures.js";
 import { type RunRecord, show } from "./record.js";
 import { recordsIn } from "./store.js";
 
-export type SettingScalar = string | number | boolean | null;
+export type { SettingScalar };
 
 /** A plug-in as a run had it, its hyperparameters and settings resolved. */
 export interface PluginSettings {
@@ -46,9 +47,9 @@ export interface RunSettings {
    * What was set by hand and changes numbers, by a name that means one value only (`lr`, `mixup.alpha`). Runs that differ here
    * are other rows; a value that happens to be the default or the draw in its place counts too.
    */
-  readonly fixed: Readonly<Record<string, SettingScalar>>;
+  readonly fixed: FixedSettings;
   /** Of runs from before there was `fixed`: what of it was not as the default or the run's own draw. */
-  readonly given?: Readonly<Record<string, SettingScalar>>;
+  readonly given?: FixedSettings;
   readonly steps?: number;
   /** Steps between evaluations. */
   readonly evaluateEvery?: number;
@@ -210,12 +211,8 @@ function checkSettings(parsed: unknown): string | undefined {
 /** The row of a run's model. What was set of an average is no matter to the rows of the others. */
 export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSettings, model: string): Method {
   const others = averaging.filter(({ id }) => id !== model).map(({ id }) => `${id}.`);
-  const variant = Object.entries(fixed)
-    .filter(([name]) => !others.some((prefix) => name.startsWith(prefix)))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}=${value}`)
-    .join(" ");
-  return { algorithm, regularizers: regularizers.map(({ id }) => id), model, variant };
+  const own = pickFixed(fixed, (name) => !others.some((prefix) => name.startsWith(prefix)));
+  return { algorithm, regularizers: regularizers.map(({ id }) => id), model, fixed: own };
 }
 
 /** A run as selection takes it, once for each of its models; evaluations that are not whole are left out and told. */

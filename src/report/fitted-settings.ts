@@ -15,6 +15,5 @@ export const FITTED: readonly string[] = [
   "augmentValidation",
 ];
 
-/** The setting in a word such as `steps=20` or `nuclear-norm.warmup=0`. */
-export const settingIn = (word: string): string =>
-  word.slice(0, Math.max(0, word.indexOf("="))).replace(/^.*\.(?=warmup$)/, "");
+/** The setting that a name means here: `nuclear-norm.warmup` is any penalty's `warmup`. */
+export const fittedName = (name: string): string => name.replace(/^.*\.(?=warmup$)/, "");

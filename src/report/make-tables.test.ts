@@ -8,6 +8,7 @@ import {
   writeMadeRun,
 } from "../../tests/support/report-runs.js";
 import { inFolder } from "../../tests/support/run-folders.js";
+import { parseFixed } from "../records/fixed-settings.js";
 import { leaveOneDomainOut, trainingDomain } from "../selection/index.js";
 import { makeTables, type TableOptions } from "./make-tables.js";
 import { Outcome } from "./outcome.js";
@@ -93,7 +94,7 @@ test("where cross-validation lacks a run with two domains held out, the note nam
 test("rows stand in the paper's order whatever the folders are called", () => {
   const at = { a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] } as const;
   const method = (algorithm: string, regularizers: string[] = [], model = "current") =>
-    makeRun(["a"], [at], { method: { algorithm, regularizers, model, variant: "" } });
+    makeRun(["a"], [at], { method: { algorithm, regularizers, model, fixed: {} } });
   const runs = [
     method("mixup", ["nuclear-norm"]),
     method("erm", ["nuclear-norm"], "swad"),
@@ -112,9 +113,9 @@ test("rows stand in the paper's order whatever the folders are called", () => {
 
 test("rows that differ in a number stand in its order", () => {
   const at = { a: [0.2, 0.1], b: [0, 0.3], c: [0, 0.4] } as const;
-  const runs = ["lr=10", "", "lr=0.5", "lr=5", "steps=9", "lr=1e-7"].map((variant) =>
-    makeRun(["a"], [at], { method: { algorithm: "erm", regularizers: [], model: "current", variant } }),
-  );
+  const runs = ["lr=10", "", "lr=0.5", "lr=5", "steps=9", "lr=1e-7"]
+    .map(parseFixed)
+    .map((fixed) => makeRun(["a"], [at], { method: { algorithm: "erm", regularizers: [], model: "current", fixed } }));
   const [{ rows }] = makeTables(new Outcome(byHand(runs), trainingDomain));
   const titles = ["ERM", ...["lr=1e-7", "lr=0.5", "lr=5", "lr=10", "steps=9"].map((word) => `ERM [${word}]`)];
   expect(rows.map(({ title }) => title)).toEqual(titles);
@@ -226,6 +227,6 @@ test("what all runs have set by hand stands above the table, what some have in t
     { heldOut: "photo", trial: 1, accuracy: 0.5, settings: { fixed: { ...fixed, lr: 0.1 } } },
   ]);
   expect(rows.map(({ title }) => title)).toEqual(["ERM", "ERM [lr=0.1]"]);
-  expect(words.join()).toContain("Set by hand in all of them: data.root=my pictures steps=9.");
+  expect(words.join()).toContain('Set by hand in all of them: data.root="my pictures" steps=9.');
   expect(notes.join("\n")).toContain("--trial-seed 0 steps=9 'data.root=my pictures' lr=0.1");
 });

@@ -7,6 +7,7 @@ import { algorithms } from "../algorithms/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { PluginFile } from "../definitions.js";
 import { shellWord } from "../files/shell-words.js";
+import { commonFixed, type FixedSettings } from "../records/fixed-settings.js";
 import { CURRENT, type EvaluatedRun, isOwnDataset, type Method, methodKey, type StoredRun } from "../records/index.js";
 import { type SelectionMethod, selectGroups } from "../selection/index.js";
 import { bareName, inPaperOrder } from "../settings/names.js";
@@ -37,7 +38,7 @@ export class Outcome {
   readonly datasets: readonly string[];
   readonly methods: readonly ReportedMethod[];
   /** What was set by hand in all runs of ours alike, and so does not tell rows apart. */
-  readonly common: readonly string[];
+  readonly common: FixedSettings;
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
   /** Runs by dataset, and by dataset and method: tables ask for them cell by cell. */
   private readonly byDataset = new Map<string, EvaluatedRun[]>();
@@ -59,7 +60,8 @@ export class Outcome {
     const progress = sweeps.flatMap((sweep) => sweepWords(sweep, stored) ?? []);
     this.notes = [...notes, ...progress, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
     this.datasets = inPaperOrder(this.runs.map(({ dataset }) => dataset));
-    this.common = commonWords(this.runs);
+    const own = this.runs.filter(({ format }) => format === "nudge");
+    this.common = commonFixed(new Set(own.map(({ method }) => method.fixed)));
     this.storedByFolder = new Map(stored.map((run) => [run.folder, run]));
     this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
@@ -249,16 +251,10 @@ function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else lists.set(key, [item]);
 }
 
-function commonWords(runs: readonly EvaluatedRun[]): string[] {
-  const variants = new Set(runs.filter(({ format }) => format === "nudge").map(({ method }) => method.variant));
-  const [first = [], ...others] = Array.from(variants, (variant) => variant.split(" "));
-  return first.filter((word) => word !== "" && others.every((words) => words.includes(word)));
-}
-
 /** In the paper's manner: averages after trained models, an algorithm's regularized forms after it, ERM first. */
 function reportedMethods(
   runs: readonly EvaluatedRun[],
-  common: readonly string[],
+  common: FixedSettings,
   isOwn: (run: EvaluatedRun) => boolean,
 ): ReportedMethod[] {
   const found = new Map<string, ReportedMethod>();

@@ -10,6 +10,7 @@ import { hparamsOn } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { UsageError } from "../errors.js";
+import { type FixedSettings, NOTHING_FIXED, parseFixed } from "../records/fixed-settings.js";
 import { CURRENT, type EvaluatedRun, type Method, methodKey } from "../records/index.js";
 import { regularizerNamed, regularizers } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
@@ -44,31 +45,25 @@ function ownMethod({ algorithm: name, model }: Method): Method | undefined {
 
 /** Names under which runs of ours are or were written for DomainBed: `ERM-NU [weight=0.03]`, `swad(erm+nuclear-norm) [lr=0.1]`. */
 function parseKey(name: string): Method | undefined {
-  const [, model, trained, variant] = /^(?:([\w-]+)\()?([\w+-]+)\)?(?: \[(.*)\])?$/.exec(name) ?? [];
+  const [, model, trained, words = ""] = /^(?:([\w-]+)\()?([\w+-]+)\)?(?: \[(.*)\])?$/.exec(name) ?? [];
   if (trained === undefined || name === trained.replaceAll("+", "")) return undefined;
   const [algorithm, ...penalties] = trained.split("+");
   const base = parsePaperName(algorithm);
   const known = penalties.every((id) => Object.hasOwn(regularizers, id));
   if (!base || !known) return undefined;
   const all = [...base.regularizers, ...penalties];
-  return {
-    ...base,
-    regularizers: all,
-    model: model ?? base.model,
-    variant: fullVariant(variant ?? "", base.algorithm, all),
-  };
+  const fixed = fullNames(parseFixed(words), base.algorithm, all);
+  return { ...base, regularizers: all, model: model ?? base.model, fixed };
 }
 
 /** What is set of the algorithm and the only penalty has their names before it again, which titles leave out. */
-function fullVariant(variant: string, algorithm: string, [penalty, ...others]: readonly string[]): string {
-  if (variant === "") return variant;
+function fullNames(fixed: FixedSettings, algorithm: string, [penalty, ...others]: readonly string[]): FixedSettings {
   const { hparams = {}, settings = {} } = penalty === undefined || others.length > 0 ? {} : regularizerNamed(penalty);
-  const full = (word: string): string => {
-    const [name] = word.split("=");
-    if ([hparams, settings].some((own) => Object.hasOwn(own, name))) return `${penalty}.${word}`;
-    return Object.hasOwn(hparamsOn("large", algorithms[algorithm]), name) ? `${algorithm}.${word}` : word;
+  const full = (name: string): string => {
+    if ([hparams, settings].some((own) => Object.hasOwn(own, name))) return `${penalty}.${name}`;
+    return Object.hasOwn(hparamsOn("large", algorithms[algorithm]), name) ? `${algorithm}.${name}` : name;
   };
-  return variant.split(" ").map(full).sort().join(" ");
+  return Object.fromEntries(Object.entries(fixed).map(([name, value]) => [full(name), value]));
 }
 
 /** `ERM`, `ANDMask`, `Mixup_NU`, `SWAD-CORAL`. */
@@ -76,7 +71,7 @@ function parsePaperName(name: string): Method | undefined {
   try {
     const parts = { algorithms: Object.values(algorithms), averagings: Object.values(followers) };
     const { algorithm, regularizers: penalties, averaging } = parseMethodName(name.replaceAll("_", "-"), parts);
-    return { algorithm, regularizers: penalties, model: averaging ?? CURRENT, variant: "" };
+    return { algorithm, regularizers: penalties, model: averaging ?? CURRENT, fixed: NOTHING_FIXED };
   } catch (error) {
     if (error instanceof UsageError) return undefined;
     throw error;

@@ -4,6 +4,7 @@
  */
 
 import { countOf } from "../data/show-name.js";
+import { fixedText, pickFixed } from "../records/fixed-settings.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
 import { settingsInWords, settingsParts } from "./settings-words.js";
@@ -83,6 +84,6 @@ function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
 const SAID = ["backbone", "pretrained", "probe", "steps", "evaluateEvery", "batchSize", "precision", "holdout"];
 
 function commonWords({ common }: Outcome): string[] {
-  const left = common.filter((word) => !SAID.includes(word.slice(0, word.indexOf("="))));
-  return left.length > 0 ? [`The same in all rows: ${left.join(" ")}.`] : [];
+  const left = fixedText(pickFixed(common, (name) => !SAID.includes(name)));
+  return left === "" ? [] : [`The same in all rows: ${left}.`];
 }

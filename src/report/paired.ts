@@ -7,9 +7,10 @@
  * costs is in the notes.
  */
 
+import { fixedText } from "../records/fixed-settings.js";
 import { mean } from "../selection/mean.js";
 import { overTrials, type TrialSummary } from "../selection/trial-statistics.js";
-import { datasetTitle, domainLabels, variantBesidesPenalties } from "../settings/names.js";
+import { besidesPenalties, datasetTitle, domainLabels } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { ReportedResult } from "./whole-domain.js";
 
@@ -52,7 +53,7 @@ export function regularizedPairs({ methods }: Outcome): [ReportedMethod, Reporte
         method.algorithm === algorithm &&
         method.model === model &&
         method.regularizers.length === 0 &&
-        method.variant === variantBesidesPenalties(first.method),
+        fixedText(method.fixed) === fixedText(besidesPenalties(first.method)),
     );
     return second ? [[first, second]] : [];
   });

@@ -1,6 +1,7 @@
 /** The words above a table: how its models were chosen, and what was trained and measured, read off the runs' settings. */
 
 import { algorithms } from "../algorithms/index.js";
+import { fixedText } from "../records/fixed-settings.js";
 import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
 import { ownWords } from "./own-words.js";
@@ -30,7 +31,8 @@ function benchmarkWords({ common }: Outcome, stored: readonly StoredRun[]): stri
   ];
   if (stored.length > 0)
     words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
-  if (common.length > 0) words.push(`Set by hand in all of them: ${common.join(" ")}.`);
+  const byHand = fixedText(common);
+  if (byHand !== "") words.push(`Set by hand in all of them: ${byHand}.`);
   return words;
 }
 

@@ -3,8 +3,9 @@
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import { type Compare, type JudgedClaim, judgeClaims } from "../paper/claims.js";
+import { fixedText } from "../records/fixed-settings.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
-import { bareName, variantBesidesPenalties } from "../settings/names.js";
+import { bareName, besidesPenalties } from "../settings/names.js";
 import { type BestDraw, bestDraws } from "./chosen.js";
 import { type Coverage, coverages } from "./coverage.js";
 import { type Equivalences, testEquivalence } from "./equivalence.js";
@@ -139,7 +140,7 @@ function pairsAsked(
 
 /** Whether a penalty's weight or scaling was set by hand and its difference to the plain method is in the table of a study. */
 function isInStudy({ key, method }: ReportedMethod, studies: readonly WeightStudy[]): boolean {
-  if (variantBesidesPenalties(method) === method.variant) return false;
+  if (fixedText(besidesPenalties(method)) === fixedText(method.fixed)) return false;
   const settings = studies.flatMap(({ kinds }) => kinds.flatMap((kind) => kind.settings));
   return settings.some((setting) => setting.method === key && setting.difference !== null);
 }

@@ -5,24 +5,20 @@
  * tells no method from another, and nobody typed it, so a title has it only where two rows would have the same one without.
  */
 
+import { type FixedSettings, pickFixed, withoutFixed } from "../records/fixed-settings.js";
 import { type Method, methodKey } from "../records/index.js";
 import { methodTitle } from "../settings/names.js";
-import { FITTED, settingIn } from "./fitted-settings.js";
+import { FITTED, fittedName } from "./fitted-settings.js";
 
 /** Titles by method key; `own` are the methods that have runs on own pictures only. */
 export function rowTitles(
   methods: readonly Method[],
-  common: readonly string[],
+  common: FixedSettings,
   own: ReadonlySet<string>,
 ): Map<string, string> {
-  const differing = ({ variant }: Method): string[] => variant.split(" ").filter((word) => !common.includes(word));
+  const differing = ({ fixed }: Method): FixedSettings => withoutFixed(fixed, common);
   const titled = (method: Method, shown: (key: string) => boolean): string =>
-    methodTitle({
-      ...method,
-      variant: differing(method)
-        .filter((word) => shown(settingIn(word)))
-        .join(" "),
-    });
+    methodTitle({ ...method, fixed: pickFixed(differing(method), (name) => shown(fittedName(name))) });
   const titles = new Map<string, string>();
   const short = new Map<string, Method[]>();
   for (const method of methods) {
@@ -35,10 +31,10 @@ export function rowTitles(
     if (alike.length < 2) continue;
     const shown = FITTED.slice(0, tellingCount(alike, titled));
     for (const method of alike) {
-      const words = alike.map((each) => differing(each));
+      const lists = alike.map((each) => Object.entries(differing(each)));
       // Of those, what they have alike tells nothing either.
       const tells = (name: string): boolean =>
-        new Set(words.map((list) => list.find((word) => settingIn(word) === name))).size > 1;
+        new Set(lists.map((list) => list.find(([own]) => fittedName(own) === name)?.[1])).size > 1;
       titles.set(
         methodKey(method),
         titled(method, (name) => !FITTED.includes(name) || (shown.includes(name) && tells(name))),

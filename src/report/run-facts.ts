@@ -3,12 +3,12 @@
 import { backbones } from "../backbones/index.js";
 import { CURRENT } from "../records/record.js";
 import { methodOf, type PluginSettings } from "../records/run.js";
-import { datasetTitle, methodTitle } from "../settings/names.js";
+import { datasetTitle, paperName } from "../settings/names.js";
 import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
 
 /** A method as papers name it: `ERM-NU`. */
 export function methodName(settings: TrainSettings, model = CURRENT): string {
-  return methodTitle({ ...methodOf(settings, model), variant: "" });
+  return paperName(methodOf(settings, model));
 }
 
 /** How a run was trained: names and values. */

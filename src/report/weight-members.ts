@@ -3,10 +3,11 @@
  * a scale that `scaling=per-sample` and `scaling=sum` share.
  */
 
+import { type FixedSettings, fixedText, fixedWord, pickFixed } from "../records/fixed-settings.js";
 import { CURRENT } from "../records/index.js";
 import type { PluginSettings } from "../records/run.js";
 import type { GroupResult } from "../selection/index.js";
-import { variantBesidesPenalties } from "../settings/names.js";
+import { besidesPenalties } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 
 const DECAY = "weightDecay";
@@ -18,7 +19,7 @@ export interface Member {
   readonly kind: string;
   readonly penalty: string;
   /** What was set by hand besides. */
-  readonly rest: string;
+  readonly rest: FixedSettings;
 }
 
 /** Methods that differ in their penalty or weight decay alone, by algorithm and all else that was set. */
@@ -27,7 +28,7 @@ export function familiesOf({ methods }: Outcome): Map<string, Member[]> {
   for (const reported of methods) {
     const member = memberOf(reported);
     if (member === null) continue;
-    const key = JSON.stringify([reported.method.algorithm, member.rest]);
+    const key = JSON.stringify([reported.method.algorithm, fixedText(member.rest)]);
     families.set(key, [...(families.get(key) ?? []), member]);
   }
   return families;
@@ -35,20 +36,19 @@ export function familiesOf({ methods }: Outcome): Map<string, Member[]> {
 
 /** Null for averages, for two penalties at once, and for a penalty with weight decay. */
 function memberOf(reported: ReportedMethod): Member | null {
-  const { model, regularizers: penalties, variant } = reported.method;
+  const { model, regularizers: penalties, fixed } = reported.method;
   if (model !== CURRENT || penalties.length > 1) return null;
   const [penalty] = penalties;
-  const others = variantBesidesPenalties(reported.method).split(" ");
-  const decays = others.some((word) => word.startsWith(`${DECAY}=`));
+  const { [DECAY]: decay, ...rest } = besidesPenalties(reported.method);
+  const decays = decay !== undefined;
   if (decays && penalty !== undefined) return null;
-  const rest = others.filter((word) => !word.startsWith(`${DECAY}=`)).join(" ");
   if (penalty === undefined)
     return decays
       ? { reported, kind: "weight decay", penalty: DECAY, rest }
       : { reported, kind: "", penalty: "", rest };
-  const own = variant.split(" ").filter((word) => word.startsWith(`${penalty}.`));
-  const words = own.map((word) => word.slice(penalty.length + 1)).filter((word) => !word.startsWith("weight="));
-  return { reported, kind: [penalty, ...words].join(" "), penalty, rest };
+  const own = pickFixed(fixed, (name) => name.startsWith(`${penalty}.`) && name !== `${penalty}.weight`);
+  const words = Object.entries(own).map(([name, value]) => fixedWord(name.slice(penalty.length + 1), value));
+  return { reported, kind: [penalty, ...words.sort()].join(" "), penalty, rest };
 }
 
 /** A member with what selection chose of it. */

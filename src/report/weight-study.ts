@@ -8,6 +8,7 @@
  * scaling=sum`), and weight decay.
  */
 
+import { withoutFixed } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
@@ -113,8 +114,7 @@ function studyOf(
   const settingOf = (each: Weighed): StudiedSetting => measure(outcome, each, plain, where);
   const kinds = [...new Set(whole.map(({ kind }) => kind))].filter((kind) => kind !== "");
   const [{ reported, rest }] = whole;
-  const unusual = rest.split(" ").filter((word) => !outcome.common.includes(word));
-  const bare = methodTitle({ ...reported.method, regularizers: [], variant: unusual.join(" ") });
+  const bare = methodTitle({ ...reported.method, regularizers: [], fixed: withoutFixed(rest, outcome.common) });
   const studied = kinds
     .map((title): StudiedKind => {
       const own = whole.filter(({ kind }) => kind === title).sort((a, b) => a.weight - b.weight);

@@ -60,7 +60,7 @@ test("other datasets, regularizers, averages and variants are other groups", () 
     run(0.5, 0, { dataset: "digits" }),
     run(0.5, 0, { method: { ...method, regularizers: ["nuclear-norm"] } }),
     run(0.5, 0, { method: { ...method, model: "swad" } }),
-    run(0.5, 0, { method: { ...method, variant: "scaling=sum" } }),
+    run(0.5, 0, { method: { ...method, fixed: { scaling: "sum" } } }),
   ]);
   expect(groups.length).toBe(5);
 });

@@ -4,6 +4,7 @@ import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import { datasets } from "../data/datasets/index.js";
 import { referenceDataset } from "../records/domainbed-names.js";
+import { type FixedSettings, fixedText, NOTHING_FIXED, pickFixed } from "../records/fixed-settings.js";
 import { CURRENT, type Method, withoutSlash } from "../records/index.js";
 import { regularizers } from "../regularizers/index.js";
 
@@ -11,13 +12,16 @@ const titleIn = (known: Readonly<Record<string, { readonly title: string }>>, id
   Object.hasOwn(known, id) ? known[id].title : id;
 
 /** `ERM-NU` for ERM with the nuclear norm, `SWAD-NU` for its average; what was set by hand follows in brackets. */
-export function methodTitle({ algorithm, regularizers: penalties, model, variant }: Method): string {
+export function methodTitle(method: Method): string {
+  const { algorithm, regularizers: penalties, model, fixed } = method;
   const trained = titleIn(algorithms, algorithm);
   const added = penalties.map((id) => titleIn(regularizers, id));
   // The papers leave ERM out of an average's name: SWAD is SWAD of ERM, SWAD-NU of ERM-NU.
   const averaged = model === CURRENT ? [] : [titleIn(followers, model)];
   const parts = [...averaged, ...(averaged.length > 0 && algorithm === "erm" ? [] : [trained]), ...added];
-  return variant === "" ? parts.join("-") : `${parts.join("-")} [${shortVariant(variant, [algorithm, ...penalties])}]`;
+  const title = parts.join("-");
+  const words = fixedText(fixed, shortName(method));
+  return words === "" ? title : `${title} [${words}]`;
 }
 
 /** A run's method by name; a linear probe is not taken for a run that trained the whole network. */
@@ -25,26 +29,23 @@ export const runMethodTitle = (method: Method, { probe }: { readonly probe?: unk
   `${paperName(method)}${probe ? ", probe" : ""}`;
 
 /** What is set of the algorithm and the only penalty goes without their names, as on the command line: `weight=0.03`. */
-function shortVariant(variant: string, [algorithm, penalty, ...others]: readonly string[]): string {
-  const owners = others.length > 0 ? [algorithm] : [algorithm, penalty];
-  const short = (word: string): string => {
-    const owner = owners.find((each) => word.startsWith(`${each}.`));
-    return owner === undefined ? word : word.slice(owner.length + 1);
+function shortName({ algorithm, regularizers: penalties, fixed }: Method): (name: string) => string {
+  const owners = [algorithm, ...(penalties.length === 1 ? penalties : [])];
+  const short = (name: string): string => {
+    const owner = owners.find((each) => name.startsWith(`${each}.`));
+    return owner === undefined ? name : name.slice(owner.length + 1);
   };
-  const words = variant.split(" ");
-  const names = words.map((word) => short(word).split("=")[0]);
-  const isOnly = (i: number): boolean => names.indexOf(names[i]) === names.lastIndexOf(names[i]);
-  return words.map((word, i) => (isOnly(i) ? short(word) : word)).join(" ");
+  const isOnly = (name: string): boolean =>
+    Object.keys(fixed).filter((each) => short(each) === short(name)).length === 1;
+  return (name) => (isOnly(name) ? short(name) : name);
 }
 
 /** The name under which papers print a method, whatever was set by hand. */
-export const paperName = (method: Method): string => methodTitle({ ...method, variant: "" });
+export const paperName = (method: Method): string => methodTitle({ ...method, fixed: NOTHING_FIXED });
 
 /** What was set by hand besides the penalties' own settings: methods alike in this differ in the penalty alone. */
-export function variantBesidesPenalties({ regularizers: penalties, variant }: Method): string {
-  const words = variant.split(" ").filter((word) => !penalties.some((id) => word.startsWith(`${id}.`)));
-  return words.join(" ");
-}
+export const besidesPenalties = ({ regularizers: penalties, fixed }: Method): FixedSettings =>
+  pickFixed(fixed, (name) => !penalties.some((id) => name.startsWith(`${id}.`)));
 
 /** A name with nothing left but letters and digits, by which names of different papers are held to be the same. */
 export const bareName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");

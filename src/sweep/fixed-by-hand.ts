@@ -4,8 +4,9 @@
  */
 
 import { hparamName } from "../algorithms/shared-hparams.js";
-import type { RunSettings, SettingScalar } from "../records/run.js";
-import { makesRow } from "../settings/keys.js";
+import type { FixedSettings, SettingScalar } from "../records/fixed-settings.js";
+import type { RunSettings } from "../records/run.js";
+import { keys, makesRow } from "../settings/keys.js";
 import { presets } from "./presets.js";
 import type { RunRequest } from "./sweep-folder.js";
 import { partsOf, readPart, type SweepPart } from "./sweep-request.js";
@@ -36,16 +37,20 @@ export class FixedByHand {
     );
   }
 
+  /** What was set by hand in a run of the plan; undefined where the run is not what the sweep was asked for. */
+  fixedIn(request: RunRequest): FixedSettings | undefined {
+    const names = (request.fixed as readonly string[] | undefined) ?? this.namesIn(request);
+    const nameOf = (name: string): string =>
+      name.includes(".") || Object.hasOwn(keys, name) ? name : hparamName(name, String(request.algorithm));
+    const fixed = names?.filter(makesRow).map((name) => [nameOf(name), request[name] as SettingScalar] as const);
+    return fixed && Object.fromEntries(fixed);
+  }
+
   /** A run's settings with what was set by hand, where an earlier version kept only what differed from the run's own draw. */
   settingsOf<S extends RunSettings>(settings: S): S {
     if (settings.given === undefined || !this.isSearch) return settings;
     const { request = {} } = settings as { readonly request?: RunRequest };
-    const names = this.namesIn(request)?.filter(makesRow);
-    if (names === undefined) return settings;
-    const { algorithm, hparams } = settings;
-    const nameOf = (name: string): string => (Object.hasOwn(hparams, name) ? hparamName(name, algorithm) : name);
-    const fixed = names.map((name) => [nameOf(name), request[name] as SettingScalar] as const);
-    return { ...settings, fixed: Object.fromEntries(fixed.sort(([a], [b]) => (a < b ? -1 : 1))) };
+    return { ...settings, fixed: this.fixedIn(request) ?? settings.fixed };
   }
 }
 

@@ -11,6 +11,7 @@ import { algorithms } from "../algorithms/index.js";
 import { followers } from "../averaging/index.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
+import { fixedWord } from "../records/fixed-settings.js";
 import { regularizers } from "../regularizers/index.js";
 import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
@@ -128,6 +129,7 @@ function plannedRun(
   return {
     id: hash,
     name: runName({ hash, dataset, testDomains, algorithm, regularizers: penalties, averaging, trialSeed, probe }),
+    dataset,
     title: titleOf(settings, testDomains, method),
     ...(own.referenceJob === undefined ? {} : { referenceJob: own.referenceJob }),
     request: { ...request, testDomains, seed },
@@ -224,7 +226,7 @@ function referenceJob(job: JobOf, { root, steps, holdout, protocol: _, ...others
 function titleOf(settings: TrainSettings, testDomains: readonly string[], method: Method): string {
   const { dataset, fixed, trialSeed, hparamsSeed } = settings;
   const trained = [method.algorithm, ...method.regularizers].map(({ title }) => title).join("-");
-  const set = Object.entries(fixed).map(([name, value]) => `${name}=${value}`);
+  const set = Object.entries(fixed).map(([name, value]) => fixedWord(name, value));
   return [
     dataset,
     `${testDomains.join(" + ")} held out`,

@@ -29,6 +29,8 @@ export interface PlannedRun {
   readonly id: string;
   /** Its folder under `runs`. */
   readonly name: string;
+  /** The id of its dataset; absent in plans of earlier versions. */
+  readonly dataset?: string;
   /** For people: `pacs · sketch held out · ERM-NU · trial 0`. */
   readonly title: string;
   /** Estimated seconds on the machine that measured, where one did. */
@@ -111,9 +113,10 @@ export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">)
 const LINES_A_WRITE = 1024;
 
 /** The same keys in the same order, so that the same plan is the same bytes. */
-const inOrder = ({ id, name, title, cost, referenceJob, request }: PlannedRun): PlannedRun => ({
+const inOrder = ({ id, name, dataset, title, cost, referenceJob, request }: PlannedRun): PlannedRun => ({
   id,
   name,
+  ...(dataset === undefined ? {} : { dataset }),
   title,
   ...(cost === undefined ? {} : { cost }),
   ...(referenceJob === undefined ? {} : { referenceJob }),
@@ -207,11 +210,12 @@ function toPlannedRun(path: string, number: number, text: string): PlannedRun {
     throw wrong("it is not JSON");
   }
   if (!isObject(parsed)) throw wrong("expected an object");
-  const { id, name, title, cost, referenceJob, request } = parsed;
+  const { id, name, dataset, title, cost, referenceJob, request } = parsed;
   if (typeof id !== "string" || !/^[0-9a-f]{16}$/.test(id)) throw wrong('expected "id" to be 16 hexadecimal digits');
   // The name becomes a folder: no path may hide in it.
   if (typeof name !== "string" || !name.startsWith(id) || !/^[\w.+-]+$/.test(name))
     throw wrong(`expected "name" to begin with ${id} and to be of letters, digits, "_", ".", "+" and "-"`);
+  if (dataset !== undefined && typeof dataset !== "string") throw wrong('expected "dataset" to be an id');
   if (typeof title !== "string") throw wrong('expected "title" to be text');
   if (cost !== undefined && !(Number.isFinite(cost) && (cost as number) >= 0))
     throw wrong('expected "cost" in seconds');

@@ -182,9 +182,9 @@ test("a probe's model takes pictures, and says of them what the assessment says"
 test("tables can be made of probes, and those on all domains are in none", () => {
   const runs = readdirSync(out).map((name) => evaluatedRuns(readRun(join(out, name))));
   expect(runs.flatMap(({ notes }) => notes)).toEqual([]);
-  const rows = runs.flatMap((each) => each.runs.map(({ testDomains, method }) => [testDomains.length, method.variant]));
+  const rows = runs.flatMap((each) => each.runs.map(({ testDomains, method }) => [testDomains.length, method.fixed]));
   expect(rows.filter(([count]) => count === 1)).toHaveLength(3);
-  for (const [, variant] of rows) expect(variant).toContain("probe=true");
+  for (const [, fixed] of rows) expect(fixed).toMatchObject({ probe: true });
 });
 
 test("a probe that was stopped goes on to the same bytes, and has its network under each map of an algorithm with two", async () => {

@@ -18,7 +18,7 @@ export function makeRun(
     dataset: "letters",
     domains: ["a", "b", "c"],
     testDomains,
-    method: { algorithm, regularizers: [], model: "current", variant: "" },
+    method: { algorithm, regularizers: [], model: "current", fixed: {} },
     trialSeed: 0,
     hparamsSeed: 0,
     evaluations: evaluations.map((byDomain, i) => ({

@@ -1,6 +1,14 @@
 /** One row of the list of runs, and the columns it has. */
 
-import { FITTED, settingIn } from "../../report/fitted-settings.js";
+import {
+  commonFixed,
+  type FixedSettings,
+  fixedText,
+  NOTHING_FIXED,
+  pickFixed,
+  withoutFixed,
+} from "../../records/fixed-settings.js";
+import { FITTED, fittedName } from "../../report/fitted-settings.js";
 import { type RunRow, runStates } from "../api.js";
 import { ago, percent, roughly } from "../format.js";
 import { progressOf } from "../progress.js";
@@ -66,25 +74,16 @@ export const columns: readonly Column[] = [
 ];
 
 /** Settings made by hand that all runs share: they tell no row from another, so rows leave them out. */
-let common = new Set<string>();
+let common: FixedSettings = NOTHING_FIXED;
 
 /** Finds what was set by hand in all of some runs alike. */
 export function findCommon(rows: readonly RunRow[]): void {
-  const [first, ...others] = rows;
-  common = new Set(first?.variant.split(" "));
-  for (const { variant } of others) {
-    if (common.size === 0) return;
-    const words = new Set(variant.split(" "));
-    for (const word of common) if (!words.has(word)) common.delete(word);
-  }
+  common = commonFixed(rows.map(({ fixed }) => fixed));
 }
 
 /** What was set by hand in this run and not in all; on own pictures not what the program fitted to their folder either. */
-const ownVariant = ({ variant, own }: RunRow): string =>
-  variant
-    .split(" ")
-    .filter((word) => !common.has(word) && !(own && FITTED.includes(settingIn(word))))
-    .join(" ");
+const ownFixed = ({ fixed, own }: RunRow): string =>
+  fixedText(pickFixed(withoutFixed(fixed, common), (name) => !(own && FITTED.includes(fittedName(name)))));
 
 /** Makes the row of a run; it is brought up to date in place. */
 export function makeRunRow(first: RunRow): ListRow<RunRow> {
@@ -134,7 +133,7 @@ export function makeRunRow(first: RunRow): ListRow<RunRow> {
     root.setAttribute("aria-selected", String(pick.checked));
     setText(word, row.state);
     setText(method, row.method || row.id);
-    setText(trial, [trialWords(row), ownVariant(row)].filter(Boolean).join(" · "));
+    setText(trial, [trialWords(row), ownFixed(row)].filter(Boolean).join(" · "));
     setText(dataset, row.dataset);
     setText(held, heldWords(row));
     fill.style.setProperty("--share", String(progress.share ?? 0));

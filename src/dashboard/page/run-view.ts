@@ -1,5 +1,6 @@
 /** One run: how far it is, its curves, its features, its mistakes, its settings and its log, live while it trains. */
 
+import { fixedText } from "../../records/fixed-settings.js";
 import type { RunCurves, RunDetails, RunRow } from "../api.js";
 import { ago, duration, percent } from "../format.js";
 import { progressOf } from "../progress.js";
@@ -144,7 +145,7 @@ class RunView {
     );
     const parts: HTMLElement[] = [
       h("div", { class: "bar" }, h("h1", {}, runWords(row)), stateBadge(row.state), h("span", { class: "push" }), pick),
-      h("p", { class: "soft" }, [trialWords(row), row.variant, row.id].filter(Boolean).join(" · ")),
+      h("p", { class: "soft" }, [trialWords(row), fixedText(row.fixed), row.id].filter(Boolean).join(" · ")),
       h(
         "div",
         { class: "numbers" },

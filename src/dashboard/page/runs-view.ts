@@ -1,5 +1,6 @@
 /** The list of runs: what each is up to, filtered, sorted, opened, and chosen for comparison. */
 
+import { fixedText } from "../../records/fixed-settings.js";
 import { type RunRow, type RunState, runStates } from "../api.js";
 import { counted } from "../format.js";
 import { compared, MOST_COMPARED } from "./compared.js";
@@ -187,7 +188,7 @@ function fits(row: RunRow, words: readonly string[]): boolean {
   let text = textOf.get(row);
   if (text === undefined) {
     text =
-      `${row.method} ${row.dataset} ${row.heldOut.join(" ")} ${row.variant} ${row.id} trial${row.trial}`.toLowerCase();
+      `${row.method} ${row.dataset} ${row.heldOut.join(" ")} ${fixedText(row.fixed)} ${row.id} trial${row.trial}`.toLowerCase();
     textOf.set(row, text);
   }
   return words.every((word) => text.includes(word));

@@ -1,5 +1,6 @@
 /** Sweeps: how far each is, and its grid, a row a method and a column a held-out domain, whose cells fill as runs end. */
 
+import { fixedText } from "../../records/fixed-settings.js";
 import { type GridCell, type RunState, runStates, type StateCounts, type SweepGrid, type SweepRow } from "../api.js";
 import { counted } from "../format.js";
 import { ask, isCalledOff } from "./ask.js";
@@ -132,11 +133,11 @@ function gridParts({ columns, rows, protocol }: SweepGrid): HTMLElement[] {
         h(
           "tbody",
           {},
-          ...rows.map(({ method, variant, cells }) =>
+          ...rows.map(({ method, fixed, cells }) =>
             h(
               "tr",
               {},
-              h("th", { scope: "row" }, method, h("span", { class: "soft" }, variant)),
+              h("th", { scope: "row" }, method, h("span", { class: "soft" }, fixedText(fixed))),
               ...cells.map(gridCell),
             ),
           ),
