@@ -9,7 +9,7 @@ export type { Nested, TypedArray } from "./engine/arrays.js";
 export { CudaGraph } from "./engine/cuda-graph.js";
 export * from "./engine/device.js";
 export { DTYPES, type DType } from "./engine/dtype.js";
-export { call, schemas } from "./engine/operator.js";
+export { call, callPrivate, schemas } from "./engine/operator.js";
 export * as ops from "./engine/ops.generated.js";
 export { keyedRandom, Philox } from "./engine/philox.js";
 export { Generator, Random, withRandom } from "./engine/random.js";

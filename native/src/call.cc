@@ -73,11 +73,17 @@ Argument readArgument(const c10::Argument& source) {
 
 Operator readOperator(const c10::OperatorHandle& handle) {
   const c10::FunctionSchema& schema = handle.schema();
-  Operator result{handle, schema.name(), {}, false, false, {}};
+  Operator result{handle, schema.name(), {}, false, false, false, {}, {}};
   result.returnsList = schema.returns().size() == 1 && schema.returns()[0].type()->kind() == c10::TypeKind::ListType;
   result.needsFinite = schema.name().rfind("aten::linalg_", 0) == 0 && schema.name() != "aten::linalg_vector_norm";
   if (!schema.overload_name().empty()) result.name += "." + schema.overload_name();
-  for (const c10::Argument& argument : schema.arguments()) result.arguments.push_back(readArgument(argument));
+  result.needsElements = schema.name() == "aten::native_channel_shuffle" || schema.name() == "aten::channel_shuffle";
+  bool isResize = schema.name().rfind("aten::resize", 0) == 0;
+  for (const c10::Argument& argument : schema.arguments()) {
+    bool isWritten = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    if (isWritten && (isResize || argument.kwarg_only())) result.resized.push_back(static_cast<int>(result.arguments.size()));
+    result.arguments.push_back(readArgument(argument));
+  }
   for (const c10::Argument& returned : schema.returns()) {
     int alias = -1;
     if (returned.alias_info() != nullptr && returned.alias_info()->isWrite()) {
@@ -245,6 +251,35 @@ void checkFinite(const torch::jit::Stack& stack) {
   if (!at::isfinite(stack[0].toTensor()).all().item<bool>()) throw Failure("the matrix holds NaN or infinity");
 }
 
+// The sizes of tensors that an operator may change, to be put back if it fails: libtorch writes the new sizes first and asks
+// for the memory after that, so a refused request leaves a tensor that reaches beyond its storage.
+class SizesBefore {
+ public:
+  SizesBefore(const Operator& op, const torch::jit::Stack& stack) {
+    for (int i : op.resized) {
+      if (!stack[i].isTensor() || !stack[i].toTensor().defined()) continue;
+      const at::Tensor& tensor = stack[i].toTensor();
+      saved_.push_back({tensor, tensor.sizes().vec(), tensor.strides().vec(), tensor.storage_offset()});
+    }
+  }
+
+  void putBack() {
+    for (const Saved& saved : saved_) {
+      at::TensorImpl* impl = saved.tensor.unsafeGetTensorImpl();
+      impl->set_storage_offset(saved.offset);
+      impl->set_sizes_and_strides(saved.sizes, saved.strides);
+    }
+  }
+
+ private:
+  struct Saved {
+    at::Tensor tensor;
+    std::vector<int64_t> sizes, strides;
+    int64_t offset;
+  };
+  std::vector<Saved> saved_;
+};
+
 std::vector<std::string> describeArguments(State& state, const Operator& op, const Call& call) {
   std::vector<std::string> shapes;
   auto add = [&](napi_value value) {
@@ -320,7 +355,18 @@ napi_value callOperator(Call& call) {
     }
     if (op.returnsList) checkListLength(op, stack);
     if (op.needsFinite) checkFinite(stack);
-    op.handle.callBoxed(stack);
+    if (op.needsElements && stack[0].isTensor() && stack[0].toTensor().numel() == 0) throw Failure("the tensor has no elements");
+    if (op.resized.empty()) {
+      op.handle.callBoxed(stack);
+    } else {
+      SizesBefore before(op, stack);
+      try {
+        op.handle.callBoxed(stack);
+      } catch (...) {
+        before.putBack();
+        throw;
+      }
+    }
   } catch (const Failure& failure) {
     fail(state, op, call, failure.what());
   } catch (const std::exception& error) {

@@ -36,6 +36,8 @@ struct Operator {
   std::vector<Argument> arguments;
   bool returnsList = false;
   bool needsFinite = false;  // LAPACK loops for ever on infinities
+  bool needsElements = false;  // libtorch divides by the number of elements without looking
+  std::vector<int> resized;  // the arguments whose sizes it may change: libtorch does so before it has the memory
   std::vector<int> aliases;  // for each return: the argument it is, when the operator writes in place; else -1
 };
 

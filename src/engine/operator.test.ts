@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../errors.js";
-import { call, schemas } from "./operator.js";
+import { call, callPrivate, schemas } from "./operator.js";
 import { Generator } from "./random.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
@@ -110,7 +110,7 @@ test("an operator in place returns the tensor it was given, with its new shape",
     expect(call("aten::exp.out", tensor([0, 0]), { out: target })).toBe(target);
     expect([target.shape, target.toNumbers()]).toEqual([[2], [1, 1]]);
     const parts = [tensor([1]), tensor([2])];
-    expect(call("aten::_foreach_neg_", parts)).toBeUndefined();
+    expect(callPrivate("aten::_foreach_neg_", parts)).toBeUndefined();
     expect(parts.map((part) => part.item())).toEqual([-1, -2]);
   });
 });
@@ -182,5 +182,25 @@ test("when no overload takes the arguments, the error lists them all", () => {
     expect(() => call("aten::add", x(), "1", { alpha: null })).toThrow(
       /^aten::add: no overload takes \(float32\[2\], a string, alpha: null\)\. There are:\n {2}aten::add\./,
     );
+  });
+});
+
+test("operators that are private to libtorch are refused unless they are asked for", () => {
+  scope(() => {
+    const x = tensor([1, -2]);
+    expect(() => call("aten::_foreach_neg_", [x])).toThrow(/private to libtorch/);
+    expect(() => call("_stack", [])).toThrow(/private to libtorch/);
+    expect(numbers("aten::__and__", tensor([6], { dtype: "int64" }), 3)).toEqual([2]); // Python's names are public
+  });
+});
+
+test("an operator that does not get its memory leaves the sizes of its tensors as they were", () => {
+  scope(() => {
+    const x = tensor([1, 2, 3]);
+    expect(() => call("aten::resize_", x, [2 ** 40])).toThrow(EngineError);
+    expect([x.forgetShape().shape, x.sum().item()]).toEqual([[3], 6]);
+    const wide = tensor([1]).expand([2 ** 40]);
+    expect(() => call("aten::add.out", wide, wide, { out: x })).toThrow(EngineError);
+    expect([x.forgetShape().shape, x.sum().item()]).toEqual([[3], 6]);
   });
 });

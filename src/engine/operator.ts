@@ -49,8 +49,22 @@ export function schemas(name: string): Schema[] {
  * Calls an operator with positional arguments, keyword arguments as a last plain object, or both. Without an overload in
  * the name, the first overload is called whose arguments have the types of those given; one that needs a number to stand
  * for a tensor comes after those that do not.
+ *
+ * Operators that are private to libtorch (`aten::_stack`) are refused: some end the process on arguments that their public
+ * callers would have checked. `callPrivate` calls them all the same.
  */
 export function call(name: string, ...args: unknown[]): unknown {
+  const [base] = name.split(".");
+  if (/^(aten::)?_[^_]/.test(base))
+    throw new EngineError(
+      `${base} is private to libtorch and does not check its arguments: use its public form, or callPrivate if you know what it takes`,
+      base,
+    );
+  return callPrivate(name, ...args);
+}
+
+/** The same for any operator, also those that do not check their arguments: wrong ones may end the process. */
+export function callPrivate(name: string, ...args: unknown[]): unknown {
   const last = args.at(-1);
   const keywords = isPlainObject(last) ? (args.pop() as Record<string, unknown>) : {};
   const { id, schema, given } = choose(candidates(name), args, keywords);

@@ -4,6 +4,7 @@
  */
 
 import { writeSync } from "node:fs";
+import { call } from "../../src/engine/operator.js";
 import { conv2d, linalgSvd, linalgSvdvals, zeros } from "../../src/engine/ops.generated.js";
 import { scope } from "../../src/engine/scope.js";
 import { tensor } from "../../src/engine/tensor.js";
@@ -27,16 +28,29 @@ const CALLS: (() => unknown)[] = [
     zeros([1])
       .expand([2 ** 40])
       .split(1),
+  // A refused allocation left the tensor larger than its storage, and reading it ended the process.
+  () => {
+    const x = tensor([1, 2, 3]);
+    try {
+      call("aten::resize_", x, [2 ** 36]);
+    } catch {}
+    call("aten::sum.", x);
+    throw new EngineError("the tensor is as it was");
+  },
+  () => call("_stack", []),
+  () => call("_local_scalar_dense", zeros([0])),
+  () => call("native_channel_shuffle", zeros([1, 4, 0, 0]), 2),
+  () => call("channel_shuffle", zeros([1, 4, 2, 0]), 2),
   // LAPACK goes round and round.
   () => linalgSvd(unbounded(), false),
   () => linalgSvd(unbounded().to({ dtype: "float64" }), true),
   () => linalgSvdvals(unbounded()),
 ];
 
-for (const [i, call] of CALLS.entries()) {
+for (const [i, body] of CALLS.entries()) {
   writeSync(1, `${i} `);
   try {
-    scope(call);
+    scope(body);
     writeSync(1, "returned\n");
   } catch (error) {
     writeSync(1, error instanceof EngineError ? "refused\n" : `${error}\n`);
