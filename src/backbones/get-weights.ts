@@ -6,19 +6,12 @@ import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { difference, measureFile } from "../download/checksum.js";
 import { type Downloaded, type DownloadOptions, download } from "../download/download.js";
+import { downloadsForbidden } from "../download/permission.js";
 import { isUrl } from "../download/request.js";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import { weightsFolder } from "./find-weights.js";
 import { fileOf, type PublishedWeights } from "./published-weights.js";
-
-/** Whether `NUDGE_NO_DOWNLOAD` forbids downloads. */
-export const downloadsForbidden = (): boolean => isSet("NUDGE_NO_DOWNLOAD");
-
-/** Whether `NUDGE_DOWNLOAD` allows downloads without a question. */
-export const downloadsAllowed = (): boolean => isSet("NUDGE_DOWNLOAD");
-
-const isSet = (name: string): boolean => !["", "0", "false", "no"].includes((process.env[name] ?? "").toLowerCase());
 
 /** The address that weights are downloaded from. */
 export function addressOf(weights: PublishedWeights): string {

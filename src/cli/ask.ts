@@ -1,7 +1,7 @@
 /** Yes-or-no questions on a terminal, and who may be asked. */
 
 import { createInterface } from "node:readline";
-import { downloadsAllowed, downloadsForbidden } from "../backbones/get-weights.js";
+import { downloadsAllowed, downloadsForbidden } from "../download/permission.js";
 
 /** Whether somebody is there to answer. */
 export const isTerminal = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;

@@ -9,6 +9,7 @@ import { verificationText, verifyDataset } from "../data/verify.js";
 import { DataError } from "../errors.js";
 import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
+import { getCommand } from "./data-get.js";
 import { checkFile } from "./writable-place.js";
 
 type Write = (text: string) => void;
@@ -110,7 +111,8 @@ Examples:
 /** The command; `write` takes what it prints. */
 export function dataCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("data")
-    .description("Looks at data before training does.")
+    .description("Gets benchmarks, and looks at data before training does.")
+    .addCommand(getCommand(write))
     .addCommand(inspectCommand(write))
     .addCommand(verifyCommand(write))
     .addCommand(cacheCommand(write))
@@ -118,6 +120,7 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
       "after",
       `
 Examples:
+  nudge data get pacs
   nudge data inspect ./pictures
   nudge data verify pacs data/PACS
   nudge data cache ./pictures`,

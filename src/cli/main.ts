@@ -39,7 +39,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./list.js")).listCommand(),
   },
   data: {
-    summary: "what a folder of pictures holds; whether a benchmark's copy is whole",
+    summary: "get a benchmark; what a folder of pictures holds; whether a benchmark's copy is whole",
     plugins: true,
     load: async () => (await import("./data.js")).dataCommand(),
   },
