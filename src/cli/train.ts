@@ -40,7 +40,7 @@ Examples:
 Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or
 in class/picture:
   nudge train --data ./pictures                          offers to download trained weights
-  nudge train --data ./pictures --probe                  in a fraction of the time: a linear map
+  nudge train --data ./pictures --probe                  a linear classifier on frozen features
   nudge train --data ./pictures --test-domain clinic-3   one run, one domain kept for testing
   nudge train --data ./pictures --no-leave-one-out       the model, no estimate for new domains
 
@@ -48,6 +48,7 @@ Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --algorithm SWAD-NU --trial-seed 1
   nudge train --data vlcs --root data --test-domain LabelMe --algorithm coral --hparams-seed 7
   nudge train --data pacs --root data --test-domain sketch --probe --backbone resnet50
+  nudge train --data pacs --root data --test-domain sketch --probe sgd --algorithm CORAL-NU
   nudge train --data shapes --test-domain outlined --algorithm ERM-NU nuclear-norm.weight=0.03
 
 Go on with a run, or make it again from its settings:
@@ -89,6 +90,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const { batchSize } = flags;
   const asked: Request = {
     ...keysIn(flags, FLAGS),
+    ...(flags.probe === true && { probe: "exact" }),
     ...(batchSize !== undefined && { batchSize }),
     ...readPairs(pairs),
   };

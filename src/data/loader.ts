@@ -35,6 +35,8 @@ export interface LoaderOptions {
   augmentation?: Augmentation | null;
   /** Whether the `out` part of training domains is augmented too, as the reference testbed does; true unless told. */
   augmentValidation?: boolean;
+  /** Height and width of pictures in `evaluate`; the dataset's own by default. */
+  evaluationSize?: number;
   device?: string;
   /** Whether pictures have their channels last in memory. */
   channelsLast?: boolean;
@@ -83,6 +85,8 @@ export class Loader {
   /** Pictures that could not be read and were left out, and why. */
   readonly skipped = new Map<string, string>();
   private readonly source: SampleSource;
+  /** The same samples in the size of evaluation. */
+  private readonly evaluated: SampleSource;
   private readonly sampler: Sampler;
   private readonly waiting = new Map<number, Promise<Prepared>>();
   private readonly augmentation: Augmentation | null;
@@ -105,6 +109,13 @@ export class Loader {
         ? arraySource(dataset, { device, channelsLast })
         : pictureSource(dataset, pictures as PictureStore, { device, channelsLast })
     ) as SampleSource;
+    const { evaluationSize: size } = options;
+    this.evaluated =
+      dataset.kind === "pictures" && size !== undefined
+        ? (pictureSource({ ...dataset, inputShape: [dataset.inputShape[0], size, size] }, pictures as PictureStore, {
+            ...{ device, channelsLast },
+          }) as SampleSource)
+        : this.source;
     const domains = options.trainDomains.map((name) => {
       const { labels } = domainNamed(dataset, name);
       return { name, index: this.indexOf(name), pictures: partOf(split, name, "in"), labels };
@@ -130,7 +141,7 @@ export class Loader {
             const random = keyedRandom(seed, "augment", step, samples[i].domain, places[i]);
             drawAugmentation(random, width, height, into, augmentation);
           };
-    return this.make(samples, found, draw);
+    return this.make(this.source, samples, found, draw);
   }
 
   /** The samples of one part of a domain in order, in batches; those that cannot be read are left out. */
@@ -158,7 +169,7 @@ export class Loader {
         const random = keyedRandom(seed, "evaluate", step, domain, samples[i].index);
         drawAugmentation(random, width, height, into, augmentation);
       };
-      yield this.make(samples, found, draw);
+      yield this.make(this.evaluated, samples, found, draw);
     }
   }
 
@@ -229,10 +240,10 @@ export class Loader {
     this.skipped.set(this.source.nameOf(sample), problem);
   }
 
-  private make(samples: readonly SampleId[], found: readonly unknown[], draw: DrawSample): Batch {
+  private make(source: SampleSource, samples: readonly SampleId[], found: readonly unknown[], draw: DrawSample): Batch {
     const { dataset, device = "cpu" } = this.options;
     const labels = samples.map(({ domain, index }) => dataset.domains[domain].labels[index]);
-    const x = keep(this.source.make(found, draw));
+    const x = keep(source.make(found, draw));
     const y = keep(upload(labels, { dtype: "int64", device }));
     return {
       x,

@@ -4,11 +4,14 @@
  * given, in a file or on the command line, is taken as it is, and a named benchmark gets none of this.
  */
 
+import { resolve } from "node:path";
 import { MissingWeights } from "../backbones/find-weights.js";
 import { publishedWeightsNamed } from "../backbones/published-weights.js";
 import type { Dataset } from "../data/dataset.js";
+import { evenlyChosen } from "../data/evenly-chosen.js";
+import { lookAt } from "../data/inspect-files.js";
 import { hasFastBfloat16 } from "../engine/device.js";
-import { type Request, readKeys } from "../settings/keys.js";
+import { type ProbeKind, type Request, readKeys } from "../settings/keys.js";
 import { methodOf } from "../settings/method.js";
 import { findTrained, type TrainedBackbone } from "./find-trained.js";
 
@@ -17,6 +20,16 @@ export interface OwnDefaults {
   /** What was chosen, for the person who did not. */
   readonly words: readonly string[];
 }
+
+/**
+ * Height and width in which pictures are evaluated, where they have so many pixels: networks trained on crops of 224 do better
+ * on larger pictures (Touvron et al., Fixing the train-test resolution discrepancy, NeurIPS 2019, https://arxiv.org/abs/1906.06423), but not on
+ * enlarged ones. The exact probe's mean over held-out sources: Office-31, of 300 pixels and more, 83.3 % in 288 and 81.8 in 224; PACS, of
+ * 227 pixels, 62.0 and 63.2.
+ */
+const LARGER = 288;
+/** Pictures whose sizes are looked at. */
+const SIZED = 200;
 
 /** Pictures in an update on a CPU: two cores take most of a second for them. */
 const CPU_BATCH = 32;
@@ -43,9 +56,15 @@ export function ownDefaults(
   const has = (...names: string[]): boolean => names.some((name) => request[name] !== undefined);
   const words: string[] = [];
   const found: Record<string, unknown> = {};
-  if (!has("algorithm", "regularizers")) found.algorithm = "ERM-NU";
+  const probe = probeOf(request);
+  if (!has("algorithm", "regularizers") && probe !== "exact") found.algorithm = "ERM-NU";
   Object.assign(found, networkDefaults(request, words, device));
-  if (isOn(request.probe)) return { request: found, words };
+  if (probe === "exact") {
+    found.refit = true;
+    const size = evaluationSizeFor(dataset);
+    if (size !== undefined) found.evaluationSize = size;
+  }
+  if (probe) return { request: without(found, has), words };
   if (bfloat16 && !has("precision")) {
     found.precision = "bf16";
     words.push(
@@ -73,8 +92,27 @@ export function ownDefaults(
   const { regularizers } = methodOf(readKeys({ ...found, ...request }));
   for (const { id, settings } of regularizers)
     if (Object.hasOwn(settings, "warmup") && !has("warmup")) found[`${id}.warmup`] = 0;
-  return { request: Object.fromEntries(Object.entries(found).filter(([name]) => !has(name))), words };
+  return { request: without(found, has), words };
 }
+
+/** The kind of probe that is asked for, if any. */
+export const probeOf = (request: Request): ProbeKind | false => readKeys({ probe: request.probe }).probe ?? false;
+
+/** The size for evaluation where it is not the training's: the larger one where half of the pictures have as many pixels. */
+export function evaluationSizeFor(dataset: Dataset): number | undefined {
+  if (dataset.kind !== "pictures") return undefined;
+  const { root, domains } = dataset;
+  const files = domains.flatMap((domain) => evenlyChosen(domain.files, Math.ceil(SIZED / domains.length)));
+  const sides = files.flatMap((file) => {
+    const { header } = lookAt(resolve(root, file), { domain: 0, label: 0, file });
+    return header ? [Math.min(header.width, header.height)] : [];
+  });
+  const median = sides.sort((a, b) => a - b)[Math.floor(sides.length / 2)] ?? 0;
+  return median >= LARGER ? LARGER : undefined;
+}
+
+const without = (found: Readonly<Record<string, unknown>>, has: (name: string) => boolean): Request =>
+  Object.fromEntries(Object.entries(found).filter(([name]) => !has(name)));
 
 /**
  * The network to start from where none was named: one whose trained weights are on this machine. Where there are none, that is
@@ -83,7 +121,7 @@ export function ownDefaults(
 export function networkDefaults(request: Request, words: string[], device = "cpu"): Request {
   if (request.backbone !== undefined) return {};
   if (request.pretrained !== undefined && !isOn(request.pretrained)) {
-    if (isOn(request.probe)) return {};
+    if (probeOf(request)) return {};
     words.push(
       "network: small-cnn from random weights, as asked; it needs many pictures and does much worse on new domains than a trained network",
     );
@@ -97,7 +135,7 @@ export function networkDefaults(request: Request, words: string[], device = "cpu
   const wanted = publishedWeightsNamed(device === "cpu" ? "mobilenet_v2" : "resnet50")!;
   throw new MissingWeights(
     wanted,
-    isOn(request.probe)
+    probeOf(request)
       ? undefined
       : "trains a small network from random weights, which needs many pictures and does much worse on new domains",
   );

@@ -11,7 +11,7 @@ import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { dataNotes } from "./data-notes.js";
-import { networkDefaults, ownDefaults } from "./defaults.js";
+import { networkDefaults, ownDefaults, probeOf } from "./defaults.js";
 
 export interface TrainPlans {
   /** The run whose model is wanted. */
@@ -35,7 +35,7 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   const memo = new SettingsMemo();
   const dataset = await datasetFor(asked, memo);
   const own = isOwnDataset(dataset.id);
-  const probe = asked.probe === true || asked.probe === "true";
+  const probe = probeOf(asked) !== false;
   const words: string[] = [];
   const chosen = own
     ? ownDefaults(dataset, asked, device)

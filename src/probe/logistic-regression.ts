@@ -113,7 +113,7 @@ class Problem {
     const y = tensor(Int32Array.from(labels), { device }).toDType("int64");
     const weight = tensor(
       Float64Array.from({ length: classes }, (_, k) => classWeights?.[k] ?? 1),
-      { device },
+      { dtype, device },
     );
     this.weights = weight.take(y).unsqueeze(1);
     this.total = this.weights.sum().item();

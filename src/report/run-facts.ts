@@ -16,36 +16,48 @@ export function runFacts(
   settings: TrainSettings,
   { model = CURRENT, step }: { model?: string; step: number },
 ): [string, string][] {
-  const { hparams, testDomains, holdout, seed, trialSeed, steps, evaluateEvery } = settings;
+  const { testDomains, holdout, seed, trialSeed } = settings;
   const training = trainDomainsOf(settings);
   return [
     ["data", `${datasetTitle(settings.dataset)}, ${settings.data}`],
     ["trained on", training.join(", ")],
     ["held out", testDomains.join(", ") || "none"],
     ["validation", `${Math.round(100 * holdout)} % of each domain's pictures, held back from training`],
-    ["method", methodName(settings, model)],
+    ["method", settings.probe === "exact" ? "logistic regression (exact probe)" : methodName(settings, model)],
     ...settings.regularizers.map((each): [string, string] => ["penalty", penaltyWords(each)]),
     ["network", networkWords(settings)],
-    [
-      "updates",
-      `${steps}, each of ${training.length} × ${hparams.batchSize} pictures${settings.probe ? "' features" : hparams.dataAugmentation ? ", augmented" : ""}; evaluated every ${evaluateEvery}`,
-    ],
-    ["optimizer", `Adam, learning rate ${hparams.lr}, weight decay ${hparams.weightDecay}`],
-    [
-      "the model",
-      model === CURRENT
-        ? `as it was after step ${step}, where validation was best`
-        : `an average of the weights (${model}), up to step ${step}`,
-    ],
+    ...(settings.probe === "exact" ? [] : updateFacts(settings, training.length)),
+    ["the model", modelWords(settings, model, step)],
     ["seeds", `${seed}; split ${trialSeed}; hyperparameters ${settings.hparamsSeed || "by default"}`],
     ["computed on", `${settings.device}, ${settings.threads} threads, ${settings.precision}`],
     ["run", settings.hash],
   ];
 }
 
+function updateFacts(settings: TrainSettings, domains: number): [string, string][] {
+  const { hparams, steps, evaluateEvery } = settings;
+  return [
+    [
+      "updates",
+      `${steps}, each of ${domains} × ${hparams.batchSize} pictures${settings.probe ? "' features" : hparams.dataAugmentation ? ", augmented" : ""}; evaluated every ${evaluateEvery}`,
+    ],
+    ["optimizer", `Adam, learning rate ${hparams.lr}, weight decay ${hparams.weightDecay}`],
+  ];
+}
+
+function modelWords({ probe, refit }: TrainSettings, model: string, step: number): string {
+  if (probe === "exact")
+    return refit
+      ? "fitted to all pictures, after it was measured without the validation ones"
+      : "fitted to convergence";
+  if (model === CURRENT) return `as it was after step ${step}, where validation was best`;
+  return `an average of the weights (${model}), up to step ${step}`;
+}
+
 function networkWords({ backbone, pretrained, weightsHash, probe }: TrainSettings): string {
   const title = Object.hasOwn(backbones, backbone) ? backbones[backbone as keyof typeof backbones].title : backbone;
   const from = pretrained ? `from trained weights (${weightsHash})` : "from random weights";
+  if (probe === "exact") return `${title} ${from}, left as it is; a linear classifier is fitted to its features`;
   return probe
     ? `${title} ${from}, left as it is; a linear map on its features and a classifier are trained`
     : `${title}, ${from}`;

@@ -2,6 +2,7 @@ import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
+import type { Method } from "./method.js";
 
 /** What a probe cannot do: its samples are pictures' features, computed once. */
 export function checkProbe(
@@ -17,6 +18,32 @@ export function checkProbe(
     );
   if (hparams.dataAugmentation)
     throw new UsageError("probe: features are computed once, of pictures as they are; leave out dataAugmentation=true");
+}
+
+/** The exact probe is logistic regression: its loss is convex, and it knows no other. */
+export function checkExact({ algorithm, regularizers, averaging }: Method): void {
+  const other = [...(algorithm.id === "erm" ? [] : [algorithm]), ...regularizers, ...averaging][0];
+  if (other)
+    throw new UsageError(
+      `the exact probe is logistic regression, and takes no ${other.title}: train a linear map under that loss with --probe sgd, or do without it`,
+    );
+}
+
+/** What a classifier needs that is to start as the exact probe. */
+export function checkHeadFirst(dataset: Dataset, hparams: Readonly<Record<string, unknown>>): void {
+  if (dataset.kind !== "pictures")
+    throw new UsageError(
+      `headFirst: expected pictures in files, to whose features the classifier can be fitted; ${dataset.id} has none`,
+    );
+  if (hparams.nonlinearClassifier)
+    throw new UsageError("headFirst: the exact probe is linear, so nonlinearClassifier=true cannot start from it");
+}
+
+/** The size for evaluation, where it is another than the one that is trained on. */
+export function evaluationSizeOf(asked: number | undefined, { id, kind, inputShape }: Dataset): number | undefined {
+  if (asked === undefined || asked === inputShape[1]) return undefined;
+  if (kind === "pictures") return asked;
+  throw new UsageError(`evaluationSize: expected pictures in files, which can be read in any size; ${id} has none`);
 }
 
 /** The algorithms that work on what goes into the backbone or on in it. */

@@ -4,8 +4,40 @@
  */
 
 import type { Precision } from "../nn/precision.js";
-import { boolean, defaultsOf, type Given, list, number, type Option, option, text, whole, word } from "../options.js";
+import {
+  boolean,
+  defaultsOf,
+  type Given,
+  type Kind,
+  list,
+  number,
+  type Option,
+  option,
+  text,
+  whole,
+  word,
+} from "../options.js";
 import type { ProtocolName } from "./protocols.js";
+
+/** What a probe trains: logistic regression, solved exactly; or a linear map under any loss, by stochastic gradients. */
+export type ProbeKind = "exact" | "sgd";
+
+const kindsOfProbe = word<ProbeKind>("exact", "sgd");
+
+/** `true` is what runs have in their settings from when there was one kind. */
+const probeKind: Kind<ProbeKind | false> = {
+  ...kindsOfProbe,
+  read(name, value) {
+    if (value === true || value === "true") return "sgd";
+    if (value === false || value === "false") return false;
+    return kindsOfProbe.read(name, value);
+  },
+};
+
+const strength: Kind<number | "auto"> = {
+  accepts: "auto, or a number above 0",
+  read: (name, value) => (value === "auto" ? value : number({ above: 0 }).read(name, value)),
+};
 
 export const keys = {
   data: option(text, "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)", {
@@ -34,9 +66,22 @@ export const keys = {
     flag: "--weights <file|name>",
   }),
   probe: option(
+    probeKind,
+    "keep the network as it is and train a linear classifier on its features: exact (logistic regression solved to convergence; the default of nudge train) or sgd (any algorithm's loss, by stochastic gradients)",
+    { flag: "--probe [kind]", default: false },
+  ),
+  probeC: option(
+    strength,
+    "scikit-learn's C of the exact probe, smaller for a stronger L2 penalty; auto chooses it on the training domains",
+  ),
+  headFirst: option(boolean, "whether the classifier starts as the exact probe, and not at random"),
+  refit: option(
     boolean,
-    "leave the network as it is and train a linear map on its features, computed once: seconds on a CPU",
-    { flag: "--probe", default: false },
+    "whether an exact probe, once measured, is fitted again with the validation pictures for the model that is used",
+  ),
+  evaluationSize: option(
+    whole(32),
+    "height and width in pixels of pictures that are evaluated, and of the model's input; the training size by default",
   ),
   protocol: option(
     word<ProtocolName>("domainbed", "swad"),
@@ -126,6 +171,9 @@ export const withDefaults = (given: GivenKeys): FilledKeys => ({ ...defaults, ..
 const OF_ROWS: readonly string[] = [
   "protocol",
   "probe",
+  "probeC",
+  "headFirst",
+  "evaluationSize",
   "steps",
   "evaluateEvery",
   "evaluateFirst",

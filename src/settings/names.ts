@@ -26,7 +26,7 @@ export function methodTitle(method: Method): string {
 
 /** A run's method by name; a linear probe is not taken for a run that trained the whole network. */
 export const runMethodTitle = (method: Method, { probe }: { readonly probe?: unknown }): string =>
-  `${paperName(method)}${probe ? ", probe" : ""}`;
+  probe === "exact" ? "exact probe" : `${paperName(method)}${probe ? ", probe" : ""}`;
 
 /** What is set of the algorithm and the only penalty goes without their names, as on the command line: `weight=0.03`. */
 function shortName({ algorithm, regularizers: penalties, fixed }: Method): (name: string) => string {

@@ -45,6 +45,9 @@ export const probeProtocol: Protocol = {
   evaluateTraining: false,
 };
 
+/** Of a probe that is solved and not trained step by step. */
+export const exactProtocol: Protocol = { ...probeProtocol, steps: 1, evaluateEvery: 1 };
+
 /** The same in words. */
 export const probeWords =
   "A probe's: 201 steps on features that are computed once, evaluated every 25 on validation pictures as they are";

@@ -15,11 +15,11 @@ import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
-import { checkProbe } from "./check-probe.js";
+import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
-import { type Protocol, probeProtocol, protocolFor } from "./protocols.js";
+import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
 import { valuesOf } from "./values-of-run.js";
@@ -58,23 +58,26 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
   const testDomains = testDomainsOf(asked, given, dataset);
   const weights = startingWeights(dataset, given, memo);
   const { trialSeed, hparamsSeed, probe } = given;
-  const draw = { trialSeed, hparamsSeed, pretrained: weights.file !== null, probe };
+  const draw = { trialSeed, hparamsSeed, pretrained: weights.file !== null, probe: probe !== false };
   const values = valuesOf(asked, method, memo.usual(method, dataset, draw));
   checkTraining(method.algorithm, { dataset, testDomains, hparams: values.hparams });
   if (probe) checkProbe(dataset, method.algorithm, values.hparams);
+  if (probe === "exact") checkExact(method);
+  if (given.headFirst) checkHeadFirst(dataset, values.hparams);
   const regularizers = method.regularizers.map((definition) => definition(values.of(definition)));
   const averaging = method.averaging.map((definition) => {
     using follower = definition(values.of(definition), dataset.id);
     return { id: follower.id, settings: follower.settings };
   });
-  const protocol = probe ? probeProtocol : protocolFor(dataset, given.protocol);
+  const protocol = probe === "exact" ? exactProtocol : probe ? probeProtocol : protocolFor(dataset, given.protocol);
   const settled = {
     format: 1,
     ...dataSettings(given, dataset, testDomains, memo),
     algorithm: method.algorithm.id,
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
-    ...networkSettings(given, weights, memo),
+    ...networkSettings(weights, memo),
+    ...probeSettings(given, dataset),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, { ...method, regularizers }),
     ...loopSettings(given, protocol),
@@ -105,13 +108,26 @@ function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly
   };
 }
 
-function networkSettings({ probe }: FilledKeys, { backbone, file }: StartingWeights, memo: SettingsMemo) {
+function networkSettings({ backbone, file }: StartingWeights, memo: SettingsMemo) {
   return {
     backbone,
     pretrained: file !== null,
     weights: file,
     weightsHash: file === null ? null : memo.fileHash(file),
-    ...(probe && { probe }),
+  };
+}
+
+/** What is absent where it does not apply, so that runs from before it was there keep their names. */
+function probeSettings({ probe, probeC = "auto", headFirst, refit, evaluationSize }: FilledKeys, dataset: Dataset) {
+  const exact = probe === "exact";
+  const startsFromProbe = headFirst === true && !probe;
+  const size = evaluationSizeOf(evaluationSize, dataset);
+  return {
+    ...(probe && { probe: exact ? ("exact" as const) : (true as const) }),
+    ...((exact || startsFromProbe) && { probeC }),
+    ...(startsFromProbe && { headFirst: true as const }),
+    ...(exact && refit && { refit: true as const }),
+    ...(size !== undefined && { evaluationSize: size }),
   };
 }
 

@@ -27,8 +27,14 @@ export interface TrainSettings extends RunSettings {
   /** The file of starting weights, and the SHA-256 of its bytes (16 digits); null without one. */
   readonly weights: string | null;
   readonly weightsHash: string | null;
-  /** Whether the backbone is frozen and a linear map on its features trained; absent where not, as from before there was any. */
-  readonly probe?: true;
+  /** Whether the backbone is frozen and a linear map on its features trained: by stochastic gradients (`true`), or exactly. */
+  readonly probe?: true | "exact";
+  /** The exact probe's strength, of a probe or of the classifier that a run starts from. */
+  readonly probeC?: number | "auto";
+  readonly headFirst?: true;
+  readonly refit?: true;
+  /** Absent where pictures are evaluated in the size they are trained in. */
+  readonly evaluationSize?: number;
   /** Whose protocol settled what was not given; runs from before there were two are DomainBed's. */
   readonly protocol: ProtocolName;
   /** The plug-ins that the run's parts came from; absent where all are this program's. */
@@ -48,6 +54,14 @@ export interface TrainSettings extends RunSettings {
   readonly threads: number;
   /** What makes this run again, whatever the defaults are then: every key that `nudge train` takes. */
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
+}
+
+/** The shape of a sample that is evaluated, and of the model's input. */
+export function evaluationShape({
+  inputShape,
+  evaluationSize,
+}: Pick<TrainSettings, "inputShape" | "evaluationSize">): readonly number[] {
+  return evaluationSize === undefined ? inputShape : [inputShape[0], evaluationSize, evaluationSize];
 }
 
 /** What says where and how a run is made, and not which numbers come out. */
@@ -114,7 +128,7 @@ export function runName({
   "hash" | "dataset" | "testDomains" | "algorithm" | "regularizers" | "averaging" | "trialSeed" | "probe"
 >): string {
   const plugins = [...averaging.map(({ id }) => id), algorithm, ...regularizers.map(({ id }) => id)];
-  const method = [...(probe ? ["probe"] : []), ...plugins].join("+");
+  const method = probe === "exact" ? "exact-probe" : [...(probe ? ["probe"] : []), ...plugins].join("+");
   const words = [hash, dataset, testDomains.join("+") || "none", method, `trial${trialSeed}`];
   return words.map((word) => word.replace(/[^\w.+-]+/g, "_")).join("-");
 }

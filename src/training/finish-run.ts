@@ -5,14 +5,16 @@
 
 import { readFileSync } from "node:fs";
 import { writeFigure } from "../drawing/write-figure.js";
+import { scope } from "../engine/scope.js";
 import { replaceFile } from "../files/replace-file.js";
 import { DONE_FILE } from "../records/run.js";
 import { readRecords } from "../records/store.js";
 import { trainDomainsOf } from "../settings/settings.js";
+import { solveProbe } from "./exact-probe.js";
 import { runFigures } from "./figures.js";
 import { addDistance } from "./model-distance.js";
 import { writeModel } from "./model-file.js";
-import { addBody } from "./probe-model.js";
+import { addBody, replaceHead } from "./probe-model.js";
 import { lostWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { withAverage } from "./with-average.js";
@@ -32,6 +34,7 @@ export async function finishRun(
       loader: run.plain,
       trainDomains: trainDomainsOf(plan.settings),
       device,
+      areFeatures: plan.settings.probe === "exact",
       pause: run.pause,
     });
   }
@@ -39,8 +42,19 @@ export async function finishRun(
   for (const { name, svg } of runFigures(readRecords(folder.records).records, plan.settings))
     await writeFigure(svg, folder.file("figures", name));
   await beforeDone(lost);
+  if (plan.settings.refit) refit(run);
   folder.checkOwner();
   folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
+}
+
+/** An exact probe that has been measured is fitted again with the validation pictures: the model for use has seen all. */
+function refit({ plan, folder, samples }: Running): void {
+  const probeC = readRecords(folder.records).records.find(({ metric }) => metric === "probeC")!.value;
+  folder.checkOwner();
+  scope(() => {
+    const { fit } = solveProbe(samples, { ...plan, settings: { ...plan.settings, probeC } }, ["in", "out"]);
+    replaceHead(folder.file("model.safetensors"), fit);
+  });
 }
 
 /** The model for use: the average where one was kept, else the best by training-domain validation. */

@@ -8,6 +8,7 @@ import type { StoredBackboneOptions } from "../model/about.js";
 import { makeClassifier } from "../model/classifier.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
+import { evaluationShape } from "../settings/settings.js";
 import { Learner } from "./learner.js";
 
 /** Hyperparameters that the loop reads, and no algorithm does. */
@@ -38,20 +39,21 @@ export function backboneOptionsOf({
   settings,
   algorithm,
 }: Pick<Plan, "settings" | "algorithm">): StoredBackboneOptions {
-  const { inputShape, hparams, probe } = settings;
+  const { hparams, probe } = settings;
+  const inputShape = evaluationShape(settings); // the network takes other sizes too
   const extra = algorithm.backbone?.extraChannels ?? 0;
   return {
     inputShape: extra > 0 ? [inputShape[0] + extra, ...inputShape.slice(1)] : inputShape,
     dropout: hparams.dropout as number,
     batchNorm: hparams.freezeBatchNorm ? "frozen" : "trained",
-    ...(probe && { probe }),
+    ...(probe === true && { probe }),
   };
 }
 
 /** The backbone with the values training starts from: the same ones at every call. */
 function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
   const body = bodyOf(plan);
-  return plan.settings.probe ? new ProbedBackbone(body) : body;
+  return plan.settings.probe === true ? new ProbedBackbone(body) : body;
 }
 
 /** The network itself, without what a probe puts on top. */

@@ -46,6 +46,8 @@ export interface AddDistanceOptions {
   readonly loader: Loader;
   readonly trainDomains: readonly string[];
   readonly device: string;
+  /** Whether the loader's samples are the network's features already, as in an exact probe. */
+  readonly areFeatures?: boolean;
   /** Called between batches, so that signals and timers have their turn. */
   readonly pause?: () => Promise<void>;
 }
@@ -99,7 +101,7 @@ interface JudgedFeatures extends DomainFeatures {
 async function featuresOf(
   model: Model,
   part: SplitName,
-  { loader, trainDomains, pause }: AddDistanceOptions,
+  { loader, trainDomains, areFeatures, pause }: AddDistanceOptions,
   kept: Scope,
 ): Promise<JudgedFeatures[]> {
   const domains: JudgedFeatures[] = [];
@@ -112,7 +114,7 @@ async function featuresOf(
       parts.push(
         kept.run(() =>
           scope(() => {
-            const forward = forwardOf(model, made.x);
+            const forward = areFeatures ? classified(model, made.x) : forwardOf(model, made.x);
             logits.push(...((forward.logits?.toArray() ?? []) as number[][]));
             return forward.features.to({ device: "cpu" });
           }),
@@ -125,6 +127,12 @@ async function featuresOf(
     domains.push({ features, labels, logits });
   }
   return domains;
+}
+
+/** The logits of features as they are. */
+function classified(model: Model, x: Tensor): { features: Tensor; logits: Tensor } {
+  const { classifier } = model.network.modules;
+  return noGrad(() => ({ features: x.clone(), logits: (classifier as Layer).forward(x) }));
 }
 
 /** One pass; the samples of a probe are the frozen network's features, on which only map and classifier are missing. */

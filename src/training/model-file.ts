@@ -25,6 +25,7 @@ import { storedColours } from "../model/read-about.js";
 import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
+import { evaluationShape } from "../settings/settings.js";
 import type { Learner } from "./learner.js";
 import { backboneOptionsOf } from "./make-learner.js";
 
@@ -94,7 +95,8 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
   writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(about) });
 }
 
-function preprocessingOf({ settings: { inputShape }, dataset }: Plan): Preprocessing {
+function preprocessingOf({ settings, dataset }: Plan): Preprocessing {
+  const inputShape = evaluationShape(settings);
   if (!dataset.augmentable) return { kind: "arrays", inputShape };
   return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...storedColours };
 }

@@ -5,19 +5,28 @@
 
 import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
+import { METADATA_KEY, type ModelAbout } from "../model/about.js";
 import type { Plan } from "../settings/resolve.js";
 import { bodyOf } from "./make-learner.js";
 
 /** `backbone` of `backbone.map.weight`: the modules that are maps on a frozen network. */
 const MAP = /^([^.]+)\.map\.weight$/;
 
-/** Adds the tensors of the frozen network to a model file, under every map that is in it. */
+/** Adds the tensors of the frozen network to a model file: under every map that is in it, or, for an exact probe, as its backbone. */
 export function addBody(path: string, plan: Plan): void {
   const { metadata } = openMetadata(path);
   using body = bodyOf(plan);
   scope(() => {
     const trained = readWeights(path);
+    if (plan.settings.probe === "exact") {
+      const about = JSON.parse(metadata[METADATA_KEY]) as ModelAbout;
+      const below = [...body.stateDict()].map(([own, each]) => [`backbone.${own}`, each] as const);
+      const whole: ModelAbout = { ...about, modules: ["backbone", ...about.modules] };
+      writeWeights(path, new Map([...below, ...trained]), { ...metadata, [METADATA_KEY]: JSON.stringify(whole) });
+      return;
+    }
     const tensors = new Map(
       [...trained].flatMap(([name, tensor]) => {
         const module = MAP.exec(name)?.[1];
@@ -26,6 +35,19 @@ export function addBody(path: string, plan: Plan): void {
       }),
     );
     writeWeights(path, tensors, metadata);
+  });
+}
+
+/** Puts another classifier into a model file. */
+export function replaceHead(path: string, { weight, bias }: { weight: Tensor; bias: Tensor }): void {
+  const { metadata } = openMetadata(path);
+  scope(() => {
+    const like = (tensor: Tensor): Tensor => tensor.to({ device: "cpu", dtype: "float32" }).contiguous();
+    const head = new Map([
+      ["classifier.weight", like(weight)],
+      ["classifier.bias", like(bias)],
+    ]);
+    writeWeights(path, new Map([...readWeights(path)].map(([name, own]) => [name, head.get(name) ?? own])), metadata);
   });
 }
 

@@ -13,9 +13,10 @@ import type { Split } from "../data/split.js";
 import { StoppedError } from "../errors.js";
 import { type ExtractOptions, extractFeatures } from "../probe/extract-features.js";
 import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
+import { FeaturesBackbone } from "../probe/features-backbone.js";
 import { identityMap } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
-import { trainDomainsOf } from "../settings/settings.js";
+import { evaluationShape, trainDomainsOf } from "../settings/settings.js";
 import { bodyOf } from "./make-learner.js";
 
 export interface Samples extends Disposable {
@@ -31,9 +32,9 @@ export interface Samples extends Disposable {
 
 /** How a run's batches are made of its samples. */
 export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: Samples): LoaderOptions {
-  const { hparams, seed, augmentValidation, device, steps } = settings;
+  const { hparams, seed, augmentValidation, evaluationSize, device, steps } = settings;
   return {
-    ...{ dataset, split, pictures, seed, augmentValidation, device, steps },
+    ...{ dataset, split, pictures, seed, augmentValidation, evaluationSize, device, steps },
     trainDomains: trainDomainsOf(settings),
     batchSize: hparams.batchSize as number,
     classBalanced: hparams.classBalanced as boolean,
@@ -69,9 +70,12 @@ function toldOf({ say, progress, shouldStop }: ExtractOptions): PictureStoreOpti
   };
 }
 
-async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Samples | null> {
-  const { settings, dataset } = plan;
-  if (dataset.kind !== "pictures") throw new TypeError(`features of ${dataset.id}`); // settling a run has refused it
+/** Features in the place of pictures, in the size of evaluation. */
+export async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Samples | null> {
+  if (plan.dataset.kind !== "pictures") throw new TypeError(`features of ${plan.dataset.id}`); // settling a run has refused it
+  const inputShape = evaluationShape(plan.settings);
+  const dataset = { ...plan.dataset, inputShape };
+  const settings = { ...plan.settings, inputShape };
   using body = bodyOf(plan).eval().to({ device: settings.device, memoryFormat: "channels_last" });
   const { width } = body;
   const store = await extractFeatures({ dataset, settings, width, forward: (x) => body.forward(x) }, options);
@@ -79,7 +83,7 @@ async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Sample
   return {
     dataset: featureDataset(dataset, store, width),
     ...withoutLost(plan.split, dataset, store),
-    makeBackbone: () => identityMap(width),
+    makeBackbone: () => (settings.probe === "exact" ? new FeaturesBackbone(width) : identityMap(width)),
     [Symbol.dispose]: () => store[Symbol.dispose](),
   };
 }

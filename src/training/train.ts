@@ -10,6 +10,7 @@ import { existsSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { Loader } from "../data/loader.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
+import { scope } from "../engine/scope.js";
 import { EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { RunRecord } from "../records/record.js";
@@ -21,6 +22,7 @@ import type { Reading } from "./device-updates.js";
 import { environment } from "./environment.js";
 import { evaluateRun } from "./evaluate-run.js";
 import { EventFile } from "./event-file.js";
+import { becomeHead, solveProbe, startFromProbe } from "./exact-probe.js";
 import { stepFailed } from "./failure.js";
 import { FeatureProbe } from "./feature-measures.js";
 import { finishRun } from "./finish-run.js";
@@ -103,6 +105,13 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   };
   try {
     checkValidation(plan);
+    if (settings.headFirst && !existsSync(folder.lastCheckpoint)) {
+      const extraction = { say, progress: (text: string) => reporter.progress?.(text), shouldStop };
+      if (!(await unlessStopped(() => startFromProbe(plan, learner, extraction)))) {
+        say(`stopped before the first step; go on with: ${waysOn(options)}`);
+        return { done: false, steps: 0, best: null };
+      }
+    }
     using probe = await FeatureProbe.read(loader, reading.trainDomains, settings.testDomains, settings.measures);
     const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, best: null };
     const running: Running = {
@@ -157,6 +166,8 @@ class Loop implements Disposable {
     this.pickUp();
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
+    if (run.plan.settings.probe === "exact" && run.progress.next === 0)
+      if (!(await unlessStopped(() => this.failingWith(0, () => this.solve())))) return this.stoppedAfter(-1);
     const { progress } = run;
     const rest = device === "cpu" ? 0 : GPU_REST_MS;
     while (progress.next < steps && !progress.stopped) {
@@ -183,8 +194,26 @@ class Loop implements Disposable {
     return { done: true, steps: progress.next, best: progress.best };
   }
 
+  /** The exact probe: there is nothing to do step by step. */
+  private async solve(): Promise<void> {
+    const { plan, samples, learner, progress, say } = this.run;
+    scope(() => {
+      const { fit } = solveProbe(samples, plan, ["in"]);
+      becomeHead(learner, fit, plan.algorithm.title);
+      progress.logs = { sums: { probeC: fit.c, probeGradient: fit.gradient }, count: 1 };
+      const how = plan.settings.probeC === "auto" ? ", chosen on the training domains" : "";
+      const end = `${fit.iterations} iterations, largest gradient ${fit.gradient.toExponential(1)}`;
+      say(`exact probe: C = ${fit.c}${how}; ${end}`);
+    });
+    await this.evaluate(0, true);
+    progress.next = 1;
+    this.save();
+  }
+
   private stoppedAfter(step: number): TrainOutcome {
-    this.run.say(`stopped after step ${step}; go on with: ${waysOn(this.options)}`);
+    this.run.say(
+      `stopped ${step < 0 ? "before the first step" : `after step ${step}`}; go on with: ${waysOn(this.options)}`,
+    );
     return { done: false, steps: step + 1, best: this.run.progress.best };
   }
 

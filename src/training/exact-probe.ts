@@ -1,0 +1,98 @@
+/**
+ * The exact probe in a run: logistic regression on the features of its training domains, as the run's own classifier. Either it is all
+ * there is (`probe=exact`), or training starts from it (`headFirst=true`, for any algorithm whose classifier is one linear layer).
+ * Starting from a good classifier, updates do not distort the features to make up for a random one (Kumar et al., Fine-Tuning can Distort
+ * Pretrained Features and Underperform Out-of-Distribution, ICLR 2022, https://arxiv.org/abs/2202.10054).
+ */
+
+import type { Dataset } from "../data/dataset.js";
+import type { Split, SplitName } from "../data/split.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import { StoppedError, UsageError } from "../errors.js";
+import { type ChosenStrength, chooseStrength, fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
+import type { ExtractOptions } from "../probe/extract-features.js";
+import type { LinearFit } from "../probe/logistic-regression.js";
+import { nearCopyGroups } from "../probe/near-copies.js";
+import type { Plan } from "../settings/resolve.js";
+import type { Learner } from "./learner.js";
+import { openFeatures } from "./samples.js";
+
+/** A dataset of features and its split. */
+export interface FeatureSamples {
+  readonly dataset: Dataset;
+  readonly split: Split;
+}
+
+export interface SolvedProbe {
+  readonly fit: LinearFit;
+  /** How C was chosen; absent where it was given. */
+  readonly choice?: ChosenStrength;
+}
+
+/** The features and labels of some parts of a domain, in the scope around. */
+export function featuresOf(
+  { dataset, split }: FeatureSamples,
+  name: string,
+  parts: readonly SplitName[],
+  device: string,
+): LabelledFeatures {
+  const domain = dataset.domains.find((each) => each.name === name)!;
+  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b);
+  const [width] = dataset.inputShape;
+  const rows = new Float32Array(places.length * width);
+  for (const [i, place] of places.entries()) rows.set(domain.read!(place) as Float32Array, i * width);
+  const x = tensor(rows, { shape: [places.length, width], device });
+  return { x, labels: places.map((place) => domain.labels[place]) };
+}
+
+/** Fits the probe of a run to some parts of its training domains; the fit belongs to the scope around. */
+export function solveProbe(samples: FeatureSamples, { settings }: Plan, parts: readonly SplitName[]): SolvedProbe {
+  const { domains, testDomains, classes, hparams, device, probeC = "auto" } = settings;
+  const options = { classes: classes.length, balanced: hparams.classBalanced === true };
+  const names = domains.filter((name) => !testDomains.includes(name));
+  return noGrad(() =>
+    scope(() => {
+      const training = names.map((name) => featuresOf(samples, name, parts, device)).filter(({ x }) => x.rows > 0);
+      const choice = probeC === "auto" ? chooseStrength(groupsOf(training), options) : undefined;
+      const [fit] = fitProbe(training, [choice?.c ?? (probeC as number)], options);
+      return { fit, choice };
+    }),
+  );
+}
+
+/** The domains in groups of near-copies. */
+export const groupsOf = (domains: readonly LabelledFeatures[]): LabelledFeatures[][] =>
+  nearCopyGroups(domains.map(({ x }) => x)).map((group) => group.map((at) => domains[at]));
+
+/** Makes a fit the learner's classifier. */
+export function becomeHead(
+  learner: Learner,
+  { weight, bias }: Pick<LinearFit, "weight" | "bias">,
+  title: string,
+): void {
+  const state = learner.stateDict();
+  const own = { weight: state.get("classifier.weight"), bias: state.get("classifier.bias") };
+  const fits = (a: Tensor | undefined, b: Tensor): a is Tensor => a !== undefined && `${a.shape}` === `${b.shape}`;
+  if (!fits(own.weight, weight) || !fits(own.bias, bias))
+    throw new UsageError(
+      `headFirst: the classifier of ${title} is not one linear layer on the features, which is all that the exact probe gives; leave out headFirst=true`,
+    );
+  const { weight: w, bias: b } = own as { weight: Tensor; bias: Tensor };
+  noGrad(() => {
+    w.copy_(weight);
+    b.copy_(bias);
+  });
+}
+
+/** Lets a run's classifier start as the exact probe of its training pictures. */
+export async function startFromProbe(plan: Plan, learner: Learner, options: ExtractOptions): Promise<void> {
+  using features = await openFeatures(plan, options);
+  if (features === null) throw new StoppedError("told to stop");
+  scope(() => {
+    const { fit, choice } = solveProbe(features, plan, ["in"]);
+    becomeHead(learner, fit, plan.algorithm.title);
+    const how = choice ? `chosen on the training domains` : "as given";
+    options.say?.(`the classifier starts as the exact probe: C = ${fit.c}, ${how}; ${fit.iterations} iterations`);
+  });
+}
