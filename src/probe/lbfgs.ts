@@ -98,10 +98,12 @@ interface Move {
 function step(at: (theta: Tensor) => Point, { theta, now, direction }: Move & { direction: Tensor }): Move | undefined {
   const slope = dot(now.gradient, direction);
   if (!(slope < 0)) return undefined;
+  // Near the minimum a step gains less than rounding takes: then the gradient alone says whether it is one.
+  const rounding = 4 * Math.abs(now.value) * (theta.dtype === "float64" ? 2 ** -52 : 2 ** -23);
   for (let i = 0, length = 1; i < MOST_HALVINGS; i++, length /= 2) {
     const there = theta.add(direction.mul(length));
     const point = at(there);
-    if (point.value <= now.value + SUFFICIENT * length * slope) return { theta: there, now: point };
+    if (point.value <= now.value + SUFFICIENT * length * slope + rounding) return { theta: there, now: point };
   }
   return undefined;
 }
