@@ -21,6 +21,7 @@ interface ReportFlags {
   chosen?: true;
   influence?: true;
   coverage?: true;
+  curves?: string;
   compare?: string;
   against?: string;
   equivalence?: number;
@@ -58,6 +59,10 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     .option(
       "--coverage",
       "how often the printed intervals contain the truth at 3, 5 and 10 trials, by resampling the residuals of these runs",
+    )
+    .option(
+      "--curves <methods>",
+      "the methods whose training curves are drawn, with commas between them (default: all; more than six have a panel each)",
     )
     .option(
       "--compare <a,b>",
@@ -124,6 +129,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     chosen: flags.chosen,
     influence: flags.influence,
     coverage: flags.coverage,
+    ...(flags.curves !== undefined && { curves: methodNames(flags.curves) }),
     compare,
     against: flags.against,
     ...(flags.equivalence !== undefined && { equivalence: flags.equivalence / 100 }),
@@ -131,7 +137,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   });
   const { tables, comparisons, claims, weights, features, best, influence, coverage } = made;
   const parts = [tables, comparisons, claims, weights, features, best, influence, coverage];
-  if (only && !made.curves && !made.equivalence && parts.every(({ length }) => length === 0))
+  if (only && made.curves.length === 0 && !made.equivalence && parts.every(({ length }) => length === 0))
     throw new DataError(
       `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("influence") ? ": influence needs a search, that is, several draws of hyperparameters" : ""}${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
     );
@@ -167,6 +173,9 @@ async function writeFiles(
   const names = await writeReportFigures(made, folder);
   return names.length === 0 ? files : [...files, `${folder}: ${names.join(", ")} (SVG and PNG)`];
 }
+
+/** Names with commas between them; a comma inside brackets belongs to a name. */
+const methodNames = (text: string): string[] => text.split(/,(?![^[]*\])/).map((name) => name.trim());
 
 function twoNames(text: string): [string, string] {
   const names = text.split(",").map((name) => name.trim());

@@ -41,7 +41,7 @@ export function makeFrame(chart: Labels, legend: LegendEntry[], data: { x: AxisD
     throw new UsageError(`chart "${chart.title}": ${width}×${height} leaves no room beside its legend; make it higher`);
   const y = makeAxis(data.y.values, bottom, top, {
     ...data.y,
-    count: Math.max(2, Math.round((bottom - top) / 45)),
+    count: Math.max(5, Math.round((bottom - top) / 45)),
     where: `chart "${chart.title}", y axis`,
   });
   const left = 30 + Math.max(18, ...y.ticks.map((tick) => textWidth(tick.label, 11)));

@@ -30,10 +30,14 @@ export interface LineChart {
   series: Series[];
   logX?: boolean;
   logY?: boolean;
+  xMin?: number;
+  xMax?: number;
   yMin?: number;
   yMax?: number;
   width?: number;
   height?: number;
+  /** False for none, where several charts share one explanation. */
+  legend?: boolean;
   /** Small print under the chart. */
   note?: string;
 }
@@ -65,8 +69,8 @@ export function lineChart(chart: LineChart): string {
         (series.marker || series.line === false ? marker(x + 11, y, series.shape ?? i, color) : ""),
     };
   });
-  const frame = makeFrame(chart, legend, {
-    x: { values: xs, log: chart.logX },
+  const frame = makeFrame(chart, chart.legend === false ? [] : legend, {
+    x: { values: xs, log: chart.logX, min: chart.xMin, max: chart.xMax },
     y: { values: ys, log: chart.logY, min: chart.yMin, max: chart.yMax },
   });
   const { x, y, inside } = frame;

@@ -1,32 +1,110 @@
-/** Training curves from the records: accuracy over steps, a chart for each held-out domain, for the models selection chose. */
+/** Training curves from the records: accuracy over steps, a figure for each held-out domain, for the models selection chose. */
 
-import { lineChart, type Series } from "../drawing/plot.js";
+import { type LineChart, lineChart, panels, type Series } from "../drawing/plot.js";
+import { textWidth } from "../drawing/stroke-font.js";
 import { palette, paletteColor } from "../drawing/svg.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 
-/** As many methods as there are colours; two lines of one colour would be read as one method. */
-export const MOST_METHODS: number = palette.length;
+/** As many methods as there are colours share a chart: two lines of one colour would be read as one method. */
+const MOST_TOGETHER = palette.length;
 
-/** The charts of a dataset: the held-out domain as a line, the training domains' mean dashed; ranges are over trials. */
-export function curveCharts(outcome: Outcome, dataset: string): { domain: string; svg: string }[] {
-  return outcome.domainsOf(dataset).flatMap((domain) => {
-    const series = outcome.methods
-      .slice(0, MOST_METHODS)
-      .flatMap((method, i) => methodSeries(outcome, method, { dataset, domain, color: paletteColor(i) }));
-    if (series.length === 0) return [];
-    const title = `${datasetTitle(dataset)}, ${domain} held out`;
-    const svg = lineChart({ title, xLabel: "step", yLabel: "accuracy (%)", series, width: 620, height: 360 });
-    return [{ domain, svg }];
+const [BLUE] = palette;
+const GREY = "#9a9a9a";
+const COLUMNS = 4;
+
+export interface CurveChart {
+  readonly domain: string;
+  readonly svg: string;
+  /** Whether each method has a panel of its own. */
+  readonly apart: boolean;
+}
+
+/** The figures of some methods on a dataset: in one chart where there are few, in a panel each where there are more. */
+export function curveCharts(outcome: Outcome, dataset: string, methods: readonly ReportedMethod[]): CurveChart[] {
+  return outcome.domainsOf(dataset).flatMap((domain): CurveChart[] => {
+    const curves = methods.flatMap((method) => methodCurves(outcome, method, { dataset, domain }) ?? []);
+    if (curves.length === 0) return [];
+    const count = outcome.rowsOf(dataset).length;
+    const part = curves.length < count ? `: ${curves.length} of ${count} methods` : "";
+    const title = `${datasetTitle(dataset)}, ${domain} held out${part}`;
+    const apart = curves.length > MOST_TOGETHER;
+    return [{ domain, svg: apart ? multiples(title, curves) : together(title, curves), apart }];
   });
 }
 
-function methodSeries(
+/** What is drawn, and of which methods. */
+export function curveWords({ methods }: Outcome, drawn: readonly ReportedMethod[]): string {
+  const which =
+    drawn.length === methods.length
+      ? `All ${methods.length} methods are drawn`
+      : `Drawn are ${drawn.map(({ title }) => title).join(", ")}, of ${methods.length} methods`;
+  return (
+    "Lines: the held-out domain, its `in` part; dashed: the mean of the training domains' validation parts. Points are means over trials; " +
+    `bands and bars reach from the lowest trial to the highest. ${which}; \`--curves\` chooses them. Of more than ${MOST_TOGETHER}, each has a panel.`
+  );
+}
+
+/** The accuracies of a method on its held-out domain and, as a mean, on the training domains. */
+interface MethodCurves {
+  readonly title: string;
+  readonly heldOut: Series["points"];
+  readonly training: Series["points"];
+}
+
+const AXES = { xLabel: "step", yLabel: "accuracy (%)" };
+
+function together(title: string, curves: readonly MethodCurves[]): string {
+  const series = curves.flatMap(({ title: label, heldOut, training }, i): Series[] => [
+    { label, color: paletteColor(i), points: heldOut },
+    { label: `${label}, training domains`, color: paletteColor(i), dash: true, points: training },
+  ]);
+  return lineChart({ ...AXES, title, series, width: 620, height: 360 });
+}
+
+/** A panel for each method on axes that all share, with the first method's line in grey to compare with. */
+function multiples(title: string, curves: readonly MethodCurves[]): string {
+  const [first] = curves;
+  const points = curves.flatMap(({ heldOut, training }) => [...heldOut, ...training]);
+  const axes: Pick<LineChart, "xMin" | "xMax" | "yMin" | "yMax"> = {
+    ...rangeOf(
+      "x",
+      points.map(({ x }) => x),
+    ),
+    ...rangeOf(
+      "y",
+      points.flatMap(({ y, lo = y, hi = y }) => [lo, hi]),
+    ),
+  };
+  const width = Math.max(300, ...curves.map((each) => textWidth(each.title, 14, true) + 24));
+  const charts = curves.map((each) =>
+    lineChart({
+      ...{ ...AXES, ...axes, title: each.title, width, height: 240, legend: false },
+      series: [
+        ...(each === first
+          ? []
+          : [{ label: first.title, color: GREY, points: first.heldOut.map(({ x, y }) => ({ x, y })) }]),
+        { label: "held out", color: BLUE, shape: 0, points: each.heldOut },
+        { label: "training domains", color: BLUE, dash: true, shape: 1, points: each.training },
+      ],
+    }),
+  );
+  return panels(charts, { columns: COLUMNS, title: `${title} (dashed: training domains; grey: ${first.title})` });
+}
+
+/** The ends of an axis with a little room. */
+function rangeOf(axis: "x" | "y", values: readonly number[]): Record<string, number> {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = 0.04 * (high - low) || 1;
+  return { [`${axis}Min`]: low - room, [`${axis}Max`]: high + room };
+}
+
+function methodCurves(
   outcome: Outcome,
   { key, title }: ReportedMethod,
-  { dataset, domain, color }: { dataset: string; domain: string; color: string },
-): Series[] {
+  { dataset, domain }: { dataset: string; domain: string },
+): MethodCurves | null {
   const [heldOut, training] = [new Map<number, number[]>(), new Map<number, number[]>()];
   const add = (to: Map<number, number[]>, step: number, value: number): void => {
     if (Number.isFinite(value)) to.set(step, [...(to.get(step) ?? []), 100 * value]);
@@ -38,11 +116,8 @@ function methodSeries(
       add(training, step, mean(others.map((each) => accuracy.get(each)!.out!)));
     }
   }
-  if (heldOut.size === 0) return [];
-  return [
-    { label: title, color, points: points(heldOut) },
-    { label: `${title}, training domains`, color, dash: true, points: points(training).map(({ x, y }) => ({ x, y })) },
-  ];
+  if (heldOut.size === 0) return null;
+  return { title, heldOut: points(heldOut), training: points(training).map(({ x, y }) => ({ x, y })) };
 }
 
 function points(byStep: ReadonlyMap<number, readonly number[]>): Series["points"] {

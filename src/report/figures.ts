@@ -28,8 +28,8 @@ export function reportFigures({ outcome, comparisons, weights, influence, curves
     })),
     ...weights.map((study) => ({ title: `weight ${study.title}`, svg: weightFigure(study) })),
     ...influenceFigures(influence).map(({ title, svg }) => ({ title: `influence ${title}`, svg })),
-    ...(curves ? datasets : []).flatMap((dataset) =>
-      curveCharts(outcome, dataset).map(({ domain, svg }) => ({ title: `curves ${dataset} ${domain}`, svg })),
+    ...datasets.flatMap((dataset) =>
+      curveCharts(outcome, dataset, curves).map(({ domain, svg }) => ({ title: `curves ${dataset} ${domain}`, svg })),
     ),
   ];
   const names = new Map<string, number>();

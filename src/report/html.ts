@@ -8,7 +8,7 @@ import { verdictText } from "../paper/claims.js";
 import { datasetTitle } from "../settings/names.js";
 import { askedTables } from "./asked-tables.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
-import { curveCharts, MOST_METHODS } from "./curves.js";
+import { curveCharts, curveWords } from "./curves.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { influenceFigures } from "./influence-figure.js";
 import { modelTable } from "./model-list.js";
@@ -47,11 +47,12 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 /** The page. */
 export function toHtml(report: Report): string {
   const { tables, models, comparisons, claims, weights, influence, curves, outcome } = report;
-  const charts = (curves ? outcome.datasets : []).flatMap((dataset) => {
-    const svgs = curveCharts(outcome, dataset).map(({ svg }) => svg);
-    return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs)}`];
+  const charts = outcome.datasets.flatMap((dataset) => {
+    const drawn = curveCharts(outcome, dataset, curves);
+    const kind = drawn.some(({ apart }) => apart) ? "figures broad" : "figures";
+    const svgs = drawn.map(({ svg }) => svg);
+    return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs, kind)}`];
   });
-  const curveWords = `Lines: the held-out domain, its \`in\` part; dashed: the mean of the training domains' validation parts. Points are means over trials; bands and bars reach from the lowest trial to the highest.${outcome.methods.length > MOST_METHODS ? ` The first ${MOST_METHODS} methods only.` : ""}`;
   const body = [
     `<h1>Report</h1><p class="soft">${new Set(outcome.runs.map(({ source }) => source)).size} runs on ${escapeXml(outcome.datasets.map(datasetTitle).join(", "))}. Selection: ${escapeXml(outcome.selection.title)}.</p>`,
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
@@ -61,7 +62,7 @@ export function toHtml(report: Report): string {
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
     ...askedTables(report).map((table) => textSection(table, "")),
     ...influenceFigures(influence).map(({ svg }) => figures([svg], "figures broad")),
-    ...(charts.length > 0 ? [...charts, wordsHtml(curveWords)] : []),
+    ...(charts.length > 0 ? [...charts, wordsHtml(curveWords(outcome, curves))] : []),
     ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
   ];
   return `<!doctype html>

@@ -54,8 +54,8 @@ export interface Report {
   readonly influence: readonly Influence[];
   /** How often intervals contain the truth, by the residuals of these runs; empty unless asked for. */
   readonly coverage: readonly Coverage[];
-  /** Whether training curves are drawn. */
-  readonly curves: boolean;
+  /** The methods whose training curves are drawn. */
+  readonly curves: readonly ReportedMethod[];
 }
 
 export interface ReportOptions {
@@ -76,6 +76,8 @@ export interface ReportOptions {
   readonly against?: string;
   /** The margin, a fraction, within which the compared methods are tested for equivalence. */
   readonly equivalence?: number;
+  /** The methods, by title or key, whose training curves are drawn; by default all. */
+  readonly curves?: readonly string[];
   /** These parts alone. */
   readonly only?: readonly ReportPart[];
 }
@@ -109,7 +111,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
     best: has("chosen", options.chosen ?? false) ? bestDraws(outcome) : [],
     influence: has("influence", options.influence ?? false) ? influences(outcome) : [],
     coverage: has("coverage", coverage) ? coverages(outcome) : [],
-    curves: has("curves"),
+    curves: has("curves") ? (options.curves?.map((name) => methodNamed(outcome, name)) ?? outcome.methods) : [],
   };
 }
 

@@ -93,6 +93,8 @@ test.each([
   [["--compare", "ERM"], "--compare: expected two methods with a comma between them, such as ERM-NU,ERM"],
   [["--compare", "ERM,Mixup"], 'unknown method among these runs "Mixup"'],
   [["--compare", "ERM-NU,ERM", "--against", "ERM"], "--compare and --against: give one of them"],
+  [["--equivalence", "0"], '--equivalence: expected a number above 0 to 100, got "0"'],
+  [["--curves", "ERM,EMR-NU"], 'unknown method among these runs "EMR-NU": did you mean "ERM-NU"?'],
   [["--only", "weigths"], 'unknown part of a report "weigths": did you mean "weights"?'],
 ])("wrong options are told: %j", async (options, words) => {
   expect(await main(["report", twoDatasets(), ...options])).toBe(2);
@@ -108,6 +110,17 @@ test("--only prints some parts alone, with the words that tables have otherwise;
   expect(printed.stdout).not.toContain("## PACS");
   expect(await main(["report", runs, "--only", "weights"])).toBe(1);
   expect(printed.stderr).toContain("has no runs for it: weights are those of one penalty in two settings or more");
+});
+
+test("--equivalence adds the tests for the compared methods; a search is needed for --only influence, and is said to be", async () => {
+  const runs = twoDatasets();
+  expect(await main(["report", runs, "--only", "pairs", "--against", "ERM", "--equivalence", "5"])).toBe(0);
+  expect(printed.stdout).toContain("## Equivalence within ±5 points");
+  expect(printed.stdout).toMatch(
+    /^\| ERM-NU \| +PACS, 4 of 4 domains, chosen steps \| +\+2\.5 \| +\+1\.7 … \+3\.3 \| +yes \| +3 \| +0\.007 \| +0\.007 \| +equivalent \|$/m,
+  );
+  expect(await main(["report", runs, "--only", "influence"])).toBe(1);
+  expect(printed.stderr).toContain("influence needs a search, that is, several draws of hyperparameters");
 });
 
 test("torn, missing and foreign files cost no other run, and the report says what was left out", async () => {
@@ -153,7 +166,7 @@ test("a folder without runs, and one that is not there, are errors that say so",
   expect(printed.stderr).toContain("nothing to report on:\n");
   expect(printed.stderr).toContain("no runs in it");
   expect(await main(["report", join(empty, "absent")])).toBe(1);
-  expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, or one run's");
+  expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, one run's, or a packed study");
 });
 
 test("a sweep whose runs all failed says so, with the first failure's words and what puts them back", async () => {
