@@ -5,9 +5,9 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { cacheHome } from "../data/cache-location.js";
 import { UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
+import { cacheHome } from "../files/cache-home.js";
 import { backboneNamed } from "./index.js";
 import { fileOf, type PublishedWeights, publishedWeights, publishedWeightsNamed } from "./published-weights.js";
 

@@ -25,14 +25,14 @@ export function cacheCommand(write: Write): Command {
   return new Command("cache")
     .summary("decode every picture once, for training")
     .description(
-      "Decodes every picture once into a cache of pixels, which training reads instead of the files. Tells its size first; can be stopped at any moment and run again; decodes again what has changed.",
+      "Decodes every picture once into a cache of pixels, which training reads instead of the files. Prints its size first; can be stopped at any moment and run again; decodes again what has changed.",
     )
     .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
     .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--out <dir>", "the cache's folder (default: one in ~/.cache/nudge that training finds by itself)")
+    .option("--out <dir>", "the cache's folder (default: ~/.cache/nudge/pictures, where training looks)")
     .option("--short-side <n>", "scale down pictures whose short side is longer", wholeNumber("--short-side", 1), 256)
     .option("--full", "keep every picture in its full size", false)
-    .option("--fresh", "throw away what is there, and begin anew", false)
+    .option("--fresh", "throw away what was made for this folder, and begin again", false)
     .option("--json", "print the outcome as JSON", false)
     .addHelpText(
       "after",
@@ -114,12 +114,13 @@ function planText({ folder, pictures, missing, bytes, free }: CachePlan): string
   return `${countOf(pictures, "picture")}${rest}${room}\ncache: ${folder}\n`;
 }
 
-function reportText({ pictures, added, bytes, bad, truncated, unused, seconds }: CacheReport): string {
+function reportText({ pictures, added, known, bytes, bad, truncated, unused, seconds }: CacheReport): string {
   const speed =
     added > 0
       ? `, ${countOf(added, "picture")} decoded in ${seconds.toFixed(1)} s (${Math.round(added / seconds)} a second)`
       : "";
-  const lines = [`cached: ${countOf(pictures - bad.length, "picture")}, ${size(bytes)}${speed}`];
+  const copies = known > 0 ? `, ${countOf(known, "picture")} known by content` : "";
+  const lines = [`cached: ${countOf(pictures - bad.length, "picture")}, ${size(bytes)}${speed}${copies}`];
   if (truncated.length > 0) lines.push(`cut short, read as far as they go: ${listNames(truncated)}`);
   if (bad.length > 0)
     lines.push(`cannot be decoded, ${bad.length}:`, ...bad.slice(0, 20).map(({ problem }) => `  ${problem}`));

@@ -1,8 +1,8 @@
 /** How much room the pixels of some pictures will take, from their headers, before any is decoded. */
 
-import { pixelBytes } from "./cache-index.js";
 import { scaledSize } from "./decode.js";
 import { lookAt } from "./inspect-files.js";
+import { pixelBytes } from "./picture-blocks.js";
 
 /** Above this many files, only every n-th is looked at: reading a header takes about a tenth of a millisecond. */
 const mostLooks = 20_000;

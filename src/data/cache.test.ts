@@ -1,15 +1,19 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
-  appendFileSync,
+  closeSync,
+  cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,12 +23,16 @@ import sharp from "sharp";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { runChild } from "../../tests/support/child.js";
 import { makePictureFolder, pixelsOf } from "../../tests/support/made-pictures.js";
-import { DataError, StoppedError } from "../errors.js";
+import { scope } from "../engine/scope.js";
+import { tensor } from "../engine/tensor.js";
+import { StoppedError } from "../errors.js";
+import { isStored } from "../files/content-store.js";
 import { FolderLock } from "../files/folder-lock.js";
+import { augmentOnHost, drawLength, plainDraw } from "./augment.js";
 import { buildCache, type CachePlan } from "./cache.js";
-import { type CachedPicture, isCached, pixelBytes, readIndex } from "./cache-index.js";
-import { CacheWriter } from "./cache-writer.js";
 import type { PictureDataset } from "./dataset.js";
+import { openPictureBlocks } from "./picture-blocks.js";
+import { type FoundPicture, openPictures } from "./picture-store.js";
 
 const place = mkdtempSync(join(tmpdir(), "nudge-cache-"));
 afterAll(() => rmSync(place, { recursive: true }));
@@ -39,19 +47,21 @@ beforeEach(() => {
 
 /** Every picture in the cache has the pixels it was made with. */
 function expectPixels(dataset: PictureDataset, except: readonly string[] = []): void {
-  const { entries } = readIndex(folder) ?? { entries: new Map() };
-  const contents = new Map(pixelFiles().map((name) => [name, readFileSync(join(folder, name))]));
+  using store = openPictureBlocks(dataset, { folder, shortSide: 256 });
   for (const [number, path] of dataset.domains.flatMap(({ files }) => files).entries()) {
     if (except.includes(path)) continue;
-    const entry = entries.get(path);
-    expect(isCached(entry), path).toBe(true);
-    const { pixels, offset, width, height } = entry as CachedPicture;
-    const bytes = contents.get(pixels)?.subarray(offset, offset + pixelBytes({ width, height }));
-    expect(bytes?.equals(pixelsOf(number, width, height)), path).toBe(true);
+    const entry = store.entries.get(path);
+    if (!isStored(entry)) throw new Error(`${path} is not in the cache`);
+    const bytes = store.read(entry);
+    expect(bytes && Buffer.from(bytes).equals(pixelsOf(number, entry.width, entry.height)), path).toBe(true);
   }
 }
 
-const pixelFiles = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".u8"));
+const pixelFiles = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".bin"));
+const indexFile = (): string => {
+  const name = existsSync(folder) ? readdirSync(folder).find((each) => /^index-.*\.jsonl$/.test(each)) : undefined;
+  return join(folder, name ?? "none");
+};
 
 test("a cache holds every picture's pixels, as many bytes as were told before, and is made once", async () => {
   const dataset = await makePictureFolder(root, { perCell: 5, size: (n) => [30 + n, 50 - n] });
@@ -68,17 +78,78 @@ test("a cache holds every picture's pixels, as many bytes as were told before, a
 test("a complete cache is used without waiting for whoever works at it", async () => {
   const dataset = await makePictureFolder(root, { perCell: 1 });
   await buildCache(dataset, { folder });
-  using _ = await FolderLock.take(join(folder, "lock"));
+  const [lock] = /(?<=index-)\w+/.exec(indexFile())!;
+  using _ = await FolderLock.take(join(folder, `lock-${lock}`));
   expect((await buildCache(dataset, { folder })).added).toBe(0);
+});
+
+test("a picture that was touched is known by its content", async () => {
+  const dataset = await makePictureFolder(root, { perCell: 3 });
+  await buildCache(dataset, { folder });
+  utimesSync(join(root, dataset.domains[0].files[1]), 1, 1);
+  expect(await buildCache(dataset, { folder })).toMatchObject({ added: 0, known: 1, unused: 0 });
+  expect(await buildCache(dataset, { folder })).toMatchObject({ added: 0, known: 0 });
+  expectPixels(dataset);
+});
+
+test("copies of pictures and links to them, in the folder and in another one, are not decoded again", async () => {
+  const dataset = await makePictureFolder(root, { perCell: 3 });
+  expect(await buildCache(dataset, { folder })).toMatchObject({ added: 12, known: 0 });
+  const copied = `${root}-copied`;
+  cpSync(root, copied, { recursive: true });
+  rmSync(join(copied, dataset.domains[0].files[0]));
+  symlinkSync(join(root, dataset.domains[0].files[0]), join(copied, dataset.domains[0].files[0]));
+  expect(await buildCache({ ...dataset, root: copied }, { folder })).toMatchObject({ added: 0, known: 12 });
+  expectPixels({ ...dataset, root: copied });
+  expect(pixelFiles()).toHaveLength(1);
+});
+
+test("pixels that were replaced by noise are noticed, and the picture is decoded again, from memory and from files", async () => {
+  const dataset = await makePictureFolder(root, { perCell: 3 });
+  await buildCache(dataset, { folder });
+  const spoil = (): void => {
+    const fd = openSync(join(folder, pixelFiles()[0]), "r+");
+    writeSync(fd, randomBytes(40 * 32 * 3), 0, 40 * 32 * 3, 2 * 40 * 32 * 3);
+    closeSync(fd);
+  };
+  for (const memoryLimit of [0, 1e9]) {
+    spoil();
+    using pictures = await openPictures(dataset, { cache: folder, memoryLimit });
+    expect(pictures.kind).toBe(memoryLimit === 0 ? "file" : "memory");
+    const places = [0, 1, 2].map((index) => ({ domain: 0, index }));
+    const found = await Promise.all(places.map((place) => pictures.find(place)));
+    scope(() => {
+      const draws = new Float32Array(3 * drawLength);
+      for (let i = 0; i < 3; i++) plainDraw(40, 32, draws.subarray(i * drawLength));
+      const block = pictures.block(found as FoundPicture[]);
+      const expected = {
+        source: tensor(Buffer.concat(places.map(({ index }) => pixelsOf(index, 40, 32)))),
+        offsets: Float64Array.of(0, 40 * 32 * 3, 2 * 40 * 32 * 3),
+        sizes: block.sizes,
+      };
+      expect(augmentOnHost(block, draws, { size: 32 }).toNumbers()).toEqual(
+        augmentOnHost(expected, draws, { size: 32 }).toNumbers(),
+      );
+      if (block.owned) block.source?.dispose();
+    });
+  }
+  expectPixels(dataset);
 });
 
 test("a picture that has changed is decoded again, and only that one; fresh gives back the room", async () => {
   const dataset = await makePictureFolder(root, { perCell: 3 });
+  const changed = join(root, dataset.domains[0].files[1]);
+  const right = readFileSync(changed);
+  writeFileSync(
+    changed,
+    await sharp(pixelsOf(99, 40, 32), { raw: { width: 40, height: 32, channels: 3 } })
+      .png()
+      .toBuffer(),
+  );
   await buildCache(dataset, { folder });
-  const changed = dataset.domains[0].files[1];
-  utimesSync(join(root, changed), 1, 1);
+  writeFileSync(changed, right);
   const second = await buildCache(dataset, { folder });
-  expect(second).toMatchObject({ added: 1, unused: 40 * 32 * 3 });
+  expect(second).toMatchObject({ added: 1, known: 0, unused: 40 * 32 * 3 });
   expectPixels(dataset);
   const third = await buildCache(dataset, { folder, fresh: true });
   expect(third).toMatchObject({ added: 12, unused: 0 });
@@ -101,7 +172,7 @@ test("pictures that cannot be decoded are told of with their paths, and tried ag
   expect((await buildCache(dataset, { folder })).added).toBe(0);
   writeFileSync(join(root, empty), bytes);
   const mended = await buildCache(dataset, { folder });
-  expect([mended.added, mended.bad]).toEqual([1, []]);
+  expect([mended.known, mended.bad]).toEqual([1, []]); // by now it has the bytes of another
 });
 
 test("a file that vanishes is told of, and the rest goes on", async () => {
@@ -116,14 +187,14 @@ test("a file that vanishes is told of, and the rest goes on", async () => {
 test("an index torn in its last line, at any place, loses that line and nothing else", async () => {
   const dataset = await makePictureFolder(root, { perCell: 2 });
   await buildCache(dataset, { folder });
-  const index = join(folder, "index.jsonl");
+  const index = indexFile();
   const text = readFileSync(index, "utf8");
   const lastLine = text.trimEnd().lastIndexOf("\n") + 1;
   for (const at of [lastLine + 1, lastLine + 40, text.length - 1]) {
     writeFileSync(index, text);
     truncateSync(index, at);
     const report = await buildCache(dataset, { folder });
-    expect(report.added).toBe(1);
+    expect(report.added + report.known).toBe(1);
     expectPixels(dataset);
     expect((await buildCache(dataset, { folder })).added).toBe(0);
   }
@@ -151,12 +222,12 @@ test("a process killed in the midst leaves what it had done, and the next one do
   const runner = fileURLToPath(new URL("../../tests/support/run-typescript.mjs", import.meta.url));
   const child = spawn(process.execPath, [runner, script, root, folder], { stdio: "ignore" });
   const ended = new Promise((done) => child.on("close", done));
-  const linesThere = () =>
-    existsSync(join(folder, "index.jsonl")) ? readFileSync(join(folder, "index.jsonl"), "utf8").split("\n").length : 0;
+  const linesThere = () => (existsSync(indexFile()) ? readFileSync(indexFile(), "utf8").split("\n").length : 0);
   while (linesThere() < 50 && child.exitCode === null) await sleep(2);
   child.kill("SIGKILL");
   await ended;
-  const kept = readIndex(folder)?.entries.size ?? 0;
+  using store = openPictureBlocks(dataset, { folder, shortSide: 256 });
+  const kept = store.entries.size;
   expect(kept).toBeGreaterThan(40);
   const report = await buildCache(dataset, { folder });
   expect(report).toMatchObject({ pictures: 240, added: 240 - kept, bad: [] });
@@ -172,66 +243,22 @@ test("two processes at once make one cache, each picture in it once", { timeout:
     [0, ""],
   ]);
   expect(ends.map(({ stdout }) => JSON.parse(stdout).added).sort()).toEqual([0, 120]);
-  expect(readFileSync(join(folder, "index.jsonl"), "utf8").trimEnd().split("\n")).toHaveLength(121);
+  expect(readFileSync(indexFile(), "utf8").trimEnd().split("\n")).toHaveLength(121);
   expectPixels(dataset);
 });
 
-test("a full disk is said in words, what is there stays, and the next run goes on", async () => {
-  const dataset = await makePictureFolder(root, { perCell: 2 });
-  mkdirSync(folder);
-  const picture = { width: 40, height: 32, pixels: pixelsOf(0, 40, 32), truncated: false };
-  const settings = { root, shortSide: 256 };
-  const [path] = dataset.domains[0].files;
-  {
-    using lock = await FolderLock.take(join(folder, "lock"));
-    let room = 6000;
-    using writer = new CacheWriter(folder, settings, lock, undefined, (fd, bytes) => {
-      appendFileSync(fd, bytes.subarray(0, room));
-      if (bytes.length > room) throw Object.assign(new Error("write"), { code: "ENOSPC" });
-      room -= bytes.length;
-    });
-    writer.add(path, { bytes: 1, mtime: 1 }, picture);
-    writer.flush();
-    writer.add("a/x/001.png", { bytes: 1, mtime: 1 }, picture);
-    expect(() => writer.flush()).toThrow(DataError);
-    writer.add("a/x/001.png", { bytes: 1, mtime: 1 }, picture);
-    expect(() => writer.flush()).toThrow(/could not be written: the disk is full.*--out/);
-  }
-  expect([...(readIndex(folder)?.entries.keys() ?? [])]).toEqual([path]);
-  expect((await buildCache(dataset, { folder })).added).toBe(8); // all: the stamp above was made up
-  expectPixels(dataset);
-});
-
-test("a writer whose lock another has taken stops", async () => {
-  mkdirSync(folder);
-  using lock = await FolderLock.take(join(folder, "lock"));
-  using writer = new CacheWriter(folder, { root, shortSide: 256 }, lock, undefined);
-  rmSync(join(folder, "lock"), { recursive: true });
-  writer.addBad("a.png", { bytes: 1, mtime: 1 }, "bad");
-  expect(() => writer.flush()).toThrow("another process took it over");
-});
-
-test("a cache of other pictures, of another size, or no cache at all is not taken for one", async () => {
-  const dataset = await makePictureFolder(root, { perCell: 1 });
-  await buildCache(dataset, { folder });
-  await expect(buildCache(dataset, { folder, shortSide: null })).rejects.toThrow(
-    /in full size; it is of .*short side 256/,
-  );
-  await expect(buildCache({ ...dataset, root: place }, { folder })).rejects.toThrow("name another folder");
-  writeFileSync(join(folder, "index.jsonl"), '{"format":"other"}\n');
-  await expect(buildCache(dataset, { folder })).rejects.toThrow("expected the index of a picture cache");
-});
-
-test("pictures of one's own lie in the cache as a person sees them, and a cache of the pixels as stored is another", async () => {
+test("pictures of one's own lie in the cache as a person sees them, those as stored and of another size beside them", async () => {
   const dataset = await makePictureFolder(root, { perCell: 1, size: () => [40, 30] });
   const [path] = dataset.domains[0].files;
   const picture = sharp(join(root, path));
   writeFileSync(join(root, path), await picture.withMetadata({ orientation: 6 }).png().toBuffer());
-  const sizeIn = (where: string) => readIndex(where)?.entries.get(path);
-  await buildCache({ ...dataset, upright: true }, { folder });
-  expect(sizeIn(folder)).toMatchObject({ width: 30, height: 40 });
+  const sizeIn = async (given: PictureDataset, shortSide: number | null): Promise<unknown> => {
+    await buildCache(given, { folder, shortSide });
+    using store = openPictureBlocks(given, { folder, shortSide });
+    return store.entries.get(path);
+  };
   const { upright: _, ...benchmark } = dataset;
-  await expect(buildCache(benchmark, { folder })).rejects.toThrow(/short side 256; it is of .*, turned upright: name/);
-  await buildCache(benchmark, { folder: `${folder}-stored` });
-  expect(sizeIn(`${folder}-stored`)).toMatchObject({ width: 40, height: 30 });
+  expect(await sizeIn({ ...dataset, upright: true }, 256)).toMatchObject({ width: 30, height: 40 });
+  expect(await sizeIn(benchmark, 256)).toMatchObject({ width: 40, height: 30 });
+  expect(await sizeIn(benchmark, 15)).toMatchObject({ width: 20, height: 15 });
 });

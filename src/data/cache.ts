@@ -1,56 +1,46 @@
 /**
- * The cache of decoded pictures: decode once, then read pixels as they are. Built here, resumable at any moment, by one
- * process at a time; read by picture-store.ts. What lies where is told in cache-index.ts.
+ * The cache of decoded pictures: decode once, then read pixels as they are. Brought up to date here, resumable at any moment,
+ * by one process at a time; read by picture-store.ts. What lies where stands in files/content-store.ts.
  *
  * Pictures whose short side is over 256 are stored scaled down to that (`shortSide`): a photograph of 12 megapixels takes 36
  * MB decoded, and a network sees 224 × 224 of it. `shortSide: null` keeps every pixel, and with it the exact numbers of the
  * reference's resize from full size.
  */
-import { rmSync, statfsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { statfsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { DataError, StoppedError } from "../errors.js";
-import { FolderLock, type LockOptions } from "../files/folder-lock.js";
-import { makeFolder } from "../files/make-folder.js";
+import { type ContentStore, contentOf, type FileStamp, isStored, stampOf } from "../files/content-store.js";
+import type { LockOptions } from "../files/folder-lock.js";
 import { estimatePixels } from "./cache-estimate.js";
-import {
-  type CacheIndex,
-  type CacheSettings,
-  type FileStamp,
-  indexName,
-  isCached,
-  isFresh,
-  pixelBytes,
-  readIndex,
-  stampOf,
-} from "./cache-index.js";
-import { cacheFolderFor } from "./cache-location.js";
-import { CacheWriter, removeUnused, unusedBytes } from "./cache-writer.js";
 import type { PictureDataset } from "./dataset.js";
-import { decodeFile, decodersAtOnce, defaultShortSide } from "./decode.js";
+import { decodeBytes, decodersAtOnce, defaultShortSide } from "./decode.js";
+import type { DecodedPicture } from "./decoded-picture.js";
+import { openPictureBlocks, type PictureFacts, type StoredPicture } from "./picture-blocks.js";
 import { showName } from "./show-name.js";
 
 export interface CacheOptions {
-  /** The cache's folder; one under `~/.cache` that goes with the dataset's root and the size, unless told. */
+  /** The cache's folder; one for all datasets under `~/.cache` by default. */
   folder?: string;
-  /** Scale down pictures whose short side is longer; null keeps all as they are. 256 unless told. */
+  /** Scale down pictures whose short side is longer; null keeps all as they are. The default is 256. */
   shortSide?: number | null;
-  /** Throw away what is there, and begin anew. */
+  /** Throw away what was made for this folder of pictures, and begin again. */
   fresh?: boolean;
-  /** Told before anything is decoded. */
+  /** Called before anything is decoded. */
   onPlan?: (plan: CachePlan) => void;
   /** Asked after every picture: whether to stop there, with a `StoppedError`; what was decoded is kept. */
   shouldStop?: () => boolean;
-  onProgress?: (progress: { done: number; total: number; bytes: number }) => void;
+  onProgress?: (progress: { done: number; total: number }) => void;
   lock?: LockOptions;
 }
 
 /** What is going to be done. */
 export interface CachePlan {
   readonly folder: string;
-  /** Pictures of the dataset, and how many of them have to be decoded. */
+  /** Pictures of the dataset, and how many of them are not known as they are now. */
   readonly pictures: number;
   readonly missing: number;
-  /** What these will take, from their headers. */
+  /** What these will take at most, from their headers. */
   readonly bytes: number;
   /** Room on the disk. */
   readonly free: number;
@@ -63,6 +53,8 @@ export interface CacheReport {
   readonly pictures: number;
   /** Decoded this time. */
   readonly added: number;
+  /** Not decoded, since pictures with the same bytes were there. */
+  readonly known: number;
   /** Those that could not be decoded, and those whose files end early. */
   readonly bad: readonly { readonly path: string; readonly problem: string }[];
   readonly truncated: readonly string[];
@@ -73,131 +65,136 @@ export interface CacheReport {
   readonly seconds: number;
 }
 
-/** A picture still to be decoded. */
-interface Missing {
-  readonly path: string;
-  readonly stamp: FileStamp;
-}
+type Blocks = ContentStore<PictureFacts>;
 
 /** Brings a dataset's cache up to date: decodes what is missing or has changed. */
 export async function buildCache(dataset: PictureDataset, options: CacheOptions = {}): Promise<CacheReport> {
-  const start = performance.now();
-  const { shortSide = defaultShortSide, onPlan } = options;
-  const { upright } = dataset;
-  const settings: CacheSettings = { root: resolve(dataset.root), shortSide, ...(upright && { upright }) };
-  const folder = resolve(options.folder ?? cacheFolderFor(settings));
-  const files = [...new Set(dataset.domains.flatMap((domain) => domain.files))];
-  const seconds = () => (performance.now() - start) / 1000;
-  // Where all is there, nothing is written: a cache may lie on a disk that we may only read.
-  const there = options.fresh ? undefined : checked(readIndex(folder), settings, folder);
-  if (there && missingFrom(there, files, dataset.root).length === 0) {
-    onPlan?.({ folder, pictures: files.length, missing: 0, bytes: 0, free: freeSpace(folder) });
-    return { ...reportOf(folder, files, settings), added: 0, seconds: seconds() };
-  }
+  const { folder, shortSide = defaultShortSide } = options;
+  using store = openPictureBlocks(dataset, { folder, shortSide });
+  return await updateCache(store, dataset, options);
+}
 
-  attemptIn(folder, () => makeFolder(folder));
-  using lock = await FolderLock.take(join(folder, "lock"), options.lock).catch(cannotMake(folder));
-  if (options.fresh) rmSync(join(folder, indexName), { force: true });
-  const index = checked(readIndex(folder), settings, folder); // again: another process may have added to it meanwhile
-  const missing = missingFrom(index, files, dataset.root);
-  const bytes = estimatePixels(
-    missing.map(({ path }) => resolve(dataset.root, path)),
-    shortSide,
-  );
+/** The same for a store that is open. Blocks that were found damaged are made again. */
+export async function updateCache(store: Blocks, dataset: PictureDataset, options: CacheOptions): Promise<CacheReport> {
+  const start = performance.now();
+  const { shortSide = defaultShortSide, fresh, onPlan } = options;
+  const { folder } = store;
+  const files = [...new Set(dataset.domains.flatMap((domain) => domain.files))];
+  const report = (made: { added: number; known: number }): CacheReport => ({
+    ...reportOf(store, files, shortSide),
+    ...made,
+    seconds: (performance.now() - start) / 1000,
+  });
+  // Where all is there, nothing is written: a cache may lie on a disk that we may only read.
+  if (!fresh && files.length > 0 && missingFrom(store, files, dataset.root).length === 0) {
+    onPlan?.({ folder, pictures: files.length, missing: 0, bytes: 0, free: freeSpace(folder) });
+    return report({ added: 0, known: 0 });
+  }
+  using lock = await store.take(options.lock);
+  if (fresh) store.clear();
+  const missing = missingFrom(store, files, dataset.root);
+  const paths = missing.map(({ path }) => resolve(dataset.root, path));
+  const bytes = estimatePixels(paths, shortSide);
   const free = freeSpace(folder);
   onPlan?.({ folder, pictures: files.length, missing: missing.length, bytes, free });
   if (bytes > free)
     throw new DataError(
       `picture cache ${folder}: its ${missing.length} pictures need about ${gigabytes(bytes)} and ${gigabytes(free)} are free there; name a folder on another disk (--out), or make room`,
     );
-  if (missing.length > 0 || !index) {
-    using writer = attemptIn(folder, () => new CacheWriter(folder, settings, lock, index));
-    await decodeInto(writer, missing, settings, options);
-  }
-  removeUnused(folder, readIndex(folder)?.entries.values() ?? []);
+  const made = await decodeInto(store, missing, dataset, { ...options, shortSide });
+  store.removeLeftovers();
   lock.finish();
-  return { ...reportOf(folder, files, settings), added: missing.length, seconds: seconds() };
+  return report(made);
+}
+
+/** A picture that is not known as it is now. */
+interface Missing {
+  readonly path: string;
+  readonly stamp: FileStamp;
 }
 
 /** The pictures that are not in a cache as they are now. A file that is gone cannot be had, and is not looked for again. */
-function missingFrom(index: CacheIndex | undefined, files: readonly string[], root: string): Missing[] {
+function missingFrom(store: Blocks, files: readonly string[], root: string): Missing[] {
   return files
-    .map((path) => ({ path, stamp: stampOf(resolve(root, path)) ?? gone }))
-    .filter(({ path, stamp }) => !isFresh(index?.entries.get(path), stamp));
+    .map((path) => ({ path, stamp: stampOf(resolve(root, path)) }))
+    .filter(({ path, stamp }) => !store.isFresh(path, stamp));
 }
 
-/** The stamp of a file that is gone. */
-const gone: FileStamp = { bytes: 0, mtime: 0 };
+/** A picture as it is now: its content, and its pixels where these are not known. */
+type Read = { readonly content: string } & ({ readonly same: StoredPicture } | { readonly picture: DecodedPicture });
 
 /** Decodes a few pictures ahead of the one being written, in order, so that neighbours on disk are neighbours in the cache. */
 async function decodeInto(
-  writer: CacheWriter,
+  store: Blocks,
   missing: readonly Missing[],
-  { root, ...settings }: CacheSettings,
-  { onProgress, shouldStop }: CacheOptions,
-): Promise<void> {
-  const decode = ({ path }: Missing) => {
-    const decoding = decodeFile(resolve(root, path), settings);
-    decoding.catch(() => {}); // it is awaited below, but perhaps not soon
-    return decoding;
+  { root, upright }: PictureDataset,
+  { onProgress, shouldStop, shortSide }: CacheOptions,
+): Promise<{ added: number; known: number }> {
+  const read = async (path: string): Promise<Read> => {
+    const bytes = await readFile(resolve(root, path)).catch((cause: Error) => {
+      throw new DataError(`picture ${showName(resolve(root, path))}: could not be read (${cause.message})`, { cause });
+    });
+    const content = contentOf(bytes);
+    const same = store.find(content);
+    return same
+      ? { content, same }
+      : { content, picture: await decodeBytes(bytes, resolve(root, path), { shortSide, upright }) };
   };
-  const ahead = missing.slice(0, decodersAtOnce * 2).map(decode);
+  const begin = ({ path }: Missing): Promise<Read> => {
+    const reading = read(path);
+    reading.catch(() => {}); // it is awaited below, but perhaps not soon
+    return reading;
+  };
+  const ahead = missing.slice(0, decodersAtOnce * 2).map(begin);
+  let [added, known] = [0, 0];
   for (const [i, { path, stamp }] of missing.entries()) {
-    const [outcome] = await Promise.allSettled([ahead.shift() as ReturnType<typeof decode>]);
-    if (outcome.status === "rejected" && !(outcome.reason instanceof DataError)) throw outcome.reason;
-    if (outcome.status === "fulfilled") writer.add(path, stamp, outcome.value);
-    else writer.addBad(path, stamp, outcome.reason.message);
+    const [outcome] = await Promise.allSettled([ahead.shift() as Promise<Read>]);
+    if (outcome.status === "rejected") {
+      if (!(outcome.reason instanceof DataError)) throw outcome.reason;
+      store.add(path, stamp, { problem: outcome.reason.message });
+    } else {
+      const { content } = outcome.value;
+      const same = store.find(content); // perhaps by now
+      if (same) known++;
+      else added++;
+      store.add(path, stamp, same ?? blockOf(content, outcome.value));
+    }
     const next = missing[i + decodersAtOnce * 2];
-    if (next) ahead.push(decode(next));
-    if (i % 16 === 15 || i + 1 === missing.length)
-      onProgress?.({ done: i + 1, total: missing.length, bytes: writer.written });
+    if (next) ahead.push(begin(next));
+    if (i % 16 === 15 || i + 1 === missing.length) onProgress?.({ done: i + 1, total: missing.length });
     if (shouldStop?.() && i + 1 < missing.length) {
-      writer.flush();
+      store.flush();
       throw new StoppedError(`stopped after ${i + 1} of ${missing.length} pictures to decode, which are kept`);
     }
   }
-  writer.flush();
+  store.flush();
+  return { added, known };
+}
+
+function blockOf(content: string, read: Read): { content: string; bytes: Uint8Array; facts: PictureFacts } {
+  if ("same" in read) throw new TypeError("a block that was there is not there any more"); // removed by hand meanwhile
+  const { width, height, pixels, truncated } = read.picture;
+  return { content, bytes: pixels, facts: { width, height, ...(truncated && { truncated }) } };
 }
 
 function reportOf(
-  folder: string,
+  store: Blocks,
   files: readonly string[],
-  { shortSide }: CacheSettings,
-): Omit<CacheReport, "added" | "seconds"> {
-  const entries = readIndex(folder)?.entries ?? new Map();
+  shortSide: number | null,
+): Omit<CacheReport, "added" | "known" | "seconds"> {
   const bad: { path: string; problem: string }[] = [];
   const truncated: string[] = [];
   let bytes = 0;
   for (const path of files) {
-    const entry = entries.get(path);
-    if (isCached(entry)) {
-      bytes += pixelBytes(entry);
+    const entry = store.entries.get(path);
+    if (isStored(entry)) {
+      bytes += entry.length;
       if (entry.truncated) truncated.push(path);
     } else bad.push({ path, problem: entry?.problem ?? `picture ${showName(path)}: is not in the cache` });
   }
-  return {
-    folder,
-    shortSide,
-    pictures: files.length,
-    bad,
-    truncated,
-    bytes,
-    unused: unusedBytes(folder, entries.values()),
-  };
+  const { folder } = store;
+  return { folder, shortSide, pictures: files.length, bad, truncated, bytes, unused: store.unusedBytes() };
 }
-
-/** An index that is of these pictures at this size; any other is an error. */
-function checked(index: CacheIndex | undefined, settings: CacheSettings, folder: string): CacheIndex | undefined {
-  if (!index) return undefined;
-  const { root, shortSide, upright } = index.settings;
-  if (root === settings.root && shortSide === settings.shortSide && upright === settings.upright) return index;
-  throw new DataError(
-    `picture cache ${folder}: expected a cache of ${inWords(settings)}; it is of ${inWords(index.settings)}: name another folder, or begin anew (--fresh)`,
-  );
-}
-
-const inWords = ({ root, shortSide, upright }: CacheSettings): string =>
-  `${showName(root)}, ${shortSide === null ? "in full size" : `short side ${shortSide}`}${upright ? ", turned upright" : ""}`;
 
 function freeSpace(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
@@ -205,18 +202,3 @@ function freeSpace(folder: string): number {
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`;
-
-const cannotMake = (folder: string) => (cause: Error) => {
-  throw new DataError(
-    `picture cache ${folder}: could not be made: ${cause.message}. Name another folder (cache=DIR in training, --out of nudge data cache), or train without one with cache=false`,
-    { cause },
-  );
-};
-
-function attemptIn<T>(folder: string, action: () => T): T {
-  try {
-    return action();
-  } catch (cause) {
-    return cannotMake(folder)(cause as Error);
-  }
-}

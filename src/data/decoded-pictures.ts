@@ -1,14 +1,12 @@
 /** Pictures decoded from their files when they are asked for, and kept in memory as far as a limit allows. */
 import { resolve } from "node:path";
-import { keep } from "../engine/scope.js";
 import { DataError } from "../errors.js";
 import type { PixelBlock } from "./augment.js";
-import { pixelBytes } from "./cache-index.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeFile } from "./decode.js";
-import { startsOf } from "./file-pictures.js";
+import { blockOf, sizesOf } from "./file-pictures.js";
+import { pixelBytes } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
-import { upload } from "./upload.js";
 
 export interface DecodedPicturesOptions {
   shortSide: number | null;
@@ -61,9 +59,7 @@ export class DecodedPictures implements PictureStore {
 
   block(pictures: readonly FoundPicture[]): PixelBlock & { owned: boolean } {
     const parts = pictures.map(({ pixels }) => pixels as Uint8Array); // `find` put them there
-    const offsets = startsOf(Float64Array.from(parts, ({ length }) => length));
-    const sizes = Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
-    return { source: keep(upload(Buffer.concat(parts), { device: this.device })), offsets, sizes, owned: true };
+    return blockOf(parts, sizesOf(pictures), this.device);
   }
 
   [Symbol.dispose](): void {

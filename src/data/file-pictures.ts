@@ -1,34 +1,81 @@
-/** Pictures whose pixels are read from the cache on disk for each batch; the system is told of the next ones beforehand. */
+/**
+ * Pictures whose pixels are read from the cache on disk for each batch; the system is asked for the next ones beforehand. The
+ * first time a picture is found its block is read whole and checked; one that is damaged is decoded from its file.
+ */
+import { read as readWithCallback } from "node:fs";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { crc32 } from "node:zlib";
 import { loadNative } from "../engine/load.js";
 import { keep } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
+import { DataError } from "../errors.js";
+import { type ContentStore, isStored } from "../files/content-store.js";
 import type { PixelBlock } from "./augment.js";
-import type { Catalog } from "./picture-catalog.js";
+import type { PictureDataset } from "./dataset.js";
+import { decodeFile } from "./decode.js";
+import type { PictureFacts, StoredPicture } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
+import { upload } from "./upload.js";
+
+const read = promisify(readWithCallback);
 
 export class FilePictures implements PictureStore {
   readonly kind = "file";
+  /** Of each domain, what is known of its pictures once they were found. */
+  private readonly found: (FoundPicture | LostPicture | undefined)[][];
 
   constructor(
-    private readonly catalog: Catalog,
+    private readonly dataset: PictureDataset,
+    private readonly store: ContentStore<PictureFacts>,
+    private readonly shortSide: number | null,
     readonly device: string,
-  ) {}
+  ) {
+    this.found = dataset.domains.map(() => []);
+  }
 
-  find({ domain, index }: SampleId): FoundPicture | LostPicture {
-    const { files, offsets, sizes, problems } = this.catalog.domains[domain];
-    const problem = problems.get(index);
-    if (problem !== undefined) return { problem };
-    return { file: files[index], offset: offsets[index], width: sizes[2 * index], height: sizes[2 * index + 1] };
+  find({ domain, index }: SampleId): FoundPicture | LostPicture | Promise<FoundPicture | LostPicture> {
+    return this.found[domain][index] ?? this.check(domain, index);
+  }
+
+  private async check(domain: number, index: number): Promise<FoundPicture | LostPicture> {
+    const path = this.dataset.domains[domain].files[index];
+    const entry = this.store.entries.get(path);
+    const found = isStored(entry)
+      ? (await this.isIntact(entry))
+        ? { ...sizeOf(entry), file: this.store.descriptorOf(entry), offset: entry.offset }
+        : await this.decode(path)
+      : { problem: entry?.problem ?? `picture ${path}: is not in the cache` };
+    this.found[domain][index] = found;
+    return found;
+  }
+
+  private async isIntact(entry: StoredPicture): Promise<boolean> {
+    const bytes = new Uint8Array(entry.length);
+    const { bytesRead } = await read(this.store.descriptorOf(entry), bytes, 0, entry.length, entry.offset);
+    return bytesRead === entry.length && crc32(bytes) === entry.crc;
+  }
+
+  private async decode(path: string): Promise<FoundPicture | LostPicture> {
+    const { shortSide } = this;
+    try {
+      const decoded = await decodeFile(resolve(this.dataset.root, path), { shortSide, upright: this.dataset.upright });
+      return { ...sizeOf(decoded), offset: 0, pixels: decoded.pixels };
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      return { problem: error.message };
+    }
   }
 
   expect(pictures: readonly FoundPicture[]): void {
-    const { files, offsets, lengths } = piecesOf(pictures);
+    const { files, offsets, lengths } = piecesOf(pictures.filter(({ pixels }) => !pixels));
     loadNative().willNeed(files, offsets, lengths);
   }
 
   block(pictures: readonly FoundPicture[]): PixelBlock & { owned: boolean } {
+    const sizes = sizesOf(pictures);
+    if (pictures.some(({ pixels }) => pixels)) return this.mixedBlock(pictures, sizes);
     const { files, offsets, lengths } = piecesOf(pictures);
-    const sizes = Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
     // On the host the kernel reads for itself, only the rows it needs.
     if (this.device === "cpu") return { source: null, files, offsets, sizes, owned: false };
     using read = new Tensor(loadNative().gather(files, offsets, lengths, true));
@@ -36,9 +83,36 @@ export class FilePictures implements PictureStore {
     return { source, offsets: startsOf(lengths), sizes, owned: true };
   }
 
-  [Symbol.dispose](): void {
-    this.catalog[Symbol.dispose]();
+  /** Pixels of which some had to be decoded, one after the other. */
+  private mixedBlock(pictures: readonly FoundPicture[], sizes: Int32Array): PixelBlock & { owned: boolean } {
+    const parts = pictures.map((picture) => {
+      if (picture.pixels) return picture.pixels;
+      const { files, offsets, lengths } = piecesOf([picture]);
+      using bytes = new Tensor(loadNative().gather(files, offsets, lengths, false));
+      return bytes.bytes().slice();
+    });
+    return blockOf(parts, sizes, this.device);
   }
+
+  [Symbol.dispose](): void {
+    this.store[Symbol.dispose]();
+  }
+}
+
+const sizeOf = ({ width, height }: { width: number; height: number }) => ({ width, height });
+
+/** The widths and heights of pictures, one after the other. */
+export const sizesOf = (pictures: readonly { width: number; height: number }[]): Int32Array =>
+  Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
+
+/** Pixels in memory as one block on a device; its source is the caller's to dispose of. */
+export function blockOf(
+  parts: readonly Uint8Array[],
+  sizes: Int32Array,
+  device: string,
+): PixelBlock & { owned: boolean } {
+  const offsets = startsOf(Float64Array.from(parts, ({ length }) => length));
+  return { source: keep(upload(Buffer.concat(parts), { device })), offsets, sizes, owned: true };
 }
 
 function piecesOf(pictures: readonly FoundPicture[]) {

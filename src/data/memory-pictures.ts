@@ -3,9 +3,11 @@ import { loadNative } from "../engine/load.js";
 import { empty } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { Tensor } from "../engine/tensor.js";
+import { type ContentStore, isStored } from "../files/content-store.js";
 import type { PixelBlock } from "./augment.js";
-import { startsOf } from "./file-pictures.js";
-import type { Catalog } from "./picture-catalog.js";
+import type { PictureDataset } from "./dataset.js";
+import { sizesOf, startsOf } from "./file-pictures.js";
+import type { PictureFacts } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
 /** Where the pictures of one domain are in the bytes. */
@@ -30,23 +32,30 @@ export class MemoryPictures implements PictureStore {
     return this.bytes.device;
   }
 
-  /** Reads all of a cache. */
-  static load(catalog: Catalog, device: string): MemoryPictures {
-    const files = Int32Array.from(catalog.domains.flatMap((domain) => Array.from(domain.files)));
-    const offsets = Float64Array.from(catalog.domains.flatMap((domain) => Array.from(domain.offsets)));
-    const lengths = Float64Array.from(
-      catalog.domains.flatMap(({ sizes, offsets: { length } }) =>
-        Array.from({ length }, (_, i) => sizes[2 * i] * sizes[2 * i + 1] * 3),
-      ),
-    );
+  /** Reads all pictures of a dataset that a store has. */
+  static load({ domains }: PictureDataset, store: ContentStore<PictureFacts>, device: string): MemoryPictures {
+    const pictures = domains.map(({ files }) => files.map((path) => store.entries.get(path)));
+    const stored = pictures.flat().filter((entry) => isStored(entry));
+    const lengths = Float64Array.from(stored, ({ length }) => length);
     const starts = startsOf(lengths);
-    const bytes = read(files, offsets, lengths, starts, catalog.bytes, device);
-    let first = 0;
-    const domains = catalog.domains.map(({ sizes, problems, offsets: { length } }) => {
-      first += length;
-      return { offsets: starts.slice(first - length, first), sizes, problems };
+    const files = Int32Array.from(stored, (entry) => store.descriptorOf(entry));
+    const offsets = Float64Array.from(stored, ({ offset }) => offset);
+    const total = lengths.reduce((sum, length) => sum + length, 0);
+    const bytes = read(files, offsets, lengths, starts, total, device);
+    let next = 0;
+    const places = pictures.map((entries, i): MemoryDomain => {
+      const problems = new Map<number, string>();
+      const sizes = new Int32Array(entries.length * 2);
+      const begins = new Float64Array(entries.length);
+      for (const [at, entry] of entries.entries()) {
+        if (isStored(entry)) {
+          sizes.set([entry.width, entry.height], 2 * at);
+          begins[at] = starts[next++];
+        } else problems.set(at, entry?.problem ?? `picture ${domains[i].files[at]}: is not in the cache`);
+      }
+      return { offsets: begins, sizes, problems };
     });
-    return new MemoryPictures(bytes, domains);
+    return new MemoryPictures(bytes, places);
   }
 
   find({ domain, index }: SampleId): FoundPicture | LostPicture {
@@ -60,8 +69,7 @@ export class MemoryPictures implements PictureStore {
 
   block(pictures: readonly FoundPicture[]): PixelBlock & { owned: boolean } {
     const offsets = Float64Array.from(pictures, ({ offset }) => offset);
-    const sizes = Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
-    return { source: this.bytes, offsets, sizes, owned: false };
+    return { source: this.bytes, offsets, sizes: sizesOf(pictures), owned: false };
   }
 
   [Symbol.dispose](): void {

@@ -8,14 +8,15 @@ import { freemem } from "node:os";
 import { constrainedMemory } from "node:process";
 import { loadNative } from "../engine/load.js";
 import { DataError } from "../errors.js";
+import { type ContentStore, isStored } from "../files/content-store.js";
 import type { PixelBlock } from "./augment.js";
-import { buildCache, type CacheOptions } from "./cache.js";
+import { type CacheOptions, updateCache } from "./cache.js";
 import type { PictureDataset } from "./dataset.js";
 import { defaultShortSide } from "./decode.js";
 import { DecodedPictures } from "./decoded-pictures.js";
 import { FilePictures } from "./file-pictures.js";
 import { MemoryPictures } from "./memory-pictures.js";
-import { openCatalog } from "./picture-catalog.js";
+import { openPictureBlocks, type PictureFacts } from "./picture-blocks.js";
 
 /** A sample: a domain's place in the dataset, and the sample's place in the domain. */
 export interface SampleId {
@@ -74,17 +75,28 @@ export async function openPictures(dataset: PictureDataset, options: PictureStor
   if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });
   const { onPlan, onProgress, shouldStop } = options;
   const folder = typeof cache === "string" ? cache : undefined;
-  const report = await buildCache(dataset, { folder, shortSide, onPlan, onProgress, shouldStop });
-  if (report.bad.length === report.pictures)
-    throw new DataError(`none of the ${report.pictures} pictures can be decoded; the first: ${report.bad[0]?.problem}`);
-  const catalog = openCatalog(dataset, report.folder);
-  const files = new FilePictures(catalog, device);
-  if (catalog.bytes > memoryLimit) return files;
+  const store = openPictureBlocks(dataset, { folder, shortSide });
+  let files: FilePictures | undefined;
   try {
-    return MemoryPictures.load(catalog, device);
+    const update = () => updateCache(store, dataset, { shortSide, onPlan, onProgress, shouldStop });
+    const { bytes, bad, pictures } = await update();
+    if (bad.length === pictures)
+      throw new DataError(`none of the ${pictures} pictures can be decoded; the first: ${bad[0]?.problem}`);
+    if (bytes > memoryLimit) {
+      files = new FilePictures(dataset, store, shortSide, device);
+      return files;
+    }
+    if (areDamaged(store, dataset)) await update();
+    return MemoryPictures.load(dataset, store, device);
   } finally {
-    files[Symbol.dispose]();
+    if (!files) store[Symbol.dispose]();
   }
+}
+
+/** Reads every block of a dataset; whether some are not as they were written, and so count as missing now. */
+function areDamaged(store: ContentStore<PictureFacts>, { domains }: PictureDataset): boolean {
+  const entries = domains.flatMap(({ files }) => files.map((path) => store.entries.get(path)));
+  return entries.filter((entry) => isStored(entry) && !store.isIntact(entry)).length > 0;
 }
 
 /** Half of what memory is free now, or a quarter of a GPU's. */

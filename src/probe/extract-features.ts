@@ -4,28 +4,27 @@
  * killed half-way computes the rest in the same batches.
  */
 
-import { realpathSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { plainDraw } from "../data/augment.js";
-import { isFresh, stampOf } from "../data/cache-index.js";
-import { cacheHome } from "../data/cache-location.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { defaultShortSide } from "../data/decode.js";
+import { realFolder } from "../data/picture-blocks.js";
 import { type LostPicture, openPictures, type PictureStore, type SampleId } from "../data/picture-store.js";
 import { pictureSource } from "../data/sample-source.js";
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { shortHash } from "../files/canonical-json.js";
-import { FolderLock } from "../files/folder-lock.js";
+import { cacheHome } from "../files/cache-home.js";
+import { contentOf, stampOf } from "../files/content-store.js";
 import type { TrainSettings } from "../settings/settings.js";
 import {
   FeatureCache,
   type FeatureKey,
   type FeatureStore,
   FeaturesInMemory,
-  type NewFeatures,
+  type SeenPicture,
 } from "./feature-cache.js";
 
 /** Pictures that are decoded and written together. */
@@ -60,22 +59,17 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
   const { dataset, settings } = input;
   const { say = () => {} } = options;
   if (settings.cache === "false") return fill(new FeaturesInMemory(), input, options);
-  const key = keyOf(input);
-  const folder = folderFor(key, settings.cache);
-  const cache = new FeatureCache(folder, key);
+  const folder = settings.cache === null ? join(cacheHome(), "nudge", "features") : resolve(settings.cache);
+  const cache = new FeatureCache(folder, realFolder(dataset.root), keyOf(input));
   let store: FeatureStore | null = null;
   try {
     if (chunksMissing(dataset, cache).length === 0) {
       say(`features: read from ${folder}`);
       store = cache;
     } else {
-      cache.prepare();
-      using _lock = await FolderLock.take(join(folder, "lock"), {
+      using _lock = await cache.take({
         onWait: (owner) => say(`features: process ${owner?.pid ?? "?"} is computing them; waiting for it`),
-      }).catch((cause: unknown) => {
-        throw cache.refused("written", cause);
       });
-      cache.refresh(); // another process may have added to it meanwhile
       say(`features: kept in ${folder}`);
       store = await fill(cache, input, options);
     }
@@ -88,7 +82,6 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
 function keyOf({ dataset, settings, width }: ExtractInput): FeatureKey {
   const { backbone, weightsHash, seed, inputShape, device } = settings;
   return {
-    root: realpathSync(resolve(dataset.root)),
     backbone,
     weights: weightsHash ?? `drawn with seed ${seed}`,
     inputShape,
@@ -98,52 +91,69 @@ function keyOf({ dataset, settings, width }: ExtractInput): FeatureKey {
   };
 }
 
-function folderFor(key: FeatureKey, asked: string | null): string {
-  const name = `${basename(key.root).replace(/[^\w.-]+/g, "_") || "root"}-${key.backbone}-${shortHash(key)}`;
-  return asked === null ? join(cacheHome(), "nudge", "features", name) : join(resolve(asked), `features-${name}`);
-}
-
 interface Place extends SampleId {
   readonly path: string;
 }
 
-/** The chunks of which some features are missing, or of pictures that have changed since. */
-function chunksMissing({ root, domains }: PictureDataset, { entries }: FeatureStore): Place[][] {
+/** The chunks of which some features are missing, damaged, or of pictures that have changed since. */
+function chunksMissing({ root, domains }: PictureDataset, store: FeatureStore): Place[][] {
   return domains.flatMap(({ files }, domain) => {
     const chunks: Place[][] = [];
     for (let from = 0; from < files.length; from += CHUNK) {
       const chunk = files.slice(from, from + CHUNK).map((path, i) => ({ domain, index: from + i, path }));
-      const known = ({ path }: Place): boolean => isFresh(entries.get(path), stampOf(resolve(root, path)) ?? GONE);
+      const known = ({ path }: Place): boolean => store.isKnown(path, stampOf(resolve(root, path)));
       if (!chunk.every(known)) chunks.push(chunk);
     }
     return chunks;
   });
 }
 
-/** The stamp of a file that is not there: known as such, until it comes back. */
-const GONE = { bytes: 0, mtime: 0 };
+/** A chunk's pictures as they are now. */
+function look(root: string, chunk: readonly Place[]): Promise<SeenPicture[]> {
+  return Promise.all(
+    chunk.map(async ({ path }) => {
+      const file = resolve(root, path);
+      const stamp = stampOf(file);
+      const content = await readFile(file).then(contentOf, () => "");
+      return { path, stamp, content };
+    }),
+  );
+}
+
+/** The chunks that have to be computed: not those whose pictures all lie, byte for byte, under other names in the store. */
+async function chunksToCompute(dataset: PictureDataset, store: FeatureStore): Promise<Place[][]> {
+  const left: Place[][] = [];
+  for (const chunk of chunksMissing(dataset, store))
+    if (!store.takeKnown(await look(dataset.root, chunk))) left.push(chunk);
+  store.flush();
+  return left;
+}
 
 async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOptions): Promise<FeatureStore | null> {
   const { dataset, settings } = input;
   const { say = () => {}, progress = () => {}, shouldStop = () => false } = options;
-  const chunks = chunksMissing(dataset, store);
+  const chunks = await chunksToCompute(dataset, store);
   const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (total === 0) return store;
   using pictures = await openPictures(dataset, { cache: false, memoryLimit: 0, device: settings.device });
   const begun = performance.now();
-  let waiting: NewFeatures[] = [];
   let done = 0;
-  let next = find(pictures, chunks[0]);
+  const prepare = (chunk: readonly Place[]): Promise<[SeenPicture[], Found[]]> => {
+    const prepared = Promise.all([
+      look(dataset.root, chunk),
+      Promise.all(chunk.map((place) => pictures.find(place))),
+    ] as const);
+    prepared.catch(() => {}); // it is awaited later
+    return prepared;
+  };
+  let next = prepare(chunks[0]);
   for (const [i, chunk] of chunks.entries()) {
-    const found = await next;
-    if (i + 1 < chunks.length) next = find(pictures, chunks[i + 1]); // decoded while this one is computed
-    waiting.push(...computed(input, pictures, chunk, found));
+    const [seen, found] = await next;
+    if (i + 1 < chunks.length) next = prepare(chunks[i + 1]); // decoded while this one is computed
+    for (const [at, outcome] of computed(input, pictures, found).entries()) store.add(seen[at], outcome);
     done += chunk.length;
     const stop = shouldStop();
-    if (stop || (i + 1) % CHUNKS_A_WRITE === 0 || i + 1 === chunks.length) {
-      store.add(waiting);
-      waiting = [];
-    }
+    if (stop || (i + 1) % CHUNKS_A_WRITE === 0 || i + 1 === chunks.length) store.flush();
     if (stop && done < total) {
       await next.catch(() => {});
       say(`stopped at ${done} of ${total} pictures, whose features are kept`);
@@ -161,21 +171,14 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
 
 type Found = Awaited<ReturnType<PictureStore["find"]>>;
 
-function find(pictures: PictureStore, chunk: readonly Place[]): Promise<Found[]> {
-  const finding = Promise.all(chunk.map((place) => pictures.find(place)));
-  finding.catch(() => {}); // it is awaited later
-  return finding;
-}
-
 const isLost = (found: Found): found is LostPicture => "problem" in found;
 
-/** The features of a chunk, and what is wrong with those of its pictures that have none. */
+/** The features of a chunk's pictures, and what is wrong with those that have none. */
 function computed(
   { dataset, settings, forward, width }: ExtractInput,
   pictures: PictureStore,
-  chunk: readonly Place[],
   found: readonly Found[],
-): NewFeatures[] {
+): (Float32Array | LostPicture)[] {
   const source = pictureSource(dataset, pictures, { device: settings.device, channelsLast: true });
   const whole = found.flatMap((each) => (isLost(each) ? [] : [each]));
   const rows = scope(() => {
@@ -189,10 +192,5 @@ function computed(
     return new Float32Array(bytes.slice().buffer);
   });
   let row = 0;
-  return chunk.map(({ path }, i): NewFeatures => {
-    const stamp = stampOf(resolve(dataset.root, path)) ?? GONE;
-    const each = found[i];
-    if (isLost(each)) return { path, stamp, outcome: each };
-    return { path, stamp, outcome: rows.slice(row * width, ++row * width) };
-  });
+  return found.map((each) => (isLost(each) ? each : rows.slice(row * width, ++row * width)));
 }

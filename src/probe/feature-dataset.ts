@@ -5,7 +5,7 @@
 
 import type { ArrayDataset, PictureDataset } from "../data/dataset.js";
 import type { DomainSplit, Split } from "../data/split.js";
-import { type FeatureStore, isLost } from "./feature-cache.js";
+import { type FeatureStore, problemOf } from "./feature-cache.js";
 
 /** Features in the place of pictures. */
 export function featureDataset(dataset: PictureDataset, store: FeatureStore, width: number): ArrayDataset {
@@ -31,10 +31,9 @@ export function withoutLost(
   const lost = new Map<string, string>();
   const left = dataset.domains.map(({ name, files }): [string, DomainSplit] => {
     const has = (place: number): boolean => {
-      const entry = entries.get(files[place]);
-      if (entry && !isLost(entry)) return true;
-      lost.set(files[place], entry?.problem ?? "it has no features");
-      return false;
+      const problem = problemOf(entries.get(files[place]));
+      if (problem !== undefined) lost.set(files[place], problem);
+      return problem === undefined;
     };
     const { in: inside, out, uda } = split.get(name)!;
     return [name, { in: inside.filter(has), out: out.filter(has), uda: uda.filter(has) }];
