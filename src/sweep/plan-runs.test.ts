@@ -220,3 +220,10 @@ test("a pair that leaves a method too few domains to train on is refused, though
   expect(await plan(few)).toHaveLength(3);
   await expect(plan({ ...few, pairs: true })).rejects.toThrow("MLDG needs at least 2 training domains, got 1");
 });
+
+test("a plan is counted before it is made, and one that is too large is refused with its number", async () => {
+  const draws = Array.from({ length: 1000 }, (_, i) => i);
+  const weights = Array.from({ length: 1000 }, (_, i) => i / 1000);
+  const large = plan({ algorithms: ["ERM-NU"], hparams: draws, grid: { "nuclear-norm.weight": weights } });
+  await expect(large).rejects.toThrow("this plan has 4,000,000 runs; at most 2,000,000 fit into one");
+});

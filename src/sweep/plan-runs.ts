@@ -35,11 +35,20 @@ export interface PlanOptions {
 /** Settings that say where a run is made: kept in a plan only where they were given, for its machine may be another. */
 export const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
 
+/** The most runs of one plan: a file of a gigabyte. */
+export const MOST_RUNS = 2_000_000;
+
 /** Plans the runs of some parts. */
 export async function planRuns(parts: readonly SweepPart[], options: PlanOptions = {}): Promise<PlannedRun[]> {
   const { memo = new SettingsMemo(), onProgress } = options;
   const found = new Map<string, PlannedRun>();
   const prepared = parts.map((part) => ({ part, methods: mergedMethods(part, memo) }));
+  let count = 0;
+  for (const { part, methods } of prepared) count += await countRuns(part, methods, memo);
+  if (count > MOST_RUNS)
+    throw new UsageError(
+      `this plan has ${count.toLocaleString("en")} runs; at most ${MOST_RUNS.toLocaleString("en")} fit into one. Lower --trials or --hparams, or take values out of --grid`,
+    );
   const trials = [...new Set(parts.flatMap((part) => part.trials))].sort((a, b) => a - b);
   for (const trialSeed of trials) {
     for (const { part, methods } of prepared) {
@@ -51,6 +60,17 @@ export async function planRuns(parts: readonly SweepPart[], options: PlanOptions
     }
   }
   return [...found.values()];
+}
+
+/** How many runs a part has; counted, not made. */
+async function countRuns(part: SweepPart, methods: readonly PlannedMethod[], memo: SettingsMemo): Promise<number> {
+  const ofMethods = methods.reduce((sum, method) => {
+    const lists = Object.entries(part.grid).filter(([name]) => concerns(name, method));
+    return sum + lists.reduce((product, [, values]) => product * values.length, 1);
+  }, 0);
+  let sets = 0;
+  for (const data of part.data) sets += domainSets(part, await datasetFor({ ...part.settings, data }, memo)).length;
+  return part.trials.length * part.hparams.length * ofMethods * sets;
 }
 
 interface Context extends PlanOptions {

@@ -18,6 +18,13 @@ test.each([["0"], ["5-3"], ["x"], [-1], [[1.5]]])("%j are no seeds", (value) => 
   expect(() => seeds("trials", value)).toThrow("trials: expected");
 });
 
+test.each([["1000000000"], [2 ** 31], ["0-4294967295"]])(
+  "%j is too many seeds, which is known before they are made",
+  (value) => {
+    expect(() => seeds("trials", value)).toThrow(/trials: expected at most 1,000,000 of them, got \d/);
+  },
+);
+
 test("a file's lists are the sweep's, and its other keys are settings of the runs", () => {
   const part = readPart({
     data: ["pacs", "vlcs"],

@@ -102,6 +102,18 @@ function checkSettings(settings: Request): void {
   }
 }
 
+/** The most seeds that one list of a sweep may have. */
+export const MOST_SEEDS = 1_000_000;
+
+/** The numbers from `from` on. */
+function seedRange(name: string, from: number, count: number): number[] {
+  if (count > MOST_SEEDS)
+    throw new UsageError(
+      `${name}: expected at most ${MOST_SEEDS.toLocaleString("en")} of them, got ${count.toLocaleString("en")}`,
+    );
+  return Array.from({ length: count }, (_, i) => from + i);
+}
+
 /** `3` for the seeds 0, 1, 2; `3-5` for 3, 4, 5; a list for those in it. */
 export function seeds(name: string, value: unknown): number[] {
   if (Array.isArray(value)) return [...new Set(value.map((each) => whole(0).read(name, each)))];
@@ -109,10 +121,10 @@ export function seeds(name: string, value: unknown): number[] {
   if (range) {
     const [from, to] = [Number(range[1]), Number(range[2])];
     if (to < from) throw new UsageError(`${name}: expected a range that ends after it begins, got ${value}`);
-    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    return seedRange(name, from, to - from + 1);
   }
   if (typeof value === "string" && value.includes(",")) return seeds(name, value.split(","));
-  return Array.from({ length: whole(1).read(name, value) }, (_, i) => i);
+  return seedRange(name, 0, whole(1).read(name, value));
 }
 
 /** Values by setting: lists from a file, or texts with commas between them from the command line. */
