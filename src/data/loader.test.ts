@@ -88,6 +88,12 @@ test("rows are told apart by domain, with their classes and files", async () => 
   expect(y).toEqual(names.map((name) => dataset.classes.indexOf(name.split("/")[1])));
 });
 
+test("a batch that memory cannot hold is refused before anything is made", () => {
+  expect(() => loaderOf(dataset, { batchSize: 1e12 })).toThrow(
+    /batchSize 1000000000000: a batch of \d × .* lower batchSize/,
+  );
+});
+
 test("training reads only the in part of the training domains", async () => {
   const split = splitDataset(dataset.domains, { trialSeed: 0 });
   const loader = loaderOf(dataset, { trainDomains: ["b"] });

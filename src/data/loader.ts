@@ -8,10 +8,12 @@
  * What is augmented in evaluation is the reference testbed's choice: every part of a training domain. With
  * `augmentValidation: false`, SWAD's: the `in` part only. Test domains never are.
  */
+import { totalmem } from "node:os";
 import { keyedRandom } from "../engine/philox.js";
 import { keep } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
+import { byteText } from "../files/byte-text.js";
 import { type Augmentation, domainBedAugmentation, drawAugmentation, plainDraw } from "./augment.js";
 import { type Dataset, domainNamed } from "./dataset.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
@@ -94,6 +96,7 @@ export class Loader {
 
   constructor(private readonly options: LoaderOptions) {
     const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu", channelsLast = false } = options;
+    checkMemory(dataset, options.trainDomains.length, batchSize);
     this.training = new Set(options.trainDomains);
     this.augmentation = dataset.augmentable
       ? options.augmentation === undefined
@@ -299,4 +302,13 @@ function rowsOf(samples: readonly SampleId[]): { index: number; start: number; c
     else rows.push({ index: domain, start: i, count: 1 });
   }
   return rows;
+}
+
+/** Refuses a batch that this machine cannot hold; the network needs a multiple of it. */
+function checkMemory({ inputShape }: Dataset, domains: number, batchSize: number): void {
+  const bytes = 4 * inputShape.reduce((product, size) => product * size, domains * batchSize);
+  if (bytes > totalmem())
+    throw new UsageError(
+      `batchSize ${batchSize}: a batch of ${domains} × ${batchSize} samples takes ${byteText(bytes)}, and this machine has ${byteText(totalmem())} of memory; lower batchSize`,
+    );
 }

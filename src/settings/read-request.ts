@@ -38,6 +38,7 @@ export function readConfig(path: string): Request {
   }
   if (parsed === null) return {};
   if (!isObject(parsed)) throw new DataError(`${path}: expected settings by name, as in "steps: 300"`);
+  checkDepth(path, parsed);
   if (!("hash" in parsed && isObject(parsed.request))) return flatten(parsed);
   const { fixed } = parseSettings(path, JSON.stringify(parsed));
   return { fixed: Object.keys(fixed), ...flatten(parsed.request) };
@@ -50,6 +51,13 @@ export function requestOver({ fixed, ...file }: Request, given: Request): Reques
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A YAML file may refer to itself; settings are two levels deep. */
+function checkDepth(path: string, value: unknown, depth = 0): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth > 20) throw new DataError(`${path}: the settings are nested too deeply, or refer to themselves`);
+  for (const item of Object.values(value)) checkDepth(path, item, depth + 1);
+}
 
 function flatten(values: Readonly<Record<string, unknown>>, prefix = ""): Request {
   return Object.fromEntries(

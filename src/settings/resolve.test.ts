@@ -122,6 +122,14 @@ test("a dataset whose option is empty unless told makes the same run again from 
   expect(again).toEqual(settings);
 });
 
+test("a file of settings that refers to itself is refused by its name", () => {
+  const folder = mkdtempSync(join(tmpdir(), "nudge-settings-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "loop.yaml");
+  writeFileSync(path, "algorithm: &a\n  x: *a\n");
+  expect(() => readConfig(path)).toThrow(/loop\.yaml: the settings are nested too deeply, or refer to themselves/);
+});
+
 test("the settings of a run make the same run again, in a YAML file or as they were written", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nudge-settings-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
