@@ -1,8 +1,8 @@
 /** `nudge dashboard`: a local page over a folder of runs. It reads only, and never loads the engine. */
 
 import { Command } from "commander";
-import { UsageError } from "../errors.js";
-import { wholeNumber } from "./parse-options.js";
+import { portNumber } from "./parse-options.js";
+import { untilStopped } from "./stop-signals.js";
 
 /** The command; `write` takes what it prints. */
 export function dashboardCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
@@ -14,7 +14,7 @@ export function dashboardCommand(write: (text: string) => void = (text) => void 
     .option(
       "--port <n>",
       "the port to listen on; 0 for any that is free (default: 4747, or the next that is free)",
-      port,
+      portNumber("--port"),
     )
     .option("--json", "print the address as JSON", false)
     .addHelpText(
@@ -35,19 +35,7 @@ From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.
           ? `${JSON.stringify({ url, folder: folder.join(", ") })}\n`
           : `watching ${folder.join(", ")}: open ${url} (Ctrl-C ends it)\n`,
       );
-      await untilToldToStop();
+      await untilStopped();
       await dashboard.close();
     });
-}
-
-function port(text: string): number {
-  const value = wholeNumber("--port")(text);
-  if (value > 65535) throw new UsageError(`--port: expected a port from 0 to 65535, got "${text}"`);
-  return value;
-}
-
-function untilToldToStop(): Promise<void> {
-  return new Promise((done) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => done());
-  });
 }

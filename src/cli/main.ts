@@ -80,6 +80,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     plugins: true,
     load: async () => (await import("./predict.js")).predictCommand(),
   },
+  serve: {
+    summary: "a trained model over HTTP on this machine, with a page to drop pictures on",
+    plugins: true,
+    load: async () => (await import("./serve.js")).serveCommand(),
+  },
   eval: {
     summary: "a model on labelled pictures: accuracy, mistakes, calibration, abstaining",
     plugins: true,

@@ -4,7 +4,6 @@ import { Command } from "commander";
 import { median } from "../analysis/evaluation.js";
 import type { NamedPicture } from "../data/named-pictures.js";
 import { countOf, showName } from "../data/show-name.js";
-import { UsageError } from "../errors.js";
 import type { Model } from "../model/index.js";
 import { UNKNOWN_SHARE, unknownOf, unknownRule } from "../model/unknown.js";
 import type { ShownPrediction } from "../report/prediction-html.js";
@@ -18,7 +17,7 @@ import {
   type Write,
   withModelOptions,
 } from "./model-options.js";
-import { oneOf, wholeNumber } from "./parse-options.js";
+import { oneOf, shareOfPictures, wholeNumber } from "./parse-options.js";
 import { type MarkedPrediction, predictionFormats } from "./prediction-formats.js";
 import { SortedCopies, UNKNOWN_FOLDER } from "./sorted-copies.js";
 import { checkFile, checkFolder } from "./writable-place.js";
@@ -69,7 +68,7 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
       .option(
         "--unknown <share>",
         "mark pictures as unknown by limits that this share of known pictures exceed; 0 marks none",
-        share,
+        shareOfPictures("--unknown"),
         UNKNOWN_SHARE,
       )
       .option("--copy-to <dir>", `copy each picture into a folder named by its class, or into ${UNKNOWN_FOLDER}`)
@@ -84,12 +83,6 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
   )
     .addHelpText("after", EXAMPLES)
     .action((model: string, pictures: string[], flags: PredictFlags) => predict(model, pictures, flags, write));
-}
-
-function share(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== "" && value >= 0 && value < 1) return value;
-  throw new UsageError(`--unknown: expected a share of pictures from 0 to below 1, such as 0.02, got "${text}"`);
 }
 
 async function predict(path: string, given: readonly string[], flags: PredictFlags, write: Write): Promise<void> {

@@ -6,7 +6,7 @@ import { SortedCopies } from "./sorted-copies.js";
 
 test("pictures go into folders by class and into unknown, and nothing is replaced", async () => {
   const root = temporaryFolder();
-  const one = writeFile(root, "in/one.jpg", "1");
+  writeFile(root, "in/one.jpg", "1");
   writeFile(root, "more/one.jpg", "2");
   const out = join(root, "out");
   const copies = new SortedCopies(out, ["cat", "dog"]);
@@ -18,7 +18,6 @@ test("pictures go into folders by class and into unknown, and nothing is replace
   );
   expect(readFileSync(join(out, "cat/one-2.jpg"), "utf8")).toBe("2");
   expect(copies.count).toBe(3);
-  void one;
 });
 
 test("a class's name cannot lead out of the folder, and two classes never share one", async () => {

@@ -24,3 +24,10 @@ export function onStopSignals(told: (signal: string) => void): StopSignals {
   for (const signal of signals) process.on(signal, ask);
   return state;
 }
+
+/** Waits for a signal to stop. */
+export function untilStopped(): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => done());
+  });
+}

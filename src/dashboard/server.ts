@@ -12,10 +12,10 @@ import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";
 import { startLocalServer } from "../http/local-server.js";
+import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import { isPackName, PackFile } from "../pack/pack-file.js";
 import { type Asked, answers } from "./answers.js";
 import { Live } from "./live.js";
-import { type PageFile, pageFiles } from "./page-files.js";
 import { RunIndex } from "./run-index.js";
 import { Tables } from "./tables.js";
 
@@ -30,6 +30,13 @@ export interface DashboardOptions {
   readonly limits?: Partial<ConnectionLimits>;
   readonly requestMs?: number;
 }
+
+const PAGE: PageParts = {
+  title: "NUDGE",
+  folder: "dashboard/page",
+  styles: ["base", "frame", "controls", "states", "runs", "run", "charts", "tables", "sweeps", "toy"],
+  noScript: "This page is a program: it needs JavaScript. For tables without it: nudge report",
+};
 
 /** The port that is tried first. */
 const USUAL_PORT = 4747;
@@ -46,7 +53,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const index = new RunIndex(...[folder].flat().map(realPlace));
   const live = new Live(index);
   const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 } };
-  const files = pageFiles(base);
+  const files = pageFiles(base, PAGE);
   const server = await startLocalServer({
     name: "dashboard",
     usualPort: USUAL_PORT,
@@ -88,12 +95,7 @@ async function respond(
   asked: Asked,
 ): Promise<Refusal | undefined> {
   const { pathname, searchParams } = new URL(request.url!, "http://127.0.0.1");
-  const file = files.get(pathname);
-  if (file) {
-    response.writeHead(200, { "Content-Type": file.type, "Content-Length": file.body.length });
-    response.end(request.method === "HEAD" ? undefined : file.body);
-    return undefined;
-  }
+  if (sendPageFile(request, response, files.get(pathname))) return undefined;
   if (!Object.hasOwn(answers, pathname)) return { status: 404, words: "there is nothing of this name" };
   if (request.method === "HEAD") return { status: 405, words: "GET only" };
   await answers[pathname]({ query: searchParams, response, asked });

@@ -1,13 +1,14 @@
 /** A trained model in use: pictures in; classes with probabilities, features, and the distance from the training domains out. */
 
 import { softmax } from "../analysis/judged.js";
+import { type DecodedPicture, decodeBytes } from "../data/decode.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { dependsOnBatch, type ModelAbout, temperatureOf } from "./about.js";
 import { type DistanceStatistics, type DomainDistance, distancesTo, shareBelow } from "./domain-distance.js";
 import type { Forward, Network } from "./network.js";
-import { type PictureBatch, type PictureInput, pictureBatches } from "./picture-batches.js";
+import { type PictureBatch, type PictureInput, pictureBatches, pictureTensor } from "./picture-batches.js";
 
 /** A class and its probability. */
 export interface ClassProbability {
@@ -151,6 +152,18 @@ export class Model implements Disposable {
         distance: distances?.[i] ?? null,
       };
     });
+  }
+
+  /** Decodes a picture's file, for `predictDecoded`. */
+  decode(picture: Uint8Array): Promise<DecodedPicture> {
+    return decodeBytes(picture, "as sent", { shortSide: this.pictures().shortSide, upright: true });
+  }
+
+  /** Predicts pictures that are decoded already, in one batch. */
+  predictDecoded(pictures: readonly DecodedPicture[], options: Pick<PredictOptions, "top"> = {}): Prediction[] {
+    using x = pictureTensor(pictures, this.pictures());
+    const predictions = this.predictTensor(x, options);
+    return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
   }
 
   /** Logits and features of samples as the network takes them; the tensors belong to the scope around. */

@@ -103,7 +103,7 @@ function toBatch(decoded: readonly Decoded[], preprocessing: ForPictures): Pictu
 }
 
 /** Decoded pictures as the network takes them, float32 [n, 3, height, width]; kept until it is disposed of. */
-function pictureTensor(pictures: readonly DecodedPicture[], { inputShape, mean, std }: ForPictures): Tensor {
+export function pictureTensor(pictures: readonly DecodedPicture[], { inputShape, mean, std }: ForPictures): Tensor {
   return scope(() => {
     const draws = new Float32Array(pictures.length * drawLength);
     for (const [i, { width, height }] of pictures.entries())

@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { escapeXml } from "../drawing/svg.js";
 import { DataError } from "../errors.js";
 
@@ -12,24 +13,40 @@ export interface PageFile {
   readonly body: Buffer;
 }
 
-/** In the order in which they apply. */
-const STYLES = ["base", "frame", "controls", "states", "runs", "run", "charts", "tables", "sweeps", "toy"];
+/** What a page is made of. */
+export interface PageParts {
+  readonly title: string;
+  /** Its folder, from the one that the package was compiled into; its program there is `main.js`. */
+  readonly folder: string;
+  /** Its style sheets in `style/` there, in the order in which they apply. */
+  readonly styles: readonly string[];
+  /** What is said where there is no JavaScript. */
+  readonly noScript: string;
+}
+
 const styleAddress = (name: string): string => `/style/${name}.css`;
-const PROGRAM = "dashboard/page/main.js";
 
 /** The files by address; `base` is the folder the package was compiled into. */
-export function pageFiles(base: URL): Map<string, PageFile> {
+export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   const modules = new Map<string, string>();
-  readModule(base, new URL(PROGRAM, base), modules);
+  readModule(base, new URL(`${page.folder}/main.js`, base), modules);
   const files = new Map<string, PageFile>();
   for (const [name, text] of modules)
     files.set(`/code/${name}`, { type: "text/javascript; charset=utf-8", body: Buffer.from(text) });
-  for (const name of STYLES) {
-    const style = read(new URL(`dashboard/page/style/${name}.css`, base));
+  for (const name of page.styles) {
+    const style = read(new URL(`${page.folder}/style/${name}.css`, base));
     files.set(styleAddress(name), { type: "text/css; charset=utf-8", body: Buffer.from(style) });
   }
-  files.set("/", { type: "text/html; charset=utf-8", body: Buffer.from(documentWith([...modules.keys()])) });
+  files.set("/", { type: "text/html; charset=utf-8", body: Buffer.from(documentWith(page, [...modules.keys()])) });
   return files;
+}
+
+/** Answers with a file of the page; false where there is none. */
+export function sendPageFile(request: IncomingMessage, response: ServerResponse, file: PageFile | undefined): boolean {
+  if (!file) return false;
+  response.writeHead(200, { "Content-Type": file.type, "Content-Length": file.body.length });
+  response.end(request.method === "HEAD" ? undefined : file.body);
+  return true;
 }
 
 /** Imports and exports from other modules; they stand at the start of a line in what the compiler writes. */
@@ -48,15 +65,15 @@ function read(url: URL): string {
     return readFileSync(url, "utf8");
   } catch (cause) {
     throw new DataError(
-      `the dashboard's page: ${url.pathname} cannot be read: ${(cause as Error).message}. Build it with: npm run setup`,
+      `the page: ${url.pathname} cannot be read: ${(cause as Error).message}. Build it with: npm run setup`,
       { cause },
     );
   }
 }
 
 /** The document: all else is made by the program. The modules are named, so that they are asked for at once. */
-function documentWith(modules: readonly string[]): string {
-  const styles = STYLES.map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
+function documentWith({ title, folder, styles: sheets, noScript }: PageParts, modules: readonly string[]): string {
+  const styles = sheets.map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
   const preloads = modules.map((name) => `<link rel="modulepreload" href="/code/${escapeXml(name)}">`);
   return `<!doctype html>
 <html lang="en">
@@ -64,14 +81,14 @@ function documentWith(modules: readonly string[]): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>NUDGE</title>
+<title>${escapeXml(title)}</title>
 <link rel="icon" href="data:,">
 ${styles.join("\n")}
 ${preloads.join("\n")}
-<script type="module" src="/code/${PROGRAM}"></script>
+<script type="module" src="/code/${folder}/main.js"></script>
 </head>
 <body>
-<noscript>This page is a program: it needs JavaScript. For tables without it: nudge report</noscript>
+<noscript>${escapeXml(noScript)}</noscript>
 </body>
 </html>
 `;

@@ -1,0 +1,119 @@
+/**
+ * Predictions of pictures that come one by one from many sides, made in batches: pictures are decoded a few at once as they
+ * come, and the network runs on those that are ready when a batch is full, when no picture is being decoded, or when one has
+ * waited long enough. A single picture is answered at once; under load most pictures share a batch with others.
+ */
+
+import { type DecodedPicture, decodersAtOnce } from "../data/decode.js";
+import { UsageError } from "../errors.js";
+import type { Model, Prediction } from "./model.js";
+
+export interface BatcherOptions {
+  /** Pictures that go through the network at once. */
+  readonly batchSize?: number;
+  /** Milliseconds that a decoded picture waits for others at most; by default as long as a batch takes, up to half a second. */
+  readonly mostWaitMs?: number;
+}
+
+interface Job {
+  readonly bytes: Uint8Array;
+  readonly top: number;
+  readonly done: (prediction: Prediction) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+interface ReadyJob extends Job {
+  readonly picture: DecodedPicture;
+  readonly since: number;
+}
+
+export class PictureBatcher {
+  private readonly queue: Job[] = [];
+  private ready: ReadyJob[] = [];
+  private decoding = 0;
+  private timer: NodeJS.Timeout | undefined;
+  /** Batches run, and pictures in them. */
+  batches = 0;
+  pictures = 0;
+  private readonly batchSize: number;
+  private readonly mostWaitMs: number;
+  /** How long the last batch took: waiting so long for others costs little, and fills batches. */
+  private lastMs = 0;
+
+  constructor(
+    private readonly model: Model,
+    { batchSize = 64, mostWaitMs = 500 }: BatcherOptions = {},
+  ) {
+    if (model.dependsOnBatch)
+      throw new UsageError(
+        `model ${model.path}: its prediction of a picture depends on the others of its batch, so pictures of several clients cannot share one; use nudge predict`,
+      );
+    [this.batchSize, this.mostWaitMs] = [batchSize, mostWaitMs];
+  }
+
+  /** Pictures that wait or are worked on. */
+  get waiting(): number {
+    return this.queue.length + this.decoding + this.ready.length;
+  }
+
+  /** Predicts a picture from its file's bytes; fails with a `DataError` where they cannot be read. */
+  predict(bytes: Uint8Array, { top = 5 }: { top?: number } = {}): Promise<Prediction> {
+    return new Promise((done, failed) => {
+      this.queue.push({ bytes, top, done, failed });
+      this.decodeNext();
+    });
+  }
+
+  private decodeNext(): void {
+    while (this.decoding < decodersAtOnce && this.queue.length > 0) {
+      const job = this.queue.shift()!;
+      this.decoding++;
+      this.model
+        .decode(job.bytes)
+        .then(
+          (picture) => void this.ready.push({ ...job, picture, since: performance.now() }),
+          (error: unknown) => job.failed(error),
+        )
+        .finally(() => {
+          this.decoding--;
+          this.decodeNext();
+          this.runWhenDue();
+        });
+    }
+  }
+
+  private runWhenDue(): void {
+    if (this.ready.length === 0) return;
+    const isFull = this.ready.length >= this.batchSize;
+    const isQuiet = this.decoding === 0 && this.queue.length === 0;
+    const left = Math.min(this.lastMs, this.mostWaitMs) - (performance.now() - this.ready[0].since);
+    if (isFull || isQuiet || left <= 0) this.run();
+    else this.timer ??= setTimeout(() => this.again(), left);
+  }
+
+  private again(): void {
+    this.timer = undefined;
+    this.runWhenDue();
+  }
+
+  /** One batch; what is left waits for the next turn, so that answers go out and requests come in between two batches. */
+  private run(): void {
+    const since = performance.now();
+    const jobs = this.ready.slice(0, this.batchSize);
+    this.ready = this.ready.slice(this.batchSize);
+    try {
+      const top = Math.max(...jobs.map((job) => job.top));
+      const predictions = this.model.predictDecoded(
+        jobs.map(({ picture }) => picture),
+        { top },
+      );
+      for (const [i, job] of jobs.entries()) job.done({ ...predictions[i], top: predictions[i].top.slice(0, job.top) });
+    } catch (error) {
+      for (const { failed } of jobs) failed(error);
+    }
+    this.lastMs = performance.now() - since;
+    this.batches++;
+    this.pictures += jobs.length;
+    if (this.ready.length > 0) setImmediate(() => this.runWhenDue());
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * `nudge serve`: a model behind HTTP on this machine. POST a picture's bytes to /predict and get JSON, the same as a line of
+ * `nudge predict --json`; pictures that come at once share batches. / is a page to drop pictures on, /health and /metrics are
+ * for those who watch over it. Guards and limits are those of the dashboard (http/local-server.ts).
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { DataError, UsageError } from "../errors.js";
+import type { ConnectionLimits } from "../http/connections.js";
+import type { Refusal } from "../http/guard.js";
+import { type LocalServer, startLocalServer } from "../http/local-server.js";
+import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
+import { temperatureOf } from "../model/about.js";
+import type { Model } from "../model/index.js";
+import { PictureBatcher } from "../model/picture-batcher.js";
+import { type UnknownRule, unknownOf, unknownRule } from "../model/unknown.js";
+import type { ModelFacts, PredictedPicture } from "./api.js";
+import { Metrics } from "./metrics.js";
+import { readBody } from "./read-body.js";
+
+export interface ServeOptions {
+  readonly model: Model;
+  /** The default is a free one near 4848; 0 for any. */
+  readonly port?: number;
+  /** The largest picture, in bytes. */
+  readonly mostBytes?: number;
+  readonly batchSize?: number;
+  /** The share of known pictures that the limits of unknown ones mark. */
+  readonly unknown?: number;
+  /** Where the compiled program is, and limits; set by tests. */
+  readonly base?: URL;
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly requestMs?: number;
+}
+
+const PAGE: PageParts = {
+  title: "NUDGE: predict pictures",
+  folder: "serve/page",
+  styles: ["serve"],
+  noScript:
+    "This page is a program: it needs JavaScript. Without it: curl --data-binary @photo.jpg with the address /predict",
+};
+
+const USUAL_PORT = 4848;
+
+/** Pictures that may wait at once, and bytes of them: beyond, clients are asked to come again. */
+const MOST_WAITING = 256;
+const MOST_HELD_BYTES = 512 << 20;
+
+/** A service over a model; the caller disposes of the model after it is closed. */
+export async function startServe(options: ServeOptions): Promise<LocalServer> {
+  const { model, base = new URL("../", import.meta.url) } = options;
+  const service = new Service(model, options, pageFiles(base, PAGE));
+  return startLocalServer({
+    name: "serve",
+    usualPort: USUAL_PORT,
+    posts: ["/predict"],
+    port: options.port,
+    limits: options.limits,
+    requestMs: options.requestMs,
+    answer: (request, response) => service.answer(request, response),
+  });
+}
+
+class Service {
+  private readonly batcher: PictureBatcher;
+  private readonly metrics = new Metrics();
+  private readonly rule: UnknownRule;
+  private readonly mostBytes: number;
+  private heldBytes = 0;
+
+  constructor(
+    private readonly model: Model,
+    { batchSize, unknown, mostBytes = 32 << 20 }: ServeOptions,
+    private readonly files: ReadonlyMap<string, PageFile>,
+  ) {
+    if (model.about.preprocessing.kind !== "pictures")
+      throw new UsageError(`serve: model ${model.path} takes arrays, not pictures`);
+    this.batcher = new PictureBatcher(model, { batchSize });
+    this.rule = unknownRule(model.about, unknown);
+    this.mostBytes = mostBytes;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined> {
+    const { pathname, searchParams } = new URL(request.url!, "http://127.0.0.1");
+    if (pathname === "/predict") return this.predict(request, response, searchParams);
+    if (sendPageFile(request, response, this.files.get(pathname))) return undefined;
+    if (pathname === "/health") return sendJson(response, 200, { status: "ok", waiting: this.batcher.waiting });
+    if (pathname === "/model") return sendJson(response, 200, this.facts());
+    if (pathname !== "/metrics") return { status: 404, words: "there are /, /predict, /model, /health and /metrics" };
+    response.writeHead(200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+    response.end(this.metricsText());
+    return undefined;
+  }
+
+  private async predict(
+    request: IncomingMessage,
+    response: ServerResponse,
+    query: URLSearchParams,
+  ): Promise<Refusal | undefined> {
+    response.once("finish", () => this.metrics.request(response.statusCode));
+    const top = Number(query.get("top") ?? 5);
+    if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected a whole number from 1" };
+    if (request.headers["content-type"]?.startsWith("multipart/"))
+      return { status: 415, words: "send the file's bytes alone, not a form: curl --data-binary @photo.jpg" };
+    // What a client says it will send counts as sent: many large pictures at once must not fill the memory.
+    const announced = Number(request.headers["content-length"] ?? this.mostBytes);
+    if (this.batcher.waiting >= MOST_WAITING || (this.heldBytes > 0 && this.heldBytes + announced > MOST_HELD_BYTES))
+      return { status: 503, words: "too many pictures wait: try again in a second", headers: { "Retry-After": "1" } };
+    this.heldBytes += announced;
+    try {
+      const since = performance.now();
+      const body = await readBody(request, this.mostBytes);
+      if (body === undefined || "status" in body) return body;
+      if (body.length === 0) return { status: 400, words: "expected a picture's bytes as the body; it is empty" };
+      const prediction = await this.batcher.predict(body, { top });
+      const unknown = unknownOf(prediction, this.rule);
+      this.metrics.predicted((performance.now() - since) / 1000, unknown !== null);
+      const { label, probability, distance, truncated } = prediction;
+      const answer: PredictedPicture = { class: label, probability, unknown, top: prediction.top, distance, truncated };
+      return sendJson(response, 200, answer);
+    } catch (error) {
+      if (error instanceof DataError) return sendJson(response, 422, { problem: error.message });
+      throw error;
+    } finally {
+      this.heldBytes -= announced;
+    }
+  }
+
+  private facts(): ModelFacts {
+    const { classes, domains, backbone, dataset, preprocessing } = this.model.about;
+    const { rule, mostBytes } = this;
+    return {
+      ...{ classes, domains, backbone, dataset, preprocessing, temperature: temperatureOf(this.model.about) },
+      unknown: rule,
+      mostBytes,
+    };
+  }
+
+  private metricsText(): string {
+    const { batches, pictures, waiting } = this.batcher;
+    return this.metrics.text({
+      nudge_batches_total: batches,
+      nudge_batched_pictures_total: pictures,
+      nudge_waiting: waiting,
+      process_resident_memory_bytes: process.memoryUsage.rss(),
+    });
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, value: object): undefined {
+  if (response.destroyed) return undefined;
+  const body = Buffer.from(`${JSON.stringify(value)}\n`);
+  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Content-Length": body.length });
+  response.end(body);
+  return undefined;
+}
