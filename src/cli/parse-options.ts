@@ -1,4 +1,5 @@
 /** Readers of command-line values: each gives the value, or a `UsageError` that names the option. */
+import { UsageError } from "../errors.js";
 import { type Kind, number, whole, word } from "../options.js";
 
 /** A port of this machine; 0 is any that is free. */
