@@ -10,6 +10,13 @@ export function showName(name: string): string {
   });
 }
 
+/**
+ * A text that may hold names and have several lines: control characters, and those that turn the direction of text, are
+ * written out. Line feeds, tabs, and carriage returns before a line feed, which CSV has, stay.
+ */
+export const showText = (text: string): string =>
+  text.replace(/(?!\r\n|\n|\t)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, showName);
+
 /** Bytes that are no valid UTF-8 text, as they are printed: `caf\xe9.jpg`. */
 export function showBytes(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) =>

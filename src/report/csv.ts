@@ -3,6 +3,7 @@
  * the run, step and hyperparameters that selection chose. Accuracies are fractions.
  */
 
+import { showText } from "../data/show-name.js";
 import { domainLabels } from "../settings/names.js";
 import { chosenOf } from "./chosen.js";
 import type { Report } from "./report.js";
@@ -59,8 +60,12 @@ type Line = Readonly<Partial<Record<(typeof HEAD)[number], string | number | nul
 
 const toLine = (line: Line): string => HEAD.map((name) => csvField(String(line[name] ?? ""))).join(",");
 
-/** A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it. */
-export function csvField(text: string): string {
+/**
+ * A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it, and control
+ * characters are written out.
+ */
+export function csvField(value: string): string {
+  const text = showText(value);
   const safe = /^[=@\t\r]|^[+-](?![\d.])/.test(text) ? ` ${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
