@@ -14,10 +14,11 @@ import { keep } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
-import { type Augmentation, domainBedAugmentation, drawAugmentation, plainDraw } from "./augment.js";
+import { type Augmentation, domainBedAugmentation, drawAugmentation } from "./augment.js";
 import { type Dataset, domainNamed } from "./dataset.js";
+import { inOrder, isLost, quietly, slices } from "./in-order.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
-import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
+import { arraySource, type DrawSample, pictureSource, plain, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
 import type { Split, SplitName } from "./split.js";
 import { upload } from "./upload.js";
@@ -139,7 +140,7 @@ export class Loader {
     const places = placesInDomains(samples);
     const draw: DrawSample =
       augmentation === null
-        ? (_, width, height, into) => plainDraw(width, height, into)
+        ? plain
         : (i, width, height, into) => {
             const random = keyedRandom(seed, "augment", step, samples[i].domain, places[i]);
             drawAugmentation(random, width, height, into, augmentation);
@@ -158,21 +159,15 @@ export class Loader {
     const { augmentation } = this;
     const { seed, augmentValidation = true } = this.options;
     const augmented = augmentation !== null && this.training.has(domainName) && (part === "in" || augmentValidation);
-    const prepare = (from: number): Promise<Prepared> => {
-      const samples = places.slice(from, from + batchSize).map((index) => ({ domain, index }));
-      return quietly(this.findAll(samples));
-    };
-    let next = prepare(0);
-    for (let from = 0; from < places.length; from += batchSize) {
-      const { samples, found } = await next;
-      next = prepare(from + batchSize);
+    const wanted = places.map((index) => ({ domain, index }));
+    for await (const { samples, found, lost } of inOrder(slices(wanted, batchSize), this.source)) {
+      for (const [sample, problem] of lost) this.skip(sample, problem);
       if (samples.length === 0) continue;
       const draw: DrawSample = (i, width, height, into) => {
-        if (!augmented) return plainDraw(width, height, into);
         const random = keyedRandom(seed, "evaluate", step, domain, samples[i].index);
-        drawAugmentation(random, width, height, into, augmentation);
+        drawAugmentation(random, width, height, into, augmentation!);
       };
-      yield this.make(this.evaluated, samples, found, draw);
+      yield this.make(this.evaluated, samples, found, augmented ? draw : plain);
     }
   }
 
@@ -230,14 +225,6 @@ export class Loader {
     return { sample: current, found: outcome };
   }
 
-  private async findAll(samples: readonly SampleId[]): Promise<Prepared> {
-    const outcomes = await Promise.all(samples.map((sample) => this.source.find(sample)));
-    for (const [i, outcome] of outcomes.entries()) if (isLost(outcome)) this.skip(samples[i], outcome);
-    const found = outcomes.filter((outcome) => !isLost(outcome));
-    this.source.expect(found);
-    return { samples: samples.filter((_, i) => !isLost(outcomes[i])), found };
-  }
-
   private skip(sample: SampleId, { problem }: LostPicture): void {
     if (this.options.onBad === "fail") throw new DataError(problem);
     this.skipped.set(this.source.nameOf(sample), problem);
@@ -266,15 +253,6 @@ export class Loader {
     domainNamed(dataset, name); // an unknown one is an error that names the nearest
     return dataset.domains.findIndex((domain) => domain.name === name);
   }
-}
-
-const isLost = (outcome: unknown): outcome is LostPicture =>
-  typeof outcome === "object" && outcome !== null && "problem" in outcome;
-
-/** A promise whose failure is seen by whoever awaits it, and by nobody if nobody does. */
-function quietly<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }
 
 function partOf(split: Split, domain: string, part: SplitName): readonly number[] {

@@ -3,16 +3,27 @@
  * by decoding), then cropped, jittered and normalised together; arrays are stacked.
  */
 import { deviceNamed } from "../engine/device.js";
-import { scope } from "../engine/scope.js";
+import { keep, scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
-import { UsageError } from "../errors.js";
-import { augmentOnHost, drawLength, type PixelBlock } from "./augment.js";
+import { DataError, UsageError } from "../errors.js";
+import { augmentOnHost, drawLength, type PixelBlock, plainDraw } from "./augment.js";
 import { augmentOnDevice } from "./augment-device.js";
 import type { ArrayDataset, PictureDataset } from "./dataset.js";
+import { type DecodedPicture, type DecodeOptions, decodeBytes, decodeFile } from "./decode.js";
+import { blockOf, sizesOf } from "./file-pictures.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
 /** Writes the draw of the i-th sample of a batch, for a picture of this size. */
 export type DrawSample = (i: number, width: number, height: number, into: Float32Array) => void;
+
+/** The draw of a sample as it is, not augmented. */
+export const plain: DrawSample = (_, width, height, into) => plainDraw(width, height, into);
+
+/** Samples as they are, kept until it is disposed of; null where there are none. */
+export const plainTensor = <Found>(
+  source: Pick<SampleSource<Found>, "make">,
+  found: readonly Found[],
+): Tensor | null => (found.length === 0 ? null : keep(source.make(found, plain)));
 
 /** Where a loader's samples come from. `Found` is what `find` gives and `make` takes. */
 export interface SampleSource<Found = unknown> {
@@ -63,6 +74,42 @@ export function pictureSource(
       }
     },
     nameOf: ({ domain, index }) => dataset.domains[domain].files[index],
+  };
+}
+
+/** A picture: its file's path, or the file's bytes. */
+export type PictureInput = string | Uint8Array;
+
+/** How pictures become what a network takes. */
+export interface PictureShape extends DecodeOptions {
+  readonly inputShape: readonly number[];
+  readonly mean: readonly number[];
+  readonly std: readonly number[];
+}
+
+/** Pictures that were named or given one by one, decoded when they are asked for, on the host. */
+export function givenPictures(
+  pictures: readonly PictureInput[],
+  { inputShape, mean, std, ...decoding }: PictureShape,
+): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
+  const decode = (input: PictureInput, i: number): Promise<DecodedPicture> =>
+    typeof input === "string" ? decodeFile(input, decoding) : decodeBytes(input, `number ${i + 1}`, decoding);
+  const options = { size: inputShape[1], mean: Float32Array.from(mean), std: Float32Array.from(std) };
+  return {
+    find: ({ index }) =>
+      decode(pictures[index], index).catch((error: unknown) => {
+        if (error instanceof DataError) return { problem: error.message };
+        throw error;
+      }),
+    make(found, draw) {
+      const parts = found.map(({ pixels }) => pixels);
+      const block = blockOf(parts, sizesOf(found), "cpu");
+      try {
+        return augmentOnHost(block, drawAll(block.sizes, draw), options);
+      } finally {
+        block.source?.dispose();
+      }
+    },
   };
 }
 

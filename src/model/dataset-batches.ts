@@ -4,16 +4,15 @@
  */
 
 import { resolve } from "node:path";
-import { plainDraw } from "../data/augment.js";
-import type { ArrayDataset, Dataset, Domain } from "../data/dataset.js";
+import type { Dataset, Domain } from "../data/dataset.js";
 import { domainsNamed } from "../data/dataset.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
-import { arraySource } from "../data/sample-source.js";
+import { inOrder, slices } from "../data/in-order.js";
+import { arraySource, givenPictures, plainTensor, type SampleSource } from "../data/sample-source.js";
 import { countOf, listNames } from "../data/show-name.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import type { Model } from "./model.js";
-import { pictureBatches } from "./picture-batches.js";
 
 /** A sample and its class. */
 export interface LabelledSample {
@@ -121,9 +120,18 @@ export class ModelDataset {
   /** The samples in batches, none of which spans two domains. */
   async *batches(batchSize = 64): AsyncGenerator<LabelledBatch, void, undefined> {
     for (const { domain, places } of this.chosen) {
-      const samples = places.map((i) => this.sample(domain, i));
-      if (domain.files) yield* this.fromFiles(domain.files, places, samples, batchSize);
-      else yield* this.fromArrays(domain, places, samples, batchSize);
+      const { find, make } = this.sourceOf(domain);
+      const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
+      const finder = { find: (index: number) => find({ domain: at, index }) };
+      for await (const { samples, found, lost } of inOrder(slices(places, batchSize), finder)) {
+        const x = plainTensor({ make }, found);
+        yield {
+          x,
+          samples: samples.map((i) => this.sample(domain, i)),
+          problems: new Map(Array.from(lost, ([i, { problem }]) => [this.sample(domain, i).name, problem])),
+          [Symbol.dispose]: () => x?.dispose(),
+        };
+      }
     }
   }
 
@@ -131,41 +139,14 @@ export class ModelDataset {
     return { name: files?.[i] ?? `${domain}/${i}`, domain, label: this.match.places[labels[i]]! };
   }
 
-  private async *fromFiles(
-    files: readonly string[],
-    places: readonly number[],
-    samples: readonly LabelledSample[],
-    batchSize: number,
-  ): AsyncGenerator<LabelledBatch, void, undefined> {
+  private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make"> {
+    const { dataset } = this;
+    if (dataset.kind === "arrays")
+      return arraySource(dataset, { device: "cpu", channelsLast: false }) as Pick<SampleSource, "find" | "make">;
     const { preprocessing } = this.model.about;
     if (preprocessing.kind !== "pictures") throw new UsageError(`model ${this.model.path}: it does not take pictures`);
-    const { root, upright = false } = this.dataset as Dataset & { root: string };
-    const paths = places.map((i) => resolve(root, files[i]));
-    for await (const { x, places: rows, problems } of pictureBatches(paths, preprocessing, { batchSize, upright })) {
-      const lost = Array.from(problems, ([at, { message }]) => [samples[at].name, message] as const);
-      yield {
-        ...{ x, samples: rows.map((at) => samples[at]), problems: new Map(lost) },
-        [Symbol.dispose]: () => x?.dispose(),
-      };
-    }
-  }
-
-  private *fromArrays(
-    domain: Domain,
-    places: readonly number[],
-    samples: readonly LabelledSample[],
-    batchSize: number,
-  ): Generator<LabelledBatch, void, undefined> {
-    const source = arraySource(this.dataset as ArrayDataset, { device: "cpu", channelsLast: false });
-    const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
-    for (let from = 0; from < places.length; from += batchSize) {
-      const found = places.slice(from, from + batchSize).map((index) => source.find({ domain: at, index }));
-      const x = source.make(found as Uint8Array[], (_, width, height, into) => plainDraw(width, height, into));
-      yield {
-        ...{ x, samples: samples.slice(from, from + batchSize), problems: new Map() },
-        [Symbol.dispose]: () => x.dispose(),
-      };
-    }
+    const paths = files!.map((file) => resolve(dataset.root, file));
+    return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<SampleSource, "find" | "make">;
   }
 }
 

@@ -2,13 +2,14 @@
 
 import { softmax } from "../analysis/judged.js";
 import { type DecodedPicture, decodeBytes } from "../data/decode.js";
+import { inOrder, slices } from "../data/in-order.js";
+import { givenPictures, type PictureInput, plainTensor } from "../data/sample-source.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { dependsOnBatch, type ModelAbout, temperatureOf } from "./about.js";
 import { type DistanceStatistics, type DomainDistance, distancesTo, shareBelow } from "./domain-distance.js";
 import type { Forward, Network } from "./network.js";
-import { type PictureBatch, type PictureInput, pictureBatches, pictureTensor } from "./picture-batches.js";
 
 /** A class and its probability. */
 export interface ClassProbability {
@@ -113,20 +114,17 @@ export class Model implements Disposable {
       throw new UsageError(`predicting: expected a batch size from 1, got ${batchSize}`);
     if (!Array.isArray(pictures)) throw new UsageError("predicting: expected an array of pictures; predict takes one");
     for (const [i, picture] of (pictures as readonly unknown[]).entries()) checkInput(picture, i);
-    for await (const batch of pictureBatches(pictures, this.pictures(), { batchSize, upright: true })) {
-      using _ = batch;
-      yield* this.outcomesOf(batch, top);
+    const source = givenPictures(pictures, { ...this.pictures(), upright: true });
+    const all = pictures.map((_, index) => ({ domain: 0, index }));
+    for await (const { samples, found, lost } of inOrder(slices(all, batchSize), source)) {
+      using x = plainTensor(source, found);
+      const predictions = x ? this.predictTensor(x, { top }) : [];
+      const outcomes = samples.map(({ index: place }, i): Outcome => {
+        return { place, prediction: { ...predictions[i], truncated: found[i].truncated } };
+      });
+      for (const [{ index: place }, { problem }] of lost) outcomes.push({ place, problem: new DataError(problem) });
+      yield* outcomes.sort((a, b) => a.place - b.place);
     }
-  }
-
-  private outcomesOf(batch: PictureBatch, top: number): Outcome[] {
-    const { x, places, problems, truncated } = batch;
-    const predictions = x ? this.predictTensor(x, { top }) : [];
-    const found = places.map((place, i): Outcome => {
-      return { place, prediction: { ...predictions[i], truncated: truncated.includes(place) } };
-    });
-    const lost = Array.from(problems, ([place, problem]): Outcome => ({ place, problem }));
-    return [...found, ...lost].sort((a, b) => a.place - b.place);
   }
 
   /** Predicts samples that are tensors already, float32 [n, …] as the network takes them. */
@@ -161,8 +159,8 @@ export class Model implements Disposable {
 
   /** Predicts pictures that are decoded already, in one batch. */
   predictDecoded(pictures: readonly DecodedPicture[], options: Pick<PredictOptions, "top"> = {}): Prediction[] {
-    using x = pictureTensor(pictures, this.pictures());
-    const predictions = this.predictTensor(x, options);
+    using x = plainTensor(givenPictures([], this.pictures()), pictures);
+    const predictions = x ? this.predictTensor(x, options) : [];
     return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
   }
 

@@ -7,12 +7,12 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { plainDraw } from "../data/augment.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { defaultShortSide } from "../data/decode.js";
+import { inOrder, isLost } from "../data/in-order.js";
 import { realFolder } from "../data/picture-blocks.js";
-import { type LostPicture, openPictures, type PictureStore, type SampleId } from "../data/picture-store.js";
-import { pictureSource } from "../data/sample-source.js";
+import { type FoundPicture, openPictures, type SampleId } from "../data/picture-store.js";
+import { pictureSource, plainTensor, type SampleSource } from "../data/sample-source.js";
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -108,23 +108,18 @@ function chunksMissing({ root, domains }: PictureDataset, store: FeatureStore): 
   });
 }
 
-/** A chunk's pictures as they are now. */
-function look(root: string, chunk: readonly Place[]): Promise<SeenPicture[]> {
-  return Promise.all(
-    chunk.map(async ({ path }) => {
-      const file = resolve(root, path);
-      const stamp = stampOf(file);
-      const content = await readFile(file).then(contentOf, () => "");
-      return { path, stamp, content };
-    }),
-  );
+/** A picture as it is now. */
+async function look(root: string, { path }: Place): Promise<SeenPicture> {
+  const file = resolve(root, path);
+  const stamp = stampOf(file);
+  return { path, stamp, content: await readFile(file).then(contentOf, () => "") };
 }
 
 /** The chunks that have to be computed: not those whose pictures all lie, byte for byte, under other names in the store. */
 async function chunksToCompute(dataset: PictureDataset, store: FeatureStore): Promise<Place[][]> {
   const left: Place[][] = [];
   for (const chunk of chunksMissing(dataset, store))
-    if (!store.takeKnown(await look(dataset.root, chunk))) left.push(chunk);
+    if (!store.takeKnown(await Promise.all(chunk.map((place) => look(dataset.root, place))))) left.push(chunk);
   store.flush();
   return left;
 }
@@ -138,24 +133,20 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   using pictures = await openPictures(dataset, { cache: false, memoryLimit: 0, device: settings.device });
   const begun = performance.now();
   let done = 0;
-  const prepare = (chunk: readonly Place[]): Promise<[SeenPicture[], Found[]]> => {
-    const prepared = Promise.all([
-      look(dataset.root, chunk),
-      Promise.all(chunk.map((place) => pictures.find(place))),
-    ] as const);
-    prepared.catch(() => {}); // it is awaited later
-    return prepared;
+  const source = pictureSource(dataset, pictures, { device: settings.device, channelsLast: true });
+  const finder = {
+    find: async (place: Place) => ({ seen: await look(dataset.root, place), found: await source.find(place) }),
   };
-  let next = prepare(chunks[0]);
-  for (const [i, chunk] of chunks.entries()) {
-    const [seen, found] = await next;
-    if (i + 1 < chunks.length) next = prepare(chunks[i + 1]); // decoded while this one is computed
-    for (const [at, outcome] of computed(input, pictures, found).entries()) store.add(seen[at], outcome);
+  let i = 0;
+  for await (const { found: chunk } of inOrder(chunks, finder)) {
+    const readable = chunk.flatMap(({ found }) => (isLost(found) ? [] : [found]));
+    const rows = computed(input, source, readable);
+    for (const { seen, found } of chunk) store.add(seen, isLost(found) ? found : rows.shift()!);
+    i++;
     done += chunk.length;
     const stop = shouldStop();
-    if (stop || (i + 1) % CHUNKS_A_WRITE === 0 || i + 1 === chunks.length) store.flush();
+    if (stop || i % CHUNKS_A_WRITE === 0 || i === chunks.length) store.flush();
     if (stop && done < total) {
-      await next.catch(() => {});
       say(`stopped at ${done} of ${total} pictures, whose features are kept`);
       return null;
     }
@@ -169,21 +160,15 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   return store;
 }
 
-type Found = Awaited<ReturnType<PictureStore["find"]>>;
-
-const isLost = (found: Found): found is LostPicture => "problem" in found;
-
-/** The features of a chunk's pictures, and what is wrong with those that have none. */
+/** The features of some pictures, a row each. */
 function computed(
-  { dataset, settings, forward, width }: ExtractInput,
-  pictures: PictureStore,
-  found: readonly Found[],
-): (Float32Array | LostPicture)[] {
-  const source = pictureSource(dataset, pictures, { device: settings.device, channelsLast: true });
-  const whole = found.flatMap((each) => (isLost(each) ? [] : [each]));
+  { settings, forward, width }: ExtractInput,
+  source: SampleSource<FoundPicture>,
+  found: readonly FoundPicture[],
+): Float32Array[] {
+  using x = plainTensor(source, found);
+  if (!x) return [];
   const rows = scope(() => {
-    if (whole.length === 0) return new Float32Array();
-    const x = source.make(whole, (_, w, h, into) => plainDraw(w, h, into));
     const atOnce = settings.device === "cpu" ? AT_ONCE_ON_CPU : CHUNK;
     const parts: Tensor[] = [];
     for (let from = 0; from < x.rows; from += atOnce)
@@ -191,6 +176,5 @@ function computed(
     const bytes = cat(parts).to({ device: "cpu", dtype: "float32" }).bytes();
     return new Float32Array(bytes.slice().buffer);
   });
-  let row = 0;
-  return found.map((each) => (isLost(each) ? each : rows.slice(row * width, ++row * width)));
+  return found.map((_, row) => rows.slice(row * width, (row + 1) * width));
 }
