@@ -58,9 +58,13 @@ export function lateTraining(
 
 type Evaluated = GroupResult["choice"]["run"];
 
-const halfOf = ({ evaluations }: Evaluated): number => (evaluations.at(-1)?.step ?? 0) / 2;
-const lateEvaluations = (run: Evaluated): Evaluated["evaluations"] =>
-  run.evaluations.filter(({ step }) => step >= halfOf(run));
+const halfOf = (evaluations: Evaluated["evaluations"]): number => (evaluations.at(-1)?.step ?? 0) / 2;
+
+function lateEvaluations(run: Evaluated): Evaluated["evaluations"] {
+  const { evaluations } = run; // may be unpacked each time it is asked for
+  const from = halfOf(evaluations);
+  return evaluations.filter(({ step }) => step >= from);
+}
 
 /** Whether a run was evaluated often enough late in training. */
 export const isLateKnown = (run: Evaluated): boolean => lateEvaluations(run).length >= FEWEST;
@@ -71,7 +75,7 @@ export const lateAccuracy: Measure = ({ choice: { run }, testDomain }) =>
 
 /** NaN where it was not recorded. Evaluations are at hand, but for this the run's records have to be read. */
 function lateSize(outcome: Outcome, run: Evaluated): number {
-  const from = halfOf(run);
+  const from = halfOf(run.evaluations);
   const sizes = (outcome.storedOf(run)?.records ?? []).filter(
     ({ step, model, domain, metric }) =>
       step >= from && model === CURRENT && domain === null && metric === "frobeniusNorm",
