@@ -6,12 +6,18 @@
 import type { Expected } from "../analysis/expected.js";
 import type { FixedSettings } from "../records/fixed-settings.js";
 import type { TextTable } from "../report/text-table.js";
+import type { RunState, StateCounts } from "../sweep/run-state.js";
 
-/** What a run is up to. */
-export type RunState = "waiting" | "running" | "done" | "failed" | "stopped";
-
-/** The states, in the order the page lists them. */
-export const runStates: readonly RunState[] = ["running", "waiting", "failed", "stopped", "done"];
+/** The states of runs, in the order the page lists them. */
+export const runStates: readonly RunState[] = [
+  "running",
+  "waiting",
+  "failed",
+  "stopped",
+  "hopeless",
+  "cancelled",
+  "done",
+];
 
 /** A run in the list. */
 export interface RunRow {
@@ -63,7 +69,7 @@ export interface ToldProgress {
 }
 
 /** How many runs are in which state. */
-export type StateCounts = Readonly<Record<RunState, number>>;
+export type { RunState, StateCounts };
 
 /** A sweep in the list of sweeps. */
 export interface SweepRow {

@@ -20,6 +20,7 @@ import {
 } from "../records/run.js";
 import { meanAccuracy } from "../report/run-page.js";
 import { runMethodTitle } from "../settings/names.js";
+import { runState, stateWord, type Verdict } from "../sweep/run-state.js";
 import type { RunRow, RunState, ToldProgress } from "./api.js";
 import { jsonIn } from "./inside.js";
 import { Measured } from "./measured.js";
@@ -29,12 +30,6 @@ const LARGE = ["classes", "request", "datasetOptions", "inputShape"];
 
 /** What a look at a run found: nothing new, another state or progress, or other numbers. */
 export type Change = "none" | "row" | "numbers";
-
-/** What a sweep decided about a run: that it failed for good, or is not worth going on with, and why. */
-export interface Verdict {
-  readonly state: "failed" | "stopped";
-  readonly why: string;
-}
 
 /** A run as tables take it: itself, each of its models, and what was left out of them. */
 export interface TabledRun {
@@ -154,10 +149,15 @@ export abstract class IndexedRun {
     this.settings = Object.fromEntries(kept) as unknown as RunSettings;
   }
 
-  /** What stopped the run, where a step failed. */
-  protected failure(): string | null {
-    const dump = jsonIn(this.files, "failure/failure.json");
-    return dump ? `step ${dump.step}: ${dump.message}` : null;
+  /** What became of the run, and what stopped it; one without settings that can be read has failed. */
+  protected stateBy(verdict: Verdict | undefined, signs: { isDone: boolean; isRunning: boolean }): RunState {
+    if (!this.settings) return "failed";
+    const dump = signs.isDone || signs.isRunning ? undefined : jsonIn(this.files, "failure/failure.json");
+    const state = runState({ ...signs, isBegun: true, verdict, hasFailed: dump !== undefined && this.sweep === null });
+    const isHalted = state !== "done" && state !== "running";
+    const error = dump ? `step ${dump.step}: ${dump.message}` : (verdict?.error ?? null);
+    this.problem = isHalted ? (error ?? (state === "stopped" ? null : stateWord(state))) : null;
+    return state;
   }
 
   /** The mean seconds of a step, by the last line of the times. */

@@ -1,19 +1,14 @@
 /** A run of the index that is in a pack: read once, since nothing in a pack changes. */
 
 import { DONE_FILE, RECORDS_FILE } from "../records/run.js";
-import { type Change, IndexedRun, type Verdict } from "./indexed-run.js";
+import type { Verdict } from "../sweep/run-state.js";
+import { type Change, IndexedRun } from "./indexed-run.js";
 
 export class PackedEntry extends IndexedRun {
   refresh(verdict?: Verdict): Change {
     if (this.json !== "") return "none";
     this.readSettings();
-    const failure = this.failure();
-    if (!this.settings) this.state = "failed";
-    else if (this.files.has(DONE_FILE)) this.state = "done";
-    else {
-      this.state = failure !== null ? "failed" : (verdict?.state ?? "stopped");
-      this.problem = failure ?? verdict?.why ?? null;
-    }
+    this.state = this.stateBy(verdict, { isDone: this.files.has(DONE_FILE), isRunning: false });
     this.measured.add((this.files.text(RECORDS_FILE) ?? "").split("\n"));
     this.readPace(this.files.text("timing.jsonl")?.trimEnd().split("\n").at(-1));
     this.json = JSON.stringify(this.row());

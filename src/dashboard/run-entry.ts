@@ -8,8 +8,9 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE, RECORDS_FILE } from "../records/run.js";
-import type { RunState, ToldProgress } from "./api.js";
-import { type Change, IndexedRun, type Verdict } from "./indexed-run.js";
+import type { RunState, Verdict } from "../sweep/run-state.js";
+import type { ToldProgress } from "./api.js";
+import { type Change, IndexedRun } from "./indexed-run.js";
 import { InsideFiles, readEnd } from "./inside.js";
 import { Tail } from "./tail.js";
 
@@ -82,19 +83,12 @@ export class RunEntry extends IndexedRun {
   }
 
   private stateNow(): RunState {
-    this.told = null;
-    if (!this.settings) return "failed";
-    this.problem = null;
     this.doneTime = timeOf(join(this.folder, DONE_FILE));
-    if (this.doneTime > 0) return "done";
-    const owner = ownerOf(this.lock);
-    if (owner && !this.lockWatch.deadOwner()) {
-      this.told = this.readNote(owner);
-      return "running";
-    }
-    const failure = this.failure();
-    this.problem = failure ?? this.verdict?.why ?? null;
-    return failure !== null ? "failed" : (this.verdict?.state ?? "stopped");
+    const isDone = this.doneTime > 0;
+    const owner = isDone ? undefined : ownerOf(this.lock);
+    const isRunning = owner !== undefined && !this.lockWatch.deadOwner();
+    this.told = isRunning && this.settings ? this.readNote(owner) : null;
+    return this.stateBy(this.verdict, { isDone, isRunning });
   }
 
   /** What the process at work on the run says of it. */

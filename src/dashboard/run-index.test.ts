@@ -8,8 +8,13 @@ import { writeSweep } from "../../tests/support/sweeps.js";
 import { FolderLock } from "../files/folder-lock.js";
 import { packStudy } from "../pack/pack-study.js";
 import { formatRecord } from "../records/record.js";
-import { failAttempt } from "../sweep/attempts.js";
+import { Outcome } from "../report/outcome.js";
+import { readResults } from "../report/read-results.js";
+import { trainingDomain } from "../selection/index.js";
+import { failAttempt, giveUp } from "../sweep/attempts.js";
 import { cancelRun, uncancelRun } from "../sweep/cancel-marks.js";
+import { noCounts } from "../sweep/run-state.js";
+import { StatusReader } from "../sweep/status.js";
 import { writePlan } from "../sweep/sweep-folder.js";
 import type { RunRow } from "./api.js";
 import { type Changes, RunIndex } from "./run-index.js";
@@ -182,7 +187,7 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
   expect(sweeps).toEqual([
     {
       ...{ id: "sweep", name: "three", runs: 3, problem: null },
-      counts: { running: 0, waiting: 1, failed: 1, stopped: 0, done: 1 },
+      counts: { ...noCounts(), waiting: 1, failed: 1, done: 1 },
     },
   ]);
   const grid = index.grid("sweep")!;
@@ -194,7 +199,7 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
     ["ERM", { lr: 0.1 }, ["waiting"]], // steps=300 they all have
   ]);
   cancelRun(sweep, planned[2].id);
-  expect((await look(index)).runs).toMatchObject([{ state: "stopped", problem: "cancelled" }]);
+  expect((await look(index)).runs).toMatchObject([{ state: "cancelled", problem: "cancelled" }]);
   uncancelRun(sweep, planned[2].id);
   expect((await look(index)).runs).toMatchObject([{ state: "waiting", problem: null }]);
   writeRun(join(sweep, "runs", planned[2].name));
@@ -249,4 +254,37 @@ test("several places are one index, and a pack alone is one as well", async () =
   expect(await ids(join(root, "b.nudge"))).toEqual(["x"]);
   expect(await ids(join(root, "a", "runs"), join(root, "b.nudge"))).toEqual(["runs/x", "b.nudge/x"]);
   expect(await ids(join(root, "a", "runs"), join(root, "b", "runs"))).toEqual(["runs-1/x", "runs-2/x"]);
+});
+
+test("status, report and dashboard agree on what became of every run", async () => {
+  const root = realFolder();
+  const sweep = join(root, "sweep");
+  const planned = Array.from({ length: 8 }, (_, trial) => {
+    const id = `000000000000000${trial}`;
+    const request = { data: "pacs", testDomains: ["sketch"], algorithm: "erm", trialSeed: trial };
+    return { id, name: `${id}-run`, title: `pacs · sketch held out · ERM · trial ${trial}`, request };
+  });
+  writePlan(sweep, { name: "eight", protocol: [], requests: [] }, planned);
+  const [done, stopped, failed, failedBegun, again, hopeless, cancelled] = planned;
+  for (const { name } of [done, stopped, failedBegun, again, hopeless, cancelled]) writeRun(join(sweep, "runs", name));
+  for (const { name } of [stopped, failedBegun, again, hopeless, cancelled]) rmSync(join(sweep, "runs", name, "done"));
+  for (const { id } of [failed, failedBegun]) failAttempt(sweep, id, new Error("no memory"), 0);
+  failAttempt(sweep, again.id, new Error("no memory"), 3); // is tried again
+  mkdirSync(join(sweep, "runs", again.name, "failure"));
+  writeFileSync(join(sweep, "runs", again.name, "failure", "failure.json"), '{ "step": 3, "message": "no memory" }');
+  giveUp(sweep, hopeless.id, "far behind");
+  cancelRun(sweep, cancelled.id);
+  cancelRun(sweep, failed.id);
+  const expected = { ...noCounts(), done: 1, stopped: 2, failed: 2, hopeless: 1, cancelled: 1, waiting: 1 };
+  const { sweeps, runs } = await look(new RunIndex(root));
+  expect(sweeps[0].counts).toEqual(expected);
+  expect(runs.find(({ id }) => id.endsWith(again.name))).toMatchObject({
+    state: "stopped",
+    problem: "step 3: no memory",
+  });
+  const { counts, begun } = new StatusReader(sweep).read();
+  expect({ ...counts, stopped: begun, waiting: counts.waiting - begun }).toEqual(expected);
+  expect(new Outcome(readResults([sweep]), trainingDomain).notes.join("\n")).toContain(
+    "1 of 8 planned runs are done, 2 failed, 1 taken out, 1 given up, 2 begun and counted as far as they came",
+  );
 });

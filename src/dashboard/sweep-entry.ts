@@ -10,12 +10,11 @@ import { commonFixed, type FixedSettings, fixedText, NOTHING_FIXED, withoutFixed
 import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
 import { datasetTitle, methodTitle } from "../settings/names.js";
-import { idsWithAttempts, readAttempts } from "../sweep/attempts.js";
-import { cancelledIds } from "../sweep/cancel-marks.js";
 import { FixedByHand } from "../sweep/fixed-by-hand.js";
+import { noCounts, runState, stateWord, type Verdict } from "../sweep/run-state.js";
 import { ATTEMPTS, CANCELLED, PLAN_FILE, type PlannedRun, planLines, readSweepFile } from "../sweep/sweep-folder.js";
-import { type GridCell, type RunRow, type RunState, runStates, type SweepGrid, type SweepRow } from "./api.js";
-import type { Verdict } from "./indexed-run.js";
+import { readVerdicts } from "../sweep/verdicts.js";
+import type { GridCell, RunRow, RunState, SweepGrid, SweepRow } from "./api.js";
 
 /** What is kept of a planned run. */
 interface Planned {
@@ -74,17 +73,11 @@ export class SweepEntry {
     const time = Math.max(this.files.time(ATTEMPTS), this.files.time(CANCELLED));
     if (time === this.decidedTime) return false;
     this.decidedTime = Date.now() - time > YOUNG_MS ? time : -1;
-    const now = new Map<string, Verdict>();
-    for (const id of cancelledIds(this.files)) now.set(id, { state: "stopped", why: "cancelled" });
-    for (const id of idsWithAttempts(this.files)) {
-      const { verdict, last } = readAttempts(this.files, id);
-      if (verdict !== null)
-        now.set(id, { state: verdict === "failed" ? "failed" : "stopped", why: last?.error ?? verdict });
-    }
+    const now = readVerdicts(this.files);
     // A verdict that is the same stays the same object: runs look whether theirs is another.
     for (const [id, before] of this.verdicts) {
       const verdict = now.get(id);
-      if (verdict?.state === before.state && verdict.why === before.why) now.set(id, before);
+      if (verdict?.state === before.state && verdict.error === before.error) now.set(id, before);
     }
     this.verdicts = now;
     return true;
@@ -119,14 +112,15 @@ export class SweepEntry {
   }
 
   row(stateOf: StateOf): SweepRow {
-    const counts = emptyCounts();
+    const counts = noCounts();
     for (const planned of this.plan) counts[this.stateOfPlanned(planned, stateOf)]++;
     return { id: this.id, name: this.name, runs: this.plan.length, counts, problem: this.problem };
   }
 
   /** A run without settings has failed before it began, or waits. */
   private stateOfPlanned(planned: Planned, stateOf: StateOf): RunState {
-    return stateOf(this.runId(planned)) ?? this.verdicts.get(planned.id)?.state ?? "waiting";
+    const verdict = this.verdicts.get(planned.id);
+    return stateOf(this.runId(planned)) ?? runState({ isDone: false, isBegun: false, verdict });
   }
 
   grid(stateOf: StateOf): SweepGrid {
@@ -140,7 +134,7 @@ export class SweepEntry {
       const key = `${method}\n${fixedText(fixed)}`;
       const row: GridRow = rows.get(key) ?? { method, fixed, cells: new Map() };
       rows.set(key, row);
-      const cell = row.cells.get(column) ?? { counts: emptyCounts(), runs: [] };
+      const cell = row.cells.get(column) ?? { counts: noCounts(), runs: [] };
       row.cells.set(column, cell);
       const state = this.stateOfPlanned(planned, stateOf);
       cell.counts[state]++;
@@ -165,11 +159,13 @@ export class SweepEntry {
   private waitingRow(planned: Planned): RunRow {
     const { dataset, own, heldOut, method, fixed, trial, draw, steps } = planned;
     const verdict = this.verdicts.get(planned.id);
+    const state = runState({ isDone: false, isBegun: false, verdict });
+    const problem = verdict?.error ?? (state === "waiting" ? null : stateWord(state));
     return {
       id: this.runId(planned),
-      state: verdict?.state ?? "waiting",
+      state,
       sweep: this.id,
-      ...{ dataset, own, heldOut, method, fixed, trial, draw, steps, problem: verdict?.why ?? null },
+      ...{ dataset, own, heldOut, method, fixed, trial, draw, steps, problem },
       ...{
         own: isOwnDataset(dataset),
         step: null,
@@ -207,9 +203,6 @@ function shownCell(cell: GridCell | undefined): GridCell | null {
   if (cell === undefined) return null;
   return cell.runs.length > MOST_IN_CELL ? { counts: cell.counts, runs: [] } : cell;
 }
-
-const emptyCounts = (): Record<RunState, number> =>
-  Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>;
 
 function toPlanned({ id, name, dataset, title, request }: PlannedRun, byHand: FixedByHand): Planned {
   const names = (key: string): readonly string[] => {

@@ -4,7 +4,7 @@
  */
 
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
@@ -152,7 +152,7 @@ class Reader implements Results {
     const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
     this.fixedByHand = undefined;
     this.forgetEarly(notes, stored);
-    if (!any && !sweep.passedOver?.failed.size)
+    if (!any && sweep.firstFailure === null)
       this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
     return true;
   }
@@ -174,9 +174,8 @@ class Reader implements Results {
     this.fixedByHand = undefined;
     const runs = this.stored.slice(stored);
     if (pack.study.has(SWEEP_FILE)) {
-      const done = new Set(runs.filter((run) => run.done).map(({ folder }) => basename(folder)));
       this.orNoted(() => {
-        this.sweeps.push({ ...readReportedSweep(pack.study, (name) => done.has(name)), packed: true });
+        this.sweeps.push({ ...readReportedSweep(pack.study), packed: true });
         return true;
       });
       this.forgetEarly(notes, stored);

@@ -3,6 +3,7 @@
 import { basename, join, sep } from "node:path";
 import type { StoredRun } from "../records/index.js";
 import type { ReportedSweep } from "../sweep/reported-sweep.js";
+import { noCounts, RUN_STATES, type RunSigns, runState, type StateCounts } from "../sweep/run-state.js";
 import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
 
 const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
@@ -12,53 +13,45 @@ const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean 
 export const isInSweep = (run: StoredRun, sweeps: readonly ReportedSweep[]): boolean =>
   sweeps.some((sweep) => isOf(sweep, run));
 
-interface Progress {
-  readonly done: number;
-  /** Neither done nor failed, and in a folder. */
-  readonly begun: number;
-  readonly failed: number;
-  readonly takenOut: number;
-  readonly givenUp: number;
-  /** What `nudge sweep run` would make. */
-  readonly waiting: number;
+/** How many runs of a sweep are in each state. Whether somebody is at work on a run is not looked at: what there is counts. */
+function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCounts {
+  const counts = noCounts();
+  const seen = new Set<string>();
+  const count = (id: string, signs: Pick<RunSigns, "isDone" | "isBegun">): void => {
+    seen.add(id);
+    counts[runState({ ...signs, verdict: sweep.verdicts.get(id) })]++;
+  };
+  for (const run of stored)
+    if (isOf(sweep, run)) count(basename(run.folder).slice(0, 16), { isDone: run.done, isBegun: true });
+  for (const id of sweep.verdicts.keys()) if (!seen.has(id)) count(id, { isDone: false, isBegun: false });
+  counts.waiting += Math.max(0, sweep.planned - RUN_STATES.reduce((sum, state) => sum + counts[state], 0));
+  return counts;
 }
-
-function progressOf({ passedOver, planned, ...sweep }: ReportedSweep, stored: readonly StoredRun[]): Progress {
-  const own = stored.filter((run) => isOf({ planned, ...sweep }, run));
-  const done = own.filter((run) => run.done).length;
-  const { takenOut = 0, givenUp = 0 } = passedOver ?? {};
-  const failed = passedOver?.failed.size ?? 0;
-  const begun = own.filter(({ done: isDone, folder }) => !isDone && !passedOver?.failed.has(idIn(folder))).length;
-  return { done, begun, failed, takenOut, givenUp, waiting: planned - done - failed - takenOut - givenUp };
-}
-
-/** The id that the name of a sweep's run begins with. */
-const idIn = (folder: string): string => basename(folder).slice(0, 16);
 
 /** How far a sweep is that has begun and is not finished, with what failed and what goes on; else null. */
 export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): string | null {
-  const { done, begun, failed, takenOut, givenUp, waiting } = progressOf(sweep, stored);
-  if (done >= sweep.planned || done + begun + failed + takenOut + givenUp === 0) return null;
+  const { done, stopped, failed, cancelled, hopeless, waiting } = progressOf(sweep, stored);
+  if (done >= sweep.planned || waiting === sweep.planned) return null;
   const counts = [
     `${done} of ${sweep.planned} planned runs are done`,
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(takenOut > 0 ? [`${takenOut} taken out`] : []),
-    ...(givenUp > 0 ? [`${givenUp} given up`] : []),
-    ...(begun > 0 ? [`${begun} begun and counted as far as they came`] : []),
+    ...(cancelled > 0 ? [`${cancelled} taken out`] : []),
+    ...(hopeless > 0 ? [`${hopeless} given up`] : []),
+    ...(stopped > 0 ? [`${stopped} begun and counted as far as they came`] : []),
   ];
-  const first = sweep.passedOver?.first;
+  const first = sweep.firstFailure;
   return [
     `${sweep.folder}: ${counts.join(", ")}.`,
     ...(first ? [`${failed === 1 ? "It was" : "The first to fail:"} ${first.title}: ${first.error}.`] : []),
     ...(failed > 0 ? [`More on each: ${commandOn(sweep, "nudge sweep status")}.`] : []),
-    ...(failed + takenOut > 0 ? [`Put them back with: ${commandOn(sweep, "nudge sweep retry")}`] : []),
-    ...(waiting > 0 ? [`Make the rest with: ${commandOn(sweep, "nudge sweep run")}`] : []),
+    ...(failed + cancelled > 0 ? [`Put them back with: ${commandOn(sweep, "nudge sweep retry")}`] : []),
+    ...(waiting + stopped > 0 ? [`Make the rest with: ${commandOn(sweep, "nudge sweep run")}`] : []),
   ].join(" ");
 }
 
 /** The sweeps of some runs, asked what would fill a cell. */
 export class SweepRemedies {
-  private readonly progress: ReadonlyMap<ReportedSweep, Progress>;
+  private readonly progress: ReadonlyMap<ReportedSweep, StateCounts>;
 
   constructor(
     private readonly sweeps: readonly ReportedSweep[],
@@ -76,21 +69,19 @@ export class SweepRemedies {
 
   /** One note for all that a sweep will still make or that failed in it; null where neither is missing. */
   unmade(data: string, missing: readonly number[]): string | null {
-    const stuckIn = (sweep: ReportedSweep): number =>
-      this.progress.get(sweep)!.failed + this.progress.get(sweep)!.takenOut;
-    const sweep = this.planning(data, missing).find(
-      (each) => this.progress.get(each)!.waiting > 0 || stuckIn(each) > 0,
-    );
+    const lacks = ({ waiting, stopped, failed, cancelled }: StateCounts): boolean =>
+      waiting + stopped + failed + cancelled > 0;
+    const sweep = this.planning(data, missing).find((each) => lacks(this.progress.get(each)!));
     if (!sweep) return null;
-    const { failed, waiting } = this.progress.get(sweep)!;
+    const { failed, cancelled, waiting, stopped } = this.progress.get(sweep)!;
     const run = `make the rest with: ${commandOn(sweep, "nudge sweep run")}`;
     const retry = `put them back with: ${commandOn(sweep, "nudge sweep retry")}`;
-    if (stuckIn(sweep) === 0) return `not all of its planned runs are there yet; ${run}`;
+    if (failed + cancelled === 0) return `not all of its planned runs are there yet; ${run}`;
     const stuck =
       failed > 0
         ? `some of the sweep's runs failed (why: ${commandOn(sweep, "nudge sweep status")})`
         : "some of the sweep's runs were taken out";
-    return waiting > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
+    return waiting + stopped > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
   }
 
   /** One note for all cells that cross-validation leaves empty, where a sweep planned no two domains together. */

@@ -104,7 +104,7 @@ test("a sweep all of whose runs failed is no sweep that has not begun", () => {
     rmSync(sweepPaths(folder).runs, { recursive: true }); // they may fail before they have a folder
     const { notes, sweeps } = readResults([folder]);
     expect(notes).toEqual([]);
-    expect(sweeps?.[0].passedOver?.first).toEqual({
+    expect(sweeps?.[0].firstFailure).toEqual({
       title: "pacs · art_painting held out · erm · trial 0 · draw 0",
       error: "the loss is NaN",
     });

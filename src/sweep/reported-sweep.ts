@@ -5,11 +5,10 @@
 
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
-import { DONE_FILE } from "../records/run.js";
-import { idsWithAttempts, readAttempts } from "./attempts.js";
-import { cancelledIds } from "./cancel-marks.js";
+import type { Verdict } from "./run-state.js";
 import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
 import { type PlannedRun, planLines, readSweepFile } from "./sweep-folder.js";
+import { readVerdicts } from "./verdicts.js";
 
 /** A sweep some of whose runs may still be to come. */
 export interface ReportedSweep {
@@ -22,53 +21,28 @@ export interface ReportedSweep {
   readonly trials: Readonly<Record<string, readonly number[]>>;
   /** What `nudge sweep plan` was asked for, one entry each time, as `sweep.json` has it. */
   readonly asked?: readonly unknown[];
-  readonly passedOver?: PassedOver;
+  /** What was decided about runs, by their ids. */
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** The first run in the plan that failed, in short. */
+  readonly firstFailure: { readonly title: string; readonly error: string } | null;
 }
 
-/** Planned runs that are not done, and that going on with the sweep would not make. */
-export interface PassedOver {
-  /** Ids of those that failed. */
-  readonly failed: ReadonlySet<string>;
-  /** The first of them in the plan, in short. */
-  readonly first: { readonly title: string; readonly error: string } | null;
-  /** How many somebody took out. */
-  readonly takenOut: number;
-  /** How many were given up, since others of their cell were better. */
-  readonly givenUp: number;
-}
-
-/** Reads what reports say of a sweep, by its folder or its files. `isDone` says whether the run of a name is done. */
-export function readReportedSweep(
-  place: string | StoredFiles,
-  isDone = (name: string): boolean => filesOf(place).has(`runs/${name}/${DONE_FILE}`),
-): ReportedSweep {
+/** Reads what reports say of a sweep, by its folder or its files. */
+export function readReportedSweep(place: string | StoredFiles): ReportedSweep {
   const files = filesOf(place);
   const { trials = {}, runs: planned, requests: asked } = readSweepFile(files);
-  const passedOver = passedOverIn(files, isDone);
-  return { folder: files.path, planned, trials, asked, ...(passedOver && { passedOver }) };
+  const verdicts = readVerdicts(files);
+  return { folder: files.path, planned, trials, asked, verdicts, firstFailure: firstFailure(files, verdicts) };
 }
 
-function passedOverIn(files: StoredFiles, isDone: (name: string) => boolean): PassedOver | undefined {
-  const verdicts = Array.from(idsWithAttempts(files), (id) => ({ id, ...readAttempts(files, id) }));
-  const failed = new Set(verdicts.filter(({ verdict }) => verdict === "failed").map(({ id }) => id));
-  const hopeless = new Set(verdicts.filter(({ verdict }) => verdict === "hopeless").map(({ id }) => id));
-  const cancelled = cancelledIds(files);
-  if (failed.size + hopeless.size + cancelled.size === 0) return undefined;
+function firstFailure(files: StoredFiles, verdicts: ReadonlyMap<string, Verdict>): ReportedSweep["firstFailure"] {
+  if (![...verdicts.values()].some(({ state }) => state === "failed")) return null;
   const plan = planOf(files);
-  const isOut = ({ id, name }: PlannedRun): boolean =>
-    cancelled.has(id) && !failed.has(id) && !hopeless.has(id) && !isDone(name);
-  const first = plan.find(({ id }) => failed.has(id));
-  const shared = sharedSettings(plan.map(({ title }) => title));
+  const first = plan.find(({ id }) => verdicts.get(id)?.state === "failed");
+  if (!first) return null;
   return {
-    failed,
-    first: first
-      ? {
-          title: shortTitle(first.title, shared),
-          error: firstSentence(readAttempts(files, first.id).last?.error ?? "no reason was kept"),
-        }
-      : null,
-    takenOut: plan.filter(isOut).length,
-    givenUp: hopeless.size,
+    title: shortTitle(first.title, sharedSettings(plan.map(({ title }) => title))),
+    error: firstSentence(verdicts.get(first.id)?.error ?? "no reason was kept"),
   };
 }
 

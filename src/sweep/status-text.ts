@@ -2,20 +2,14 @@
 
 import { shellWord } from "../files/shell-words.js";
 import { duration } from "../training/reporter.js";
+import { RUN_STATES, stateWord } from "./run-state.js";
 import { shortLine } from "./short-titles.js";
-import { RUN_STATES, type RunState, type RunStatus, type SweepStatus } from "./status.js";
+import type { RunStatus, SweepStatus } from "./status.js";
 
 /** So many of a kind are listed, unless all are asked for. */
 const LISTED = { running: 20, failed: 10 };
 
-const WORDS: Readonly<Record<RunState, string>> = {
-  done: "done",
-  running: "running",
-  waiting: "waiting",
-  failed: "failed",
-  hopeless: "given up",
-  cancelled: "cancelled",
-};
+const COUNTED = RUN_STATES.filter((state) => state !== "stopped");
 
 /** What is shown of a run's id: enough to name it in a sweep of any size, nearly always. */
 export const shortId = (id: string): string => id.slice(0, 8);
@@ -45,7 +39,7 @@ export function statusText(status: SweepStatus, { all = false, jobs = [] as read
 }
 
 function countLines(counts: SweepStatus["counts"], total: number, begun: number): string[] {
-  const shown = RUN_STATES.filter((state) => counts[state] > 0 || state === "done" || state === "waiting");
+  const shown = COUNTED.filter((state) => counts[state] > 0 || state === "done" || state === "waiting");
   const width = Math.max(...shown.map((state) => counts[state].toLocaleString("en-US").length));
   return shown.map((state) => {
     const count = counts[state].toLocaleString("en-US").padStart(width);
@@ -56,7 +50,7 @@ function countLines(counts: SweepStatus["counts"], total: number, begun: number)
         : state === "waiting" && begun > 0
           ? `  ${begun.toLocaleString("en-US")} of them begun`
           : "";
-    return `  ${WORDS[state].padEnd(10)}${count}${note}`;
+    return `  ${stateWord(state).padEnd(10)}${count}${note}`;
   });
 }
 

@@ -9,14 +9,10 @@ import { join } from "node:path";
 import { LockWatch, noteOf, noteTime, ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, type Progressing } from "../training/run-folder.js";
-import { idsWithAttempts, readAttempts } from "./attempts.js";
-import { cancelledIds } from "./cancel-marks.js";
+import { noCounts, type RunState, runState, type StateCounts, type Verdict } from "./run-state.js";
 import { sharedSettings, shortTitle } from "./short-titles.js";
 import { planLines, readSweepFile, sweepPaths } from "./sweep-folder.js";
-
-/** What a run can be: `hopeless` is one that was given up because others of its cell were better. */
-export const RUN_STATES = ["done", "running", "waiting", "failed", "hopeless", "cancelled"] as const;
-export type RunState = (typeof RUN_STATES)[number];
+import { readVerdicts } from "./verdicts.js";
 
 /** A run that there is something to say of. */
 export interface RunStatus {
@@ -40,7 +36,8 @@ export interface SweepStatus {
   readonly runs: number;
   /** Settings that all runs have, and that are left out of their titles here. */
   readonly settings: readonly string[];
-  readonly counts: Readonly<Record<RunState, number>>;
+  /** Those that were begun and stopped are waiting too. */
+  readonly counts: Readonly<Omit<StateCounts, "stopped">>;
   /** Of those waiting, how many were begun. */
   readonly begun: number;
   readonly running: readonly RunStatus[];
@@ -76,9 +73,8 @@ export class StatusReader {
 
   read(): SweepStatus {
     const there = new Set(existsSync(this.paths.runs) ? readdirSync(this.paths.runs) : []);
-    const known = idsWithAttempts(this.folder);
-    const cancelled = cancelledIds(this.folder);
-    const counts: Record<RunState, number> = { ...NONE };
+    const verdicts = readVerdicts(this.folder);
+    const { stopped: _, ...counts } = noCounts();
     const shown: RunStatus[] = [];
     let begun = 0;
     const open: Listed[] = [];
@@ -89,10 +85,10 @@ export class StatusReader {
         continue;
       }
       open.push(run);
-      const status = this.statusOf(run, { begins, known: known.has(run.id), cancelled: cancelled.has(run.id) });
-      counts[status.state]++;
-      if (status.state === "waiting") begun += begins ? 1 : 0;
-      else shown.push(status);
+      const status = this.statusOf(run, begins, verdicts.get(run.id));
+      counts[status.state === "stopped" ? "waiting" : status.state]++;
+      if (status.state === "stopped") begun++;
+      else if (status.state !== "waiting") shown.push(status);
     }
     this.open = open;
     counts.done = this.done.length;
@@ -116,28 +112,20 @@ export class StatusReader {
   one(run: Listed): RunStatus {
     const begins = existsSync(this.paths.run(run.name));
     if (existsSync(join(this.paths.run(run.name), DONE_FILE))) return this.plain(run, "done");
-    return this.statusOf(run, { begins, known: true, cancelled: cancelledIds(this.folder).has(run.id) });
+    return this.statusOf(run, begins, readVerdicts(this.folder).get(run.id));
   }
 
-  private statusOf(
-    run: Listed,
-    { begins, known, cancelled }: { begins: boolean; known: boolean; cancelled: boolean },
-  ): RunStatus {
+  /** Of a run that is not done. */
+  private statusOf(run: Listed, isBegun: boolean, verdict: Verdict | undefined): RunStatus {
     const lock = lockOf(this.paths.run(run.name));
-    const owner = begins ? ownerOf(lock) : undefined;
-    const { verdict, last } = known ? readAttempts(this.folder, run.id) : { verdict: null, last: null };
-    const error = last?.error ?? null;
-    if (owner && !this.watch(run.id, lock).deadOwner()) {
-      const { host, pid } = owner;
-      return {
-        ...this.plain(run, "running"),
-        progress: readProgress(noteOf(lock, owner)),
-        silent: silenceSince(noteTime(lock, owner)),
-        maker: { host, pid },
-        error,
-      };
-    }
-    return { ...this.plain(run, verdict ?? (cancelled ? "cancelled" : "waiting")), error };
+    const owner = isBegun ? ownerOf(lock) : undefined;
+    const isRunning = owner !== undefined && !this.watch(run.id, lock).deadOwner();
+    const status = this.plain(run, runState({ isDone: false, isRunning, isBegun, verdict }));
+    const error = verdict?.error ?? null;
+    if (!isRunning) return { ...status, error };
+    const { host, pid } = owner;
+    const [note, at] = [noteOf(lock, owner), noteTime(lock, owner)];
+    return { ...status, progress: readProgress(note), silent: silenceSince(at), maker: { host, pid }, error };
   }
 
   private plain({ id, name, title }: Listed, state: RunState): RunStatus {
@@ -183,15 +171,6 @@ function silenceSince(told: number | undefined): number | null {
   const seconds = told === undefined ? 0 : (Date.now() - told) / 1000;
   return seconds > SILENT_SECONDS ? seconds : null;
 }
-
-const NONE: Readonly<Record<RunState, number>> = {
-  done: 0,
-  running: 0,
-  waiting: 0,
-  failed: 0,
-  hopeless: 0,
-  cancelled: 0,
-};
 
 const SAMPLE = 20;
 

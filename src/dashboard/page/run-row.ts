@@ -9,6 +9,7 @@ import {
   withoutFixed,
 } from "../../records/fixed-settings.js";
 import { FITTED, fittedName } from "../../report/fitted-settings.js";
+import { stateWord } from "../../sweep/run-state.js";
 import { type RunRow, runStates } from "../api.js";
 import { ago, percent, roughly } from "../format.js";
 import { progressOf } from "../progress.js";
@@ -131,7 +132,7 @@ export function makeRunRow(first: RunRow): ListRow<RunRow> {
     root.title = row.problem ?? row.id;
     root.classList.toggle("picked", pick.checked);
     root.setAttribute("aria-selected", String(pick.checked));
-    setText(word, row.state);
+    setText(word, stateWord(row.state));
     setText(method, row.method || row.id);
     setText(trial, [trialWords(row), ownFixed(row)].filter(Boolean).join(" · "));
     setText(dataset, row.dataset);

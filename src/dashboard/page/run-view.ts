@@ -165,7 +165,7 @@ class RunView {
       ),
     ];
     if (row.problem !== null) parts.push(problem(row.problem));
-    if ((row.state === "stopped" || row.state === "failed") && this.details)
+    if (!["done", "running", "waiting"].includes(row.state) && this.details)
       parts.push(command(`nudge train --resume ${this.details.folder}`));
     return parts;
   }

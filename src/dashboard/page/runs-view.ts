@@ -1,6 +1,7 @@
 /** The list of runs: what each is up to, filtered, sorted, opened, and chosen for comparison. */
 
 import { fixedText } from "../../records/fixed-settings.js";
+import { stateWord } from "../../sweep/run-state.js";
 import { type RunRow, type RunState, runStates } from "../api.js";
 import { counted } from "../format.js";
 import { compared, MOST_COMPARED } from "./compared.js";
@@ -117,7 +118,7 @@ class RunsView {
             },
           },
         },
-        h("span", { class: `state ${state}` }, h("span", { class: "mark", "aria-hidden": "true" }), state),
+        h("span", { class: `state ${state}` }, h("span", { class: "mark", "aria-hidden": "true" }), stateWord(state)),
         count,
       );
       this.chips.set(state, count);
@@ -135,8 +136,12 @@ class RunsView {
   private show(): void {
     const all = [...store.runs.values()];
     findCommon(all);
-    for (const [state, count] of this.chips)
-      setText(count, String(all.reduce((sum, row) => sum + Number(row.state === state), 0)));
+    for (const [state, count] of this.chips) {
+      const number = all.reduce((sum, row) => sum + Number(row.state === state), 0);
+      setText(count, String(number));
+      // Only sweeps give runs up or take them out.
+      if (state === "hopeless" || state === "cancelled") count.closest("button")!.hidden = number === 0;
+    }
     const words = kept.text.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = all.filter((row) => fits(row, words)).sort(inOrder());
     for (const [key, cell] of this.headers)

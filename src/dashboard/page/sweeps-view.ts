@@ -9,7 +9,7 @@ import { store } from "./store.js";
 import { command, emptyState, problem, runAddress, stateBadge, type View } from "./view.js";
 
 /** In the order in which a bar fills. */
-const filling: readonly RunState[] = ["done", "running", "stopped", "failed", "waiting"];
+const filling: readonly RunState[] = ["done", "running", "stopped", "hopeless", "cancelled", "failed", "waiting"];
 
 export function sweepsView(asked: string | undefined): View {
   const view = new SweepsView(asked);

@@ -1,5 +1,6 @@
 /** What every view is, and the pieces that several of them show. */
 
+import { stateWord } from "../../sweep/run-state.js";
 import type { RunRow, RunState } from "../api.js";
 import { type Child, h } from "./dom.js";
 
@@ -12,7 +13,7 @@ export interface View {
 
 /** The state in a word with its mark; the mark's shape tells it as well as its colour. */
 export const stateBadge = (state: RunState): HTMLElement =>
-  h("span", { class: `state ${state}` }, h("span", { class: "mark", "aria-hidden": "true" }), state);
+  h("span", { class: `state ${state}` }, h("span", { class: "mark", "aria-hidden": "true" }), stateWord(state));
 
 /** The address of a run's view. */
 export const runAddress = (id: string): string => `#/run/${encodeURIComponent(id)}`;
