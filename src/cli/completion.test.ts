@@ -49,7 +49,7 @@ test("bash completes verbs, those under them, options and their values", () => {
 
 test("bash completes the last name of a list with commas", () => {
   expect(inBash("sweep", "plan", "--algorithms", "erm,co")).toEqual(["erm,coral", "erm,cond-cad"]);
-  expect(inBash("sweep", "plan", "--data", "pacs,vlcs,office")).toEqual(["pacs,vlcs,office-home"]);
+  expect(inBash("sweep", "plan", "--data", "pacs,vlcs,office-h")).toEqual(["pacs,vlcs,office-home"]);
 });
 
 test("bash completes files with spaces in their names as one word, and folders where only those do", () => {

@@ -7,7 +7,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { tarGzOf, tarOf, zipOf } from "../../tests/support/archives.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { catchPrinted } from "../../tests/support/printed.js";
+import { datasets } from "../data/datasets/index.js";
 import { pacs } from "../data/datasets/pacs.js";
+import { knownSources } from "../get-data/sources.js";
 import { main } from "./main.js";
 
 const printed = catchPrinted();
@@ -125,6 +127,28 @@ test("a known source is downloaded after its licence was accepted; a script has 
   served["/datasets/flwrlabs/pacs/resolve/main/data/train-0.parquet"] = Buffer.alloc(parquet.length);
   expect(await get("pacs", "--yes", "--root", temporaryFolder())).toBe(1);
   expect(printed.stderr).toContain("is not the published one: its SHA-256 is");
+});
+
+test("a benchmark that a table lists goes to its folder as its archive has it", async () => {
+  const root = temporaryFolder();
+  const columns = "patient,node,x_coord,y_coord,tumor,center";
+  const rows = [0, 1, 2, 3, 4].map((center) => `00${center},1,3,4,1,${center}`);
+  const patches = [0, 1, 2, 3, 4].map((i) => ({
+    name: `patches/patient_00${i}_node_1/patch_patient_00${i}_node_1_x_3_y_4.png`,
+  }));
+  const table = { name: "metadata.csv", content: [columns, ...rows].join("\n") };
+  writeFileSync(join(root, "camelyon.tar.gz"), tarGzOf([table, ...patches]));
+  expect(await get("camelyon17", "--from", join(root, "camelyon.tar.gz"), "--root", join(root, "data"))).toBe(1);
+  expect(visible(join(root, "data", "camelyon17_v1.0"))).toEqual(["metadata.csv", "patches"]);
+  expect(printed.stdout).toContain("differs: 5 pictures in all, published 455,954");
+});
+
+test("every source that is known is of a dataset there is, and has an address or says what to do", () => {
+  for (const { dataset, from, about, page } of knownSources()) {
+    expect(datasets[dataset]?.published, dataset).toBeDefined();
+    expect(from ?? about.includes("--from"), dataset).toBeTruthy();
+    expect(page).toMatch(/^https?:/);
+  }
 });
 
 test("where a publisher wants a click or a form, it is said what to do", async () => {

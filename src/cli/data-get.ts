@@ -203,7 +203,7 @@ async function list({ root, json }: GetFlags, write: Write): Promise<void> {
     facts.push({
       id,
       title,
-      pictures: definition.published.total,
+      pictures: definition.published.total ?? null,
       megabytes: known?.megabytes ?? null,
       licence,
       download: known?.from ?? null,
@@ -215,7 +215,7 @@ async function list({ root, json }: GetFlags, write: Write): Promise<void> {
   if (json) return write(`${JSON.stringify(facts, null, 2)}\n`);
   const text = facts.map(({ id, title, pictures, megabytes, licence, download, about, page, state, folder }) =>
     [
-      `${id}: ${title}, ${countOf(pictures, "picture")}${megabytes === null ? "" : `, ${byteText(megabytes * 1e6)} to download`}`,
+      `${id}: ${title}${pictures === null ? "" : `, ${countOf(pictures, "picture")}`}${megabytes === null ? "" : `, ${byteText(megabytes * 1e6)} to download`}`,
       `  here     ${state}${folder === null ? "" : ` (${folder})`}`,
       `  get it   ${download ? `nudge data get ${id}` : `nudge data get ${id} --from FILE`}`,
       `  from     ${about}${page === null ? "" : ` (${page})`}`,

@@ -90,7 +90,7 @@ function verifyCommand(write: Write): Command {
   return new Command("verify")
     .summary("a benchmark's copy against the published counts")
     .description("Checks a benchmark's copy against the published counts and names each difference; exits with 1 then.")
-    .argument("<name>", "pacs, vlcs, office-home, terra-incognita, domain-net, rotated-mnist, colored-mnist")
+    .argument("<name>", "a benchmark, as nudge data get --list names them: pacs, vlcs, office-home, …")
     .argument("<dir>", "its folder, or one up to three levels above it")
     .option("--duplicates <file>", "for domain-net: the list of duplicates to leave out")
     .option("--json", "print everything as JSON", false)

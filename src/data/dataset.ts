@@ -101,7 +101,8 @@ export interface Published {
   readonly domains: readonly PublishedDomain[];
   /** The classes, or how many there are. */
   readonly classes: readonly string[] | number;
-  readonly total: number;
+  /** How many samples there are, where a source states it. */
+  readonly total?: number;
   /** How many the published list of duplicates has left out of the total. */
   readonly duplicates?: number;
   /** Other counts in circulation that are no fault of a copy: what they are, and the count of each domain. */

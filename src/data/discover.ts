@@ -3,6 +3,7 @@
  * one a few levels below it, whatever it is called itself (`PACS/`, `kfold/`, `Homework3-PACS/PACS/`, `office_home/`).
  * Case, spaces, underscores and the like do not count: `Real World`, `RealWorld` and `real_world` are one name.
  */
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DataError } from "../errors.js";
@@ -59,6 +60,20 @@ export async function foldersIn(path: string, mustExist = true): Promise<string[
     if (!mustExist) return []; // also what a link to a file gives
     throw new DataError(`looking for a dataset in ${showName(path)}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** The nearest folder at or up to two levels below another that has these entries; undefined where there is none. */
+export async function findFolderWith(root: string, names: readonly string[]): Promise<string | undefined> {
+  let level = [root];
+  for (let depth = 0; depth <= 2; depth++) {
+    const next: string[] = [];
+    for (const path of level) {
+      if (names.every((name) => existsSync(join(path, name)))) return path;
+      next.push(...(await foldersIn(path, depth === 0)).map((name) => join(path, name)));
+    }
+    level = next.slice(0, mostFolders);
+  }
+  return undefined;
 }
 
 /**

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder, writeFile, writePictures } from "../../tests/support/picture-folder.js";
 import { DataError, UsageError } from "../errors.js";
+import { office31 } from "./datasets/office-31.js";
+import { sviro } from "./datasets/sviro.js";
 import { openDataset } from "./open-dataset.js";
+import { verifyDataset } from "./verify.js";
 
 const things = ["dog", "elephant", "giraffe", "guitar", "horse", "house", "person"];
 
@@ -188,4 +191,39 @@ test("a folder of pictures of one's own opens by its path", async () => {
   expect(opened).toMatchObject({ id: "image-folder", kind: "pictures", hasDomains: true, classes: ["cat", "dog"] });
   expect(opened.domains.map(({ count }) => count)).toEqual([3, 4]);
   await expect(openDataset(temporaryFolder())).rejects.toThrow(DataError);
+});
+
+const officeThings = office31.published.classes as readonly string[];
+const digits = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+test.each(["", "/images"])("Office-31 is known with its classes in amazon%s", async (between) => {
+  const root = temporaryFolder();
+  touch(root, "office31", ["amazon", "dslr", "webcam"].map((domain) => `${domain}${between}`), officeThings); // biome-ignore format: short
+  const opened = await openDataset(root);
+  expect(opened).toMatchObject({ id: "office-31", classes: officeThings });
+  expect(opened.domains[1].files?.[0]).toBe(`dslr${between}/back_pack/a.jpg`);
+  const { differences } = await verifyDataset(office31, root);
+  expect(differences[0]).toBe("domain amazon: 62 pictures, published 2,817 (2,755 fewer)");
+});
+
+test("Digits-DG has the pictures of train and val of each domain", async () => {
+  const root = temporaryFolder();
+  const parts = ["mnist", "mnist_m", "svhn", "syn"].flatMap((domain) => [`${domain}/train`, `${domain}/val`]);
+  touch(root, "digits_dg", parts, digits);
+  const opened = await openDataset(root);
+  expect(opened).toMatchObject({ id: "digits-dg", classes: digits });
+  expect(opened.domains.map(({ count }) => count)).toEqual([40, 40, 40, 40]);
+  expect(opened.domains[3].files?.slice(0, 4)).toEqual(["syn/train/0/a.jpg", "syn/train/0/b.jpg", "syn/val/0/a.jpg", "syn/val/0/b.jpg"]); // biome-ignore format: short
+});
+
+test("SVIRO and NICO++ are known by their domains and classes, and verified by name where no source has a count", async () => {
+  const cars = temporaryFolder();
+  const names = sviro.published.domains.map(({ name }) => name);
+  touch(cars, "SVIRO_DOMAINBED", names, digits.slice(0, 7));
+  expect(await openDataset(cars)).toMatchObject({ id: "sviro", classes: digits.slice(0, 7) });
+  expect(await verifyDataset(sviro, cars)).toMatchObject({ agrees: true, publishedTotal: null });
+  const places = temporaryFolder();
+  const surroundings = ["autumn", "dim", "grass", "outdoor", "rock", "water"];
+  touch(places, "public_dg_0416/train", surroundings, Array.from({ length: 60 }, (_, i) => `thing ${i}`)); // biome-ignore format: short
+  expect((await openDataset(places)).id).toBe("nico");
 });

@@ -6,9 +6,10 @@ import type { Given } from "../options.js";
 import type { Dataset } from "./dataset.js";
 import type { FolderBenchmark } from "./datasets/folder-benchmark.js";
 import { imageFolder } from "./datasets/image-folder.js";
-import { datasets, findDataset, folderBenchmarks } from "./datasets/index.js";
+import { datasets, findDataset, folderBenchmarks, tableBenchmarks } from "./datasets/index.js";
 import { manifest } from "./datasets/manifest.js";
 import { findMnist } from "./datasets/mnist-files.js";
+import { hasSpawrious, spawrious } from "./datasets/spawrious.js";
 import { type FoundFolder, findDomainFolders, foldersIn, plainName } from "./discover.js";
 import { isManifestName } from "./manifest.js";
 import { showName } from "./show-name.js";
@@ -54,6 +55,12 @@ async function openPath(path: string, there: Stats, options: Given): Promise<Dat
   }
   const benchmark = await recognise(path);
   if (benchmark) return benchmark.open({ root: path, options });
+  for (const definition of tableBenchmarks)
+    if (await definition.isIn(path)) return definition.open({ root: path, options });
+  if (await hasSpawrious(path))
+    throw new DataError(
+      `folder ${showName(path)} holds Spawrious' pictures, from which six datasets are made: say one of ${spawrious.map(({ id }) => id).join(", ")}, with this folder as root`,
+    );
   const mnist = findMnist(path);
   if (mnist)
     throw new DataError(
@@ -81,8 +88,18 @@ export async function recognise(root: string): Promise<FolderBenchmark | undefin
 }
 
 /** Whether the first domain has the benchmark's classes; without that, folders called "art" and "real" may be anyone's. */
-async function hasItsClasses({ path, domains }: FoundFolder, { published }: FolderBenchmark): Promise<boolean> {
-  const classes = new Set((await foldersIn(`${path}/${domains[0]}`)).map(plainName));
+async function hasItsClasses(
+  { path, domains }: FoundFolder,
+  { published, parts = [] }: FolderBenchmark,
+): Promise<boolean> {
+  let folder = `${path}/${domains[0]}`;
+  let names = await foldersIn(folder);
+  const between = names.find((name) => names.length === 1 || parts.includes(plainName(name)));
+  if (between !== undefined) {
+    folder = `${folder}/${between}`;
+    names = await foldersIn(folder);
+  }
+  const classes = new Set(names.map(plainName));
   if (typeof published.classes === "number") return classes.size === published.classes;
   return published.classes.every((name) => classes.has(plainName(name)));
 }

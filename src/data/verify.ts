@@ -24,7 +24,8 @@ export interface Verification {
   readonly agrees: boolean;
   readonly domains: readonly DomainCheck[];
   readonly total: number;
-  readonly publishedTotal: number;
+  /** Null where no source states it. */
+  readonly publishedTotal: number | null;
   readonly differences: readonly string[];
   /** What is no difference, but worth knowing. */
   readonly notes: readonly string[];
@@ -80,6 +81,8 @@ function domainDifferences(dataset: Dataset, { domains, classes }: Published): s
 /** The difference in all, if any; a set that is known to be in circulation is a note instead. */
 function totalDifference(counts: readonly (number | null)[], total: number, published: Published) {
   const other = published.alsoSeen?.find((seen) => seen.counts.every((count, i) => count === counts[i]));
+  if (published.total === undefined)
+    return { note: "no source states how many pictures there are: the names are verified" };
   if (other)
     return {
       note: `${pictures(total)} are ${other.what}; the papers have ${number(published.total)}, so say which was used`,
@@ -118,7 +121,7 @@ export function compareWithPublished(dataset: Dataset, definition: DatasetDefini
       published: count ?? null,
     })),
     total,
-    publishedTotal: published.total,
+    publishedTotal: published.total ?? null,
     differences,
     notes,
     source: definition.source,
@@ -159,7 +162,7 @@ export function verificationText(verification: Verification): string {
     tableText([
       ["domain", "here", "published"],
       ...domains.map(({ domain, count, published }) => [domain, shown(count), shown(published)]),
-      ["all", number(total), number(publishedTotal)],
+      ["all", number(total), shown(publishedTotal)],
     ]),
     differences.map((difference) => `differs: ${difference}`),
     notes.map((note) => `note: ${note}`),

@@ -59,7 +59,7 @@ export async function getDataset(options: GetOptions): Promise<Got> {
   const { definition, root, say } = options;
   const isBenchmark = "openPresent" in definition;
   const isMnist = definition.id.endsWith("-mnist");
-  if (!isBenchmark && !isMnist && definition.id !== "image-folder")
+  if (!definition.needsRoot || (!definition.published && definition.id !== "image-folder"))
     throw new UsageError(`dataset ${definition.id}: it is not made from files that can be downloaded`);
   makeFolder(root);
   const folder = folderOf(definition, root);

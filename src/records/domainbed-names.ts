@@ -14,7 +14,12 @@ export interface ReferenceDataset {
 }
 
 const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
-const spawrious = (name: string): ReferenceDataset => ({ name, labels: ["Test", "SC_group_1", "SC_group_2"] });
+const spawrious = (name: string): ReferenceDataset => {
+  const id = name.replace("Spawrious", "spawrious-").replace("_", "-").toLowerCase();
+  return { name, id, labels: SPAWRIOUS, domains: SPAWRIOUS };
+};
+const SPAWRIOUS = ["Test", "SC_group_1", "SC_group_2"];
+const CARS = ["aclass", "escape", "hilux", "i3", "lexus", "tesla", "tiguan", "tucson", "x5", "zoe"];
 
 export const referenceDatasets: readonly ReferenceDataset[] = [
   { name: "Debug28", labels: ["0", "1", "2"] },
@@ -46,12 +51,9 @@ export const referenceDatasets: readonly ReferenceDataset[] = [
     labels: ["clip", "info", "paint", "quick", "real", "sketch"],
     domains: ["clipart", "infograph", "painting", "quickdraw", "real", "sketch"],
   },
-  {
-    name: "SVIRO",
-    labels: ["aclass", "escape", "hilux", "i3", "lexus", "tesla", "tiguan", "tucson", "x5", "zoe"],
-  },
-  { name: "WILDSCamelyon", labels: numbered("hospital_", 5) },
-  { name: "WILDSFMoW", labels: numbered("region_", 6) },
+  { name: "SVIRO", id: "sviro", labels: CARS, domains: CARS },
+  { name: "WILDSCamelyon", id: "camelyon17", labels: numbered("hospital_", 5), domains: numbered("hospital_", 5) },
+  { name: "WILDSFMoW", id: "fmow", labels: numbered("region_", 6), domains: numbered("region_", 6) },
   spawrious("SpawriousO2O_easy"),
   spawrious("SpawriousO2O_medium"),
   spawrious("SpawriousO2O_hard"),

@@ -7,17 +7,20 @@ import { option } from "../../options.js";
 import { type DatasetDefinition, defineDataset, type PictureDataset, type Published } from "../dataset.js";
 import { type FoundFolder, findDomainFolders, plainName } from "../discover.js";
 import { labelFolders } from "../folder-dataset.js";
-import { readFolderTree } from "../folder-tree.js";
+import { type Folder, readFolderTree } from "../folder-tree.js";
 import { countOf, listNames, showName } from "../show-name.js";
 
 export interface BenchmarkFacts extends Omit<DatasetDefinition, "needsRoot" | "options" | "open" | "published"> {
   readonly published: Published;
   /** Whether there is a published list of duplicates to leave out. */
   readonly duplicateList?: boolean;
+  /** Folders between a domain and its classes, each with some of the pictures (`train`, `val`); all are used. */
+  readonly parts?: readonly string[];
 }
 
 export interface FolderBenchmark extends DatasetDefinition {
   readonly published: Published;
+  readonly parts?: readonly string[];
   /** Opens as many of its domains as there are, for saying what is missing; an error where there are not even two. */
   openPresent(root: string, options?: { duplicates?: string }): Promise<PictureDataset>;
 }
@@ -40,10 +43,20 @@ export function folderBenchmark({ duplicateList, ...facts }: BenchmarkFacts): Fo
   return {
     ...definition,
     published: facts.published,
+    parts: facts.parts,
     async openPresent(root, options = {}) {
       return { ...(await openFolders(facts, await locate(facts, root), options.duplicates || undefined)), options: {} };
     },
   };
+}
+
+/** The folder whose folders are a domain's classes: its own; one that lies between (`amazon/images`); or all its parts together. */
+function classesIn(domain: Folder, parts: readonly string[] = []): Folder {
+  const between = domain.folders.filter(({ name }) => parts.includes(plainName(name)));
+  if (between.length > 0) return { ...domain, folders: between.flatMap(({ folders }) => folders) };
+  const [only, ...others] = domain.folders;
+  const isBetween = only && others.length === 0 && domain.pictures.length === 0 && only.folders.length > 0;
+  return isBetween ? classesIn(only, parts) : domain;
 }
 
 interface Place {
@@ -95,7 +108,7 @@ function readDuplicates(file: string): Set<string> {
 }
 
 async function openFolders(
-  { id, title, published }: BenchmarkFacts,
+  { id, title, published, parts }: BenchmarkFacts,
   { found, notes: before }: Place,
   duplicateFile: string | undefined,
 ): Promise<Omit<PictureDataset, "options">> {
@@ -113,7 +126,11 @@ async function openFolders(
   const labelled = labelFolders(
     `dataset ${id} in ${showName(found.path)}`,
     // A domain has its published name, so that records from differently spelt copies agree.
-    trees.map(({ domain, tree }) => ({ name: domain, shown: `domain "${domain}"`, folder: tree.top })),
+    trees.map(({ domain, tree }) => ({
+      name: domain,
+      shown: `domain "${domain}"`,
+      folder: classesIn(tree.top, parts),
+    })),
     (name) => byPlainName.get(plainName(name)) ?? name,
   );
   notes.push(...labelled.notes);

@@ -4,27 +4,57 @@ import { unknownName } from "../../closest-name.js";
 import { UsageError } from "../../errors.js";
 import type { DatasetDefinition } from "../dataset.js";
 import { plainName } from "../discover.js";
+import { camelyon17 } from "./camelyon17.js";
 import { coloredMnist } from "./colored-mnist.js";
+import { digitsDg } from "./digits-dg.js";
 import { domainNet } from "./domain-net.js";
+import { fmow } from "./fmow.js";
 import type { FolderBenchmark } from "./folder-benchmark.js";
 import { generatedShapes } from "./generated-shapes.js";
 import { imageFolder } from "./image-folder.js";
 import { manifest } from "./manifest.js";
+import { nico } from "./nico.js";
+import { office31 } from "./office-31.js";
 import { officeHome } from "./office-home.js";
 import { pacs } from "./pacs.js";
 import { rotatedMnist } from "./rotated-mnist.js";
+import { spawrious } from "./spawrious.js";
+import { sviro } from "./sviro.js";
+import type { TableBenchmark } from "./table-benchmark.js";
 import { terraIncognita } from "./terra-incognita.js";
 import { toy2d, toyRd } from "./toy.js";
 import { vlcs } from "./vlcs.js";
 
 /** The benchmarks that lie on disk as domain/class/picture. */
-export const folderBenchmarks: readonly FolderBenchmark[] = [pacs, vlcs, officeHome, terraIncognita, domainNet];
+export const folderBenchmarks: readonly FolderBenchmark[] = [
+  pacs,
+  vlcs,
+  officeHome,
+  terraIncognita,
+  domainNet,
+  sviro,
+  office31,
+  nico,
+  digitsDg,
+];
+
+/** The benchmarks whose pictures a table lists. */
+export const tableBenchmarks: readonly TableBenchmark[] = [camelyon17, fmow];
 
 /** Datasets by id. */
 export const datasets: Readonly<Record<string, DatasetDefinition>> = Object.fromEntries(
-  [...folderBenchmarks, rotatedMnist, coloredMnist, imageFolder, manifest, generatedShapes, toy2d, toyRd].map(
-    (definition) => [definition.id, definition],
-  ),
+  [
+    ...folderBenchmarks,
+    ...tableBenchmarks,
+    ...spawrious,
+    rotatedMnist,
+    coloredMnist,
+    imageFolder,
+    manifest,
+    generatedShapes,
+    toy2d,
+    toyRd,
+  ].map((definition) => [definition.id, definition]),
 );
 
 /** The dataset of this name, however it is spelt (`OfficeHome`, `office_home`); undefined where there is none. */

@@ -1,0 +1,136 @@
+/**
+ * A published benchmark whose pictures a CSV table lists, as WILDS keeps them. Domains are all rows with one value of a column, over the whole
+ * table, as DomainBed makes them: WILDS' own splits are not used. A row whose picture is not there is left out, and reported.
+ */
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DataError } from "../../errors.js";
+import { type DatasetDefinition, defineDataset, type PictureDomain, type Published } from "../dataset.js";
+import { findFolderWith } from "../discover.js";
+import { parseCsv } from "../manifest-csv.js";
+import { countOf, listNames, showName } from "../show-name.js";
+
+/** One picture of a table. */
+export interface TableRow {
+  /** The place of its domain among the benchmark's. */
+  readonly domain: number;
+  readonly label: number;
+  /** Its path from the dataset's folder on. */
+  readonly file: string;
+}
+
+interface TableFacts extends Omit<DatasetDefinition, "needsRoot" | "options" | "open" | "published"> {
+  readonly published: Published & { readonly classes: readonly string[] };
+  /** The files and folders by which the dataset's folder is known. */
+  readonly entries: readonly string[];
+  /** The folder in which the pictures lie, up to one level deep. */
+  readonly pictures: string;
+  /** The rows of the table, and what to know of them. */
+  read(table: (name: string, columns: readonly string[]) => Table): {
+    rows: Iterable<TableRow>;
+    notes?: readonly string[];
+  };
+}
+
+/** A CSV table's values by column, as texts. */
+export interface Table {
+  readonly length: number;
+  value(row: number, column: string): string;
+}
+
+export interface TableBenchmark extends DatasetDefinition {
+  readonly published: Published;
+  /** Whether a folder holds it, at or up to two levels below. */
+  isIn(root: string): Promise<boolean>;
+}
+
+/** Declares one. */
+export function tableBenchmark({ entries, pictures, read, ...facts }: TableFacts): TableBenchmark {
+  const { id, title, published } = facts;
+  const locate = (root: string): Promise<string | undefined> => findFolderWith(root, entries);
+  const definition = defineDataset({
+    ...facts,
+    needsRoot: true,
+    options: {},
+    async open({ root, options }) {
+      const folder = await locate(root);
+      if (folder === undefined)
+        throw new DataError(
+          `dataset ${id}: expected ${entries.join(", ")} in ${showName(root)} or up to two levels below; found no such folder`,
+        );
+      const { rows, notes = [] } = read((name, columns) => readTable(join(folder, name), columns));
+      const there = await filesIn(folder, pictures);
+      const files: string[][] = published.domains.map(() => []);
+      const labels: number[][] = published.domains.map(() => []);
+      const missing: string[] = [];
+      for (const { domain, label, file } of rows)
+        if (!there.has(file)) missing.push(file);
+        else {
+          files[domain].push(file);
+          labels[domain].push(label);
+        }
+      const domains = published.domains.map(
+        ({ name }, i): PictureDomain => ({
+          name,
+          count: files[i].length,
+          files: files[i],
+          labels: Int32Array.from(labels[i]),
+        }),
+      );
+      const empty = domains.filter(({ count }) => count === 0).map(({ name }) => name);
+      if (empty.length > 0)
+        throw new DataError(
+          `dataset ${id} in ${showName(folder)}: ${listNames(empty)} ${empty.length === 1 ? "has" : "have"} no pictures`,
+        );
+      const left = `${countOf(missing.length, "row")} of the table skipped, whose pictures are not there (${listNames(missing, 2)})`;
+      return {
+        id,
+        title,
+        kind: "pictures",
+        root: folder,
+        hasDomains: true,
+        inputShape: [3, 224, 224],
+        augmentable: true,
+        options,
+        classes: published.classes,
+        domains,
+        notes: [...notes, ...(missing.length > 0 ? [left] : [])],
+      };
+    },
+  });
+  return { ...definition, published, isIn: async (root) => (await locate(root)) !== undefined };
+}
+
+function readTable(path: string, columns: readonly string[]): Table {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new DataError(`table ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });
+  }
+  const [header, ...records] = parseCsv(text, `table ${showName(path)}`);
+  const places = new Map(header?.fields.map((name, i) => [name, i]));
+  const lacking = columns.filter((name) => !places.has(name));
+  if (lacking.length > 0)
+    throw new DataError(
+      `table ${showName(path)}: expected columns ${listNames(columns, 20)}; ${listNames(lacking)} missing`,
+    );
+  return {
+    length: records.length,
+    value: (row, column) => records[row].fields[places.get(column)!] ?? "",
+  };
+}
+
+/** The files of a folder and of the folders in it, by their paths from the dataset's folder on. */
+async function filesIn(root: string, folder: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  const add = async (path: string, below: boolean): Promise<void> => {
+    for (const entry of await readdir(join(root, path), { withFileTypes: true })) {
+      if (!entry.isDirectory()) found.add(`${path}/${entry.name}`);
+      else if (below) await add(`${path}/${entry.name}`, false);
+    }
+  };
+  await add(folder, true);
+  return found;
+}
