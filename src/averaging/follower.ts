@@ -37,6 +37,8 @@ export interface Follower extends Disposable {
   readonly id: string;
   /** Every setting, defaults filled in: what a run records. */
   readonly settings: Readonly<Record<string, number | string>>;
+  /** Sees the parameters that training starts from, before the first update. */
+  begin?(parameters: NamedTensors): void;
   /** Takes in the parameters after an update. */
   afterUpdate(step: number, parameters: NamedTensors): void;
   /**

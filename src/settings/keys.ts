@@ -121,6 +121,7 @@ export const keys = {
     { flag: "--hparams-seed <n>", default: 0 },
   ),
   holdout: option(number(), "the fraction of each domain held back for validation", { default: 0.2 }),
+  testPictures: option(whole(1), "the most pictures of each held-out domain that are evaluated; all by default"),
   augmentValidation: option(
     boolean,
     "whether validation pictures of training domains are augmented (DomainBed) or not (SWAD)",

@@ -10,6 +10,7 @@ import { checkDomains } from "../algorithms/check-domains.js";
 import type { FollowerDefinition } from "../averaging/index.js";
 import { type Dataset, domainsNamed } from "../data/dataset.js";
 import { datasets, findDataset } from "../data/datasets/index.js";
+import { evenlyChosen } from "../data/evenly-chosen.js";
 import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
@@ -46,7 +47,19 @@ export async function resolve(request: Request, memo = new SettingsMemo()): Prom
   const { hashOf: _, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
   const split = run.dataset.givenSplit ?? splitDataset(run.dataset.domains, { trialSeed, testDomains, holdout });
-  return { ...run, split };
+  return { ...run, split: fewerTested(split, run.settings) };
+}
+
+/** The split with so many pictures of each held-out domain at most, evenly of both parts: the same at every call. */
+function fewerTested(split: Split, { testDomains, testPictures }: TrainSettings): Split {
+  if (testPictures === undefined) return split;
+  return new Map(
+    [...split].map(([name, parts]) => {
+      if (!testDomains.includes(name)) return [name, parts];
+      const places = [...parts.in, ...parts.out].sort((a, b) => a - b);
+      return [name, { in: evenlyChosen(places, testPictures), out: [], uda: [] }];
+    }),
+  );
 }
 
 /** Settles a run up to its split, of which the settings have the hash. */
@@ -118,7 +131,10 @@ function networkSettings({ backbone, file }: StartingWeights, memo: SettingsMemo
 }
 
 /** What is absent where it does not apply, so that runs from before it was there keep their names. */
-function probeSettings({ probe, probeC = "auto", headFirst, refit, evaluationSize }: FilledKeys, dataset: Dataset) {
+function probeSettings(
+  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures }: FilledKeys,
+  dataset: Dataset,
+) {
   const exact = probe === "exact";
   const startsFromProbe = headFirst === true && !probe;
   const size = evaluationSizeOf(evaluationSize, dataset);
@@ -128,6 +144,7 @@ function probeSettings({ probe, probeC = "auto", headFirst, refit, evaluationSiz
     ...(startsFromProbe && { headFirst: true as const }),
     ...(exact && refit && { refit: true as const }),
     ...(size !== undefined && { evaluationSize: size }),
+    ...(testPictures !== undefined && { testPictures }),
   };
 }
 

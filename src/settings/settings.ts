@@ -33,6 +33,8 @@ export interface TrainSettings extends RunSettings {
   readonly probeC?: number | "auto";
   readonly headFirst?: true;
   readonly refit?: true;
+  /** Absent where all pictures of held-out domains are evaluated. */
+  readonly testPictures?: number;
   /** Absent where pictures are evaluated in the size they are trained in. */
   readonly evaluationSize?: number;
   /** Whose protocol settled what was not given; runs from before there were two are DomainBed's. */

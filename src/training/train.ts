@@ -8,6 +8,7 @@
 
 import { existsSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
+import type { Follower } from "../averaging/index.js";
 import { Loader } from "../data/loader.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
@@ -56,6 +57,7 @@ export interface EndedRun {
   readonly folder: RunFolder;
   readonly samples: Samples;
   readonly learner: Learner;
+  readonly followers: readonly Follower[];
   /** Pictures that could not be read, and why. */
   readonly lost: ReadonlyMap<string, string>;
   /** To be called between batches: signals and timers have their turn, and it throws where the run is told to stop. */
@@ -166,6 +168,8 @@ class Loop implements Disposable {
     this.pickUp();
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
+    if (run.progress.next === 0 && !run.progress.updated)
+      for (const follower of run.followers) follower.begin?.(run.learner.parameters());
     if (run.plan.settings.probe === "exact" && run.progress.next === 0)
       if (!(await unlessStopped(() => this.failingWith(0, () => this.solve())))) return this.stoppedAfter(-1);
     const { progress } = run;

@@ -1,0 +1,115 @@
+/**
+ * WiSE-FT: the parameters on the line from those that training started from to the mean of the updates from a step on
+ * (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903; the paper takes the last
+ * update instead of a mean, which is `start` at the last step). Coefficient 0 is the start, 1 the fine-tuned model. It makes most sense
+ * where the start is a model already: with `headFirst=true`, its classifier is the exact probe.
+ */
+
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { number, option, whole } from "../options.js";
+import {
+  type AverageSummary,
+  defineFollower,
+  type Follower,
+  type FollowerState,
+  type NamedTensors,
+} from "./follower.js";
+import { RunningMean } from "./running-mean.js";
+
+export const wiseFt = defineFollower(
+  {
+    id: "wise-ft",
+    title: "WiSE-FT",
+    paper: "Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903",
+    settings: {
+      coefficient: option(
+        number({ least: 0, most: 1 }),
+        "how far to go from the starting weights, at 0, to the fine-tuned ones, at 1",
+        { default: 0.5 },
+      ),
+      start: option(whole(0), "the step from which updates are averaged", { default: 100 }),
+    },
+    evaluated: "at the end",
+  },
+  (settings) => new WiseFt(settings),
+);
+
+interface WiseFtSettings {
+  readonly coefficient: number;
+  readonly start: number;
+}
+
+export class WiseFt implements Follower {
+  readonly id = "wise-ft";
+  private readonly tuned = new RunningMean();
+  private readonly initial = new RunningMean();
+  private lastStep = -1;
+
+  constructor(readonly settings: WiseFtSettings & Readonly<Record<string, number | string>>) {}
+
+  begin(parameters: NamedTensors): void {
+    this.initial.seed(parameters);
+  }
+
+  afterUpdate(step: number, parameters: NamedTensors): void {
+    if (this.initial.mean.size === 0)
+      throw new UsageError("wise-ft: it has not seen the starting weights; call begin() before the first update");
+    if (step < this.settings.start) this.tuned.seed(parameters);
+    else this.tuned.add(parameters);
+    this.lastStep = step;
+  }
+
+  atEvaluation(): "continue" {
+    return "continue";
+  }
+
+  weights(): Map<string, Tensor> {
+    return this.weightsAt(this.settings.coefficient);
+  }
+
+  /** The weights at any coefficient, for comparing several after one training. */
+  weightsAt(coefficient: number): Map<string, Tensor> {
+    if (this.lastStep < 0) throw new UsageError("wise-ft: there is nothing to interpolate before the first update");
+    const { mean } = this.tuned;
+    return noGrad(
+      () => new Map([...this.initial.mean].map(([name, from]) => [name, from.lerp(mean.get(name)!, coefficient)])),
+    );
+  }
+
+  summary(): AverageSummary {
+    const to = Math.max(0, this.lastStep);
+    return { count: this.tuned.count, from: Math.min(this.settings.start, to), to };
+  }
+
+  state(): FollowerState {
+    const tensors = new Map<string, Tensor>();
+    for (const [name, tensor] of this.initial.mean) tensors.set(`initial/${name}`, tensor);
+    for (const [name, tensor] of this.tuned.mean) tensors.set(`tuned/${name}`, tensor);
+    return { tensors, numbers: { count: this.tuned.count, lastStep: this.lastStep } };
+  }
+
+  loadState({ tensors, numbers }: Readonly<FollowerState>): void {
+    const { count, lastStep } = numbers;
+    const [initial, tuned] = ["initial/", "tuned/"].map((prefix) => {
+      const own = [...tensors].filter(([name]) => name.startsWith(prefix));
+      return new Map(own.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
+    });
+    if (!Number.isSafeInteger(count) || !Number.isSafeInteger(lastStep) || initial.size === 0)
+      throw new UsageError("loading the state of wise-ft: it is not whole. Is it the state of this run?");
+    this.dispose();
+    this.initial.restore(initial, 0);
+    if (tuned.size > 0) this.tuned.restore(tuned, count);
+    this.lastStep = lastStep;
+  }
+
+  dispose(): void {
+    this.initial.dispose();
+    this.tuned.dispose();
+    this.lastStep = -1;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
