@@ -5,15 +5,15 @@ import { UsageError } from "../errors.js";
 import { type WiseFt, wiseFt } from "./wise-ft.js";
 
 const parameters = (value: number): Map<string, Tensor> => new Map([["w", tensor([value])]]);
-const valueOf = (weights: Map<string, Tensor>): number => weights.get("w")!.item();
+const numberOf = (weights: Map<string, Tensor>): number => weights.get("w")!.item();
 
 test("the weights lie on the line from the start to the mean of the updates", () => {
   scope(() => {
     using follower = wiseFt({ coefficient: 0.25, start: 1 }) as WiseFt;
     follower.begin(parameters(10));
     for (const [step, value] of [100, 2, 4].entries()) follower.afterUpdate(step, parameters(value));
-    expect(valueOf(follower.weights())).toBe(10 + 0.25 * (3 - 10)); // the mean of steps 1 and 2 is 3
-    expect([0, 0.5, 1].map((at) => valueOf(follower.weightsAt(at)))).toEqual([10, 6.5, 3]);
+    expect(numberOf(follower.weights())).toBe(10 + 0.25 * (3 - 10)); // the mean of steps 1 and 2 is 3
+    expect([0, 0.5, 1].map((at) => numberOf(follower.weightsAt(at)))).toEqual([10, 6.5, 3]);
     expect(follower.summary()).toEqual({ count: 2, from: 1, to: 2 });
   });
 });
@@ -23,7 +23,7 @@ test("before the mean begins, the fine-tuned end is the last update", () => {
     using follower = wiseFt({ coefficient: 1, start: 100 });
     follower.begin?.(parameters(0));
     follower.afterUpdate(0, parameters(8));
-    expect(valueOf(follower.weights())).toBe(8);
+    expect(numberOf(follower.weights())).toBe(8);
   });
 });
 
@@ -36,8 +36,8 @@ test("a saved state goes on as if nothing had happened", () => {
     const { tensors, numbers } = first.state();
     second.loadState({ tensors: new Map([...tensors].map(([name, each]) => [name, each.clone()])), numbers });
     for (const follower of [first, second]) follower.afterUpdate(1, parameters(6));
-    expect(valueOf(second.weights())).toBe(valueOf(first.weights()));
-    expect(valueOf(second.weights())).toBe(2.5); // half way from 1 to the mean of 2 and 6
+    expect(numberOf(second.weights())).toBe(numberOf(first.weights()));
+    expect(numberOf(second.weights())).toBe(2.5); // half way from 1 to the mean of 2 and 6
   });
 });
 

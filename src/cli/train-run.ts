@@ -19,20 +19,23 @@ export interface RunOptions {
   readonly goOn: boolean;
   /** What goes on with the run when it was stopped, in words, where that is not --resume. */
   readonly goOnWith?: string;
+  /** What is done with the model before the run counts as done; assessment and report by default. */
+  readonly beforeDone?: (run: EndedRun) => Promise<void>;
 }
 
 /** A run's outcome; `already` where it had been done before. */
 export type RunOutcome = TrainOutcome | { readonly done: true; readonly already: true };
 
 /** Trains a run in its folder, or finds it done. */
-export async function trainRun(asked: Plan, { path, reporter, stop, goOn, goOnWith }: RunOptions): Promise<RunOutcome> {
+export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOutcome> {
+  const { path, reporter, stop, goOn, goOnWith } = options;
   const { plan, folder: owned, was } = await startRun(asked, path);
   using folder = owned;
   if (was === "done") return { done: true, already: true };
   if (was === "begun" && !goOn)
     throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
   reporter.line(`run folder: ${path}`);
-  const beforeDone = plan.dataset.kind === "pictures" ? assess : undefined;
+  const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assess : undefined);
   const shouldStop = (): boolean => stop.asked;
   const training = train({ plan, folder, reporter, shouldStop, goOn: goOnWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {

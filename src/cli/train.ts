@@ -5,6 +5,7 @@
 
 import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
+import type { RecipeName } from "../own-data/recipe-plan.js";
 import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs, requestOver } from "../settings/read-request.js";
 import type { TrainSettings } from "../settings/settings.js";
@@ -19,6 +20,8 @@ interface TrainFlags {
   resume?: string;
   out: string;
   leaveOneOut?: boolean;
+  recipe?: RecipeName;
+  budget?: string;
   yes?: true;
   quiet?: true;
   json?: true;
@@ -71,6 +74,14 @@ export function trainCommand(): Command {
       "train on all domains, and once more with each held out; the default for pictures of your own and with --probe",
     )
     .addOption(new Option("--no-leave-one-out", "train on all domains, and no more").default(undefined));
+  command
+    .addOption(
+      new Option(
+        "--recipe <name>",
+        "for pictures of your own: auto (the default) chooses between the exact probe and fine-tuned networks by domains that are held out; probe or finetune for one of them",
+      ).choices(["auto", "probe", "finetune"]),
+    )
+    .option("--budget <time>", "how long all of it may take, such as 10min or 1h; 20min on a CPU by default");
   addKeyFlags(addKeyFlags(command, METHOD), LENGTH).option(
     "--batch-size <n>",
     "pictures of each training domain in a batch",
@@ -106,12 +117,40 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   // Awaited here: `stop` listens until this function ends.
   if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
   const request = requestOver(flags.config ? readConfig(flags.config) : {}, asked);
+  if (await byRecipe(request, flags)) {
+    const [{ trainRecipe }, { readBudget }] = await Promise.all([
+      import("./train-recipe.js"),
+      import("../own-data/recipe-plan.js"),
+    ]);
+    const budget = flags.budget === undefined ? undefined : readBudget(flags.budget);
+    const { recipe = "auto", leaveOneOut, out, json } = flags;
+    const options = { recipe, budget, leaveOneOut, device, out, json, reporter, stop };
+    return await withWeights(() => trainRecipe(request, options), flags.yes);
+  }
   const [{ plansFor }, { trainPlans }] = await Promise.all([
     import("../own-data/plans.js"),
     import("./train-plans.js"),
   ]);
   const plans = await withWeights(() => plansFor(request, { leaveOneOut: flags.leaveOneOut, device }), flags.yes);
   await trainPlans(plans, { ...flags, reporter, stop });
+}
+
+/** Whether a recipe is chosen for the user: for pictures of one's own where no method is named, or where it is asked for. */
+async function byRecipe(request: Request, { recipe, budget }: TrainFlags): Promise<boolean> {
+  const [{ datasetFor }, { SettingsMemo }, { isOwnDataset }, { leavesRecipeOpen }] = await Promise.all([
+    import("../settings/resolve.js"),
+    import("../settings/memo.js"),
+    import("../records/own-pictures.js"),
+    import("../own-data/recipe-plan.js"),
+  ]);
+  const open = leavesRecipeOpen(request);
+  if ((recipe !== undefined || budget !== undefined) && !open)
+    throw new UsageError(
+      "--recipe and --budget choose how to train; do without them, or without a method of your own (--algorithm, --probe, …)",
+    );
+  if (!open) return false;
+  const dataset = await datasetFor(request, new SettingsMemo());
+  return dataset.kind === "pictures" && (recipe !== undefined || budget !== undefined || isOwnDataset(dataset.id));
 }
 
 /** Goes on with a run as it was begun. */

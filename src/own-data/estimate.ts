@@ -11,6 +11,9 @@ export interface TimeEstimate {
   /** Seconds that the updates of a run take, and its evaluations. */
   readonly training: number;
   readonly evaluation: number;
+  /** Of one update, and of predicting one picture. */
+  readonly update: number;
+  readonly prediction: number;
 }
 
 /** Pictures that a prediction is timed on. */
@@ -51,7 +54,7 @@ function measured(plan: Plan): TimeEstimate {
     const parts = split.get(name)!;
     return sum + parts.out.length + (testDomains.includes(name) ? parts.in.length : 0);
   }, 0);
-  return { training: steps * update, evaluation: evaluations * pictures * prediction };
+  return { training: steps * update, evaluation: evaluations * pictures * prediction, update, prediction };
 }
 
 /** The second time counts: the first prepares. */

@@ -65,6 +65,10 @@ export async function planAgain(plan: Plan): Promise<Plan> {
   return withNotes(plan, await notesOn(plan, plan.settings.testDomains.length > 0));
 }
 
+/** A plan with the notes on its pictures. */
+export const withDataNotes = async (plan: Plan, holdsOut: boolean): Promise<Plan> =>
+  withNotes(plan, await notesOn(plan, holdsOut));
+
 async function notesOn({ dataset }: Plan, holdsOut: boolean): Promise<readonly string[]> {
   return isOwnDataset(dataset.id) && dataset.kind === "pictures" ? await dataNotes(dataset, { holdsOut }) : [];
 }

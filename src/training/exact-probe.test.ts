@@ -38,15 +38,15 @@ async function made(name: string, request: Request) {
   return { path: folder.path, records: readRecords(folder.records).records };
 }
 
-const valueOf = (records: Awaited<ReturnType<typeof made>>["records"], metric: string, domain: string | null = null) =>
+const numberOf = (records: Awaited<ReturnType<typeof made>>["records"], metric: string, domain: string | null = null) =>
   records.find((row) => row.metric === metric && row.domain === domain)?.value;
 
 test("an exact probe is one step, the same at every seed, and its model takes pictures", async () => {
   const first = await made("first", { probe: "exact", seed: 0 });
-  const other = await made("other", { probe: "exact", seed: 0, probeC: valueOf(first.records, "probeC") });
+  const other = await made("other", { probe: "exact", seed: 0, probeC: numberOf(first.records, "probeC") });
   expect(new Set(first.records.map(({ step }) => step))).toEqual(new Set([0]));
-  expect(valueOf(first.records, "probeGradient")).toBeLessThan(1e-7);
-  expect(valueOf(other.records, ACCURACY, "shop")).toBe(valueOf(first.records, ACCURACY, "shop"));
+  expect(numberOf(first.records, "probeGradient")).toBeLessThan(1e-7);
+  expect(numberOf(other.records, ACCURACY, "shop")).toBe(numberOf(first.records, ACCURACY, "shop"));
   using model = await loadModel(first.path);
   expect(model.about.modules).toEqual(["backbone", "classifier"]);
   const file = join(pictures, (await resolve(base)).dataset.domains[0].files![0]);
@@ -56,7 +56,7 @@ test("an exact probe is one step, the same at every seed, and its model takes pi
 test("refit fits the validation pictures too, and leaves what was measured as it was", async () => {
   const without = await made("without", { probe: "exact", probeC: 0.01 });
   const refit = await made("refit", { probe: "exact", probeC: 0.01, refit: true });
-  expect(valueOf(refit.records, ACCURACY, "street")).toBe(valueOf(without.records, ACCURACY, "street"));
+  expect(numberOf(refit.records, ACCURACY, "street")).toBe(numberOf(without.records, ACCURACY, "street"));
   const head = (path: string) =>
     scope(() => readWeights(join(path, "model.safetensors")).get("classifier.weight")!.toNumbers());
   expect(head(refit.path)).not.toEqual(head(without.path));
@@ -73,7 +73,7 @@ test("a run that starts from the exact probe has its classifier before the first
     algorithm: "CORAL",
     batchSize: 2,
   });
-  expect(valueOf(tuned.records, ACCURACY, "shop")).toBeCloseTo(valueOf(probe.records, ACCURACY, "shop")!, 1);
+  expect(numberOf(tuned.records, ACCURACY, "shop")).toBeCloseTo(numberOf(probe.records, ACCURACY, "shop")!, 1);
   expect(existsSync(join(tuned.path, "model.safetensors"))).toBe(true);
 });
 

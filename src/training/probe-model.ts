@@ -23,7 +23,7 @@ export function addBody(path: string, plan: Plan): void {
     if (plan.settings.probe === "exact") {
       const about = JSON.parse(metadata[METADATA_KEY]) as ModelAbout;
       const below = [...body.stateDict()].map(([own, each]) => [`backbone.${own}`, each] as const);
-      const whole: ModelAbout = { ...about, modules: ["backbone", ...about.modules] };
+      const whole: ModelAbout = { ...about, modules: [...new Set(["backbone", ...about.modules])] };
       writeWeights(path, new Map([...below, ...trained]), { ...metadata, [METADATA_KEY]: JSON.stringify(whole) });
       return;
     }

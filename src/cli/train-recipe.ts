@@ -1,0 +1,333 @@
+/**
+ * `nudge train` on one's own pictures where no method is named: the exact probe first, whose model is there in a minute or two; then,
+ * where there is time, one fine-tuned network for each fold of held-out domains; then the choice, the model, and the estimate.
+ * Every part is a run folder of its own, so that the same command resumes where it was stopped.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
+import type { Judged } from "../analysis/judged.js";
+import { countOf } from "../data/show-name.js";
+import { shellWord } from "../files/shell-words.js";
+import { roughly } from "../own-data/estimate.js";
+import { withDataNotes } from "../own-data/plans.js";
+import { type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
+import {
+  COEFFICIENTS,
+  candidateRows,
+  type JudgedFold,
+  nestedChoices,
+  nestedEstimate,
+  type Recipe,
+  reasonFor,
+  recipeFile,
+} from "../own-data/recipe.js";
+import {
+  CPU_BUDGET,
+  CPU_JUDGED,
+  type Length,
+  lengthOf,
+  lengthWords,
+  type RecipeName,
+  recipeRequests,
+} from "../own-data/recipe-plan.js";
+import { STRENGTHS } from "../probe/choose-strength.js";
+import { ESTIMATE_FILE } from "../records/run.js";
+import { recipeText } from "../report/recipe-text.js";
+import { heldOutOf } from "../report/run-page.js";
+import { REPORT_FILE, writeRunReport } from "../report/run-report.js";
+import { runSummary } from "../report/run-summary.js";
+import { type Request, readKeys } from "../settings/keys.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
+import { runName, trainDomainsOf } from "../settings/settings.js";
+import { judgeCoefficients } from "../training/judge-coefficients.js";
+import type { Reporter } from "../training/reporter.js";
+import { RunFolder } from "../training/run-folder.js";
+import { openFeatures } from "../training/samples.js";
+import { RESUMABLE } from "./failure.js";
+import type { StopSignals } from "./stop-signals.js";
+import { trainRun } from "./train-run.js";
+
+export interface RecipeOptions {
+  readonly recipe: RecipeName;
+  /** Seconds for all of it. */
+  readonly budget?: number;
+  /** False where no domain is to be held out. */
+  readonly leaveOneOut?: boolean;
+  readonly device: string;
+  readonly out: string;
+  readonly json?: boolean;
+  readonly reporter: Reporter;
+  readonly stop: StopSignals;
+}
+
+/** In a fold's run folder: what each coefficient made of its pictures. */
+const CANDIDATES_FILE = "candidates.json";
+/** In the probe's run folder: what a resumed command must not measure again, since runs are named by it. */
+const LENGTH_FILE = "length.json";
+
+/** Stopped by the user: what is there is kept. */
+class Stopped extends Error {}
+
+/** Trains by a recipe, and reports. */
+export async function trainRecipe(asked: Request, options: RecipeOptions): Promise<void> {
+  const { reporter } = options;
+  try {
+    await new RecipeRun(asked, options).run();
+  } catch (error) {
+    if (!(error instanceof Stopped)) throw error;
+    reporter.line("stopped; resume with the same command");
+    process.exitCode = RESUMABLE;
+  }
+}
+
+class RecipeRun {
+  private readonly memo = new SettingsMemo();
+  private readonly begun = performance.now();
+  private readonly seconds: Record<string, number> = {};
+
+  constructor(
+    private readonly asked: Request,
+    private readonly options: RecipeOptions,
+  ) {}
+
+  async run(): Promise<void> {
+    const { asked, options, memo } = this;
+    const { reporter, recipe, device } = options;
+    const dataset = await datasetFor(asked, memo);
+    const requests = recipeRequests(dataset, { ...asked, testDomains: asked.testDomains ?? [] }, device);
+    for (const text of requests.words) reporter.line(text);
+    const template = await withDataNotes(await resolve(requests.probe, memo), dataset.domains.length > 1);
+    for (const note of template.dataset.notes) reporter.line(`note: ${note}`);
+    const plan = async (request: Request): Promise<Plan> => {
+      const settled = await resolve(request, memo);
+      return { ...settled, dataset: { ...settled.dataset, notes: template.dataset.notes } };
+    };
+    const evidence = await this.timed("exact probe", () => this.evidence(template));
+    this.sayEvidence(evidence);
+    const probe = await plan({ ...requests.probe, probeC: evidence.choice.c });
+    await this.train(probe, "exact probe on all domains");
+    reporter.line(`a model is ready: ${this.pathOf(probe)}`);
+    const finetune = { ...requests.finetune, probeC: evidence.choice.c };
+    const length =
+      recipe === "probe" ? NONE : await this.length(await plan(this.tuned(finetune, 100, 1)), probe, evidence);
+    const folds =
+      length.steps === 0
+        ? probeFolds(evidence)
+        : await this.timed("fine-tuning", () => this.folds(plan, finetune, length.steps, evidence));
+    const coefficients = length.steps === 0 ? [0] : COEFFICIENTS;
+    const rows = candidateRows(folds, coefficients).map((row, i, all) =>
+      recipe === "finetune" && length.steps > 0 ? { ...row, chosen: i === bestTuned(all) } : row,
+    );
+    const { coefficient } = rows.find(({ chosen }) => chosen)!;
+    const main = coefficient === 0 ? probe : await plan(this.tuned(finetune, length.steps, coefficient));
+    if (main !== probe) await this.timed("the model", () => this.train(main, "the model: fine-tuned on all domains"));
+    const by = evidence.folds.length > 1 ? "held-out domains" : "validation";
+    const made: Recipe = {
+      format: 1,
+      by,
+      folds: evidence.folds,
+      nearCopies: evidence.nearCopies,
+      c: evidence.choice.c,
+      strengths: STRENGTHS.map((c, i) => ({ c, mean: evidence.choice.scores[i].mean })),
+      candidates: rows,
+      coefficient,
+      reason:
+        recipe === "auto"
+          ? reasonFor(rows, by)
+          : `${rows.find(({ chosen }) => chosen)!.name}: asked for with --recipe ${recipe}.`,
+      nested: nestedChoices(folds).map((at, i) => ({ domains: folds[i].domains, coefficient: coefficients[at] })),
+      steps: length.steps,
+      seconds: this.seconds,
+    };
+    const estimate =
+      by === "validation"
+        ? null
+        : nestedEstimate(folds, { classes: dataset.classes, step: Math.max(0, length.steps - 1) });
+    await this.report(main, made, estimate);
+  }
+
+  /** Features of all pictures, then what the exact probe gives on held-out domains. */
+  private async evidence(template: Plan): Promise<ProbeEvidence> {
+    const { reporter, stop, leaveOneOut = true } = this.options;
+    const count = trainDomainsOf(template.settings).reduce(
+      (sum, name) => sum + template.dataset.domains.find((each) => each.name === name)!.count,
+      0,
+    );
+    reporter.line(
+      `stage 1: features of ${countOf(count, "picture")} by the network as it is, kept for the next time; then the exact probe`,
+    );
+    using samples = await openFeatures(template, {
+      say: (text) => reporter.line(text),
+      progress: (text) => reporter.progress?.(text),
+      shouldStop: () => stop.asked,
+    });
+    if (samples === null) throw new Stopped();
+    reporter.progress?.("exact probe: choosing C with each domain held out");
+    return probeEvidence(samples, template, leaveOneOut);
+  }
+
+  private sayEvidence({ folds, nearCopies, choice, held }: ProbeEvidence): void {
+    const { reporter } = this.options;
+    for (const names of nearCopies)
+      reporter.line(
+        `${names.join(" and ")} are near-copies of each other by their features, so they are held out together: a twin in training would flatter`,
+      );
+    if (folds.length === 1)
+      reporter.line(
+        "no domain can be held out, so choices are made by validation pictures, which says nothing of other domains",
+      );
+    const right = held.map(({ domains, c, judged }) => {
+      const share = judged.filter(({ label, predicted }) => label === predicted).length / judged.length;
+      return `${domains.join(" + ")} ${(100 * share).toFixed(1)} % (C = ${c})`;
+    });
+    reporter.line(`exact probe: C = ${choice.c}; ${folds.length > 1 ? "held out" : "validation"}: ${right.join(", ")}`);
+  }
+
+  private tuned(finetune: Request, steps: number, coefficient: number): Request {
+    return {
+      ...finetune,
+      steps,
+      evaluateEvery: steps,
+      "wise-ft.coefficient": coefficient,
+      "wise-ft.start": Math.floor(steps / 4),
+    };
+  }
+
+  /** How long fine-tunings are: measured once, and then as it was. */
+  private async length(sample: Plan, probe: Plan, evidence: ProbeEvidence): Promise<Length> {
+    const { reporter, device, budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = this.options;
+    const file = join(this.pathOf(probe), LENGTH_FILE);
+    const key = JSON.stringify([this.options.budget ?? null, this.asked.steps ?? null, device]);
+    const runs = evidence.folds.length > 1 ? evidence.folds.length + 1 : 1;
+    const { hparams } = sample.settings;
+    const pictures = (hparams.batchSize as number) * trainDomainsOf(sample.settings).length;
+    if (existsSync(file)) {
+      const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
+      if (kept.key === key) return kept;
+    }
+    const left = budget - (performance.now() - this.begun) / 1000;
+    reporter.progress?.("measuring how long fine-tuning takes");
+    const asked = this.asked.steps === undefined ? undefined : Number(this.asked.steps);
+    const most = device === "cpu" ? CPU_JUDGED : Number.POSITIVE_INFINITY;
+    const counts = trainDomainsOf(sample.settings).map((name) =>
+      Math.min(most, sample.dataset.domains.find((each) => each.name === name)!.count),
+    );
+    const judged = counts.reduce((sum, count) => sum + count, 0) / runs;
+    const length = lengthOf(sample, { runs, left, asked, judged });
+    using folder = await RunFolder.own(this.pathOf(probe));
+    folder.writeJson(LENGTH_FILE, { ...length, key });
+    reporter.line(
+      length.steps === 0
+        ? `fine-tuning is left out: ${runs} short ones would take about ${roughly(length.seconds ?? 0)}, and ${roughly(Math.max(1, left))} of the time is left (--budget 1h for more)`
+        : `stage 2: ${lengthWords(length, runs, pictures)} (--budget 10min for less, --recipe probe for none)`,
+    );
+    return length;
+  }
+
+  /** One fine-tuning for each fold, and what each coefficient makes of the fold's pictures. */
+  private async folds(
+    plan: (request: Request) => Promise<Plan>,
+    finetune: Request,
+    steps: number,
+    { folds, held }: ProbeEvidence,
+  ): Promise<JudgedFold[]> {
+    const withheld = readKeys(this.asked).testDomains ?? [];
+    const found: JudgedFold[] = [];
+    for (const [i, domains] of folds.entries()) {
+      const alone = folds.length === 1;
+      const limit = this.options.device === "cpu" && !alone ? { testPictures: CPU_JUDGED } : {};
+      const testDomains = alone ? withheld : [...withheld, ...domains];
+      const run = await plan({ ...this.tuned(finetune, steps, 1), probeC: held[i].c, testDomains, ...limit });
+      const rest = COEFFICIENTS.slice(1);
+      const what = alone ? "fine-tuning on all domains" : `fine-tuning without ${domains.join(", ")}`;
+      await this.train(run, what, {
+        beforeDone: async (ended) =>
+          ended.folder.writeJson(CANDIDATES_FILE, {
+            format: 1,
+            coefficients: rest,
+            judged: await judgeCoefficients(ended, domains, rest),
+          }),
+      });
+      const { judged } = JSON.parse(readFileSync(join(this.pathOf(run), CANDIDATES_FILE), "utf8")) as {
+        judged: Judged[][];
+      };
+      const byName = new Map(held[i].judged.map((each) => [each.name, each]));
+      const same = judged[0].flatMap(({ name }) => byName.get(name) ?? []);
+      const names = new Set(same.map(({ name }) => name));
+      found.push({ domains, candidates: [same, ...judged.map((each) => each.filter(({ name }) => names.has(name)))] });
+    }
+    return found;
+  }
+
+  private async train(plan: Plan, what: string, more: Partial<Parameters<typeof trainRun>[1]> = {}): Promise<void> {
+    const { reporter, stop } = this.options;
+    await new Promise(setImmediate);
+    if (stop.asked) throw new Stopped();
+    reporter.line(what);
+    const quiet: Reporter = {
+      ...reporter,
+      line: (text) => (text.startsWith("note: ") ? undefined : reporter.line(text)),
+    };
+    const goOnWith = "the same command";
+    const { done } = await trainRun(plan, {
+      path: this.pathOf(plan),
+      reporter: quiet,
+      stop,
+      goOn: true,
+      goOnWith,
+      ...more,
+    });
+    if (!done) throw new Stopped();
+  }
+
+  private pathOf({ settings }: Plan): string {
+    return join(this.options.out, runName(settings));
+  }
+
+  private async timed<T>(stage: string, action: () => Promise<T>): Promise<T> {
+    const begun = performance.now();
+    const made = await action();
+    this.seconds[stage] = Math.round((performance.now() - begun) / 100) / 10;
+    return made;
+  }
+
+  /** Puts recipe and estimate beside the model, writes the report, and prints. */
+  private async report(main: Plan, recipe: Recipe, estimate: Assessment | null): Promise<void> {
+    const { json } = this.options;
+    const path = this.pathOf(main);
+    {
+      using folder = await RunFolder.own(path);
+      folder.writeJson(recipeFile, recipe);
+      if (estimate) folder.writeJson(ESTIMATE_FILE, estimate);
+      if (main.dataset.kind === "pictures")
+        await writeRunReport({ folder: path, settings: main.settings, dataset: main.dataset }, estimate);
+    }
+    const assessment = readAssessment(join(path, ASSESSMENT_FILE));
+    const facts = { model: join(path, "model.safetensors"), report: join(path, REPORT_FILE) };
+    if (json) {
+      const heldOut = heldOutOf({ assessment, estimate }).domains.map(({ name, count, accuracy, interval }) => ({
+        ...{ domain: name, count, accuracy, interval },
+      }));
+      process.stdout.write(
+        `${JSON.stringify({ run: path, hash: main.settings.hash, done: true, ...facts, heldOut, recipe })}\n`,
+      );
+      return;
+    }
+    process.stdout.write(
+      `${recipeText(recipe)}\n${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: nudge predict ${shellWord(path)} PICTURES\ndone: ${path}\n`,
+    );
+  }
+}
+
+const NONE: Length = { steps: 0, seconds: 0 };
+
+/** The folds with the exact probe alone. */
+const probeFolds = ({ held }: ProbeEvidence): JudgedFold[] =>
+  held.map(({ domains, judged }) => ({ domains, candidates: [judged] }));
+
+/** The best candidate that is fine-tuned. */
+const bestTuned = (rows: readonly { readonly mean: number }[]): number =>
+  rows.reduce((best, { mean }, i) => (i > 0 && (best === 0 || mean > rows[best].mean) ? i : best), 0);

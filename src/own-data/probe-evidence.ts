@@ -1,0 +1,113 @@
+/**
+ * What the exact probe gives on domains that it did not see, before anything is trained: near-copies found, C chosen for all domains, and for
+ * each fold a probe whose C was chosen, and whose temperature was fitted, without that fold. It takes seconds, since features are computed once.
+ */
+
+import { type Judged, judge } from "../analysis/judged.js";
+import { fitTemperature } from "../analysis/temperature.js";
+import type { SplitName } from "../data/split.js";
+import { scope } from "../engine/scope.js";
+import { noGrad } from "../engine/tensor.js";
+import { type ChosenStrength, chooseStrength, fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
+import type { LinearFit } from "../probe/logistic-regression.js";
+import { nearCopyGroups } from "../probe/near-copies.js";
+import type { Plan } from "../settings/resolve.js";
+import { trainDomainsOf } from "../settings/settings.js";
+import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
+
+export interface ProbeEvidence {
+  /** Domains that are held out together. One fold: there is nothing to hold out, and validation pictures take its place. */
+  readonly folds: readonly (readonly string[])[];
+  /** Domains that are near-copies of each other. */
+  readonly nearCopies: readonly (readonly string[])[];
+  readonly choice: ChosenStrength;
+  /** For each fold, the C that the other folds choose, and what that probe says of its pictures (of one fold: of its validation part). */
+  readonly held: readonly {
+    readonly domains: readonly string[];
+    readonly c: number;
+    readonly judged: readonly Judged[];
+  }[];
+}
+
+/** Fine-tunings are as many as folds: with more domains than this, some are held out together. */
+const MOST_FOLDS = 5;
+
+interface Domain extends LabelledFeatures {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
+const ALL: readonly SplitName[] = ["in", "out", "uda"];
+
+/** Gathers the evidence; `leaveOut` is false where no domain is to be held out. */
+export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = true): ProbeEvidence {
+  const { classes, hparams, device } = plan.settings;
+  const options = { classes: classes.length, balanced: hparams.classBalanced === true };
+  const names = trainDomainsOf(plan.settings);
+  const read = (name: string, parts: readonly SplitName[]): Domain => ({
+    name,
+    ...featuresOf(samples, name, parts, device),
+    files: filesOf(plan, samples, name, parts),
+  });
+  return noGrad(() =>
+    scope(() => {
+      const whole = new Map(names.map((name) => [name, read(name, ALL)]));
+      const groups = leaveOut
+        ? nearCopyGroups(names.map((name) => whole.get(name)!.x)).map((group) => group.map((at) => names[at]))
+        : [names];
+      const folds = foldsOf(groups, (name) => whole.get(name)!.x.rows);
+      const domainsOf = (fold: readonly string[]): Domain[] => fold.map((name) => whole.get(name)!);
+      const choice = chooseStrength(folds.map(domainsOf), options);
+      const held = folds.map((domains) =>
+        scope(() => {
+          const rest = folds.filter((fold) => fold !== domains);
+          const c = rest.length > 0 ? chooseStrength(rest.map(domainsOf), options).c : choice.c;
+          const inside = (rest.length > 0 ? rest.flat() : domains).map((name) => read(name, ["in"]));
+          const outside = (rest.length > 0 ? rest.flat() : domains).map((name) => read(name, ["out"]));
+          const [fit] = fitProbe(inside, [c], options);
+          const temperature = temperatureOf(fit, outside);
+          const asked = rest.length > 0 ? domainsOf(domains) : outside;
+          return { domains, c, judged: asked.flatMap((domain) => judgedBy(fit, domain, temperature)) };
+        }),
+      );
+      return { folds, nearCopies: groups.filter(({ length }) => length > 1), choice, held };
+    }),
+  );
+}
+
+/** The groups as they are, or, where there are many, put together into folds of about as many pictures. */
+function foldsOf(groups: readonly (readonly string[])[], count: (name: string) => number): string[][] {
+  if (groups.length <= MOST_FOLDS) return groups.map((group) => [...group]);
+  const sizeOf = (names: readonly string[]): number => names.reduce((sum, name) => sum + count(name), 0);
+  const folds: string[][] = Array.from({ length: MOST_FOLDS }, () => []);
+  for (const group of groups.toSorted((a, b) => sizeOf(b) - sizeOf(a)))
+    folds.reduce((a, b) => (sizeOf(b) < sizeOf(a) ? b : a)).push(...group);
+  return folds;
+}
+
+function filesOf({ dataset }: Plan, { split }: FeatureSamples, name: string, parts: readonly SplitName[]): string[] {
+  const { files } = dataset.domains.find((each) => each.name === name)!;
+  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b); // as featuresOf has them
+  return places.map((place) => files![place]);
+}
+
+function logitsOf({ weight, bias }: LinearFit, { x }: LabelledFeatures): number[][] {
+  if (x.rows === 0) return [];
+  return scope(() => x.toDType(weight.dtype).matmul(weight.t()).add(bias).toArray() as number[][]);
+}
+
+function temperatureOf(fit: LinearFit, domains: readonly Domain[]): number {
+  const rows = domains.flatMap((domain) => logitsOf(fit, domain));
+  return rows.length > 0
+    ? fitTemperature(
+        rows,
+        domains.flatMap(({ labels }) => Array.from(labels)),
+      )
+    : 1;
+}
+
+function judgedBy(fit: LinearFit, domain: Domain, temperature: number): Judged[] {
+  return logitsOf(fit, domain).map((row, i) =>
+    judge(row, { name: domain.files[i], domain: domain.name, label: domain.labels[i] }, temperature),
+  );
+}

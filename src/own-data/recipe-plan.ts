@@ -1,0 +1,101 @@
+/**
+ * The settings of the runs that a recipe is made of, and how long they may take: the exact probe, and fine-tuned networks that start from it,
+ * with weights averaged along the way and the penalty on.
+ */
+
+import type { Dataset } from "../data/dataset.js";
+import { UsageError } from "../errors.js";
+import type { Request } from "../settings/keys.js";
+import type { Plan } from "../settings/resolve.js";
+import { trainDomainsOf } from "../settings/settings.js";
+import { evaluationSizeFor, ownDefaults } from "./defaults.js";
+import { estimateRun, roughly } from "./estimate.js";
+
+export const recipes = ["auto", "probe", "finetune"] as const;
+export type RecipeName = (typeof recipes)[number];
+
+export interface RecipeRequests {
+  readonly probe: Request;
+  readonly finetune: Request;
+  readonly words: readonly string[];
+}
+
+/** Settings that name a method: with one of them the user has chosen the recipe. */
+const METHODS = ["algorithm", "regularizers", "averaging", "probe", "hparamsSeed"] as const;
+
+/** Whether a request leaves the recipe open. */
+export const leavesRecipeOpen = (asked: Request): boolean =>
+  METHODS.every((name) => asked[name] === undefined) && String(asked.pretrained ?? true) === "true";
+
+/** The settings of both kinds of runs, before C, steps and held-out domains are known. */
+export function recipeRequests(dataset: Dataset, asked: Request, device: string): RecipeRequests {
+  const { request, words } = ownDefaults(dataset, asked, device);
+  const size = evaluationSizeFor(dataset);
+  const shared: Request = { device, ...(size !== undefined && { evaluationSize: size }) };
+  const { backbone, weights, precision } = request;
+  const network = { ...(backbone !== undefined && { backbone }), ...(weights !== undefined && { weights }) };
+  const { steps: _, evaluateEvery: __, ...tuned } = request;
+  const { steps: ___, batchSize: ____, ...toProbe } = asked;
+  return {
+    probe: { ...shared, ...network, probe: "exact", refit: true, ...toProbe },
+    finetune: {
+      ...shared,
+      ...tuned,
+      ...(precision !== undefined && { precision }),
+      ...{ averaging: ["wise-ft"], headFirst: true },
+      ...asked,
+    },
+    words,
+  };
+}
+
+/** `10min`, `90s`, `1.5h` in seconds. */
+export function readBudget(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)\s*(s|sec|min|m|h)$/.exec(text.trim()) ?? [];
+  const seconds = Number(amount) * { s: 1, sec: 1, m: 60, min: 60, h: 3600 }[unit ?? "s"]!;
+  if (!(seconds > 0)) throw new UsageError(`--budget: expected a time such as 10min, 90s or 1.5h, got "${text}"`);
+  return seconds;
+}
+
+/** On a CPU the whole command keeps to this; a GPU trains as long as each picture needs. */
+export const CPU_BUDGET = 20 * 60;
+
+/** Fewer updates than this change too little to be worth a look. */
+const FEWEST = 60;
+/** Times each picture is seen, about, and the most updates. */
+const LENGTHS = { cpu: { epochs: 10, most: 300 }, gpu: { epochs: 20, most: 3000 } } as const;
+/** The most pictures of a held-out domain that candidates are judged on, on a CPU. */
+export const CPU_JUDGED = 600;
+
+export interface Length {
+  /** Updates of one fine-tuning; 0 where there is no time for any. */
+  readonly steps: number;
+  /** Seconds that all of them take, as measured just now; null where they could not be measured. */
+  readonly seconds: number | null;
+}
+
+/** How many updates a fine-tuning has; measured with `plan`, one of them, in the seconds that are left for all `runs`. */
+export function lengthOf(
+  plan: Plan,
+  { runs, left, asked, judged }: { runs: number; left: number; asked?: number; judged: number },
+): Length {
+  const { device, hparams, evaluationSize = 224, inputShape } = plan.settings;
+  const training = trainDomainsOf(plan.settings);
+  const pictures = training.reduce((sum, name) => sum + (plan.split.get(name)?.in.length ?? 0), 0);
+  const { epochs, most } = LENGTHS[device === "cpu" ? "cpu" : "gpu"];
+  const wanted = Math.ceil((epochs * pictures) / ((hparams.batchSize as number) * training.length));
+  const time = estimateRun(plan);
+  if (time === null) return { steps: asked ?? Math.max(FEWEST, Math.min(most, wanted)), seconds: null };
+  // Judging: the trained weights and the average once, four coefficients, and the score of distance on some 1,500 pictures.
+  const larger = (evaluationSize / inputShape[1]) ** 2;
+  const validation = training.reduce((sum, name) => sum + (plan.split.get(name)?.out.length ?? 0), 0);
+  const rest = larger * time.prediction * (5 * judged + 2 * validation + Math.min(1536, pictures));
+  const affordable = Math.floor((left / runs - rest) / time.update);
+  const steps = asked ?? Math.min(most, Math.max(100, wanted), affordable);
+  if (asked === undefined && steps < FEWEST) return { steps: 0, seconds: runs * (FEWEST * time.update + rest) };
+  return { steps, seconds: runs * (steps * time.update + rest) };
+}
+
+/** In words. */
+export const lengthWords = ({ steps, seconds }: Length, runs: number, pictures: number): string =>
+  `fine-tuning: ${runs} runs of ${steps} updates of ${pictures} pictures${seconds === null ? "" : `, about ${roughly(seconds)}, as measured just now`}`;

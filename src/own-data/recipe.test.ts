@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import type { Judged } from "../analysis/judged.js";
+import { UsageError } from "../errors.js";
+import {
+  COEFFICIENTS,
+  candidateRows,
+  chooseCandidate,
+  type JudgedFold,
+  nestedChoices,
+  nestedEstimate,
+  reasonFor,
+} from "./recipe.js";
+import { leavesRecipeOpen, readBudget } from "./recipe-plan.js";
+
+/** A fold of one domain whose candidates get so many of 200 pictures right. */
+const fold = (domain: string, ...right: number[]): JudgedFold => ({
+  domains: [domain],
+  candidates: right.map((count) =>
+    Array.from({ length: 200 }, (_, i): Judged => {
+      const predicted = i < count ? 0 : 1;
+      return {
+        name: `${domain}/${i}`,
+        domain,
+        label: 0,
+        predicted,
+        confidence: 0.9,
+        truth: 0.5,
+        loss: 0.7,
+        brier: 0.5,
+      };
+    }),
+  ),
+});
+
+test("fine-tuning is chosen where it is clearly better on held-out domains", () => {
+  const folds = [fold("a", 100, 110, 130, 135, 160), fold("b", 100, 110, 120, 140, 150)];
+  expect(COEFFICIENTS[chooseCandidate(folds).chosen]).toBe(1);
+  const rows = candidateRows(folds, COEFFICIENTS);
+  expect(rows.map(({ chosen }) => chosen)).toEqual([false, false, false, false, true]);
+  expect(rows[0].domains).toEqual([
+    { name: "a", accuracy: 0.5, count: 200 },
+    { name: "b", accuracy: 0.5, count: 200 },
+  ]);
+  expect(reasonFor(rows, "held-out domains")).toContain("more than one standard error above every simpler candidate");
+});
+
+test("the exact probe is kept where fine-tuning gains less than a standard error", () => {
+  // Two pictures of 400 apart: 0.5 points, of which the standard error is 0.35; one picture apart: 0.25 and 0.25.
+  const folds = [fold("a", 180, 180, 180, 180, 181), fold("b", 180, 180, 180, 180, 180)];
+  const rows = candidateRows(folds, COEFFICIENTS);
+  expect(rows.find(({ chosen }) => chosen)?.name).toBe("exact probe");
+  expect(reasonFor(rows, "held-out domains")).toContain("within one standard error");
+});
+
+test("the estimate of a fold is that of the candidate which the other folds choose", () => {
+  // Only on c does fine-tuning help: without c, the others choose the probe, so c's estimate is the probe's.
+  const folds = [fold("a", 150, 100), fold("b", 150, 100), fold("c", 50, 200)];
+  expect(nestedChoices(folds)).toEqual([1, 1, 0]);
+  const { domains } = nestedEstimate(folds, { classes: ["x", "y"], step: 0 });
+  expect(domains.map(({ name, part, accuracy }) => [name, part, accuracy])).toEqual([
+    ["a", "held out", 0.5],
+    ["b", "held out", 0.5],
+    ["c", "held out", 0.25],
+  ]);
+});
+
+test("a budget is a time with its unit", () => {
+  expect([readBudget("10min"), readBudget("90s"), readBudget("1.5h")]).toEqual([600, 90, 5400]);
+  for (const wrong of ["10", "soon", "-5min", "0s"]) expect(() => readBudget(wrong)).toThrow(UsageError);
+});
+
+test("the recipe is open where no method is named and trained weights are wanted", () => {
+  expect(leavesRecipeOpen({ data: "x", steps: 5 })).toBe(true);
+  expect(leavesRecipeOpen({ data: "x", algorithm: "ERM" })).toBe(false);
+  expect(leavesRecipeOpen({ data: "x", probe: "exact" })).toBe(false);
+  expect(leavesRecipeOpen({ data: "x", pretrained: false })).toBe(false);
+});

@@ -1,0 +1,129 @@
+/**
+ * Which recipe a model from one's own pictures is made by, chosen by what is known of domains that were held out, and an estimate that
+ * the choice does not flatter. Candidates stand in the order of simplicity: the exact probe first, then fine-tuned networks, nearer
+ * to their start or farther from it.
+ */
+
+import { type Assessment, assessmentOf } from "../analysis/assessment.js";
+import { isRight, type Judged } from "../analysis/judged.js";
+import { type Choice, simplestWithinError } from "../selection/simplest-within-error.js";
+
+/** How far from the exact probe, at 0, to the fine-tuned network, at 1. */
+export const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
+
+export const recipeFile = "recipe.json";
+
+/** `exact probe`, `fine-tuned, 50 %`. */
+export const candidateName = (coefficient: number): string =>
+  coefficient === 0
+    ? "exact probe"
+    : coefficient === 1
+      ? "fine-tuned"
+      : `fine-tuned, ${Math.round(100 * coefficient)} %`;
+
+/** What candidates made of the same pictures, of domains that were held out together. */
+export interface JudgedFold {
+  readonly domains: readonly string[];
+  /** By candidate, in the order of their coefficients; the same pictures in the same order. */
+  readonly candidates: readonly (readonly Judged[])[];
+}
+
+export interface CandidateRow {
+  readonly name: string;
+  readonly coefficient: number;
+  /** Right on each held-out domain, and of how many pictures. */
+  readonly domains: readonly { readonly name: string; readonly accuracy: number; readonly count: number }[];
+  /** Over the folds, each counting the same; how far below the best, and the standard error of that. */
+  readonly mean: number;
+  readonly below: number;
+  readonly error: number;
+  readonly chosen: boolean;
+}
+
+/** All that `recipe.json` holds. */
+export interface Recipe {
+  readonly format: 1;
+  /** Whether domains were held out, or a part of the pictures of the domains that were trained on. */
+  readonly by: "held-out domains" | "validation";
+  /** Domains that were held out together, and those of them that are near-copies of each other. */
+  readonly folds: readonly (readonly string[])[];
+  readonly nearCopies: readonly (readonly string[])[];
+  /** scikit-learn's C of the exact probe, and the accuracy of each that was tried. */
+  readonly c: number;
+  readonly strengths: readonly { readonly c: number; readonly mean: number }[];
+  readonly candidates: readonly CandidateRow[];
+  readonly coefficient: number;
+  /** Why the choice fell as it did. */
+  readonly reason: string;
+  /** What the estimate of each fold was chosen by the others to be. */
+  readonly nested: readonly { readonly domains: readonly string[]; readonly coefficient: number }[];
+  /** Updates of each fine-tuning; 0 where there was none. */
+  readonly steps: number;
+  /** Seconds that each stage took. */
+  readonly seconds: Readonly<Record<string, number>>;
+}
+
+const rightIn = (pictures: readonly Judged[]): Uint8Array =>
+  Uint8Array.from(pictures, (each) => (isRight(each) ? 1 : 0));
+
+/** Chooses among the candidates by some folds. */
+export function chooseCandidate(folds: readonly JudgedFold[]): Choice {
+  const count = folds[0].candidates.length;
+  return simplestWithinError(
+    Array.from({ length: count }, (_, i) => folds.map(({ candidates }) => rightIn(candidates[i]))),
+  );
+}
+
+/** A row for each candidate. */
+export function candidateRows(folds: readonly JudgedFold[], coefficients: readonly number[]): CandidateRow[] {
+  const { chosen, scores } = chooseCandidate(folds);
+  return coefficients.map((coefficient, i) => ({
+    name: candidateName(coefficient),
+    coefficient,
+    domains: folds.flatMap(({ domains, candidates }) =>
+      domains.map((name) => {
+        const own = candidates[i].filter(({ domain }) => domain === name);
+        return { name, accuracy: own.filter(isRight).length / own.length, count: own.length };
+      }),
+    ),
+    ...scores[i],
+    chosen: i === chosen,
+  }));
+}
+
+/**
+ * What to expect of a domain that is not there yet: each fold measured with the candidate that the other folds choose. (The models of the other
+ * folds have seen this one; what chose the candidate has not.) With one fold there is nothing else to choose by.
+ */
+export function nestedChoices(folds: readonly JudgedFold[]): number[] {
+  if (folds.length === 1) return [chooseCandidate(folds).chosen];
+  return folds.map((_, held) => chooseCandidate(folds.filter((_, i) => i !== held)).chosen);
+}
+
+/** The estimate as an assessment. */
+export function nestedEstimate(
+  folds: readonly JudgedFold[],
+  { classes, step }: { classes: readonly string[]; step: number },
+): Assessment {
+  const choices = nestedChoices(folds);
+  const judged = folds.flatMap(({ candidates }, i) => candidates[choices[i]]);
+  const heldOut = folds.flatMap(({ domains }) => domains);
+  return assessmentOf(judged, { model: "current", step, classes, heldOut });
+}
+
+const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
+
+/** Why the choice fell as it did, in words. */
+export function reasonFor(rows: readonly CandidateRow[], by: Recipe["by"]): string {
+  const on = by === "validation" ? "validation pictures" : "held-out domains";
+  if (rows.length === 1) return `${rows[0].name}: no other candidate was trained.`;
+  const chosen = rows.find((row) => row.chosen)!;
+  const best = rows.reduce((a, b) => (b.mean > a.mean ? b : a));
+  if (chosen === best) {
+    const simpler = rows[rows.indexOf(best) - 1];
+    return simpler
+      ? `${best.name}: the best on ${on} (${percent(best.mean)}), and more than one standard error above every simpler candidate (${simpler.name}: ${percent(simpler.mean)}).`
+      : `${best.name}: the best on ${on} (${percent(best.mean)}) and the simplest.`;
+  }
+  return `${chosen.name}: ${percent(chosen.mean)} on ${on}, within one standard error (${(100 * chosen.error).toFixed(1)} points) of the best (${best.name}, ${percent(best.mean)}), and simpler.`;
+}

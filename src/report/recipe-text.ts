@@ -1,0 +1,42 @@
+/** The choice of a recipe as text: a row for each candidate, a column for each held-out domain, and why the choice fell. */
+
+import type { Recipe } from "../own-data/recipe.js";
+
+const percent = (value: number): string => (100 * value).toFixed(1);
+
+/** The table's head and cells; the chosen row is marked. */
+export function recipeTable({ candidates }: Recipe): { head: string[]; rows: string[][] } {
+  return {
+    head: ["candidate", ...candidates[0].domains.map(({ name }) => name), "mean", "below the best"],
+    rows: candidates.map(({ name, domains, mean, below, error, chosen }) => [
+      `${name}${chosen ? " (chosen)" : ""}`,
+      ...domains.map(({ accuracy }) => percent(accuracy)),
+      percent(mean),
+      below === 0 ? "" : `${percent(below)} ± ${percent(error)}`,
+    ]),
+  };
+}
+
+/** What the table is of, in words. */
+export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): string {
+  const counts = candidates[0].domains.map(({ name, count }) => `${name} ${count.toLocaleString("en-US")}`).join(", ");
+  const twins = nearCopies
+    .map((names) => `${names.join(" and ")} are near-copies and were held out together. `)
+    .join("");
+  const how =
+    by === "validation"
+      ? "Accuracy in percent on validation pictures: no domain could be held out, so this says nothing of other domains."
+      : `Accuracy in percent on each domain by models that were trained without it. ${twins}The mean counts ${folds.some(({ length }) => length > 1) ? "domains that were held out together once" : "each domain the same"}.`;
+  return `${how} Pictures: ${counts}. ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn.`;
+}
+
+/** For the terminal. */
+export function recipeText(recipe: Recipe): string {
+  const { head, rows } = recipeTable(recipe);
+  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i].length)));
+  const line = (cells: readonly string[]): string =>
+    `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("  ")}`.trimEnd();
+  return ["How the recipe was chosen", recipeWords(recipe), line(head), ...rows.map(line), recipe.reason, ""].join(
+    "\n",
+  );
+}

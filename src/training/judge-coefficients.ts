@@ -1,0 +1,26 @@
+/** A fine-tuned run at several points between its start and its end, each judged on the same pictures. */
+
+import type { Judged } from "../analysis/judged.js";
+import { WiseFt } from "../averaging/wise-ft.js";
+import { scope } from "../engine/scope.js";
+import { temperatureOf } from "../model/about.js";
+import { readModelAbout } from "../model/index.js";
+import { judgeDomains } from "./assess-run.js";
+import type { EndedRun } from "./train.js";
+
+/** What the run's network makes of the pictures of some domains, for each coefficient. The learner's weights are changed. */
+export async function judgeCoefficients(
+  run: EndedRun,
+  domains: readonly string[],
+  coefficients: readonly number[],
+): Promise<Judged[][]> {
+  const follower = run.followers.find((each) => each instanceof WiseFt);
+  if (!follower) throw new TypeError("a run without wise-ft has nothing to interpolate");
+  const temperature = temperatureOf(readModelAbout(run.folder.file("model.safetensors")));
+  const judged: Judged[][] = [];
+  for (const coefficient of coefficients) {
+    scope(() => run.learner.root.loadStateDict(follower.weightsAt(coefficient), { ignoreMissing: () => true }));
+    judged.push((await judgeDomains(run, domains, temperature)).judged);
+  }
+  return judged;
+}
