@@ -45,7 +45,7 @@ test("fine-tuning is chosen where it is clearly better on held-out domains", () 
 });
 
 test("the exact probe is kept where fine-tuning gains less than a standard error", () => {
-  // Two pictures of 400 apart: 0.5 points, of which the standard error is 0.35; one picture apart: 0.25 and 0.25.
+  // One picture apart: a difference of 0.25 points, which is its standard error.
   const folds = [fold("a", 180, 180, 180, 180, 181), fold("b", 180, 180, 180, 180, 180)];
   const rows = candidateRows(folds, COEFFICIENTS);
   expect(rows.find(({ chosen }) => chosen)?.name).toBe("exact probe");

@@ -9,11 +9,14 @@ test("a clearly better candidate is chosen over a simpler one", () => {
 });
 
 test("the simplest within one standard error of the best is chosen", () => {
-  // One picture of 100 apart: the difference is 0.01, its standard error √(0.01·0.99/100) ≈ 0.00995.
+  // One picture of 100 apart: the difference is 0.01, its standard error √(0.01·0.99/99) = 0.01; four apart: 0.04 and 0.0197.
   const apart = simplestWithinError([[ones(79, 100)], [ones(80, 100)]]);
   expect(apart.scores[0].below).toBeCloseTo(0.01, 12);
-  expect(apart.scores[0].error).toBeCloseTo(Math.sqrt(0.01 * 0.99) / 10, 12);
-  expect(apart.chosen).toBe(1); // just not within
+  expect(apart.scores[0].error).toBeCloseTo(0.01, 12);
+  expect(apart.chosen).toBe(0);
+  const farther = simplestWithinError([[ones(76, 100)], [ones(80, 100)]]);
+  expect(farther.scores[0].error).toBeCloseTo(Math.sqrt((0.04 * 0.96) / 99), 12);
+  expect(farther.chosen).toBe(1);
   // Two pictures lost and one won: the same difference, a larger error.
   const mixed = simplestWithinError([[[0, 0, 1, ...ones(77, 97)]], [[1, 1, 0, ...ones(77, 97)]]]);
   expect(mixed.scores[0].error).toBeGreaterThan(0.01);

@@ -37,7 +37,7 @@ function errorOfDifference(a: RightByDomain, b: RightByDomain): number {
   const variances = a.map((right, d) => {
     const differences = Array.from(right, (value, i) => b[d][i] - value);
     const centre = mean(differences);
-    return mean(differences.map((each) => (each - centre) ** 2)) / differences.length;
+    return mean(differences.map((each) => (each - centre) ** 2)) / Math.max(1, differences.length - 1);
   });
   return Math.sqrt(variances.reduce((sum, each) => sum + each, 0)) / a.length;
 }
