@@ -34,6 +34,8 @@ export interface WrongPicture {
   readonly confidence: number;
   readonly truth: number;
   readonly loss: number;
+  /** Where the picture speaks for the class that the model says: rows of values from 0 to 1; not there where it is not known. */
+  readonly heat?: readonly (readonly number[])[];
 }
 
 /** A reliability diagram as JSON holds it: an empty bin has no means. */

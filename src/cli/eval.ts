@@ -1,12 +1,14 @@
 /** `nudge eval`: how good a model is on labelled pictures. */
 
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { mostWrong } from "../analysis/assess.js";
 import { evaluation, type PlacedPicture } from "../analysis/evaluation.js";
 import type { Dataset, Domain } from "../data/dataset.js";
+import type { Thumbnail } from "../data/inspect-thumbnails.js";
 import { DataError } from "../errors.js";
+import type { Model } from "../model/index.js";
 import { trainedOn, trainedOnWords } from "../model/trained-on.js";
 import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
@@ -95,7 +97,8 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     const mistakes = await Promise.all(
       wrong.map(async (each) => {
         const place = placeOf(dataset, each);
-        return { ...each, thumbnail: place && (await thumbnail(dataset, place.domain, place.index)) };
+        const small = place && (await thumbnail(dataset, place.domain, place.index));
+        return { ...each, thumbnail: small, heat: await heatOf(model, dataset, each, small) };
       }),
     );
     const page = evaluationHtml({
@@ -120,6 +123,24 @@ function placeOf(
   const { files } = dataset.domains[domain] as Domain;
   const index = files ? files.indexOf(name) : Number(name.slice(domainName.length + 1));
   return index >= 0 ? { domain, index } : undefined;
+}
+
+/** The heat map of a mistake, for the class that the model says; undefined where there is none. */
+async function heatOf(
+  model: Model,
+  dataset: Dataset,
+  { name, predicted }: PlacedPicture,
+  { size }: Thumbnail = { name: "" },
+): Promise<string | undefined> {
+  if (dataset.kind !== "pictures" || !size) return undefined;
+  const [{ heatMapOf }, { heatUri }, { decodeFile }] = await Promise.all([
+    import("../model/heat-map.js"),
+    import("../drawing/heat-picture.js"),
+    import("../data/decode.js"),
+  ]);
+  const picture = await decodeFile(resolve(dataset.root, name), { upright: dataset.upright });
+  const heat = heatMapOf(model, picture, predicted);
+  return heat ? heatUri(heat, size) : undefined;
 }
 
 async function writeFigures(folder: string, evaluated: ReturnType<typeof evaluation>): Promise<void> {

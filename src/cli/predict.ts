@@ -7,6 +7,7 @@ import { countOf, showName } from "../data/show-name.js";
 import type { Model } from "../model/index.js";
 import { UNKNOWN_SHARE, unknownOf, unknownRule } from "../model/unknown.js";
 import type { ShownPrediction } from "../report/prediction-html.js";
+import type { ExplainedPictures } from "./explained-pictures.js";
 import { formatFor } from "./format-by-ending.js";
 import {
   type ModelFlags,
@@ -28,6 +29,7 @@ interface PredictFlags extends ModelFlags {
   out?: string;
   html?: string;
   copyTo?: string;
+  explain?: string;
   unknown: number;
   json?: true;
 }
@@ -39,6 +41,7 @@ Examples:
   nudge predict runs/latest photo.jpg
   nudge predict runs/latest holiday/ --top 3
   nudge predict runs/latest new-clinic/ --out predictions.csv --html predictions.html
+  nudge predict runs/latest odd/ --explain why --html why.html
   nudge predict runs/latest 'inbox/**/*.jpg' --copy-to sorted
   find inbox -mtime -1 -print0 | nudge predict runs/latest - --json
 
@@ -74,6 +77,10 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
       .option("--copy-to <dir>", `copy each picture into a folder named by its class, or into ${UNKNOWN_FOLDER}`)
       .option("--html <file>", "write a page with the pictures")
       .option(
+        "--explain <dir>",
+        "write each picture with a heat map (Grad-CAM) of where it speaks for its class, also onto the page of --html",
+      )
+      .option(
         "--format <format>",
         `${names.join(", ")} (default: what --out ends in, or table)`,
         oneOf("format", names),
@@ -91,6 +98,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   if (flags.out !== undefined) checkFile(flags.out);
   if (flags.html !== undefined) checkFile(flags.html, "--html");
   if (flags.copyTo !== undefined) checkFolder(flags.copyTo, "--copy-to");
+  if (flags.explain !== undefined) checkFolder(flags.explain, "--explain");
   const { findPictures } = await import("../data/named-pictures.js");
   const { pictures: found, notes: skipped } = await findPictures(given);
   const pictures = found.map(({ name }) => name);
@@ -98,6 +106,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   using model = await openModel(path, flags);
   const rule = unknownRule(model.about, flags.unknown);
   const copies = flags.copyTo === undefined ? null : new SortedCopies(flags.copyTo, model.classes);
+  const explained = flags.explain === undefined ? null : await explainedPictures(model, flags.explain);
   using file = flags.out === undefined ? null : new WholeFile(flags.out);
   const print = file?.write ?? write;
   const rows = predictionFormats[format]({ pictures, model, top: flags.top });
@@ -118,7 +127,9 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
       if (marked.truncated)
         notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
       await copies?.add(inputs[place], pictures[place], marked.unknown ? null : marked.label);
-      if (flags.html !== undefined && shown.length < MOST_SHOWN) shown.push(await shownOf(found[place], marked));
+      const heat = explained ? await explained.add(found[place], marked.label) : undefined;
+      if (flags.html !== undefined && shown.length < MOST_SHOWN)
+        shown.push({ ...(await shownOf(found[place], marked)), heat });
     } else {
       print(rows.problem(pictures[place], problem.message));
       problems.push(problem.message);
@@ -139,6 +150,8 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
   if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
   if (copies) process.stderr.write(`copied ${countOf(copies.count, "picture")} to ${flags.copyTo}\n`);
+  if (explained)
+    process.stderr.write(`wrote ${countOf(explained.count, "picture")} with heat maps to ${flags.explain}\n`);
   if (flags.html !== undefined) await writeGallery(flags.html, { model, shown, total: found.length, notes });
   if (problems.length > 0) {
     const lines = shortened(problems).map((each) => `  ${each}\n`);
@@ -147,6 +160,12 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
     );
     process.exitCode = 1;
   }
+}
+
+/** Where pictures with heat maps go; an error for a model that has none. */
+async function explainedPictures(model: Model, folder: string): Promise<ExplainedPictures> {
+  const { ExplainedPictures } = await import("./explained-pictures.js");
+  return new ExplainedPictures(model, folder);
 }
 
 /** Pictures on a page, so that a browser still opens it at once. */

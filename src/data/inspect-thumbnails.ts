@@ -12,6 +12,8 @@ export interface Thumbnail {
   /** The picture, or why there is none. */
   readonly uri?: string;
   readonly problem?: string;
+  /** The size of the picture that it is of, or of one in the same proportions. */
+  readonly size?: { readonly width: number; readonly height: number };
 }
 
 /** Thumbnails by class and domain. */
@@ -56,7 +58,8 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
           ...(await decodeFile(resolve(dataset.root as string, name), { shortSide: side, upright: dataset.upright })),
           channels: 3,
         };
-    return { name, uri: await smallPicture(sharp(pixels, { raw }), read !== undefined) };
+    const size = { width: raw.width, height: raw.height };
+    return { name, size, uri: await smallPicture(sharp(pixels, { raw }), read !== undefined) };
   } catch (error) {
     return { name, problem: (error as Error).message };
   }

@@ -71,7 +71,8 @@ export class Model implements Disposable {
     readonly network: Network,
     /** Null where the file has no score of distance. */
     readonly distanceStatistics: DistanceStatistics | null,
-    private readonly device: string,
+    /** @internal */
+    readonly device: string,
   ) {}
 
   get classes(): readonly string[] {

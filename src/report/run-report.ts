@@ -2,10 +2,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
+import { ASSESSMENT_FILE, type Assessment, readAssessment, type WrongPicture } from "../analysis/assessment.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { thumbnail } from "../data/inspect-thumbnails.js";
 import { countOf, listNames } from "../data/show-name.js";
+import { heatUri } from "../drawing/heat-picture.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
 import { isOwnDataset } from "../records/own-pictures.js";
@@ -37,10 +38,7 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
     subtitle: `${dataset.classes.length} classes, ${dataset.domains.length === 1 ? "one domain" : `${dataset.domains.length} domains`}, ${dataset.domains.reduce((sum, { count }) => sum + count, 0).toLocaleString("en-US")} pictures`,
     assessment,
     estimate,
-    thumbnails: await thumbnailsOf(
-      dataset,
-      heldOutOf({ assessment, estimate }).from.mostWrong.concat(assessment.mostWrong),
-    ),
+    ...(await picturesOf(dataset, heldOutOf({ assessment, estimate }).from.mostWrong.concat(assessment.mostWrong))),
     figures: runFigures(readRecords(join(folder, "records.jsonl")).records, settings).map(({ svg }) => svg),
     facts: [...runFacts(settings, { model, step }), ...timeFacts(folder)],
     commands: commandsFor(folder, settings),
@@ -62,19 +60,21 @@ function titleOf({ dataset, data }: TrainSettings): string {
   return data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? data;
 }
 
-async function thumbnailsOf(
+/** The pictures of mistakes, small, and their heat maps, by path. */
+async function picturesOf(
   dataset: PictureDataset,
-  wrong: readonly { readonly domain: string; readonly path: string }[],
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const { domain, path } of wrong) {
+  wrong: readonly WrongPicture[],
+): Promise<{ thumbnails: Map<string, string>; heatMaps: Map<string, string> }> {
+  const [thumbnails, heatMaps] = [new Map<string, string>(), new Map<string, string>()];
+  for (const { domain, path, heat } of wrong) {
     const at = dataset.domains.findIndex(({ name }) => name === domain);
     const place = dataset.domains[at]?.files.indexOf(path) ?? -1;
-    if (place < 0 || found.has(path)) continue;
-    const { uri } = await thumbnail(dataset, at, place);
-    if (uri) found.set(path, uri);
+    if (place < 0 || thumbnails.has(path)) continue;
+    const { uri, size } = await thumbnail(dataset, at, place);
+    if (uri) thumbnails.set(path, uri);
+    if (size && heat && heat.length > 0) heatMaps.set(path, await heatUri(heat, size));
   }
-  return found;
+  return { thumbnails, heatMaps };
 }
 
 function timeFacts(folder: string): [string, string][] {

@@ -1,13 +1,17 @@
 /** A run's model on the pictures it was not trained on: each judged once, as it is, and the outcome as an assessment. */
 
-import { type Assessment, assessmentOf } from "../analysis/assessment.js";
+import { resolve } from "node:path";
+import { type Assessment, assessmentOf, type WrongPicture } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
+import { decodeFile } from "../data/decode.js";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
 import { temperatureOf } from "../model/about.js";
-import { readModelAbout } from "../model/index.js";
+import { hasHeatMaps, heatMapOf } from "../model/heat-map.js";
+import { loadModel, readModelAbout } from "../model/index.js";
+import type { Plan } from "../settings/resolve.js";
 import { loaderOptions } from "./samples.js";
 import type { EndedRun } from "./train.js";
 
@@ -22,7 +26,8 @@ export async function assessRun(run: EndedRun): Promise<Assessment> {
   const { judged, skipped } = await judgeDomains(run, domains, temperatureOf(about));
   const { model, step } = about;
   const unreadable = [...new Map([...lost, ...skipped]).keys()].sort();
-  return assessmentOf(judged, { model, step, classes, heldOut: testDomains, unreadable });
+  const assessment = assessmentOf(judged, { model, step, classes, heldOut: testDomains, unreadable });
+  return { ...assessment, mostWrong: await withHeat(assessment.mostWrong, path, plan) };
 }
 
 /** Judges pictures with the learner as it is: all of held-out domains that are in the split, the validation parts of others. */
@@ -50,4 +55,19 @@ export async function judgeDomains(
       }
   }
   return { judged, skipped: loader.skipped };
+}
+
+/** The worst mistakes with their heat maps, where the model has such. */
+async function withHeat(wrong: readonly WrongPicture[], path: string, { dataset }: Plan): Promise<WrongPicture[]> {
+  if (wrong.length === 0 || dataset.kind !== "pictures") return [...wrong];
+  using model = await loadModel(path);
+  if (!hasHeatMaps(model)) return [...wrong];
+  const explained: WrongPicture[] = [];
+  for (const each of wrong) {
+    const picture = await decodeFile(resolve(dataset.root, each.path), { upright: dataset.upright }).catch(() => null);
+    const heat = picture && heatMapOf(model, picture, model.classes.indexOf(each.predicted));
+    // Two decimals are more than an eye sees, and keep the file small and its bytes the same.
+    explained.push(heat ? { ...each, heat: heat.map((row) => row.map((value) => Number(value.toFixed(2)))) } : each);
+  }
+  return explained;
 }

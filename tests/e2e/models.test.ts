@@ -219,7 +219,19 @@ test("predict walks folders in order, in every format, and says how far each pic
 
 test("predict marks unknown pictures, sorts all into folders by class and unknown, and shows them on a page", async () => {
   const [sorted, html] = [join(folder, "sorted"), join(folder, "predictions.html")];
-  const asked = [join(data, "photo"), "--unknown", "0.5", "--copy-to", sorted, "--html", html, "--json"];
+  const why = join(folder, "why");
+  const asked = [
+    join(data, "photo"),
+    "--unknown",
+    "0.5",
+    "--copy-to",
+    sorted,
+    "--html",
+    html,
+    "--explain",
+    why,
+    "--json",
+  ];
   expect(await used("predict", ...asked)).toBe(0);
   const rows = printed.stdout
     .trimEnd()
@@ -242,6 +254,8 @@ test("predict marks unknown pictures, sorts all into folders by class and unknow
   const page = readFileSync(html, "utf8");
   expect(page.match(/<img src="data:image\/webp/g)).toHaveLength(rows.length);
   expect(page).toContain(`<b>${marked.length}</b><span>marked as unknown`);
+  expect(readdirSync(why)).toHaveLength(rows.length);
+  expect(page.match(/<img class="heat" src="data:image\/png/g)).toHaveLength(rows.length);
   printed.stdout = "";
   expect(await used("predict", join(data, "photo"), "--unknown", "0", "--json")).toBe(0);
   expect(printed.stdout).not.toMatch(/"unknown":"/);

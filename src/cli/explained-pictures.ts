@@ -1,0 +1,57 @@
+/** `predict --explain`: pictures with a heat map laid over each, as files. */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import sharp from "sharp";
+import type { NamedPicture } from "../data/named-pictures.js";
+import { heatPicture, heatUri } from "../drawing/heat-picture.js";
+import { DataError, UsageError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
+import { hasHeatMaps, heatMapOf } from "../model/heat-map.js";
+import type { Model } from "../model/index.js";
+
+export class ExplainedPictures {
+  /** How many were written. */
+  count = 0;
+  private readonly names = new Set<string>();
+
+  constructor(
+    private readonly model: Model,
+    private readonly folder: string,
+  ) {
+    if (!hasHeatMaps(model))
+      throw new UsageError(
+        `--explain: the model's ${model.about.backbone} has no map of places that a heat map could be made of`,
+      );
+    makeFolder(folder);
+  }
+
+  /** Writes one picture; returns its heat map for a page. */
+  async add({ name, input }: NamedPicture, label: string): Promise<string | undefined> {
+    const bytes = typeof input === "string" ? await readFile(input) : input;
+    const picture = await this.model.decode(bytes);
+    const heat = heatMapOf(this.model, picture, this.model.classes.indexOf(label));
+    if (!heat) return undefined;
+    const { width, height, pixels } = picture;
+    const place = join(this.folder, this.nameFor(name));
+    const over = await heatPicture(heat, { width, height });
+    const drawn = await sharp(pixels, { raw: { width, height, channels: 3 } })
+      .composite([{ input: over }])
+      .png()
+      .toBuffer();
+    await writeFile(place, drawn).catch((cause: Error) => {
+      throw new DataError(`--explain: ${place} could not be written: ${cause.message}`, { cause });
+    });
+    this.count++;
+    return heatUri(heat, { width, height });
+  }
+
+  /** A name of its own for each picture of this command. */
+  private nameFor(path: string): string {
+    const plain = basename(path, extname(path));
+    let name = `${plain}.png`;
+    for (let n = 2; this.names.has(name); n++) name = `${plain}-${n}.png`;
+    this.names.add(name);
+    return name;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Where in a picture a model sees what speaks for a class: Grad-CAM (Selvaraju et al., ICCV 2017) on the backbone's last map.
+ *
+ *     L = ReLU(Σ_k α_k A_k),   α_k = the mean over places of ∂(logit of the class)/∂A_k
+ *
+ * With average pooling and a linear classifier after the map, α_k is the classifier's weight over the number of places, and
+ * L is the class activation map of Zhou et al. (CVPR 2016). Values are brought to 0 to 1 in each picture.
+ */
+
+import type { Backbone } from "../backbones/index.js";
+import type { DecodedPicture } from "../data/decode.js";
+import type { HeatMap } from "../drawing/heat-picture.js";
+import { scope } from "../engine/scope.js";
+import { grad, type Tensor, tensor } from "../engine/tensor.js";
+import type { Layer } from "../nn/index.js";
+import { ProbedBackbone } from "../probe/probed-backbone.js";
+import type { Model } from "./model.js";
+import { pictureTensor } from "./picture-batches.js";
+
+/** The pass from the last map to the logits; null for a model that has no such map, or that predicts in another way. */
+function lastStage({
+  network,
+  about,
+}: Model): { body: Backbone; stage: number; logits(features: Tensor): Tensor } | null {
+  const { backbone, classifier } = network.modules as { backbone?: Backbone; classifier?: Layer };
+  if (about.prediction.kind !== "plain" || !backbone || !classifier) return null;
+  const probed = backbone instanceof ProbedBackbone ? backbone : null;
+  const body = probed ? probed.body : backbone;
+  const stage = (body.stageChannels?.length ?? 0) - 1;
+  if (!body.stages || stage < 0) return null;
+  return { body, stage, logits: (features) => classifier.forward(probed ? probed.map.forward(features) : features) };
+}
+
+/** Whether a model can be asked for heat maps. */
+export const hasHeatMaps = (model: Model): boolean => lastStage(model) !== null;
+
+/** The heat map of each sample for a class, given by its place; null for a model that has none. */
+export function heatMaps(model: Model, x: Tensor, classes: readonly number[]): HeatMap[] | null {
+  const pass = lastStage(model);
+  if (!pass) return null;
+  const found = scope(() => {
+    let map: Tensor | undefined;
+    const features = pass.body.stages!(x.to({ device: model.device }), (each, stage) => {
+      if (stage !== pass.stage) return each;
+      map = each.detach().requiresGrad_();
+      return map;
+    });
+    if (map?.shape.length !== 4) return null; // [n, channels, height, width]
+    const wanted = tensor(
+      classes.map((each) => [each]),
+      { dtype: "int64", device: model.device },
+    );
+    const [gradient] = grad(pass.logits(features).gather(1, wanted).sum(), [map]);
+    const weights = gradient.mean([2, 3], true); // [n, channels, 1, 1]
+    return map.detach().mul(weights).sum(1).relu().to({ device: "cpu", dtype: "float32" }).toArray() as number[][][];
+  });
+  return found?.map(scaled) ?? null;
+}
+
+function scaled(rows: readonly (readonly number[])[]): HeatMap {
+  const most = Math.max(...rows.flat());
+  return rows.map((row) => row.map((value) => (most > 0 ? value / most : 0)));
+}
+
+/** The heat map of one decoded picture for a class; null for a model that has none. */
+export function heatMapOf(model: Model, picture: DecodedPicture, label: number): HeatMap | null {
+  const { preprocessing } = model.about;
+  if (preprocessing.kind !== "pictures") return null;
+  using x = pictureTensor([picture], preprocessing);
+  return heatMaps(model, x, [label])?.[0] ?? null;
+}
