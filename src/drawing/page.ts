@@ -90,7 +90,8 @@ export function gallery(items: readonly GalleryItem[]): Html {
       : '<span class="none">cannot be shown</span>';
     const over = picture && heat ? `<img class="heat" src="${escapeXml(heat)}" alt="">` : "";
     const below = lines.map((line) => `<small>${escapeXml(line)}</small>`).join("");
-    return `<li><span class="shown">${image}${over}</span><div>${words}${below}</div></li>`;
+    const text = `${words}${below}`.replace(/(\d) %/g, "$1\u00a0%"); // no line break before a percent sign
+    return `<li><span class="shown">${image}${over}</span><div>${text}</div></li>`;
   });
   const hasHeat = items.some(({ heat }) => heat);
   const all = `<ul class="gallery">${shown.join("\n")}</ul>`;

@@ -15,7 +15,6 @@ import { grad, type Tensor, tensor } from "../engine/tensor.js";
 import type { Layer } from "../nn/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Model } from "./model.js";
-import { pictureTensor } from "./picture-batches.js";
 
 /** The pass from the last map to the logits; null for a model that has no such map, or that predicts in another way. */
 function lastStage({
@@ -64,8 +63,6 @@ function scaled(rows: readonly (readonly number[])[]): HeatMap {
 
 /** The heat map of one decoded picture for a class; null for a model that has none. */
 export function heatMapOf(model: Model, picture: DecodedPicture, label: number): HeatMap | null {
-  const { preprocessing } = model.about;
-  if (preprocessing.kind !== "pictures") return null;
-  using x = pictureTensor([picture], preprocessing);
-  return heatMaps(model, x, [label])?.[0] ?? null;
+  using x = model.tensorOf([picture]);
+  return (x && heatMaps(model, x, [label])?.[0]) ?? null;
 }

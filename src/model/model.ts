@@ -158,9 +158,14 @@ export class Model implements Disposable {
     return decodeBytes(picture, "as sent", { shortSide: this.pictures().shortSide, upright: true });
   }
 
+  /** @internal Decoded pictures as the network takes them, to be disposed of; null of none. */
+  tensorOf(pictures: readonly DecodedPicture[]): Tensor | null {
+    return plainTensor(givenPictures([], this.pictures()), pictures);
+  }
+
   /** Predicts pictures that are decoded already, in one batch. */
   predictDecoded(pictures: readonly DecodedPicture[], options: Pick<PredictOptions, "top"> = {}): Prediction[] {
-    using x = plainTensor(givenPictures([], this.pictures()), pictures);
+    using x = this.tensorOf(pictures);
     const predictions = x ? this.predictTensor(x, options) : [];
     return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
   }
