@@ -11,7 +11,7 @@
  * folders in the same place lend their blocks where these are of the same kind. Other files there are left alone.
  */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
   fdatasyncSync,
@@ -19,7 +19,6 @@ import {
   ftruncateSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   rmSync,
   statSync,
@@ -29,76 +28,37 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { DataError } from "../errors.js";
-import { canonicalJson, shortHash } from "./canonical-json.js";
+import {
+  BLOCKS_NAME,
+  type Block,
+  type FileStamp,
+  headerOf,
+  INDEX_NAME,
+  type IndexKind,
+  isStored,
+  readIndex,
+  type Stored,
+  type StoreEntry,
+} from "./block-index.js";
+import { shortHash } from "./canonical-json.js";
 import { FolderLock, type LockOptions } from "./folder-lock.js";
 import { makeFolder } from "./make-folder.js";
 
-/** A file as it was when it was looked at. */
-export interface FileStamp {
-  readonly bytes: number;
-  /** Milliseconds. */
-  readonly mtime: number;
-}
+export { contentOf, type FileStamp, isStored, type Stored, type StoreEntry, stampOf } from "./block-index.js";
 
-/** The stamp of a file now; of one that is not there, that of none. */
-export function stampOf(path: string): FileStamp {
-  try {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat ? { bytes: stat.size, mtime: stat.mtimeMs } : GONE;
-  } catch {
-    return GONE;
-  }
-}
-
-const GONE: FileStamp = { bytes: 0, mtime: 0 };
-
-/** A hash of a file's bytes: 32 hexadecimal digits of the SHA-256. */
-export const contentOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
-
-/** Where a block is. */
-export interface Block {
-  readonly file: string;
-  readonly offset: number;
-  readonly length: number;
-  readonly crc: number;
-}
-
-/** A file and its block, with what is known of it. */
-export type Stored<Facts> = FileStamp & { readonly path: string; readonly content: string } & Block & Facts;
-
-/** A file of which no block could be made: known, so that it is not tried again until it changes. */
-export interface Failed extends FileStamp {
-  readonly path: string;
-  readonly problem: string;
-}
-
-export type StoreEntry<Facts> = Stored<Facts> | Failed;
-
-export const isStored = <Facts>(entry: StoreEntry<Facts> | undefined): entry is Stored<Facts> =>
-  entry !== undefined && !("problem" in entry);
-
-export interface StoreOptions<Facts> {
+export interface StoreOptions<Facts> extends IndexKind<Facts> {
   /** In errors: `picture cache`. */
   readonly what: string;
-  /** What blocks are, and all that they depend on besides the file: another value, other blocks. */
-  readonly kind: Readonly<Record<string, unknown>>;
   /** The folder that paths start from. */
   readonly root: string;
-  /** Whether a line has the facts that go with a block, and the block is as long as they say. */
-  isWhole(entry: Block & Partial<Facts>): boolean;
   /** What to do where it cannot be written. */
   readonly advice: string;
   /** Writes all bytes; for tests. */
   readonly write?: (fd: number, bytes: Uint8Array) => void;
 }
 
-const FORMAT = "nudge blocks";
-const VERSION = 1;
-
 /** Bytes kept in memory before they are written: few enough to lose, enough for the disk. */
 const FLUSH_BYTES = 32 * 2 ** 20;
-
-type Line = Record<string, unknown>;
 
 export class ContentStore<Facts extends object = object> implements Disposable {
   readonly entries = new Map<string, StoreEntry<Facts>>();
@@ -132,7 +92,11 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     this.entries.clear();
     this.own.clear();
     this.others = undefined;
-    const read = this.readIndex(this.index);
+    const read = this.attempt("read", () => readIndex(join(this.folder, this.index), this.options));
+    if (read === "other kind")
+      throw new DataError(
+        `${this.options.what} ${join(this.folder, this.index)}: it is damaged, or of another version; remove it, or name another folder`,
+      );
     this.torn = read?.torn ?? false;
     for (const entry of read?.entries ?? []) {
       if (isStored(entry)) this.named.add(entry.file);
@@ -230,7 +194,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
       this.waiting.entries.push({ ...made, path, ...stamp });
       return;
     }
-    this.writer ??= this.attempt(() => this.beginWriting());
+    this.writer ??= this.attempt("written", () => this.beginWriting());
     const { content, bytes, facts } = made;
     const offset = this.writer.size + this.waiting.length;
     const block: Block = { file: this.writer.name, offset, length: bytes.length, crc: crc32(bytes) };
@@ -246,7 +210,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
   flush(): void {
     const { bytes, length, entries } = this.waiting;
     if (entries.length === 0) return;
-    this.writer ??= this.attempt(() => this.beginWriting());
+    this.writer ??= this.attempt("written", () => this.beginWriting());
     if (!this.lock?.held)
       throw new DataError(
         `${this.options.what} ${this.folder}: another process took it over, because this one had stood still for long; run this again when that one is done`,
@@ -254,7 +218,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     const { writer } = this;
     this.waiting = nothing();
     const write = this.options.write ?? writeAll;
-    this.attempt(() => {
+    this.attempt("written", () => {
       try {
         for (const each of bytes) write(writer.fd, each);
         if (length > 0) fdatasyncSync(writer.fd);
@@ -273,7 +237,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     const path = join(this.folder, this.index);
     const whole = statSync(path, { throwIfNoEntry: false }) !== undefined && (this.entries.size > 0 || !this.torn);
     if (!whole)
-      writeFileSync(path, `${this.header()}\n`); // a first line that was torn leaves nothing worth keeping
+      writeFileSync(path, `${headerOf(this.options.kind, this.options.root)}\n`); // a first line that was torn leaves nothing worth keeping
     else if (this.torn) writeFileSync(path, "\n", { flag: "a" });
     const name = `blocks-${this.of}-${randomBytes(8).toString("hex")}.bin`;
     const fd = openSync(join(this.folder, name), "wx+");
@@ -312,62 +276,23 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return readdirSync(this.folder).filter((name) => name.startsWith(`blocks-${this.of}-`) && BLOCKS_NAME.test(name));
   }
 
-  private header(kindOnly = false): string {
-    const { kind, root } = this.options;
-    return canonicalJson({ format: FORMAT, version: VERSION, ...kind, ...(kindOnly ? {} : { root }) });
-  }
-
   /** The blocks that other indexes of the same kind name. */
   private readOthers(): Map<string, Stored<Facts>> {
     const found = new Map<string, Stored<Facts>>();
     for (const name of readdirSync(this.folder)) {
       if (!INDEX_NAME.test(name) || name === this.index) continue;
-      for (const entry of this.readIndex(name)?.entries ?? []) if (isStored(entry)) found.set(entry.content, entry);
+      const read = readIndex(join(this.folder, name), this.options);
+      if (read && read !== "other kind")
+        for (const entry of read.entries) if (isStored(entry)) found.set(entry.content, entry);
     }
     return found;
   }
 
-  /** The lines of an index; undefined where there is none, or where its blocks are of another kind. */
-  private readIndex(name: string): { entries: StoreEntry<Facts>[]; torn: boolean } | undefined {
-    const path = join(this.folder, name);
-    let text: string;
-    try {
-      text = readFileSync(path, "utf8");
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw this.refused("read", cause);
-    }
-    const lines = text.split("\n");
-    const torn = lines.pop() !== "";
-    if (lines.length === 0) return { entries: [], torn: true }; // killed before its first line was whole
-    const { root: _, ...kind } = parse(lines[0]) ?? {};
-    if (canonicalJson(kind) !== this.header(true)) {
-      if (name !== this.index) return undefined;
-      throw new DataError(
-        `${this.options.what} ${path}: expected an index of version ${VERSION}; remove it, or name another folder`,
-      );
-    }
-    const entries = lines.slice(1).flatMap((line) => {
-      const entry = parse(line);
-      return entry && this.isEntry(entry) ? [entry] : []; // anything else was torn, and then something was added after it
-    });
-    return { entries, torn };
-  }
-
-  private isEntry(line: Line): line is Line & StoreEntry<Facts> {
-    const { path, bytes, mtime, problem, content, file, offset, length, crc } = line;
-    if (typeof path !== "string" || !isCount(bytes) || typeof mtime !== "number") return false;
-    if (typeof problem === "string") return true;
-    const isBlock =
-      typeof file === "string" && BLOCKS_NAME.test(file) && isCount(offset) && isCount(length) && isCount(crc);
-    return isBlock && typeof content === "string" && this.options.isWhole(line as unknown as Block & Partial<Facts>);
-  }
-
-  private attempt<T>(action: () => T): T {
+  private attempt<T>(what: "read" | "written", action: () => T): T {
     try {
       return action();
     } catch (cause) {
-      throw this.refused("written", cause);
+      throw this.refused(what, cause);
     }
   }
 
@@ -392,9 +317,6 @@ export class ContentStore<Facts extends object = object> implements Disposable {
   }
 }
 
-const INDEX_NAME = /^index-[0-9a-f]{16}\.jsonl$/;
-const BLOCKS_NAME = /^blocks-[0-9a-f]{16}-[0-9a-f]{16}\.bin$/;
-
 interface Waiting<Facts> {
   readonly bytes: Uint8Array[];
   length: number;
@@ -404,17 +326,6 @@ interface Waiting<Facts> {
 
 const nothing = <Facts>(): Waiting<Facts> => ({ bytes: [], length: 0, entries: [], byContent: new Map() });
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
 function writeAll(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
-}
-
-function parse(line: string): Line | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Line) : undefined;
-  } catch {
-    return undefined;
-  }
 }

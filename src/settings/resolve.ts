@@ -163,11 +163,19 @@ function pluginSettings(
   return plugins.length > 0 && { plugins };
 }
 
+let counted: number | undefined;
+
+/** Counted once: asking the system takes longer than settling a run. */
+const cores = (): number => {
+  counted ??= availableParallelism();
+  return counted;
+};
+
 /** How long a run is, what it evaluates and where it is made: as given, else as the protocol has it. */
 function loopSettings(given: FilledKeys, protocol: Protocol) {
   const { steps, evaluateEvery, evaluateTraining, augmentValidation } = { ...protocol, ...given };
   const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
-  const { device, precision, threads = availableParallelism() } = given;
+  const { device, precision, threads = cores() } = given;
   return {
     ...{ seed, trialSeed, hparamsSeed, protocol: given.protocol },
     ...{ steps, evaluateEvery, evaluateFirst, evaluateTraining, ...(measures === "all" && { measures }) },

@@ -1,0 +1,116 @@
+/**
+ * The index of a store of blocks (content-store.ts): the first line says what the blocks are, then comes a line for each file that
+ * was looked at. Everything in it is checked before it is believed: the files may come from another machine.
+ */
+
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { canonicalJson } from "./canonical-json.js";
+
+/** A file as it was when it was looked at. */
+export interface FileStamp {
+  readonly bytes: number;
+  /** Milliseconds. */
+  readonly mtime: number;
+}
+
+/** The stamp of a file now; of one that is not there, that of none. */
+export function stampOf(path: string): FileStamp {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat ? { bytes: stat.size, mtime: stat.mtimeMs } : GONE;
+  } catch {
+    return GONE;
+  }
+}
+
+const GONE: FileStamp = { bytes: 0, mtime: 0 };
+
+/** A hash of a file's bytes: 32 hexadecimal digits of the SHA-256. */
+export const contentOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+
+/** Where a block is. */
+export interface Block {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly crc: number;
+}
+
+/** A file and its block, with what is known of it. */
+export type Stored<Facts> = FileStamp & { readonly path: string; readonly content: string } & Block & Facts;
+
+/** A file of which no block could be made: known, so that it is not tried again until it changes. */
+export interface Failed extends FileStamp {
+  readonly path: string;
+  readonly problem: string;
+}
+
+export type StoreEntry<Facts> = Stored<Facts> | Failed;
+
+export const isStored = <Facts>(entry: StoreEntry<Facts> | undefined): entry is Stored<Facts> =>
+  entry !== undefined && !("problem" in entry);
+
+/** What the blocks of an index are. */
+export interface IndexKind<Facts> {
+  /** What blocks are, and all that they depend on besides the file: another value, other blocks. */
+  readonly kind: Readonly<Record<string, unknown>>;
+  /** Whether a line has the facts that go with a block, and the block is as long as they say. */
+  isWhole(entry: Block & Partial<Facts>): boolean;
+}
+
+const FORMAT = "nudge blocks";
+const VERSION = 1;
+
+export const INDEX_NAME = /^index-[0-9a-f]{16}\.jsonl$/;
+export const BLOCKS_NAME = /^blocks-[0-9a-f]{16}-[0-9a-f]{16}\.bin$/;
+
+/** The first line of an index, of the files of a folder; without one, what all indexes of this kind have in common. */
+export const headerOf = (kind: IndexKind<object>["kind"], root?: string): string =>
+  canonicalJson({ format: FORMAT, version: VERSION, ...kind, root });
+
+/** The lines of an index; undefined where there is none. */
+export function readIndex<Facts>(
+  path: string,
+  { kind, isWhole }: IndexKind<Facts>,
+): { entries: StoreEntry<Facts>[]; torn: boolean } | "other kind" | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw cause;
+  }
+  const lines = text.split("\n");
+  const torn = lines.pop() !== "";
+  if (lines.length === 0) return { entries: [], torn: true }; // killed before its first line was whole
+  const { root: _, ...found } = parse(lines[0]) ?? {};
+  if (canonicalJson(found) !== headerOf(kind)) return "other kind";
+  const entries = lines.slice(1).flatMap((line) => {
+    const entry = parse(line);
+    return entry && isEntry(entry, isWhole) ? [entry] : []; // anything else was torn, and then something was added after it
+  });
+  return { entries, torn };
+}
+
+type Line = Record<string, unknown>;
+
+function isEntry<Facts>(line: Line, isWhole: IndexKind<Facts>["isWhole"]): line is Line & StoreEntry<Facts> {
+  const { path, bytes, mtime, problem, content, file, offset, length, crc } = line;
+  if (typeof path !== "string" || !isCount(bytes) || typeof mtime !== "number") return false;
+  if (typeof problem === "string") return true;
+  const isBlock =
+    typeof file === "string" && BLOCKS_NAME.test(file) && isCount(offset) && isCount(length) && isCount(crc);
+  return isBlock && typeof content === "string" && isWhole(line as unknown as Block & Partial<Facts>);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+function parse(line: string): Line | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as Line) : undefined;
+  } catch {
+    return undefined;
+  }
+}
