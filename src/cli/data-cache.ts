@@ -9,6 +9,7 @@ import { StoppedError, UsageError } from "../errors.js";
 import { RESUMABLE } from "./failure.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopSignals } from "./stop-signals.js";
+import { terminalLine } from "./terminal-line.js";
 
 type Write = (text: string) => void;
 
@@ -70,7 +71,8 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
     throw new UsageError(`dataset ${dataset.id} has no picture files to decode: nothing to cache`);
   if (await restarted()) return;
   const { buildCache } = await import("../data/cache.js"); // brings the decoder
-  const line = progressLine();
+  const line = terminalLine();
+  const start = performance.now();
   using stop = onStopSignals((signal) => {
     line.clear();
     process.stderr.write(`${signal}: finishing the picture; once more to stop at once\n`);
@@ -81,7 +83,12 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
     shortSide: options.full ? null : options.shortSide,
     fresh: options.fresh,
     onPlan: (plan) => tell(planText(plan)),
-    onProgress: line.show,
+    onProgress: ({ done, total }) => {
+      const rate = (done / (performance.now() - start)) * 1000;
+      line.show(
+        `decoding: ${done} of ${total}, ${rate.toFixed(0)} a second, about ${Math.ceil((total - done) / rate)} s left`,
+      );
+    },
     shouldStop: () => stop.asked,
     lock: {
       onWait: (owner) =>
@@ -128,23 +135,4 @@ function reportText({ pictures, added, known, bytes, bad, truncated, unused, sec
   if (unused > 0)
     lines.push(`${size(unused)} in the cache are of pictures that have changed since; --fresh gives them back`);
   return `${lines.join("\n")}\n`;
-}
-
-/** A line on a terminal's stderr that says how far it is and how long it will take, and goes away. */
-function progressLine(): { show(progress: { done: number; total: number }): void; clear(): void } {
-  const terminal = process.stderr.isTTY;
-  const start = performance.now();
-  return {
-    show({ done, total }) {
-      const rate = (done / (performance.now() - start)) * 1000;
-      const left = Math.ceil((total - done) / rate);
-      if (terminal)
-        process.stderr.write(
-          `\rdecoding: ${done} of ${total}, ${rate.toFixed(0)} a second, about ${left} s left\x1b[K`,
-        );
-    },
-    clear() {
-      if (terminal) process.stderr.write("\r\x1b[K");
-    },
-  };
 }

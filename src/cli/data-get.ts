@@ -14,6 +14,7 @@ import type { ColumnNames } from "../get-data/parquet-columns.js";
 import { isRemote, type KnownSource, knownSources } from "../get-data/sources.js";
 import { isTerminal, mayDownload } from "./ask.js";
 import { downloadProgress } from "./download-progress.js";
+import { terminalLine } from "./terminal-line.js";
 
 type Write = (text: string) => void;
 
@@ -76,7 +77,7 @@ async function get(name: string | undefined, flags: GetFlags, write: Write): Pro
   if (from === undefined) throw noSource(definition, known);
   say(aboutText(definition, from, known));
   if (from.some(isRemote)) await checkMayDownload(definition, flags, known);
-  const line = progressLine();
+  const line = terminalLine();
   const outcome = await getDataset({
     definition,
     from,
@@ -88,7 +89,7 @@ async function get(name: string | undefined, flags: GetFlags, write: Write): Pro
       line.clear();
       say(text);
     },
-    progress: line.show,
+    progress: (what, done, total) => line.show(`${what}: ${done}${total === null ? "" : ` of ${total}`}`),
     downloading: (file) => ({ ...downloadProgress(file), again: `the same command` }),
   });
   line.clear();
@@ -159,22 +160,6 @@ function columnsIn({ imageColumn, labelColumn, domainColumn }: GetFlags): Partia
     ...(imageColumn !== undefined && { image: imageColumn }),
     ...(labelColumn !== undefined && { label: labelColumn }),
     ...(domainColumn !== undefined && { domain: domainColumn }),
-  };
-}
-
-/** A line on a terminal's stderr that says how far it is. */
-function progressLine(): { show(what: string, done: number, total: number | null): void; clear(): void } {
-  const terminal = process.stderr.isTTY;
-  let shown = 0;
-  return {
-    show(what, done, total) {
-      if (!terminal || performance.now() - shown < 100) return;
-      shown = performance.now();
-      process.stderr.write(`\r${what}: ${done}${total === null ? "" : ` of ${total}`}\x1b[K`);
-    },
-    clear() {
-      if (terminal) process.stderr.write("\r\x1b[K");
-    },
   };
 }
 

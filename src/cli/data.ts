@@ -10,22 +10,10 @@ import { DataError } from "../errors.js";
 import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
 import { getCommand } from "./data-get.js";
+import { terminalLine } from "./terminal-line.js";
 import { checkFile } from "./writable-place.js";
 
 type Write = (text: string) => void;
-
-/** A line on a terminal's stderr that says how far it is, and goes away. */
-function progressLine(): { show(what: string, done: number, total: number): void; clear(): void } {
-  const terminal = process.stderr.isTTY;
-  return {
-    show(what, done, total) {
-      if (terminal) process.stderr.write(`\r${what}: ${done} of ${total}\x1b[K`);
-    },
-    clear() {
-      if (terminal) process.stderr.write("\r\x1b[K");
-    },
-  };
-}
 
 interface InspectOptions {
   root?: string;
@@ -41,15 +29,16 @@ async function inspect(
   write: Write,
 ): Promise<void> {
   if (html !== undefined) checkFile(html, "--html");
-  const line = progressLine();
+  const line = terminalLine();
+  const show = (what: string, done: number, total: number): void => line.show(`${what}: ${done} of ${total}`);
   const dataset = await openDataset(path, { root, options: readPairs(settings, DATASET_OPTIONS) });
-  const inspection = await inspectDataset(dataset, { deep, progress: line.show });
+  const inspection = await inspectDataset(dataset, { deep, progress: show });
   if (html !== undefined) {
     // Loaded here, because the other ways to look at a folder need no decoder.
     const { contactSheet, isVisible } = await import("../data/inspect-thumbnails.js");
     const { inspectionHtml } = await import("../data/inspect-html.js");
     const sheet = isVisible(dataset)
-      ? await contactSheet(dataset, (done, total) => line.show("making thumbnails", done, total))
+      ? await contactSheet(dataset, (done, total) => show("making thumbnails", done, total))
       : null;
     try {
       writeFileSync(html, inspectionHtml(inspection, sheet));

@@ -10,6 +10,7 @@ import { notWritten } from "../files/replace-file.js";
 import type { Model } from "../model/index.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopSignals } from "./stop-signals.js";
+import { terminalLine } from "./terminal-line.js";
 
 export type Write = (text: string) => void;
 
@@ -51,24 +52,21 @@ export interface ProgressLine extends Disposable {
 /** A line on a terminal's stderr that says how far it is, and goes away; Ctrl-C ends the work at its next call. `kept` is what
  * is told then, after how far it was. */
 export function progressLine(what: string, total: number, kept = "nothing was written"): ProgressLine {
-  const { stderr } = process;
-  let shown = 0;
+  const line = terminalLine();
   const stop = onStopSignals((signal) => {
-    stderr.write(`${stderr.isTTY ? "\r\x1b[K" : ""}${signal}: finishing the batch; once more to stop at once\n`);
+    line.clear();
+    process.stderr.write(`${signal}: finishing the batch; once more to stop at once\n`);
   });
   const clear = (): void => {
     stop[Symbol.dispose]();
-    if (stderr.isTTY) stderr.write("\r\x1b[K");
+    line.clear();
   };
   return {
     clear,
     [Symbol.dispose]: clear,
     show(done) {
       if (stop.asked && done < total) throw new StoppedError(`${what}: stopped after ${done} of ${total}; ${kept}`);
-      const now = performance.now();
-      if (!stderr.isTTY || now - shown < 200) return;
-      shown = now;
-      stderr.write(`\r${what}: ${done} of ${total}\x1b[K`);
+      line.show(`${what}: ${done} of ${total}`);
     },
   };
 }

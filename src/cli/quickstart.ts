@@ -12,6 +12,7 @@ import { RESUMABLE } from "./failure.js";
 import { wholeNumber } from "./parse-options.js";
 import type { QuickstartRun } from "./quickstart-runs.js";
 import { onStopSignals } from "./stop-signals.js";
+import { terminalLine } from "./terminal-line.js";
 import { checkFolder } from "./writable-place.js";
 
 /** With these it takes about two minutes on one core. */
@@ -109,7 +110,7 @@ class Progress {
   private begun: number | undefined;
   /** Updates made by this process, of runs before the one at work. */
   private updates = 0;
-  private shown = 0;
+  private readonly terminalLine = terminalLine();
 
   constructor(
     private readonly runs: readonly QuickstartRun[],
@@ -125,11 +126,10 @@ class Progress {
       if (step === this.steps) this.updates = made;
       const now = performance.now();
       this.begun ??= now;
-      if (!this.terminal || made < 2 || now - this.shown < 200) return;
-      this.shown = now;
+      if (made < 2) return;
       const left = (this.runs.length - run) * this.steps - step;
       const time = duration(((now - this.begun) / 1000 / (made - 1)) * left);
-      process.stderr.write(`\r${this.name(run)}, step ${step}/${this.steps}, ${time} left\x1b[K`);
+      this.terminalLine.show(`${this.name(run)}, step ${step}/${this.steps}, ${time} left`);
     };
   }
 
@@ -143,7 +143,7 @@ class Progress {
   }
 
   clear(): void {
-    if (this.terminal) process.stderr.write("\r\x1b[K");
+    this.terminalLine.clear();
   }
 
   /** `run 7/24: ERM, outlined held out, seed 0` */

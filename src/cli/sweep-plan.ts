@@ -11,6 +11,7 @@ import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
+import { terminalLine } from "./terminal-line.js";
 import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
@@ -154,15 +155,9 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   const { existingRuns, growPlan, growthOf, makePlan, uncountedPlan } = await import("../sweep/index.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
   const asked = askedBy(pairs, flags);
-  const made = await withWeights(
-    () =>
-      makePlan(
-        asked,
-        terminalLine((runs) => `planning: ${runs} runs`),
-      ),
-    flags.yes,
-  );
-  clearLine();
+  const line = terminalLine();
+  const made = await withWeights(() => makePlan(asked, (runs) => line.show(`planning: ${runs} runs`)), flags.yes);
+  line.clear();
   const folder = folderFor(made, flags);
   const news = growthOf(uncountedPlan(folder), made.runs);
   // Costs of runs that are planned already are in the plan.
@@ -193,7 +188,8 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
   ]);
   const asked = runs[0].request.device;
   const device = typeof asked === "string" ? asked : defaultDevice();
-  const onTrial = terminalLine((title: string) => `measuring: ${title}`);
+  const line = terminalLine();
+  const onTrial = (title: string): void => line.show(`measuring: ${title}`);
   try {
     return await estimateRuns(runs, { memo: new SettingsMemo(), device, seconds, onTrial });
   } catch (error) {
@@ -201,7 +197,7 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
     process.stderr.write(`nudge: no estimate, since a trial failed: ${(error as Error).message}\n`);
     return undefined;
   } finally {
-    clearLine();
+    line.clear();
   }
 }
 
@@ -220,16 +216,6 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
     notes: made.notes,
     estimate: estimate ? { ...facts, seconds: total, atATime: 1 } : null,
   };
-}
-
-/** Says how far something long is, on a terminal. */
-function terminalLine<T>(text: (value: T) => string): ((value: T) => void) | undefined {
-  if (!process.stderr.isTTY) return undefined;
-  return (value) => void process.stderr.write(`\r${text(value)}\x1b[K`);
-}
-
-function clearLine(): void {
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 }
 
 async function listPresets(write: Write, json: boolean): Promise<void> {

@@ -1,0 +1,26 @@
+/** A line on a terminal's stderr that the next one replaces, and that goes away; nothing where there is no terminal. */
+
+export interface TerminalLine {
+  /** Shows a text, unless another was shown just before. */
+  show(text: string): void;
+  clear(): void;
+}
+
+/** Milliseconds between two texts. */
+const REFRESH_MS = 100;
+
+export function terminalLine(): TerminalLine {
+  const { stderr } = process;
+  let shown = Number.NEGATIVE_INFINITY;
+  return {
+    show(text) {
+      const now = performance.now();
+      if (!stderr.isTTY || now - shown < REFRESH_MS) return;
+      shown = now;
+      stderr.write(`\r${text}\x1b[K`);
+    },
+    clear() {
+      if (stderr.isTTY) stderr.write("\r\x1b[K");
+    },
+  };
+}
