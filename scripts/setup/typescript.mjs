@@ -17,7 +17,7 @@ const projectsIn = (root) => projects.filter((name) => existsSync(join(root, nam
 
 /** All sources, whether the settings leave some out or not; tests do not matter here. @param {string} root */
 const sourcesIn = (root) =>
-  filesUnder(join(root, "src"), (name) => /\.(ts|css)$/.test(name) && !name.endsWith(".test.ts"));
+  filesUnder(join(root, "src"), (name) => /\.(tsx?|css)$/.test(name) && !name.endsWith(".test.ts"));
 
 /** @param {string} root */
 function typescriptHash(root) {

@@ -151,6 +151,8 @@ export interface RunDetails {
   readonly log: string;
   /** Whether the log has more above. */
   readonly logCut: boolean;
+  /** Whether it is in a pack, which has no log and cannot go on. */
+  readonly packed: boolean;
   readonly assessment: Assessment | null;
 }
 

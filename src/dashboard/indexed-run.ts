@@ -58,6 +58,9 @@ export abstract class IndexedRun {
     readonly sweep: string | null,
   ) {}
 
+  /** Whether it is in a pack, and not in a folder. */
+  abstract readonly isPacked: boolean;
+
   /** Looks again, with what the sweep decided about it. */
   abstract refresh(verdict?: Verdict): Change;
 

@@ -5,6 +5,8 @@ import type { Verdict } from "../sweep/run-state.js";
 import { type Change, IndexedRun } from "./indexed-run.js";
 
 export class PackedEntry extends IndexedRun {
+  readonly isPacked = true;
+
   refresh(verdict?: Verdict): Change {
     if (this.json !== "") return "none";
     this.readSettings();

@@ -24,6 +24,7 @@ export async function runDetails(run: IndexedRun): Promise<RunDetails> {
     environment: jsonIn(files, "environment.json") ?? null,
     log: text,
     logCut: log?.cut ?? false,
+    packed: run.isPacked,
     assessment: await runMistakes(files),
   };
 }

@@ -15,6 +15,7 @@ import { InsideFiles, readEnd } from "./inside.js";
 import { Tail } from "./tail.js";
 
 export class RunEntry extends IndexedRun {
+  readonly isPacked = false;
   private readonly lock: string;
   private readonly lockWatch: LockWatch;
   private readonly records: Tail;

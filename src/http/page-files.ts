@@ -1,10 +1,12 @@
 /**
- * The files of the page: its document, its style, and the modules that its program imports, found by following the imports.
- * They are read once and served from memory by their exact names, so no name that a browser sends ever becomes a path.
+ * The files of the page: its document, its style, and the modules that its program imports, found by following the imports, those
+ * of packages among them. They are read once and served from memory by their exact names, so no name that a browser sends ever becomes a path.
  */
 
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 import { escapeXml } from "../drawing/svg.js";
 import { DataError } from "../errors.js";
 
@@ -26,13 +28,17 @@ export interface PageParts {
 
 const styleAddress = (name: string): string => `/style/${name}.css`;
 
+/** The address of a module, by its name below the compiled program. */
+const address = (name: string): string => `/code/${name}`;
+
 /** The files by address; `base` is the folder the package was compiled into. */
 export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   const modules = new Map<string, string>();
-  readModule(base, new URL(`${page.folder}/main.js`, base), modules);
+  const program = `${page.folder}/main.js`;
+  readModule(base, program, new URL(program, base), modules);
   const files = new Map<string, PageFile>();
   for (const [name, text] of modules)
-    files.set(`/code/${name}`, { type: "text/javascript; charset=utf-8", body: Buffer.from(text) });
+    files.set(address(name), { type: "text/javascript; charset=utf-8", body: Buffer.from(text) });
   for (const name of page.styles) {
     const style = read(new URL(`${page.folder}/style/${name}.css`, base));
     files.set(styleAddress(name), { type: "text/css; charset=utf-8", body: Buffer.from(style) });
@@ -49,15 +55,23 @@ export function sendPageFile(request: IncomingMessage, response: ServerResponse,
   return true;
 }
 
-/** Imports and exports from other modules; they stand at the start of a line in what the compiler writes. */
-const FROM = /^(?:import|export)\b[^"';]*?\bfrom "(\.[^"]+)";|^import "(\.[^"]+)";/gm;
+/** Imports and exports from other modules; they stand at the start of a line or of a statement in what compilers write. */
+const FROM = /((?:^|;)(?:import|export)\b[^"';]*?\bfrom ?)"([^"]+)"/gm;
 
-function readModule(base: URL, url: URL, modules: Map<string, string>): void {
-  const name = url.href.slice(base.href.length);
+const require = createRequire(import.meta.url);
+
+/** Reads a module and those it imports. Browsers know addresses alone, so each import gets the address of its module. */
+function readModule(base: URL, name: string, url: URL, modules: Map<string, string>): void {
   if (modules.has(name)) return;
-  const text = read(url);
+  modules.set(name, "");
+  const text = read(url).replace(FROM, (_, start: string, from: string) => {
+    const isOwn = from.startsWith(".");
+    const file = isOwn ? new URL(from, url) : pathToFileURL(require.resolve(from));
+    const other = isOwn ? file.href.slice(base.href.length) : `library/${from}.js`;
+    readModule(base, other, file, modules);
+    return `${start}"${address(other)}"`;
+  });
   modules.set(name, text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
-  for (const [, from, bare] of text.matchAll(FROM)) readModule(base, new URL(from ?? bare, url), modules);
 }
 
 function read(url: URL): string {
@@ -74,7 +88,7 @@ function read(url: URL): string {
 /** The document: all else is made by the program. The modules are named, so that they are asked for at once. */
 function documentWith({ title, folder, styles: sheets, noScript }: PageParts, modules: readonly string[]): string {
   const styles = sheets.map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
-  const preloads = modules.map((name) => `<link rel="modulepreload" href="/code/${escapeXml(name)}">`);
+  const preloads = modules.map((name) => `<link rel="modulepreload" href="${escapeXml(address(name))}">`);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -85,7 +99,7 @@ function documentWith({ title, folder, styles: sheets, noScript }: PageParts, mo
 <link rel="icon" href="data:,">
 ${styles.join("\n")}
 ${preloads.join("\n")}
-<script type="module" src="/code/${folder}/main.js"></script>
+<script type="module" src="${address(`${folder}/main.js`)}"></script>
 </head>
 <body>
 <noscript>${escapeXml(noScript)}</noscript>

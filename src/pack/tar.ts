@@ -1,6 +1,7 @@
 /**
  * Headers of a tar archive (POSIX ustar), for plain files alone. A name that does not fit into a header gets an extended one
- * (pax) before it, which every tar of this century reads.
+ * (pax) before it, which every tar of this century reads. The package `tar`, which unpacks datasets, takes longer to load than most
+ * reports take to make, so it is not used here.
  */
 
 /** Headers and contents fill pieces of this many bytes. */

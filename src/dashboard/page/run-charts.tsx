@@ -1,0 +1,175 @@
+/** The charts of one run: accuracy and loss by domain and part, the ranks and norms of its features, and what else it logged. */
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { CurveData, RunCurves, RunRow } from "../api.js";
+import { metricTitle, normMetrics, pointsOf, rankMetrics } from "../curve-points.js";
+import { short } from "../format.js";
+import { Chart, type ChartSeries } from "./chart.js";
+import { Empty, Problem, Segmented } from "./view.js";
+
+/** Which parts of domains are drawn. `reported`: what tables and selection read. */
+type Parts = "reported" | "in" | "out" | "both";
+
+const parts: readonly { id: Parts; label: string; title: string }[] = [
+  {
+    id: "reported",
+    label: "as reported",
+    title: "out of the training domains, which selection reads, and in of those held out",
+  },
+  { id: "out", label: "out", title: "the held-back part of every domain" },
+  { id: "in", label: "in", title: "the larger part of every domain, which training ones are trained on" },
+  { id: "both", label: "both", title: "both parts of every domain" },
+];
+
+const COLORS = 8;
+const percentText = (value: number): string => value.toFixed(1);
+
+/** A chart of what there is to draw; none where there is nothing. */
+interface Drawn {
+  readonly title: string;
+  readonly yLabel?: string;
+  readonly logY?: boolean;
+  readonly format?: (value: number) => string;
+  readonly series: readonly ChartSeries[];
+}
+
+const Charts = ({ charts }: { charts: readonly Drawn[] }): JSX.Element => (
+  <div class="charts">
+    {charts.map(({ series, ...options }) => {
+      const drawn = series.filter(({ points }) => points.length > 0);
+      if (drawn.length === 0) return null;
+      return <Chart key={options.title} xLabel="step" yLabel="" format={short} {...options} series={drawn} />;
+    })}
+  </div>
+);
+
+const find = ({ curves }: RunCurves, metric: string): CurveData[] => curves.filter((curve) => curve.metric === metric);
+
+function isWanted(wanted: Parts, { heldOut }: RunRow, { domain, split }: CurveData): boolean {
+  if (domain === null) return false;
+  if (wanted === "both") return true;
+  return split === (wanted !== "reported" ? wanted : heldOut.includes(domain) ? "in" : "out");
+}
+
+/** Accuracy, losses, and what the algorithm logged. */
+export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JSX.Element {
+  const [wanted, setWanted] = useState<Parts>("reported");
+  const domains = [...new Set(data.curves.flatMap(({ domain }) => domain ?? []))];
+  const byDomain = (metric: string, scale: number): ChartSeries[] =>
+    find(data, metric)
+      .filter((curve) => isWanted(wanted, row, curve))
+      .map((curve): ChartSeries => {
+        const held = row.heldOut.includes(curve.domain!);
+        const model = curve.model === "current" ? "" : `, ${curve.model}`;
+        return {
+          id: JSON.stringify([curve.model, curve.domain, curve.split]),
+          label: `${curve.domain}, ${held ? `held out${curve.split === "in" ? "" : " (out)"}` : curve.split}${model}`,
+          color: domains.indexOf(curve.domain!) % COLORS,
+          dash: curve.model !== "current" || (wanted === "both" && curve.split === "in"),
+          strong: held,
+          points: pointsOf(curve, scale),
+        };
+      });
+  const training = find(data, "loss")
+    .filter(({ domain }) => domain === null)
+    .map((curve) => ({
+      ...{ id: `training ${curve.model}`, label: "training batches, with penalties", color: 7 },
+      points: pointsOf(curve),
+    }));
+  const known: readonly string[] = ["accuracy", "loss", ...rankMetrics, ...normMetrics];
+  const metrics = [...new Set(data.curves.map(({ metric }) => metric))].filter((metric) => !known.includes(metric));
+  const others = metrics.map((metric) => ({
+    title: metricTitle(metric),
+    series: find(data, metric).map((curve, i) => {
+      const { model, domain, split } = curve;
+      return {
+        id: JSON.stringify([model, domain, split]),
+        label: [domain, split, model === "current" ? null : model].filter(Boolean).join(", ") || "training",
+        color: i % COLORS,
+        points: pointsOf(curve),
+      };
+    }),
+  }));
+  return (
+    <>
+      <div class="bar">
+        <Segmented label="Parts" options={parts} chosen={wanted} choose={(id) => setWanted(id)} />
+      </div>
+      {data.notes.map((note) => (
+        <Problem key={note} text={note} />
+      ))}
+      {data.curves.length === 0 && data.notes.length === 0 && <p class="soft">Nothing was evaluated yet.</p>}
+      <Charts
+        charts={[
+          { title: "Accuracy", yLabel: "%", format: percentText, series: byDomain("accuracy", 100) },
+          { title: "Loss", yLabel: "cross-entropy", series: [...training, ...byDomain("loss", 1)] },
+          ...others,
+        ]}
+      />
+    </>
+  );
+}
+
+const ABOUT =
+  "Taken at each evaluation of the same held-back pictures: of the training domains together, and of each held-out domain (dashed). " +
+  "Scale is not rank: smaller features with a larger head lower the nuclear norm and leave every rank as it was.";
+
+/** What is measured of the features: title, metrics with their names, and whether the scale is logarithmic. */
+const measures: readonly (readonly [title: string, metrics: readonly (readonly [string, string])[], log?: boolean])[] =
+  [
+    [
+      "Spectrum: the k-th largest singular values",
+      [1, 2, 4, 8, 16, 32, 64].map((place) => [`singularValue${place}`, `σ${place}`] as const),
+      true,
+    ],
+    [
+      "Stable rank",
+      [
+        ["stableRank", "as the paper has it"],
+        ["centredStableRank", "centred"],
+      ],
+    ],
+    [
+      "Effective rank (entropy of the spectrum)",
+      [
+        ["effectiveRank", "uncentred"],
+        ["centredEffectiveRank", "centred"],
+      ],
+    ],
+    [
+      "Norms of the features and of the head",
+      [
+        ["nuclearNorm", "‖F‖∗"],
+        ["frobeniusNorm", "‖F‖"],
+        ["headNorm", "head"],
+      ],
+      true,
+    ],
+    ["‖F‖∗ / ‖F‖: how many directions carry the features", [["normRatio", "ratio"]]],
+  ];
+
+/** Spectrum, ranks and norms over time. */
+export function FeatureCharts({ data }: { data: RunCurves }): JSX.Element {
+  const charts = measures.map(([title, metrics, logY = false]) => ({
+    ...{ title, yLabel: logY ? "logarithmic" : "", logY },
+    series: metrics.flatMap(([metric, name], color) =>
+      find(data, metric).map((curve) => ({
+        id: JSON.stringify([metric, curve.domain]),
+        label: `${name}, ${curve.domain ?? "training"}`,
+        color,
+        dash: curve.domain !== null,
+        points: pointsOf(curve),
+      })),
+    ),
+  }));
+  return (
+    <>
+      <p class="soft words">{ABOUT}</p>
+      <Charts charts={charts} />
+      {charts.every(({ series }) => series.length === 0) && (
+        <Empty title="No measures of features" words="They come with the first evaluation." />
+      )}
+    </>
+  );
+}
