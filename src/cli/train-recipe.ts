@@ -146,7 +146,7 @@ class RecipeRun {
       by === "validation"
         ? null
         : nestedEstimate(folds, { classes: dataset.classes, step: Math.max(0, length.steps - 1) });
-    await this.report(main, made, estimate);
+    await this.report(main, made, estimate, this.pathOf(probe));
   }
 
   /** Features of all pictures, then what the exact probe gives on held-out domains. */
@@ -295,7 +295,7 @@ class RecipeRun {
   }
 
   /** Puts recipe and estimate beside the model, writes the report, and prints. */
-  private async report(main: Plan, recipe: Recipe, estimate: Assessment | null): Promise<void> {
+  private async report(main: Plan, recipe: Recipe, estimate: Assessment | null, probe: string): Promise<void> {
     const { json } = this.options;
     const path = this.pathOf(main);
     {
@@ -312,7 +312,7 @@ class RecipeRun {
         ...{ domain: name, count, accuracy, interval },
       }));
       process.stdout.write(
-        `${JSON.stringify({ run: path, hash: main.settings.hash, done: true, ...facts, heldOut, recipe })}\n`,
+        `${JSON.stringify({ run: path, hash: main.settings.hash, done: true, ...facts, probe, heldOut, recipe })}\n`,
       );
       return;
     }

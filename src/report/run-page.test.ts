@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { assessmentOf, heldOutTogether } from "../analysis/assessment.js";
 import { type Judged, judge } from "../analysis/judged.js";
+import type { Recipe } from "../own-data/recipe.js";
+import { recipeText } from "./recipe-text.js";
 import { type RunPage, runPage } from "./run-page.js";
 import { runSummary } from "./run-summary.js";
 
@@ -48,13 +50,18 @@ test("a page of a run with a held-out domain shows its accuracy, its mistakes an
 test("an estimate stands in for held-out domains, and says that the model itself was trained on them", () => {
   const estimate = heldOutTogether([assess("shop"), assess("street")]);
   const html = page({ estimate });
-  expect(html).toContain("<b>75.0 %</b><span>right on domains it has not seen, from 50.0 % to 100.0 %");
+  expect(html).toContain("<b>50.0 %</b><span>on shop, the lowest of 2 held-out domains: plan with this.");
+  expect(html).toContain(
+    "<b>75.0 %</b><span>mean of the 2 held-out domains, each counting the same, from 50.0 % to 100.0 %",
+  );
+  expect(html).toContain("on validation pictures, held back from the domains it was trained on");
   expect(html).toContain("the model itself was trained on all of them");
   const text = runSummary(assess(), estimate);
   expect(text).toBe(`Accuracy on domains it had not seen (95 % interval)
   shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %
+Plan with 50.0 %, the lowest of the 2 held-out domains (shop). With more domains held out, the lowest falls.
 
 Accuracy on validation pictures of the domains it was trained on (95 % interval)
   shop     50.0 %  (9.5 % to 90.5 %, 2 pictures)
@@ -82,4 +89,27 @@ test("the page has no scripts and may ask for nothing", () => {
   const html = page({ estimate: null });
   expect(html).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
   expect(html).toContain("default-src 'none'");
+});
+
+test("the page says how the recipe was chosen: every candidate on every held-out domain, and why", () => {
+  const domains = (accuracy: number) => [{ name: "shop", accuracy, count: 40 }];
+  const recipe: Recipe = {
+    ...{ format: 1, by: "held-out domains", folds: [["shop"]], nearCopies: [["shop", "mall"]], c: 0.01, strengths: [] },
+    candidates: [
+      { name: "exact probe", coefficient: 0, domains: domains(0.8), mean: 0.8, below: 0.1, error: 0.02, chosen: false },
+      { name: "fine-tuned", coefficient: 1, domains: domains(0.9), mean: 0.9, below: 0, error: 0, chosen: true },
+    ],
+    ...{ coefficient: 1, reason: "fine-tuned: the best.", nested: [], steps: 5, seconds: {} },
+  };
+  const html = page({ recipe });
+  for (const words of [
+    "exact probe",
+    "fine-tuned (chosen)",
+    "80.0",
+    "10.0 ± 2.0",
+    "shop and mall are near-copies",
+    "fine-tuned: the best.",
+  ])
+    expect(html).toContain(words);
+  expect(recipeText(recipe)).toContain("  fine-tuned (chosen)  90.0  90.0");
 });

@@ -11,8 +11,9 @@ import {
   summedConfusion,
   type WrongPicture,
 } from "../analysis/assessment.js";
-import { card, figures, htmlPage, list, percent, remark, section } from "../drawing/page.js";
+import { card, figures, htmlPage, list, percent, remark, section, table } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
+import type { Recipe } from "../own-data/recipe.js";
 import {
   calibrationSection,
   classSection,
@@ -20,6 +21,7 @@ import {
   mistakesSection,
   type ShownMistake,
 } from "./model-sections.js";
+import { recipeTable, recipeWords } from "./recipe-text.js";
 
 /** What the page is made from. */
 export interface RunPage {
@@ -29,6 +31,8 @@ export interface RunPage {
   readonly assessment: Assessment;
   /** Of runs like it that each held one domain out, together; null where there are none. */
   readonly estimate: Assessment | null;
+  /** How the recipe was chosen, where it was. */
+  readonly recipe?: Recipe | null;
   /** Small pictures as data URIs, by path. */
   readonly thumbnails: ReadonlyMap<string, string>;
   /** Heat maps to lay over them, as data URIs, by path. */
@@ -60,6 +64,27 @@ export function heldOutOf({ assessment, estimate }: Pick<RunPage, "assessment" |
 export const meanAccuracy = (domains: readonly AssessedDomain[]): number =>
   domains.reduce((sum, { accuracy }) => sum + accuracy, 0) / domains.length;
 
+/** The held-out domain with the lowest accuracy: what to plan with. */
+export const lowestOf = (domains: readonly AssessedDomain[]): AssessedDomain =>
+  domains.reduce((a, b) => (b.accuracy < a.accuracy ? b : a));
+
+/** What the lowest is, in words. */
+export function lowestWords(held: readonly AssessedDomain[]): string {
+  const { name } = lowestOf(held);
+  if (held.length === 1) return `on ${name}, which it was not trained on`;
+  return `on ${name}, the lowest of ${held.length} held-out domains: plan with this. A new domain may be as far off; with more domains held out, the lowest falls`;
+}
+
+function recipeSection(recipe: Recipe): string {
+  const { head, rows } = recipeTable(recipe);
+  return section(
+    "How the recipe was chosen",
+    remark(recipeWords(recipe)),
+    table(head, rows),
+    `<p>${escapeXml(recipe.reason)}</p>`,
+  );
+}
+
 /** The page. */
 export function runPage(page: RunPage): string {
   const held = heldOutOf(page);
@@ -77,6 +102,7 @@ export function runPage(page: RunPage): string {
     parts: [
       cards(page, held.domains, validation),
       domainSection(page, held.domains, validation),
+      page.recipe ? recipeSection(page.recipe) : "",
       classSection(matrix, classes, of),
       confusionSection(matrix, classes, of),
       mistakesSection(
@@ -122,12 +148,18 @@ function cards(page: RunPage, held: readonly AssessedDomain[], validation: reado
   const calibrated = calibration["held out"] ?? calibration.validation;
   const parts = [
     held.length > 0
-      ? card(percent(meanAccuracy(held)), `right on domains it has not seen${range(held)}`)
-      : card("unknown", "how right it is on domains it has not seen: none was held back"),
+      ? card(percent(lowestOf(held).accuracy), lowestWords(held))
+      : card("unknown", "accuracy on domains it was not trained on: none was held out"),
+    held.length > 1
+      ? card(
+          percent(meanAccuracy(held)),
+          `mean of the ${held.length} held-out domains, each counting the same${range(held)}`,
+        )
+      : "",
     validation.length > 0
       ? card(
           percent(meanAccuracy(validation)),
-          `right on new pictures of the domains it was trained on${range(validation)}`,
+          `on validation pictures, held back from the domains it was trained on${range(validation)}; says nothing of other domains`,
         )
       : "",
     calibrated
@@ -152,5 +184,5 @@ function domainSection(
     : held.length > 0
       ? "“Never seen”: the domain was kept from training altogether. “Validation”: pictures that were held back from the domains the model was trained on."
       : "All domains were trained on, so these are pictures held back from them. Of domains that the model has not seen nothing is known: new cameras, places or styles may do much worse. Put the pictures of each domain in a folder of its own, two domains at least, to have an estimate.";
-  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">The intervals are Wilson's: they say how much chance is in so many pictures, not how much domains differ.</p></section>`;
+  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">The intervals are Wilson's: they say how much chance is in so many pictures. They leave out how much domains differ, and the spread over seeds and splits: this is one trial.</p></section>`;
 }

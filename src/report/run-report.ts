@@ -9,6 +9,7 @@ import { countOf, listNames } from "../data/show-name.js";
 import { heatUri } from "../drawing/heat-picture.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
+import { type Recipe, recipeFile } from "../own-data/recipe.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { methodOf } from "../records/run.js";
 import { readRecords } from "../records/store.js";
@@ -38,6 +39,7 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
     subtitle: `${dataset.classes.length} classes, ${dataset.domains.length === 1 ? "one domain" : `${dataset.domains.length} domains`}, ${dataset.domains.reduce((sum, { count }) => sum + count, 0).toLocaleString("en-US")} pictures`,
     assessment,
     estimate,
+    recipe: readRecipe(folder),
     ...(await picturesOf(dataset, heldOutOf({ assessment, estimate }).from.mostWrong.concat(assessment.mostWrong))),
     figures: runFigures(readRecords(join(folder, "records.jsonl")).records, settings).map(({ svg }) => svg),
     facts: [...runFacts(settings, { model, step }), ...timeFacts(folder)],
@@ -47,6 +49,14 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
   const path = join(folder, REPORT_FILE);
   replaceFile(path, (write) => write(Buffer.from(html, "utf8")));
   return path;
+}
+
+/** How the recipe was chosen, where the folder says so. */
+function readRecipe(folder: string): Recipe | null {
+  const path = join(folder, recipeFile);
+  if (!existsSync(path)) return null;
+  const recipe = JSON.parse(readFileSync(path, "utf8")) as Recipe;
+  return recipe.format === 1 ? recipe : null;
 }
 
 function unreadableNotes({ unreadable = [] }: Assessment): string[] {

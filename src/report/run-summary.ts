@@ -4,7 +4,7 @@ import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
 import { percent } from "../drawing/page.js";
-import { heldOutOf, meanAccuracy } from "./run-page.js";
+import { heldOutOf, lowestOf, meanAccuracy } from "./run-page.js";
 
 /** With more classes a matrix does not fit a terminal, and the most frequent mistakes are listed instead. */
 const MOST_CLASSES = 12;
@@ -20,7 +20,7 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
-      ? ["Accuracy on domains it had not seen (95 % interval)", ...domainLines(held)]
+      ? ["Accuracy on domains it had not seen (95 % interval)", ...domainLines(held), ...planLines(held)]
       : ["Accuracy on domains it has not seen: unknown, since none was held out"],
     ["Accuracy on validation pictures of the domains it was trained on (95 % interval)", ...domainLines(validation)],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
@@ -37,6 +37,15 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
     .filter((lines) => lines.length > 0)
     .map((lines) => `${lines.join("\n")}\n`)
     .join("\n");
+}
+
+/** The headline: the lowest, where there are several. */
+function planLines(held: readonly AssessedDomain[]): string[] {
+  if (held.length < 2) return [];
+  const { name, accuracy } = lowestOf(held);
+  return [
+    `Plan with ${percent(accuracy)}, the lowest of the ${held.length} held-out domains (${name}). With more domains held out, the lowest falls.`,
+  ];
 }
 
 function domainLines(domains: readonly AssessedDomain[]): string[] {
