@@ -3,7 +3,14 @@
  * the loader of plug-ins (`plugins.ts`) all ask here, and none of them needs the others for it.
  */
 
-export type DefinitionKind = "algorithm" | "regularizer" | "dataset" | "backbone" | "launcher";
+export type DefinitionKind =
+  | "algorithm"
+  | "regularizer"
+  | "dataset"
+  | "backbone"
+  | "launcher"
+  | "optimizer"
+  | "schedule";
 
 /** A plug-in's file, by name and content: the place it lies in does not matter. */
 export interface PluginFile {

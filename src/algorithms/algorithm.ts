@@ -68,8 +68,11 @@ export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
   copyBackbone(): Backbone;
   /** A classifier as the run's are, for other sizes; its values are drawn when the algorithm has been built. */
   makeClassifier(inputs: number, outputs: number): Layer;
-  /** Adam with the run's learning rate and weight decay unless told. For algorithms with `update`. */
-  adam(parameters: Parameters<AdamSettings>, settings?: Partial<AdamSettings>): Optimizer<AdamSettings>;
+  /**
+   * The run's optimizer, Adam by default, with its learning rate and weight decay where `settings` has no others; betas count for
+   * Adam only. For algorithms with `update`.
+   */
+  adam(parameters: Parameters<AdamSettings>, settings?: Partial<AdamSettings>): Optimizer;
 }
 
 /** What a step is given besides its batch. */

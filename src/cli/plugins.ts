@@ -22,6 +22,7 @@ import { backbones } from "../backbones/index.js";
 import { datasets } from "../data/datasets/index.js";
 import { cameFrom, type DefinitionKind, isPluginLoaded, kindOf, type PluginFile } from "../definitions.js";
 import { UsageError } from "../errors.js";
+import { optimizers, schedules } from "../optim/index.js";
 import { regularizers } from "../regularizers/index.js";
 import { launchers } from "../sweep/launchers/index.js";
 
@@ -39,6 +40,8 @@ const registries: Readonly<Record<DefinitionKind, Record<string, Definition>>> =
   dataset: datasets as Record<string, Definition>,
   backbone: backbones as Record<string, Definition>,
   launcher: launchers,
+  optimizer: optimizers as Record<string, Definition>,
+  schedule: schedules as Record<string, Definition>,
 };
 
 /** What a definition must have besides an id and a title, by kind: JavaScript has no compiler to say so. */
@@ -48,9 +51,12 @@ const NEEDED: Readonly<Record<DefinitionKind, Readonly<Record<string, "function"
   dataset: { summary: "string", layout: "string", options: "object", protocol: "object", open: "function" },
   backbone: { build: "function" },
   launcher: { launch: "function" },
+  optimizer: { options: "object", make: "function" },
+  schedule: { options: "object", factor: "function" },
 };
 
-const MAKERS = "defineAlgorithm, defineRegularizer, defineDataset, defineBackbone or defineLauncher";
+const MAKERS =
+  "defineAlgorithm, defineRegularizer, defineDataset, defineBackbone, defineOptimizer, defineSchedule or defineLauncher";
 
 /** Where the names of plug-ins go on to processes that this one starts, as in PATH. */
 export const PLUGINS_VARIABLE = "NUDGE_PLUGINS";

@@ -1,16 +1,18 @@
-/** The optimizers, by id: one file each and one line here. */
+/** The optimizers, by id: one file each and one line here. Schedules of the learning rate: schedules/. */
 
 import { unknownName } from "../closest-name.js";
-import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { Adam, type AdamSettings } from "./adam.js";
+import { boolean, number, option } from "../options.js";
+import { Adam } from "./adam.js";
 import { AdamW } from "./adamw.js";
+import { defineOptimizer, type OptimizerDefinition } from "./define-optimizer.js";
 import { LARS } from "./lars.js";
-import type { Optimizer } from "./optimizer.js";
-import { SGD, type SgdSettings } from "./sgd.js";
+import { SGD } from "./sgd.js";
 
 export { Adam, type AdamSettings } from "./adam.js";
 export { AdamW } from "./adamw.js";
+export { defineOptimizer, type OptimizerDefinition } from "./define-optimizer.js";
+export { defineSchedule, rateFactor, type ScheduleDefinition } from "./define-schedule.js";
 export { LARS, type LarsSettings } from "./lars.js";
 export {
   type Group,
@@ -20,17 +22,58 @@ export {
   type Parameters,
   type Settings,
 } from "./optimizer.js";
+export { scheduleNamed, schedules } from "./schedules/index.js";
 export { SGD, type SgdSettings } from "./sgd.js";
 
-/** Every optimizer. */
-export const optimizers = { adam: Adam, adamw: AdamW, sgd: SGD, lars: LARS } as const;
+const momentum = option(number({ least: 0, below: 1 }), "how much of the last direction a step keeps", {
+  default: 0.9,
+});
 
-/** An optimizer by its id, such as comes from a command line: `optimizerNamed("adam", parameters, { lr: 5e-5 })`. */
-export function optimizerNamed(
-  id: string,
-  parameters: Iterable<Tensor>,
-  settings: Partial<AdamSettings & SgdSettings> & { lr: number },
-): Optimizer {
+const adam = defineOptimizer({
+  id: "adam",
+  title: "Adam",
+  paper: "Kingma & Ba, Adam: A Method for Stochastic Optimization, ICLR 2015, https://arxiv.org/abs/1412.6980",
+  options: {},
+  make: (groups, settings) => new Adam(groups, settings),
+});
+
+const adamw = defineOptimizer({
+  id: "adamw",
+  title: "AdamW",
+  paper: "Loshchilov & Hutter, Decoupled Weight Decay Regularization, ICLR 2019, https://arxiv.org/abs/1711.05101",
+  options: {},
+  make: (groups, settings) => new AdamW(groups, settings),
+});
+
+const sgd = defineOptimizer({
+  id: "sgd",
+  title: "SGD",
+  options: { momentum, nesterov: option(boolean, "whether to look ahead along the momentum", { default: false }) },
+  make: (groups, settings) => new SGD(groups, settings),
+});
+
+const lars = defineOptimizer({
+  id: "lars",
+  title: "LARS",
+  paper:
+    "You, Gitman & Ginsburg, Large Batch Training of Convolutional Networks, 2017, https://arxiv.org/abs/1708.03888",
+  options: {
+    momentum,
+    trust: option(number({ above: 0 }), "the size of a step relative to its matrix, at a learning rate of 1", {
+      default: 0.001,
+    }),
+  },
+  make: (groups, settings) => new LARS(groups, settings),
+});
+
+/** Optimizers by id. */
+export const optimizers: Readonly<Record<string, OptimizerDefinition>> = { adam, adamw, sgd, lars } as Record<
+  string,
+  OptimizerDefinition
+>;
+
+/** An optimizer by its id; an unknown one is an error that names the nearest. */
+export function optimizerNamed(id: string): OptimizerDefinition {
   if (!Object.hasOwn(optimizers, id)) throw new UsageError(unknownName("optimizer", id, Object.keys(optimizers)));
-  return new optimizers[id as keyof typeof optimizers](parameters, settings);
+  return optimizers[id];
 }

@@ -3,6 +3,7 @@ import { liveTensors } from "../engine/device.js";
 import { Scope, scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
+import { defaultsOf } from "../options.js";
 import { Adam, AdamW, optimizerNamed, optimizers, SGD } from "./index.js";
 
 const made: Tensor[] = [];
@@ -113,7 +114,9 @@ test("a step that fails leaves no tensors behind", () => {
 test("every optimizer walks down a bowl", () => {
   for (const id of Object.keys(optimizers)) {
     const x = leaf([1, -2, 3], null);
-    using optimizer = optimizerNamed(id, [x], { lr: 0.05 });
+    const { make, options } = optimizerNamed(id);
+    const settings = { ...defaultsOf(options), lr: 0.05, weightDecay: 0 };
+    using optimizer = make([{ parameters: [x] }], settings);
     for (let i = 0; i < 300; i++) {
       scope(() => {
         optimizer.zeroGrad();
@@ -144,7 +147,7 @@ test.for<[string, () => unknown, string]>([
   ["nesterov alone", () => twice((x) => new SGD([x], { lr: 1, nesterov: true })), "nesterov needs a momentum"],
   ["PyTorch's name", () => twice((x) => new Adam([x], { weight_decay: 1 } as never)), 'did you mean "weightDecay"?'],
   ["a group's typo", () => twice((x) => new Adam([{ parameters: [x], rl: 1 } as never])), 'unknown setting "rl"'],
-  ["an unknown optimizer", () => optimizerNamed("adma", [], { lr: 1 }), 'did you mean "adam"?'],
+  ["an unknown optimizer", () => optimizerNamed("adma"), 'did you mean "adam"?'],
 ])("%s is refused", ([, build, message]) => {
   using room = new Scope();
   const run = () => room.run(build);
@@ -204,4 +207,49 @@ test("remembered tensors lie in memory as their parameter does", () => {
     optimizer.step();
     expect(optimizer.state().tensors.get("0.0.exp_avg")?.strides).toEqual(x.strides);
   });
+});
+
+/** Some steps on given gradients; the values after each. */
+function walked(
+  optimizer: (x: Tensor) => Adam | SGD,
+  gradients: number[][],
+  each?: (step: number, of: Adam | SGD) => void,
+) {
+  const x = leaf([1, -2], null);
+  using made = optimizer(x);
+  return gradients.map((gradient, step) => {
+    x.grad = tensor(gradient, { dtype: "float64" });
+    each?.(step, made);
+    made.step();
+    return x.toNumbers();
+  });
+}
+
+test("a factor of a schedule is as good as that learning rate, for every kind of step", () => {
+  const gradients = [
+    [0.3, -0.1],
+    [0.2, 0.4],
+    [-0.5, 0.1],
+  ];
+  const factors = [0.25, 1, 0.5];
+  for (const Kind of [Adam, AdamW, SGD]) {
+    const make = (x: Tensor) => new Kind([x], { lr: 0.1, weightDecay: 0.2, ...(Kind === SGD && { momentum: 0.9 }) });
+    const byFactor = walked(make, gradients, (step, optimizer) => {
+      optimizer.factor = factors[step];
+    });
+    const byRate = walked(make, gradients, (step, optimizer) => {
+      optimizer.learningRate = 0.1 * factors[step];
+    });
+    expect(byFactor).toEqual(byRate);
+  }
+});
+
+test("gradients above the largest norm are scaled down to it, and others are left alone", () => {
+  // torch.nn.utils.clip_grad_norm_ of [3, 4] to 1: times 1/(5 + 1e-6).
+  const clipped = (gradient: number[]) =>
+    walked((x) => Object.assign(new SGD([x], { lr: 1 }), { clipNorm: 1 }), [gradient])[0];
+  const [a, b] = clipped([3, 4]);
+  expect(a).toBeCloseTo(1 - 3 / 5.000001, 12);
+  expect(b).toBeCloseTo(-2 - 4 / 5.000001, 12);
+  expect(clipped([0.3, 0.4])).toEqual([0.7, -2.4]);
 });

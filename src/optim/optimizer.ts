@@ -7,6 +7,7 @@
  */
 
 import { unknownName } from "../closest-name.js";
+import { stack } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -56,6 +57,16 @@ export interface OptimizerState {
 export const DEVICE_STEPS = "step";
 
 export abstract class Optimizer<S extends Settings = Settings> implements Disposable {
+  /** What the learning rates are multiplied by in a step: a schedule sets it. It is no part of the state. */
+  factor = 1;
+  /**
+   * The same for parameters on a GPU, in its memory, where a captured graph reads it anew at each replay; null where there is no
+   * schedule. The step is made at the full rate and then taken back in part, which is the same for every optimizer whose steps are
+   * proportional to the learning rate.
+   */
+  deviceFactor: Tensor | null = null;
+  /** The largest norm of all gradients together: larger ones are scaled down to it before a step. */
+  clipNorm: number | null = null;
   /** Settings may be set here: `optimizer.groups[0].lr = 1e-4`. */
   readonly groups: readonly Group<S>[];
 
@@ -88,15 +99,38 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
   step(): void {
     noGrad(() =>
       scope(() => {
+        if (this.clipNorm !== null) this.clip(this.clipNorm);
         for (const group of this.groups) {
           this.check(group);
           for (const [place, part] of partsOf(group.entries)) {
-            if (place.startsWith("cpu")) this.updateOnHost(group, part);
-            else this.updateOnDevice(group, part);
+            if (place.startsWith("cpu")) this.updateOnHost(this.factor === 1 ? group : this.scaled(group), part);
+            else if (this.deviceFactor) this.updateInPart(group, part, this.deviceFactor);
+            else this.updateOnDevice(this.factor === 1 ? group : this.scaled(group), part);
           }
         }
       }),
     );
+  }
+
+  private scaled(group: Group<S>): Group<S> {
+    return { ...group, lr: group.lr * this.factor };
+  }
+
+  /** A step of which only a share is made. */
+  private updateInPart(group: Group<S>, part: Part, share: Tensor): void {
+    const before = part.entries.map(({ parameter }) => parameter.clone());
+    this.updateOnDevice(group, part);
+    for (const [i, { parameter }] of part.entries.entries())
+      parameter.copy_(before[i].lerpTensor(parameter, share.toDType(parameter.dtype)));
+  }
+
+  /** Scales all gradients down where their norm is too large, as PyTorch's clip_grad_norm_ does. */
+  private clip(largest: number): void {
+    const gradients = this.groups.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
+    if (gradients.length === 0) return;
+    const norm = stack(gradients.map((gradient) => gradient.norm().toDType("float64"))).norm();
+    const share = norm.add(1e-6).reciprocal().mul(largest).clamp(null, 1);
+    for (const gradient of gradients) gradient.mul_(share.toDType(gradient.dtype));
   }
 
   /** Forgets the gradients. */

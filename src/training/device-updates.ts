@@ -195,6 +195,7 @@ export class DeviceUpdates implements Disposable {
       y.copy_(batch.y);
     });
     draws.refill(this.learner.randomAt(step));
+    this.learner.setRates(step);
     graph.replay();
   }
 

@@ -30,9 +30,10 @@ import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
 import { crossEntropy, type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
-import { Adam, type Optimizer } from "../optim/index.js";
+import type { Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
 import type { StepResult } from "../regularizers/regularizer.js";
+import { type Optimization, OptimizerMaker } from "./optimization.js";
 
 export interface LearnerOptions {
   algorithm: AlgorithmDefinition;
@@ -51,6 +52,8 @@ export interface LearnerOptions {
   channelsLast?: boolean;
   /** Another classifier than one linear layer. */
   makeClassifier?: (inputs: number, outputs: number) => Layer;
+  /** Which optimizer, with which schedule of its rate; Adam at a constant rate by default. */
+  optimization?: Optimization;
   /** Draws of an update, for tests; keyed by seed and step unless given. */
   drawsAt?: (step: number) => Draws;
 }
@@ -102,12 +105,14 @@ export class Learner implements Disposable {
   private readonly hparams: Readonly<Record<string, HparamValue>> & SharedValues;
   private readonly random: Random;
   private readonly penaltyCheck: PenaltyCheck;
+  private readonly maker: OptimizerMaker;
 
   constructor(private readonly options: LearnerOptions) {
     checkDomains(options.algorithm, options);
     this.penaltyCheck = new PenaltyCheck(options.algorithm);
     this.hparams = resolveHparams(options);
     this.random = new Random(options.seed ?? 0);
+    this.maker = new OptimizerMaker(options.optimization ?? {}, this.hparams, options.device ?? "cpu");
     const { backbone, built, classifier, root, optimizers } = allOrNothing(() => this.build(options));
     this.backbone = backbone;
     this.built = built;
@@ -127,12 +132,13 @@ export class Learner implements Disposable {
       );
     }
     const backbones = new Set<Module>([backbone]);
+    const { maker } = this;
     let classifier: Layer | undefined;
     const built = algorithm.build({
       backbone,
       // Made when it is asked for: algorithms that classify something else than the features leave it alone.
       get classifier() {
-        classifier ??= makeClassifier(backbone.width, classes);
+        classifier ??= maker.addHead(makeClassifier(backbone.width, classes));
         return classifier;
       },
       classes,
@@ -143,8 +149,8 @@ export class Learner implements Disposable {
         backbones.add(copy);
         return copy;
       },
-      makeClassifier,
-      adam: (parameters, settings) => new Adam(parameters, { ...this.adamSettings(), ...settings }),
+      makeClassifier: (inputs, outputs) => maker.addHead(makeClassifier(inputs, outputs)),
+      adam: (parameters, settings) => maker.make(parameters, settings),
     });
     checkBuilt(algorithm, built);
     const root = new Root(built.modules);
@@ -156,6 +162,7 @@ export class Learner implements Disposable {
     const optimizers: Learner["optimizers"] = built.step
       ? { main: this.mainOptimizer(built, root) }
       : { ...built.optimizers };
+    maker.checkHeads(algorithm.title);
     return { backbone, built, classifier, root, optimizers };
   }
 
@@ -179,6 +186,7 @@ export class Learner implements Disposable {
     batch: Batch,
     { step, random = this.randomAt(step), watch, notice, onSchedule, captured = false }: Launch,
   ): Scalars {
+    if (!captured) this.setRates(step);
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
     const penalty: StepContext["penalty"] = (features, logits) => {
       this.penaltyCheck.taken();
@@ -197,6 +205,11 @@ export class Learner implements Disposable {
     const scalars = withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
     this.penaltyCheck.afterUpdate(this.phaseAt(step), this.backbone);
     return scalars;
+  }
+
+  /** Sets the learning rates of a step; to be called before a captured update is replayed. */
+  setRates(step: number): void {
+    this.maker.setStep(step, Object.values(this.optimizers));
   }
 
   /** What the update of a step draws from. */
@@ -223,8 +236,8 @@ export class Learner implements Disposable {
       if (captured) throw new NotCapturable("it starts its optimizer anew");
       this.optimizers.main.dispose();
       const { resetOptimizer } = outcome;
-      this.optimizers.main = this.mainOptimizer(built, this.root);
-      if (typeof resetOptimizer === "object") this.optimizers.main.learningRate = resetOptimizer.lr;
+      const settings = typeof resetOptimizer === "object" ? resetOptimizer : {};
+      this.optimizers.main = this.mainOptimizer(built, this.root, settings);
     }
     this.optimizers.main.zeroGrad();
     loss.backward();
@@ -240,12 +253,12 @@ export class Learner implements Disposable {
     }, null);
   }
 
-  private adamSettings(): { lr: number; weightDecay: number } {
-    return { lr: this.hparams.lr, weightDecay: this.hparams.weightDecay };
-  }
-
-  private mainOptimizer({ parameters }: LossAlgorithm, root: Module): Optimizer {
-    return new Adam(parameters ?? root.parameters(), this.adamSettings());
+  private mainOptimizer(
+    { parameters }: LossAlgorithm,
+    root: Module,
+    settings: { readonly lr?: number } = {},
+  ): Optimizer {
+    return this.maker.make(parameters ?? root.parameters(), settings);
   }
 
   /** Logits of a batch, without a graph and in evaluation mode. */
@@ -341,6 +354,7 @@ export class Learner implements Disposable {
 
   dispose(): void {
     for (const optimizer of Object.values(this.optimizers)) optimizer.dispose();
+    this.maker[Symbol.dispose]();
     this.root.dispose();
   }
 

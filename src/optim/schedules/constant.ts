@@ -1,0 +1,5 @@
+/** The same learning rate throughout, as in DomainBed. */
+
+import { defineSchedule } from "../define-schedule.js";
+
+export const constant = defineSchedule({ id: "constant", title: "constant", options: {}, factor: () => 1 });

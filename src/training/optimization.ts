@@ -1,0 +1,114 @@
+/**
+ * How a run's optimizers are made: which kind, with which rates for which parameters, and what a schedule makes of them. All
+ * optimizers of an algorithm come from here, those that it makes inside an update and those that replace another too, so
+ * that none of them loses a setting.
+ */
+
+import { full } from "../engine/ops.generated.js";
+import { keep } from "../engine/scope.js";
+import { noGrad, Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import type { Module } from "../nn/index.js";
+import {
+  Adam,
+  type AdamSettings,
+  type Optimizer,
+  type OptimizerDefinition,
+  type ParameterGroup,
+  type Parameters,
+} from "../optim/index.js";
+
+/** What a run may set; what is absent is as in the reference: Adam, a constant rate, no clipping, one rate for all. */
+export interface Optimization {
+  readonly optimizer?: OptimizerDefinition;
+  /** The optimizer's options. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** What learning rates are multiplied by at a step. */
+  readonly rate?: (step: number) => number;
+  /** The largest norm of all gradients of an optimizer together. */
+  readonly clipNorm?: number;
+  /** What the learning rate of classifiers is multiplied by. */
+  readonly headLr?: number;
+}
+
+export class OptimizerMaker implements Disposable {
+  private readonly heads = new Set<Tensor>();
+  private readonly onDevice: Tensor | null;
+  private foundHead = false;
+  private factor = 1;
+
+  constructor(
+    private readonly optimization: Optimization,
+    private readonly shared: { readonly lr: number; readonly weightDecay: number },
+    device: string,
+  ) {
+    this.onDevice = optimization.rate && device !== "cpu" ? keep(full([], 1, { dtype: "float32", device })) : null;
+  }
+
+  /** Makes known that a module is a classifier, whose learning rate may differ. */
+  addHead<M extends Module>(module: M): M {
+    if (this.headLr !== 1) for (const parameter of module.parameters()) this.heads.add(parameter);
+    return module;
+  }
+
+  private get headLr(): number {
+    return this.optimization.headLr ?? 1;
+  }
+
+  /** The run's optimizer for some parameters; `settings` that only Adam has count where it is Adam. */
+  make(parameters: Parameters<AdamSettings>, settings: Partial<AdamSettings> = {}): Optimizer {
+    const { optimizer: definition, options = {}, clipNorm = null } = this.optimization;
+    const { lr = this.shared.lr, weightDecay = this.shared.weightDecay, ...ofAdam } = settings;
+    const usesAdam = definition === undefined || definition.id === "adam" || definition.id === "adamw";
+    const groups = this.withHeadRate(parameters, lr);
+    const optimizer =
+      definition === undefined
+        ? new Adam(groups, { lr, weightDecay, ...ofAdam })
+        : definition.make(groups, { lr, weightDecay, ...options, ...(usesAdam && ofAdam) });
+    optimizer.factor = this.factor;
+    optimizer.deviceFactor = this.onDevice;
+    optimizer.clipNorm = clipNorm;
+    return optimizer;
+  }
+
+  /** The groups, parameters of classifiers in groups of their own where their rate differs. */
+  private withHeadRate(parameters: Parameters<AdamSettings>, lr: number): ParameterGroup<AdamSettings>[] {
+    const items: (Tensor | ParameterGroup<AdamSettings>)[] = [...parameters];
+    const groups = items.every((item) => item instanceof Tensor)
+      ? [{ parameters: items as Tensor[] }]
+      : (items as ParameterGroup<AdamSettings>[]);
+    if (this.headLr === 1) return groups;
+    return groups.flatMap((group) => {
+      const all = [...group.parameters];
+      const heads = all.filter((parameter) => this.heads.has(parameter));
+      if (heads.length > 0) this.foundHead = true;
+      const others = all.filter((parameter) => !this.heads.has(parameter));
+      return [
+        ...(others.length > 0 ? [{ ...group, parameters: others }] : []),
+        ...(heads.length > 0 ? [{ ...group, lr: (group.lr ?? lr) * this.headLr, parameters: heads }] : []),
+      ];
+    });
+  }
+
+  /** Refuses a rate for classifiers where the algorithm has none that was made known. */
+  checkHeads(title: string): void {
+    if (this.headLr !== 1 && !this.foundHead)
+      throw new UsageError(
+        `headLr ${this.headLr}: ${title} has no classifier whose learning rate could be set; leave headLr out`,
+      );
+  }
+
+  /** Sets the rates of a step, of the optimizers that there are and of those to be made in it. */
+  setStep(step: number, optimizers: Iterable<Optimizer>): void {
+    const { rate } = this.optimization;
+    if (!rate) return;
+    this.factor = rate(step);
+    for (const optimizer of optimizers) optimizer.factor = this.factor;
+    const { onDevice } = this;
+    if (onDevice) noGrad(() => onDevice.fill_(this.factor));
+  }
+
+  [Symbol.dispose](): void {
+    this.onDevice?.dispose();
+  }
+}
