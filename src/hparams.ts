@@ -91,6 +91,31 @@ export function choice<T extends HparamValue>(values: readonly T[]): SearchRange
   return { text: `{${values.join(", ")}}`, draw: (random) => pick(random) as Widened<T> };
 }
 
+const NUMBER = "-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?";
+const RANGE = new RegExp(`^(int\\()?(10\\^|2\\^)?U\\(\\s*(${NUMBER})\\s*,\\s*(${NUMBER})\\s*\\)(\\))?$`, "i");
+
+/** A range from the text that one has in print, `{adam, sgd}` or `int(10^U(0, 4))`; null where it is another text. */
+export function parseRange(text: string): SearchRange<HparamValue> | null {
+  const trimmed = text.trim();
+  if (/^\{.+\}$/s.test(trimmed)) {
+    const items = trimmed.slice(1, -1).split(",");
+    return choice(items.map((item) => scalarOf(item.trim())));
+  }
+  const [, whole, base, from, to, closed] = RANGE.exec(trimmed) ?? [];
+  if (from === undefined || (whole === undefined) !== (closed === undefined)) return null;
+  const power = base === undefined ? (x: number) => x : base === "2^" ? twoToThe : tenToThe;
+  return range(trimmed, Number(from), Number(to), whole === undefined ? power : (x) => Math.floor(power(x)));
+}
+
+const scalarOf = (text: string): HparamValue =>
+  text === "true"
+    ? true
+    : text === "false"
+      ? false
+      : text !== "" && Number.isFinite(Number(text))
+        ? Number(text)
+        : text;
+
 function range(text: string, from: number, to: number, map: (x: number) => number): SearchRange<number> {
   if (!(from <= to)) throw new UsageError(`${text}: expected a range that begins below its end`);
   return { text, draw: (random) => map(random.uniform(from, to)) };

@@ -111,10 +111,9 @@ export class SettingsMemo {
   }
 
   /** A method by what names it. */
-  method({ algorithm, regularizers, averaging }: GivenKeys): Method {
-    return this.once(`method ${JSON.stringify([algorithm, regularizers, averaging])}`, () =>
-      methodOf({ algorithm, regularizers, averaging }),
-    );
+  method({ algorithm, regularizers, averaging, optimizer, schedule }: GivenKeys): Method {
+    const given = { algorithm, regularizers, averaging, optimizer, schedule };
+    return this.once(`method ${JSON.stringify(Object.values(given))}`, () => methodOf(given));
   }
 
   /** The values of a method on a dataset before any was given. */

@@ -3,6 +3,7 @@
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type FollowerDefinition, followerNamed, followers } from "../averaging/index.js";
+import { type OptimizerDefinition, optimizerNamed, type ScheduleDefinition, scheduleNamed } from "../optim/index.js";
 import { type AnyRegularizerDefinition, regularizerNamed } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
 import type { GivenKeys } from "./keys.js";
@@ -11,10 +12,16 @@ export interface Method {
   readonly algorithm: AlgorithmDefinition;
   readonly regularizers: readonly AnyRegularizerDefinition[];
   readonly averaging: readonly FollowerDefinition[];
+  /** Absent where it is Adam. */
+  readonly optimizer?: OptimizerDefinition;
+  /** Absent where the learning rate is constant. */
+  readonly schedule?: ScheduleDefinition;
 }
 
 /** Puts a method together: what its name says, then what was named besides. */
-export function methodOf(given: Pick<GivenKeys, "algorithm" | "regularizers" | "averaging">): Method {
+export function methodOf(
+  given: Pick<GivenKeys, "algorithm" | "regularizers" | "averaging" | "optimizer" | "schedule">,
+): Method {
   const named = parseMethodName(given.algorithm ?? "erm", {
     algorithms: Object.values(algorithms),
     averagings: Object.values(followers),
@@ -29,5 +36,9 @@ export function methodOf(given: Pick<GivenKeys, "algorithm" | "regularizers" | "
     algorithm: algorithmNamed(named.algorithm),
     regularizers: penalties.map(regularizerNamed),
     averaging: averages.map(followerNamed),
+    ...(isOther(given.optimizer, "adam") && { optimizer: optimizerNamed(given.optimizer) }),
+    ...(isOther(given.schedule, "constant") && { schedule: scheduleNamed(given.schedule) }),
   };
 }
+
+const isOther = (given: string | undefined, usual: string): given is string => given !== undefined && given !== usual;

@@ -14,16 +14,20 @@ import { evenlyChosen } from "../data/evenly-chosen.js";
 import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
-import type { SettingScalar } from "../records/run.js";
+import { type OptimizerDefinition, rateFactor, type ScheduleDefinition, scheduleNamed } from "../optim/index.js";
+import { readOptions } from "../options.js";
+import type { PluginSettings, SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
+import type { Method } from "./method.js";
 import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
+import { withDraws } from "./search.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
-import { valuesOf } from "./values-of-run.js";
+import { declaredHparams, type RunValues, valuesOf } from "./values-of-run.js";
 
 /** A run that is settled: its settings, and what they stand for. */
 export interface Plan {
@@ -63,7 +67,10 @@ function fewerTested(split: Split, { testDomains, testPictures }: TrainSettings)
 }
 
 /** Settles a run up to its split, of which the settings have the hash. */
-export async function settle(asked: Request, memo: SettingsMemo): Promise<SettledRun> {
+export async function settle(request: Request, memo: SettingsMemo): Promise<SettledRun> {
+  const { asked, ranges } = withDraws(request, () =>
+    declaredHparams(memo.method(readKeys(withoutRanges(request))).algorithm),
+  );
   const given = withDefaults(readKeys(asked));
   const method = memo.method(given);
   const options = optionsIn(asked);
@@ -94,12 +101,16 @@ export async function settle(asked: Request, memo: SettingsMemo): Promise<Settle
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, { ...method, regularizers }),
     ...loopSettings(given, protocol),
+    ...optimization(given, method, values, { ...protocol, ...given }.steps),
   } as const;
   const hashOf = siblingHash(settled, memo.texts);
   const named = Object.assign(settled, { hash: hashOf(settled) });
-  const request = requestFor(named, values.named, findDataset(named.data) ? undefined : Object.keys(options));
-  const fixed = fixedIn(asked, given, { request, hparams: values.given });
-  const settings = Object.assign(named, { fixed, request: { ...request, fixed: Object.keys(fixed) } });
+  const again = {
+    ...requestFor(named, values.named, findDataset(named.data) ? undefined : Object.keys(options)),
+    ...rangesByName(ranges, values.given),
+  };
+  const fixed = fixedIn(asked, given, { request: again, hparams: values.given });
+  const settings = Object.assign(named, { fixed, request: { ...again, fixed: Object.keys(fixed) } });
   return { settings, dataset, ...method, regularizers, hashOf };
 }
 
@@ -152,13 +163,20 @@ function probeSettings(
 function pluginSettings(
   dataset: Dataset,
   backbone: string,
-  { algorithm, regularizers }: Pick<Plan, "algorithm" | "regularizers">,
+  {
+    algorithm,
+    regularizers,
+    optimizer,
+    schedule,
+  }: Pick<Plan, "algorithm" | "regularizers"> & Pick<Method, "optimizer" | "schedule">,
 ) {
   const plugins = pluginFilesOf([
     ["dataset", dataset.id],
     ["backbone", backbone],
     ["algorithm", algorithm.id],
     ...regularizers.map(({ id }) => ["regularizer", id] as const),
+    ...(optimizer ? [["optimizer", optimizer.id] as const] : []),
+    ...(schedule ? [["schedule", schedule.id] as const] : []),
   ]);
   return plugins.length > 0 && { plugins };
 }
@@ -170,6 +188,49 @@ const cores = (): number => {
   counted ??= availableParallelism();
   return counted;
 };
+
+/** What is set of the steps that training takes; nothing where all is as usual. */
+function optimization(
+  { warmupSteps = 0, clipNorm, headLr = 1, patience }: FilledKeys,
+  { optimizer, schedule }: Method,
+  values: RunValues,
+  steps: number,
+) {
+  const settled = <D extends OptimizerDefinition | ScheduleDefinition>(kind: string, definition: D | undefined) => {
+    if (!definition) return undefined;
+    const { id, options } = definition;
+    const settings = readOptions(`${kind} ${id}`, options, values.of(definition), { prefix: `${id}.` });
+    return { id, settings: settings as PluginSettings["settings"] };
+  };
+  const [ownOptimizer, ownSchedule] = [settled("optimizer", optimizer), settled("schedule", schedule)];
+  if (schedule || warmupSteps > 0)
+    rateFactor(schedule ?? scheduleNamed("constant"), { steps, warmupSteps, options: ownSchedule?.settings ?? {} });
+  return {
+    ...(ownOptimizer && { optimizer: ownOptimizer }),
+    ...(ownSchedule && { schedule: ownSchedule }),
+    ...(warmupSteps > 0 && { warmupSteps }),
+    ...(clipNorm !== undefined && { clipNorm }),
+    ...(headLr !== 1 && { headLr }),
+    ...(patience !== undefined && { patience }),
+  };
+}
+
+/** A request without values that look like ranges: enough to know its method. */
+const withoutRanges = ({
+  optimizer: _,
+  schedule: __,
+  warmupSteps: ___,
+  clipNorm: ____,
+  headLr: _____,
+  ...rest
+}: Request): Request => rest;
+
+/** Ranges by the names that a request has them under. */
+const rangesByName = (
+  ranges: Readonly<Record<string, string>>,
+  given: ReadonlyMap<string, string>,
+): Record<string, string> =>
+  Object.fromEntries(Object.entries(ranges).map(([name, text]) => [given.get(name) ?? name, text]));
 
 /** How long a run is, what it evaluates and where it is made: as given, else as the protocol has it. */
 function loopSettings(given: FilledKeys, protocol: Protocol) {
@@ -250,7 +311,7 @@ function optionsIn(request: Request): Request {
 }
 
 /** Keys that a request has by the ids of what they name. */
-const NAMED: readonly KeyName[] = ["regularizers", "averaging"];
+const NAMED: readonly KeyName[] = ["regularizers", "averaging", "optimizer", "schedule"];
 const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(name) && name !== "fixed");
 
 /** Every key with the value it has, so that no default matters when the run is made again; of the dataset's options, these. */
@@ -259,7 +320,7 @@ function requestFor(
   hparams: TrainSettings["hparams"],
   options?: readonly string[],
 ): TrainSettings["request"] {
-  const { regularizers, averaging, datasetOptions } = settings;
+  const { regularizers, averaging, datasetOptions, optimizer, schedule } = settings;
   const request: Record<string, SettingScalar | readonly string[]> = {};
   for (const name of PLAIN) {
     const value = settings[name as "data"];
@@ -269,7 +330,9 @@ function requestFor(
   request.averaging = averaging.map(({ id }) => id);
   for (const name of options ?? Object.keys(datasetOptions)) request[`data.${name}`] = datasetOptions[name];
   Object.assign(request, hparams);
-  for (const { id, settings: values } of [...regularizers, ...averaging])
-    for (const name in values) request[`${id}.${name}`] = values[name];
+  if (optimizer) request.optimizer = optimizer.id;
+  if (schedule) request.schedule = schedule.id;
+  const plugins = [...regularizers, ...averaging, ...(optimizer ? [optimizer] : []), ...(schedule ? [schedule] : [])];
+  for (const { id, settings: values } of plugins) for (const name in values) request[`${id}.${name}`] = values[name];
   return request;
 }

@@ -3,7 +3,7 @@
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
-import type { RunSettings, SettingScalar } from "../records/run.js";
+import type { PluginSettings, RunSettings, SettingScalar } from "../records/run.js";
 import type { ProtocolName } from "./protocols.js";
 
 /** The settings in full; with the files they name, they determine every record of a run on the CPU. */
@@ -41,6 +41,14 @@ export interface TrainSettings extends RunSettings {
   readonly protocol: ProtocolName;
   /** The plug-ins that the run's parts came from; absent where all are this program's. */
   readonly plugins?: readonly PluginFile[];
+  /** What makes the steps; absent where it is Adam, as in runs from before there was any choice. So are those below where they are as usual. */
+  readonly optimizer?: PluginSettings;
+  readonly schedule?: PluginSettings;
+  readonly warmupSteps?: number;
+  readonly clipNorm?: number;
+  readonly headLr?: number;
+  /** Evaluations without a better validation accuracy after which the run stops. */
+  readonly patience?: number;
   readonly steps: number;
   readonly evaluateEvery: number;
   readonly evaluateFirst: boolean;

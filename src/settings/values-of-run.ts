@@ -39,7 +39,7 @@ export interface DrawKey {
 
 /** What every value is unless given: a draw, or the default of dataset and plug-in. */
 export function usualValues(
-  { algorithm, regularizers, averaging }: Method,
+  { algorithm, regularizers, averaging, optimizer, schedule }: Method,
   dataset: Dataset,
   { pretrained, probe, trialSeed, hparamsSeed }: DrawKey,
   draw: typeof drawHparam,
@@ -70,6 +70,9 @@ export function usualValues(
       id,
       { ...defaultsOf(settings), ...forDataset?.[dataset.id] } as Record<string, HparamValue>,
     ]),
+    ...[optimizer, schedule].flatMap((each): [string, Record<string, HparamValue>][] =>
+      each ? [[each.id, defaultsOf(each.options)]] : [],
+    ),
   ]);
 }
 

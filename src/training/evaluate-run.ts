@@ -38,17 +38,28 @@ export async function evaluateRun(
   const validationLoss = validationMean(current, "loss", training);
   for (const follower of run.followers)
     if (follower.atEvaluation(step, validationLoss) === "stop") progress.stopped = true;
+  const accuracy = validationMean(current, ACCURACY, training);
+  if (!progress.stopped && hasLostPatience(run, { step, accuracy })) progress.stopped = true;
   for (const [i, follower] of run.followers.entries())
     if (last || progress.stopped || plan.averaging[i].evaluated === "always")
       rows.push(...(await withAverage(run, follower, () => rowsOf(run, follower.id, step))));
   folder.checkOwner();
   keep(rows);
-  const accuracy = validationMean(current, ACCURACY, training);
   if (!isBetter({ step, accuracy }, progress.best)) return;
   progress.best = { step, accuracy };
   folder.checkOwner();
   const { learner, probe } = run;
   writeModel(folder.bestCheckpoint, { plan, learner, sample: probe.sample(), model: CURRENT, step });
+}
+
+/** Whether the validation accuracy has not risen for so many evaluations as the run has patience for; it says so. */
+function hasLostPatience({ plan, progress: { best }, say }: Running, evaluated: Evaluated): boolean {
+  const { patience, evaluateEvery } = plan.settings;
+  if (patience === undefined || best === null || isBetter(evaluated, best)) return false;
+  const without = Math.round((evaluated.step - best.step) / evaluateEvery);
+  if (without < patience) return false;
+  say(`stopped early: no better validation accuracy in ${without} evaluations since step ${best.step}`);
+  return true;
 }
 
 /** The means of what updates logged since the last evaluation, as rows; they are counted from 0 again. */

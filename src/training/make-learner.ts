@@ -6,10 +6,12 @@ import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
 import type { StoredBackboneOptions } from "../model/about.js";
 import { makeClassifier } from "../model/classifier.js";
+import { optimizerNamed, rateFactor, scheduleNamed } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
 import { evaluationShape } from "../settings/settings.js";
 import { Learner } from "./learner.js";
+import type { Optimization } from "./optimization.js";
 
 /** Hyperparameters that the loop reads, and no algorithm does. */
 const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "freezeBatchNorm"];
@@ -31,7 +33,22 @@ export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBac
     device,
     channelsLast: likesChannelsLast(settings),
     precision,
+    optimization: optimizationOf(settings),
   });
+}
+
+/** How the run's settings have its steps made. */
+function optimizationOf(settings: Plan["settings"]): Optimization {
+  const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr } = settings;
+  const rate =
+    (schedule || warmupSteps > 0) &&
+    rateFactor(scheduleNamed(schedule?.id ?? "constant"), { steps, warmupSteps, options: schedule?.settings ?? {} });
+  return {
+    ...(optimizer && { optimizer: optimizerNamed(optimizer.id), options: optimizer.settings }),
+    ...(rate && { rate }),
+    clipNorm,
+    headLr,
+  };
 }
 
 /** How the run's network is built, with the further channels that its algorithm asks for. */

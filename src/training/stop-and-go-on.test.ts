@@ -18,8 +18,8 @@ const REQUEST = {
 };
 
 /** Trains in a folder, told to stop at the n-th time it asks; whether it is done, and whether it was in an evaluation. */
-async function trainUntil(path: string, n: number): Promise<{ done: boolean; log: string }> {
-  const plan = await resolve(REQUEST);
+async function trainUntil(path: string, n: number, more: object = {}): Promise<{ done: boolean; log: string }> {
+  const plan = await resolve({ ...REQUEST, ...more });
   using folder = await RunFolder.own(path);
   folder.writeJson("settings.json", plan.settings);
   let asked = 0;
@@ -52,4 +52,31 @@ test("stopped again and again, each time later than before, it ends as if left a
   expect(resumed).toEqual(stops);
   expect(new Set(stops).size).toBeLessThan(stops.length);
   expect(determined(rough)).toEqual(determined(calm));
+});
+
+test("with another optimizer, a schedule, clipping, a rate for the head and patience too", async () => {
+  const more = {
+    ...{ optimizer: "sgd", momentum: 0.9, schedule: "cosine", warmupSteps: 2, clipNorm: 0.5, headLr: 3, patience: 2 },
+    ...{ lr: 0.01, algorithm: "vrex", "vrex.annealSteps": 3 },
+  };
+  const [calm, rough] = [join(home, "calm sgd"), join(home, "rough sgd")];
+  expect(await trainUntil(calm, Number.POSITIVE_INFINITY, more)).toMatchObject({ done: true });
+  for (let attempts = 1; !(await trainUntil(rough, attempts, more)).done; attempts += 2);
+  expect(determined(rough)).toEqual(determined(calm));
+});
+
+test("a run stops when its patience is over, and its model is the best one", async () => {
+  const more = { steps: 200, evaluateEvery: 2, averaging: "moving-average", "swad.converge": null, lr: 0, patience: 2 };
+  const path = join(home, "patient");
+  const { done, log } = await trainUntil(path, Number.POSITIVE_INFINITY, more);
+  expect(done).toBe(true);
+  const [, since] = /stopped early: no better validation accuracy in 2 evaluations since step (\d+)/.exec(log)!;
+  const last = Number(since) + 4;
+  expect(JSON.parse(readFileSync(join(path, "done"), "utf8"))).toMatchObject({
+    step: last,
+    best: { step: Number(since) },
+  });
+  const rows = readFileSync(join(path, "records.jsonl"), "utf8").trim().split("\n");
+  const averaged = rows.map((row) => JSON.parse(row)).filter(({ model }) => model === "moving-average");
+  expect(averaged.some(({ step }) => step === last)).toBe(true);
 });
