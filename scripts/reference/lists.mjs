@@ -23,6 +23,16 @@ const pages = {
     intro:
       "For `--averaging`, or in a method's name (`SWAD-NU`). They follow a run and do not change it, so one run has rows of the trained model and of every average.",
   },
+  optimizers: {
+    heading: "Optimizers",
+    intro:
+      "For `optimizer=`: what makes the steps of training, Adam by default. Learning rate and weight decay are the shared hyperparameters `lr` and `weightDecay`. [Optimization](../optimization.md) has the rest.",
+  },
+  schedules: {
+    heading: "Schedules",
+    intro:
+      "For `schedule=`: how the learning rate changes over a run. Each takes `warmupSteps`. [Optimization](../optimization.md) has the rest.",
+  },
   datasets: {
     heading: "Datasets",
     intro:

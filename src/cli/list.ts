@@ -52,6 +52,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   backbones: { entries: listBackbones },
   regularizers: { entries: listRegularizers },
   averaging: { entries: listAveraging },
+  optimizers: { entries: listOptimizers },
+  schedules: { entries: listSchedules },
   selections: { entries: listSelections },
 };
 
@@ -152,6 +154,20 @@ async function listAveraging(): Promise<Entry[]> {
   return Object.values(followers).map(({ id, title, paper, settings, forDataset }) => ({
     ...{ id, title, paper, knobs: knobsOf(settings) },
     facts: forDataset && { forDataset },
+  }));
+}
+
+async function listOptimizers(): Promise<Entry[]> {
+  const { optimizers } = await import("../optim/index.js");
+  return Object.values(optimizers).map(({ id, title, paper, options }) => ({
+    ...{ id, title, paper, knobs: knobsOf(options as Record<string, OptionWithDefault>) },
+  }));
+}
+
+async function listSchedules(): Promise<Entry[]> {
+  const { schedules } = await import("../optim/index.js");
+  return Object.values(schedules).map(({ id, title, paper, options }) => ({
+    ...{ id, title, paper, knobs: knobsOf(options as Record<string, OptionWithDefault>) },
   }));
 }
 

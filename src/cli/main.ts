@@ -34,7 +34,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     load: async () => (await import("./doctor.js")).doctorCommand(),
   },
   list: {
-    summary: "algorithms, datasets, backbones, regularizers, averaging and selections, with their settings",
+    summary:
+      "algorithms, datasets, backbones, regularizers, averaging, optimizers, schedules and selections, with their settings",
     plugins: true,
     load: async () => (await import("./list.js")).listCommand(),
   },

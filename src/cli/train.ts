@@ -22,6 +22,7 @@ interface TrainFlags {
   leaveOneOut?: boolean;
   recipe?: RecipeName;
   budget?: string;
+  findLr?: true;
   yes?: true;
   quiet?: true;
   json?: true;
@@ -53,6 +54,10 @@ Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --probe --backbone resnet50
   nudge train --data pacs --root data --test-domain sketch --probe sgd --algorithm CORAL-NU
   nudge train --data shapes --test-domain outlined --algorithm ERM-NU nuclear-norm.weight=0.03
+
+Steps of another kind (nudge list optimizers, nudge list schedules), and which learning rate:
+  nudge train --data ./pictures optimizer=adamw schedule=cosine warmupSteps=50 clipNorm=1 patience=5
+  nudge train --data ./pictures --find-lr
 
 Go on with a run, or make it again from its settings:
   nudge train --resume runs/9f2c…
@@ -90,6 +95,7 @@ export function trainCommand(): Command {
     .option("--config <file>", "settings from a YAML file, or from another run's settings.json")
     .option("--out <dir>", "the folder that run folders are made in", "runs")
     .option("--resume <run>", "go on with the run in this folder")
+    .option("--find-lr", "train nothing: test learning rates from small to large, and draw the losses")
     .option("--yes", "download trained weights that are missing, without a question")
     .option("--quiet", "print nothing on the way")
     .option("--json", "print the outcome as JSON")
@@ -132,6 +138,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     import("./train-plans.js"),
   ]);
   const plans = await withWeights(() => plansFor(request, { leaveOneOut: flags.leaveOneOut, device }), flags.yes);
+  if (flags.findLr) return await (await import("./find-lr.js")).findLr(plans.main, { ...flags, reporter, stop });
   await trainPlans(plans, { ...flags, reporter, stop });
 }
 

@@ -16,8 +16,12 @@ import type { Optimization } from "./optimization.js";
 /** Hyperparameters that the loop reads, and no algorithm does. */
 const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "freezeBatchNorm"];
 
-/** `makeBackbone` where what is trained is not the whole backbone, as in a probe. */
-export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBackbone?: () => Backbone): Learner {
+/** `makeBackbone` where what is trained is not the whole backbone, as in a probe; `optimization` in the place of the settings'. */
+export function makeLearner(
+  { settings, algorithm, regularizers }: Plan,
+  makeBackbone?: () => Backbone,
+  optimization: Optimization = {},
+): Learner {
   const { hparams, seed, device, precision, domains, testDomains, classes } = settings;
   const own = Object.entries(hparams).filter(([name]) => !OF_THE_LOOP.includes(name));
   return new Learner({
@@ -33,7 +37,7 @@ export function makeLearner({ settings, algorithm, regularizers }: Plan, makeBac
     device,
     channelsLast: likesChannelsLast(settings),
     precision,
-    optimization: optimizationOf(settings),
+    optimization: { ...optimizationOf(settings), ...optimization },
   });
 }
 

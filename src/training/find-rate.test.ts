@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { resolve } from "../settings/resolve.js";
+import { findRate, rateTest, smoothed } from "./find-rate.js";
+
+test("smoothing is corrected for its start, as fastai's", () => {
+  const [first, second] = smoothed([2, 4]);
+  expect(first).toBeCloseTo(2, 12);
+  expect(second).toBeCloseTo((0.98 * 2 + 4) / 1.98, 12);
+});
+
+test("the rate is taken where the smoothed loss falls fastest, before its minimum", () => {
+  const losses = [2, 2, 2, 1, 1, 1, 1, 30];
+  const { steepest, tenthOfMinimum, points } = rateTest(losses, (step) => 10 ** (step - 7), true);
+  expect(steepest).toBeCloseTo(1e-4, 12);
+  expect(points[3].lr).toBeCloseTo(1e-4, 12);
+  expect(tenthOfMinimum).toBeCloseTo(1e-2, 9); // the smoothed loss still falls up to the last small one
+  expect(rateTest([1, 2, 3], (step) => step, false).steepest).toBeNull();
+});
+
+test("rates grow up to where the loss rises, and a run with another optimizer is tested with it", async () => {
+  const request = {
+    data: "shapes",
+    "data.perCell": 3,
+    "data.size": 16,
+    testDomains: "textured",
+    batchSize: 8,
+    threads: 1,
+  };
+  const tried = async (more: object) =>
+    await findRate(await resolve({ ...request, ...more, device: "cpu" }), { updates: 30, from: 1e-5, to: 1e4 });
+  const adam = await tried({});
+  expect(adam.diverged).toBe(true);
+  expect(adam.points.length).toBeLessThan(30);
+  expect(adam.points[0].lr).toBeCloseTo(1e-5, 12);
+  expect(adam.points[1].lr / adam.points[0].lr).toBeCloseTo(1e9 ** (1 / 29), 9);
+  const sgd = await tried({ optimizer: "sgd", momentum: 0 });
+  expect(sgd.points[0].loss).toBe(adam.points[0].loss); // the same start and batch
+  expect(sgd.points[2].loss).not.toBe(adam.points[2].loss);
+  await expect(tried({ lr: 0 })).rejects.toThrow("lr is 0");
+});

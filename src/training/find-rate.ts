@@ -1,0 +1,107 @@
+/**
+ * The range test of learning rates (Smith, 2017, https://arxiv.org/abs/1506.01186): a few updates from the start, each at a larger
+ * rate than the one before, and the loss of each. Where it falls fastest is a good rate; where it rises, too large a one.
+ *
+ * As in fastai: rates grow exponentially, losses are smoothed with a factor of 0.98 and corrected for their start, and the test ends where
+ * the smoothed loss is four times its smallest. All rates of an algorithm are scaled together; the scale is `lr`'s.
+ */
+
+import { Loader } from "../data/loader.js";
+import { checkDevice, setThreads } from "../engine/device.js";
+import { EngineError, UsageError } from "../errors.js";
+import type { Plan } from "../settings/resolve.js";
+import { makeLearner } from "./make-learner.js";
+import { loaderOptions, openSamples } from "./samples.js";
+import { Updates } from "./updates.js";
+
+export interface RateTestOptions {
+  /** Updates; 100 by default. */
+  readonly updates?: number;
+  readonly from?: number;
+  readonly to?: number;
+  readonly say?: (text: string) => void;
+  /** Asked between updates: whether to stop there. */
+  readonly shouldStop?: () => boolean;
+}
+
+export interface RatePoint {
+  readonly lr: number;
+  readonly loss: number;
+  /** Smoothed. */
+  readonly smooth: number;
+}
+
+export interface RateTest {
+  readonly points: readonly RatePoint[];
+  /** Where the smoothed loss falls fastest; null where it falls nowhere. */
+  readonly steepest: number | null;
+  /** A tenth of the rate at which the smoothed loss is smallest. */
+  readonly tenthOfMinimum: number;
+  /** Whether the test ended because the loss rose. */
+  readonly diverged: boolean;
+}
+
+const SMOOTHING = 0.98;
+const DIVERGED = 4;
+
+/** Tests rates on a run's own data, from its own start; nothing of the run is written. */
+export async function findRate(plan: Plan, options: RateTestOptions = {}): Promise<RateTest> {
+  const { updates = 100, from = 1e-7, to = 1, say = () => {}, shouldStop = () => false } = options;
+  const { settings } = plan;
+  const lr = settings.hparams.lr as number;
+  if (!(lr > 0)) throw new UsageError(`a test of learning rates scales lr, and lr is ${lr}: give one above 0`);
+  checkDevice(settings.device);
+  setThreads(settings.threads);
+  using samples = await openSamples(plan, { say, shouldStop });
+  if (samples === null) throw new UsageError("the test of learning rates was stopped before its first update");
+  const loader = new Loader(loaderOptions(plan, samples));
+  const rateAt = (step: number): number => from * (to / from) ** (step / Math.max(1, updates - 1));
+  using learner = makeLearner(plan, samples.makeBackbone, { rate: (step) => rateAt(step) / lr });
+  const losses: number[] = [];
+  using made = new Updates(learner, loader, {
+    ...{ device: settings.device, capture: false, say },
+    onLogs: ({ sums, count }) => void losses.push(lossIn(sums) / count),
+  });
+  let diverged = false;
+  for (let step = 0; step < updates && !diverged && !shouldStop(); step++) {
+    try {
+      await made.make(step);
+      made.collect();
+    } catch (error) {
+      if (!(error instanceof EngineError) || step === 0) throw error;
+      diverged = true; // a loss that is no number
+    }
+    diverged ||= hasRisen(smoothed(losses));
+  }
+  return rateTest(losses, rateAt, diverged);
+}
+
+/** The scalar that stands for the loss: `loss`, or the first that an algorithm logs. */
+const lossIn = (sums: Readonly<Record<string, number>>): number => sums.loss ?? Object.values(sums)[0];
+
+/** The means of losses, later ones weighing more, as if there had been no start from 0. */
+export function smoothed(losses: readonly number[]): number[] {
+  let mean = 0;
+  return losses.map((loss, i) => {
+    mean = SMOOTHING * mean + (1 - SMOOTHING) * loss;
+    return mean / (1 - SMOOTHING ** (i + 1));
+  });
+}
+
+const hasRisen = (smooth: readonly number[]): boolean => (smooth.at(-1) ?? 0) > DIVERGED * Math.min(...smooth);
+
+/** What the losses of a test say. */
+export function rateTest(losses: readonly number[], rateAt: (step: number) => number, diverged: boolean): RateTest {
+  const smooth = smoothed(losses);
+  const points = losses.map((loss, step) => ({ lr: rateAt(step), loss, smooth: smooth[step] }));
+  const lowest = smooth.indexOf(Math.min(...smooth));
+  // Slopes between neighbours on the logarithmic axis, up to where the loss is smallest.
+  const slopes = smooth.slice(1, lowest + 1).map((value, i) => value - smooth[i]);
+  const steepest = slopes.length === 0 ? -1 : slopes.indexOf(Math.min(...slopes));
+  return {
+    points,
+    steepest: steepest >= 0 && slopes[steepest] < 0 ? rateAt(steepest + 1) : null,
+    tenthOfMinimum: rateAt(lowest) / 10,
+    diverged,
+  };
+}
