@@ -1,9 +1,9 @@
 /** `nudge train --find-lr`: a range test of learning rates, as a table and a drawing. */
 
 import { join } from "node:path";
+import { evenlyChosen } from "../data/evenly-chosen.js";
 import { lineChart } from "../drawing/plot.js";
 import { writeFigure } from "../drawing/write-figure.js";
-import { evenlyChosen } from "../data/evenly-chosen.js";
 import type { Plan } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import { findRate, type RateTest } from "../training/find-rate.js";
