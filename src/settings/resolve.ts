@@ -14,20 +14,19 @@ import { evenlyChosen } from "../data/evenly-chosen.js";
 import { type Split, splitDataset } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
 import { UsageError } from "../errors.js";
-import { type OptimizerDefinition, rateFactor, type ScheduleDefinition, scheduleNamed } from "../optim/index.js";
-import { readOptions } from "../options.js";
-import type { PluginSettings, SettingScalar } from "../records/run.js";
+import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
+import { optimizationSettings } from "./optimization.js";
 import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
-import { withDraws } from "./search.js";
+import { rangesByName, withDraws, withoutRanges } from "./search.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
-import { declaredHparams, type RunValues, valuesOf } from "./values-of-run.js";
+import { declaredHparams, valuesOf } from "./values-of-run.js";
 
 /** A run that is settled: its settings, and what they stand for. */
 export interface Plan {
@@ -101,7 +100,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, { ...method, regularizers }),
     ...loopSettings(given, protocol),
-    ...optimization(given, method, values, { ...protocol, ...given }.steps),
+    ...optimizationSettings(given, method, values, { ...protocol, ...given }.steps),
   } as const;
   const hashOf = siblingHash(settled, memo.texts);
   const named = Object.assign(settled, { hash: hashOf(settled) });
@@ -188,49 +187,6 @@ const cores = (): number => {
   counted ??= availableParallelism();
   return counted;
 };
-
-/** What is set of the steps that training takes; nothing where all is as usual. */
-function optimization(
-  { warmupSteps = 0, clipNorm, headLr = 1, patience }: FilledKeys,
-  { optimizer, schedule }: Method,
-  values: RunValues,
-  steps: number,
-) {
-  const settled = <D extends OptimizerDefinition | ScheduleDefinition>(kind: string, definition: D | undefined) => {
-    if (!definition) return undefined;
-    const { id, options } = definition;
-    const settings = readOptions(`${kind} ${id}`, options, values.of(definition), { prefix: `${id}.` });
-    return { id, settings: settings as PluginSettings["settings"] };
-  };
-  const [ownOptimizer, ownSchedule] = [settled("optimizer", optimizer), settled("schedule", schedule)];
-  if (schedule || warmupSteps > 0)
-    rateFactor(schedule ?? scheduleNamed("constant"), { steps, warmupSteps, options: ownSchedule?.settings ?? {} });
-  return {
-    ...(ownOptimizer && { optimizer: ownOptimizer }),
-    ...(ownSchedule && { schedule: ownSchedule }),
-    ...(warmupSteps > 0 && { warmupSteps }),
-    ...(clipNorm !== undefined && { clipNorm }),
-    ...(headLr !== 1 && { headLr }),
-    ...(patience !== undefined && { patience }),
-  };
-}
-
-/** A request without values that look like ranges: enough to know its method. */
-const withoutRanges = ({
-  optimizer: _,
-  schedule: __,
-  warmupSteps: ___,
-  clipNorm: ____,
-  headLr: _____,
-  ...rest
-}: Request): Request => rest;
-
-/** Ranges by the names that a request has them under. */
-const rangesByName = (
-  ranges: Readonly<Record<string, string>>,
-  given: ReadonlyMap<string, string>,
-): Record<string, string> =>
-  Object.fromEntries(Object.entries(ranges).map(([name, text]) => [given.get(name) ?? name, text]));
 
 /** How long a run is, what it evaluates and where it is made: as given, else as the protocol has it. */
 function loopSettings(given: FilledKeys, protocol: Protocol) {

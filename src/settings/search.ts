@@ -69,3 +69,20 @@ function dropOthers(values: Record<string, unknown>, name: string, text: string)
     .filter((id) => id !== values[name]);
   for (const key of Object.keys(values)) if (others.some((id) => key.startsWith(`${id}.`))) delete values[key];
 }
+
+/** A request without values that look like ranges: enough to know its method. */
+export const withoutRanges = ({
+  optimizer: _,
+  schedule: __,
+  warmupSteps: ___,
+  clipNorm: ____,
+  headLr: _____,
+  ...rest
+}: Request): Request => rest;
+
+/** Ranges by the names that a request has them under. */
+export const rangesByName = (
+  ranges: Readonly<Record<string, string>>,
+  given: ReadonlyMap<string, string>,
+): Record<string, string> =>
+  Object.fromEntries(Object.entries(ranges).map(([name, text]) => [given.get(name) ?? name, text]));
