@@ -37,7 +37,7 @@ test("called again it uses what is done, and prints the table, the paired differ
   expect(first.stdout).toMatch(/\| Algorithm +\| +filled +\| +outlined +\| +textured +\| +inverted +\| +Average \|/);
   for (const method of ["ERM", "ERM-NU"])
     expect(first.stdout).toMatch(new RegExp(`\\| ${method} +(\\| +[*_]*\\d+\\.\\d[*_]* ){5}\\|`)); // one trial: no error
-  expect(first.stdout).toMatch(/\| Shapes, 4 of 4 domains \| +[+-]?\d+\.\d \| – \(needs two trials\) \| +4 \|/);
+  expect(first.stdout).toMatch(/\| Shapes, 4 of 4 domains \| +[+-]?\d+\.\d \| – \(needs two trials\) \| +1 \|/);
   const [, next] = first.stdout.split("\nNext:\n");
   expect(next.match(/^ {2}npx nudge /gm)).toHaveLength(3);
   expect(next).toContain(`npx nudge quickstart --seeds 6 --steps 2 --out ${folder}\n`);

@@ -22,7 +22,7 @@ interface ReportFlags {
   influence?: true;
   coverage?: true;
   curves?: string;
-  compare?: string;
+  compare?: [string, string][];
   against?: string;
   equivalence?: number;
   only?: string;
@@ -66,7 +66,8 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option(
       "--compare <a,b>",
-      "the two methods to compare pair by pair (default: each with its penalty against without)",
+      "two methods to compare pair by pair; give it several times for several pairs (default: each with its penalty against without)",
+      (text: string, pairs: [string, string][] = []) => [...pairs, twoNames(text)],
     )
     .option("--against <method>", "compare every other method with this one pair by pair, in one table")
     .option(
@@ -88,6 +89,7 @@ Examples:
   nudge report runs --compare SWAD-NU,SWAD --json
   nudge report sweeps/table1 --against ERM              every method against ERM, in one table
   nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
+  nudge report sweeps/study --compare ERM-NU,ERM --compare ERM-FRO,ERM-NU --equivalence 0.5
   nudge report sweeps/weights --only weights            each weight of a penalty against none
   nudge report study.nudge runs                         a packed study and runs in one table
   nudge report ../DomainBed/sweep runs                  DomainBed's results and ours in one table`,
@@ -107,7 +109,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   const format = named === undefined ? undefined : oneOf("format", [...reportFormats, FIGURES] as const)(named);
   if (format === FIGURES && flags.out === undefined)
     throw new UsageError("--format figures: they are files, so say where with --out");
-  const compare = flags.compare === undefined ? undefined : twoNames(flags.compare);
+  const { compare } = flags;
   if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: give one of them");
   const only = flags.only === undefined ? undefined : someOf("part of a report", reportParts)(flags.only);
   if (flags.out !== undefined) checkFolder(flags.out);
@@ -178,7 +180,7 @@ async function writeFiles(
 const methodNames = (text: string): string[] => text.split(/,(?![^[]*\])/).map((name) => name.trim());
 
 function twoNames(text: string): [string, string] {
-  const names = text.split(",").map((name) => name.trim());
+  const names = methodNames(text);
   if (names.length !== 2 || names.includes(""))
     throw new UsageError(
       `--compare: expected two methods with a comma between them, such as ERM-NU,ERM, got "${text}"`,

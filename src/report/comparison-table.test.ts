@@ -64,8 +64,22 @@ test("over several datasets each has its row, and then the mean", () => {
   ]);
 });
 
+test("pairs that were asked for are one table too where they are many, each with its own other method", () => {
+  const pairs = [
+    ["irm", "erm"],
+    ["vrex", "irm"],
+    ["mtl", "erm"],
+    ["sam", "mtl"],
+    ["coral", "sam"],
+  ] as const;
+  const { comparisons } = reportOn({ compare: pairs });
+  const [{ title, head, rows }] = comparisonTables(comparisons);
+  expect([title, head[0]]).toEqual(["Methods compared, pair by pair", "methods"]);
+  expect(rows.map(([name]) => name)).toEqual(["IRM − ERM", "VREx − IRM", "MTL − ERM", "SAM − MTL", "CORAL − SAM"]);
+});
+
 test("a few comparisons have a table each, by domain", () => {
-  const { comparisons } = reportOn({ compare: ["irm", "vrex"] });
+  const { comparisons } = reportOn({ compare: [["irm", "vrex"]] });
   const [{ title, rows }] = comparisonTables(comparisons);
   expect(title).toBe("IRM against VREx, pair by pair");
   expect(rows.map(([held, difference]) => [held, difference])).toEqual([

@@ -81,7 +81,12 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
       .map((row) => ({ ...row, name: nameIn(comparison, other) })),
   );
   const corrected = holm(rows.map(({ p }) => p));
-  const all = other === null ? "With and without, pair by pair" : `All against ${other}, pair by pair`;
+  const words = {
+    against: (each: string) => `All against ${each}`,
+    asked: "Methods compared",
+    penalties: "With and without",
+  };
+  const all = `${titleOf(comparisons, words)}, pair by pair`;
   return {
     title: part === "late" ? `${all}: second half of training` : all,
     words: [
@@ -105,6 +110,16 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
 export function otherOfAll(comparisons: readonly Pick<PairedComparison, "second">[]): string | null {
   const others = new Set(comparisons.map(({ second }) => second));
   return others.size === 1 ? [...others][0] : null;
+}
+
+/** What several comparisons are called: by the method that all are with; else by whether they are of penalties or of what was asked for. */
+export function titleOf(
+  comparisons: readonly PairedComparison[],
+  { against, asked, penalties }: { against: (other: string) => string; asked: string; penalties: string },
+): string {
+  const other = otherOfAll(comparisons);
+  if (other !== null && comparisons.length > 1) return against(other);
+  return comparisons.some((each) => each.asked) ? asked : penalties;
 }
 
 /** What a comparison is called among others. */

@@ -10,7 +10,7 @@ const rowOf = (title: string, mean: number): PairedDifference => ({
 });
 
 const comparison = (first: string, chosen: number, late: number): PairedComparison => ({
-  ...{ first, second: "ERM", notes: [], own: false },
+  ...{ first, second: "ERM", notes: [], own: false, asked: true },
   rows: [{ ...rowOf("PACS A", chosen), domain: "art_painting" }, rowOf("PACS, 4 of 4 domains", chosen)],
   late: [rowOf("PACS, second half of training", late)],
 });

@@ -7,7 +7,7 @@ import { makeAxis } from "../drawing/axis.js";
 import { textWidth } from "../drawing/stroke-font.js";
 import { coordinate as c, palette, paletteColor, svgDocument, text } from "../drawing/svg.js";
 import { datasetTitle } from "../settings/names.js";
-import { nameIn, otherOfAll } from "./comparison-table.js";
+import { nameIn, otherOfAll, titleOf } from "./comparison-table.js";
 import type { PairedComparison, PairedDifference } from "./paired.js";
 
 /** Pixels between two marks, and between two rows. */
@@ -48,8 +48,11 @@ export function improvementChart({ first, second, rows }: PairedComparison): str
 
 /** What is drawn of several comparisons, in words. */
 export function improvementTitle(comparisons: readonly PairedComparison[]): string {
-  const other = comparisons.length > 1 ? otherOfAll(comparisons) : null;
-  return other === null ? "What the penalty adds" : `Compared with ${other}`;
+  return titleOf(comparisons, {
+    against: (other) => `Compared with ${other}`,
+    asked: "Paired differences",
+    penalties: "What the penalty adds",
+  });
 }
 
 /**

@@ -39,7 +39,7 @@ test("a single pair has no interval", () => {
 const reportOn = (write: (folder: string) => void, compare?: [string, string]): Report =>
   inFolder((folder) => {
     write(folder);
-    return makeReport(readResults([folder]), { compare });
+    return makeReport(readResults([folder]), compare && { compare: [compare] });
   });
 
 test("a penalty is compared with the same method without, by domain and over all", () => {

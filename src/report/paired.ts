@@ -34,6 +34,8 @@ export interface PairedComparison {
   /** Over several domains, in the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
   readonly late: readonly PairedDifference[];
   readonly notes: readonly string[];
+  /** Whether this pair was asked for; if not, it is a method with a penalty and the same without. */
+  readonly asked: boolean;
   /** Whether all of it is on own pictures, where accuracies are of whole domains. */
   readonly own: boolean;
 }
@@ -74,7 +76,7 @@ export function pairedComparison(
   outcome: Outcome,
   pair: readonly [ReportedMethod, ReportedMethod],
   { measure, datasets = outcome.datasets }: { measure?: Measure; datasets?: readonly string[] } = {},
-): Omit<PairedComparison, "late"> | null {
+): Omit<PairedComparison, "late" | "asked"> | null {
   const rows: PairedDifference[] = [];
   const notes: string[] = [];
   const strata: Pair[][][] = [];

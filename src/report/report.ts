@@ -70,8 +70,8 @@ export interface ReportOptions {
   readonly influence?: boolean;
   /** How often the intervals contain the truth. */
   readonly coverage?: boolean;
-  /** Two methods to compare pair by pair, by title or key; by default regularized against plain ones. */
-  readonly compare?: readonly [string, string];
+  /** Methods to compare two by two, by title or key; by default regularized against plain ones. */
+  readonly compare?: readonly (readonly [string, string])[];
   /** A method to compare all others with, in the place of those pairs. */
   readonly against?: string;
   /** The margin, a fraction, within which the compared methods are tested for equivalence. */
@@ -95,10 +95,12 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   const has = (part: ReportPart, usual = true): boolean => only?.includes(part) ?? usual;
   const outcome = new Outcome(results, selection);
   const studies = weightStudies(outcome);
-  const pairs =
-    pairsAsked(outcome, options) ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
+  const asked = pairsAsked(outcome, options);
+  const pairs = asked ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
   const comparisons =
-    has("pairs") || options.equivalence !== undefined ? pairs.flatMap((pair) => comparisonOf(outcome, pair)) : [];
+    has("pairs") || options.equivalence !== undefined
+      ? pairs.flatMap((pair) => comparisonOf(outcome, pair, asked !== null))
+      : [];
   return {
     outcome,
     tables: has("tables") ? makeTables(outcome, { published }) : [],
@@ -115,9 +117,13 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
   };
 }
 
-function comparisonOf(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedComparison[] {
+function comparisonOf(
+  outcome: Outcome,
+  pair: readonly [ReportedMethod, ReportedMethod],
+  asked: boolean,
+): PairedComparison[] {
   const found = pairedComparison(outcome, pair);
-  return found ? [{ ...found, late: lateDifferences(outcome, pair) }] : [];
+  return found ? [{ ...found, asked, late: lateDifferences(outcome, pair) }] : [];
 }
 
 /** Paired differences over the domains of each dataset and over all, as claims are judged by. */
@@ -129,12 +135,12 @@ function comparer(outcome: Outcome): Compare {
     ) ?? [];
 }
 
-/** The pairs to compare, where they were told. */
+/** The pairs to compare, where they were asked for. */
 function pairsAsked(
   outcome: Outcome,
   { compare, against }: ReportOptions,
 ): (readonly [ReportedMethod, ReportedMethod])[] | null {
-  if (compare) return [[methodNamed(outcome, compare[0]), methodNamed(outcome, compare[1])]];
+  if (compare) return compare.map(([first, second]) => [methodNamed(outcome, first), methodNamed(outcome, second)]);
   if (against === undefined) return null;
   const other = methodNamed(outcome, against);
   return outcome.methods.filter(({ key }) => key !== other.key).map((method) => [method, other]);
