@@ -15,7 +15,17 @@ export interface StartedRun {
 
 /** Begins a run in a folder, or finds it begun or done there. A folder that is given is one that this process owns. */
 export async function startRun(asked: Plan, at: string | RunFolder): Promise<StartedRun> {
-  const folder = typeof at === "string" ? await RunFolder.own(at) : at;
+  if (typeof at !== "string") return start(asked, at);
+  const folder = await RunFolder.own(at);
+  try {
+    return start(asked, folder);
+  } catch (error) {
+    folder[Symbol.dispose](); // on a full disk, for instance
+    throw error;
+  }
+}
+
+function start(asked: Plan, folder: RunFolder): StartedRun {
   if (folder.isDone) return { plan: asked, folder, was: "done" };
   if (!folder.isBegun) {
     folder.writeJson(SETTINGS_FILE, asked.settings);
