@@ -76,7 +76,7 @@ test("what was named and is not there is an error, even when the cache has a fil
 test("with no file anywhere the error has the file, its size, the folder and the command", () => {
   expect(() => findWeights("mobilenet_v2")).toThrow(
     [
-      `no trained weights for mobilenet_v2 on this machine: mobilenet_v2-b0353104.pth (14.2 MB, torchvision IMAGENET1K_V1) is not in ${weightsFolder()}`,
+      `no trained weights for mobilenet_v2 on this machine: mobilenet_v2-b0353104.pth (14.2 MB, torchvision IMAGENET1K_V1, from download.pytorch.org) is not in ${weightsFolder()}`,
       "  download them:      nudge weights get mobilenet_v2",
       "  or in this command: --yes, or NUDGE_DOWNLOAD=1 in the environment",
       `  without a network:  copy mobilenet_v2-b0353104.pth to ${weightsFolder()}`,

@@ -38,7 +38,7 @@ export class MissingWeights extends UsageError {
     ];
     super(
       `no trained weights for ${weights.name} on this machine: ${fileOf(weights)} ` +
-        `(${sizeOf(weights)}${weights.title}) is not in ${weightsFolder()}\n` +
+        `(${sizeOf(weights)}${weights.title}, from ${new URL(weights.url).host}) is not in ${weightsFolder()}\n` +
         ways.map(([what, how]) => `  ${`${what}:`.padEnd(20)}${how}`).join("\n"),
     );
   }

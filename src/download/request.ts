@@ -4,7 +4,6 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import { EnvHttpProxyAgent, request } from "undici";
 import { UsageError } from "../errors.js";
 
 /** A request that failed. */
@@ -48,6 +47,7 @@ export function shownUrl(text: string): string {
 
 /** Asks for a file. Answers with status 200, 206 or 416; everything else is a `RequestError`. */
 export async function ask(address: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const { EnvHttpProxyAgent, request } = await import("undici"); // most commands download nothing
   const dispatcher = new EnvHttpProxyAgent({ ...proxies(), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
   let url = parseUrl(address);
   for (let redirects = 0; ; redirects++) {
