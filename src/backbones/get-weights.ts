@@ -1,6 +1,6 @@
 /**
  * Gets published weights onto this machine: from their publisher, from a mirror (`$NUDGE_WEIGHTS_MIRROR`, an address under
- * which files have the publishers' names), or from a file that somebody brought. All are checked by their hash.
+ * which files have the publishers' names), or from a file on this machine. All are checked by their hash.
  */
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import { downloadsAllowed, downloadsForbidden } from "../download/permission.js";
 
-/** Whether somebody is there to answer. */
+/** Whether a person can answer. */
 export const isTerminal = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
 /** Asks on stderr, so that what a command prints stays clean; Enter means yes, the end of input no. */

@@ -129,7 +129,7 @@ function aboutText({ title, licence, paper }: DatasetDefinition, from: readonly 
   ].join("\n");
 }
 
-/** A known source is downloaded when somebody agreed to it; an address that was typed is agreed to. */
+/** A known source is downloaded only with consent; typing an address is consent. */
 async function checkMayDownload(
   { id }: DatasetDefinition,
   { from, yes }: GetFlags,

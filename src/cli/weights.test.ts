@@ -160,7 +160,7 @@ test.each([
   ["an answer on the terminal", [], "", true],
   ["--yes", ["--yes"], "", false],
   ["NUDGE_DOWNLOAD=1", [], "1", false],
-])("%s downloads them, and training goes on to read them", async (_, flags, variable, terminal) => {
+])("%s downloads them, and training then reads them", async (_, flags, variable, terminal) => {
   if (terminal) onTerminal();
   vi.stubEnv("NUDGE_DOWNLOAD", variable);
   expect(await train(...flags)).toBe(1);

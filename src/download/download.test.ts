@@ -172,7 +172,7 @@ test("a server that sends another range than was asked for is not believed", asy
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("redirects are followed, also to another host, and not without end", async () => {
+test("redirects are followed, also to another host, up to a limit", async () => {
   const other = await serve(whole);
   handle = (request, response) => {
     if (request.url === "/weights.pth") response.writeHead(302, { location: "/moved" }).end();
@@ -203,7 +203,7 @@ test("a file of another length is refused before it is downloaded; without a sta
   await expect(get({ bytes: 10 })).rejects.toThrow("more than the expected 10 bytes came");
 });
 
-test("a missing file, a refusal and a page instead of a file are told at once; a busy server is asked again", async () => {
+test("a missing file, a refusal and a page instead of a file fail immediately; a busy server is asked again", async () => {
   handle = (_, response) => void response.writeHead(404).end();
   await expect(get()).rejects.toThrow("answered with status 404 (there is no such file)");
   handle = (_, response) => void response.writeHead(403).end();
@@ -221,7 +221,7 @@ test("a missing file, a refusal and a page instead of a file are told at once; a
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("without a network the error comes at once, and says what to check", async () => {
+test("without a network the error comes immediately, and says what to check", async () => {
   await expect(get({ url: "http://127.0.0.1:9/weights.pth" })).rejects.toThrow(
     /no answer from http:\/\/127.0.0.1:9\/weights.pth: .*ECONNREFUSED.* Check the network, and the proxy \(HTTPS_PROXY\)/s,
   );
@@ -261,7 +261,7 @@ test("two processes that want the same file download it once", async () => {
 });
 
 test.skipIf(!disk)(
-  "a disk that is too small is told before the download, one that fills up during it keeps what came (needs root)",
+  "a disk that is too small is reported before the download, one that fills up during it keeps what came (needs root)",
   async () => {
     const path = join(disk!.folder, "weights.pth");
     const wanted = { url: `${origin}/weights.pth`, sha256: SHA256 };

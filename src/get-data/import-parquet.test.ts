@@ -87,7 +87,7 @@ test("columns that cannot be guessed or are not there are asked for by name", as
   );
 });
 
-test("a file that was cut, or is none, is told as such", async () => {
+test("a file that was cut or damaged gets a clear error", async () => {
   const folder = temporaryFolder();
   const cut = join(folder, "cut.parquet");
   copyFileSync(stored("many.parquet"), cut);

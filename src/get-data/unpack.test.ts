@@ -85,7 +85,7 @@ test.each(each)("links in a %s archive are skipped, and nothing is written throu
   expect(existsSync("/tmp/nudge-through-link.txt")).toBe(false);
 });
 
-test.each(each)("a %s archive that grows beyond all measure is stopped on the way", async (kind, make) => {
+test.each(each)("a %s archive that unpacks to too much is stopped", async (kind, make) => {
   const bomb = make([{ name: "zeros", content: Buffer.alloc(3_000_000) }]);
   await expect(unpacked(bomb, { mostBytes: 1_000_000 })).rejects.toThrow("it unpacks to more than 1.0 MB");
   const many = make(Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, content: "x" })));
@@ -95,7 +95,7 @@ test.each(each)("a %s archive that grows beyond all measure is stopped on the wa
   await expect(unpacked(liar)).rejects.toThrow('its entry "short" is longer than it says');
 });
 
-test("damaged and cut archives are told as such", async () => {
+test("damaged and cut archives get a clear error", async () => {
   const content = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * i) % 251));
   await expect(unpacked(zipOf([{ name: "a", content, checksum: 1 }]))).rejects.toThrow('its entry "a" is damaged');
   const whole = tarGzOf([{ name: "a", content }]);

@@ -1,5 +1,5 @@
 /**
- * Unpacks archives that nobody vouches for: zip, tar, and tar compressed with gzip. No file is written outside the folder, no
+ * Unpacks archives from untrusted sources: zip, tar, and tar compressed with gzip. No file is written outside the folder, no
  * link is made, and an archive that unpacks to far more than pictures do is refused. A file is written beside its place and
  * renamed, so that unpacking can be stopped and run again: what is there with its full length is not written twice.
  */
@@ -172,7 +172,7 @@ function zipContent(archive: ZipArchive, entry: ZipEntry, target: Target): Reada
   const stored = createReadStream(archive.file.path, { start, end: start + entry.storedLength - 1 });
   if (entry.method === 0) return stored;
   const inflated = createInflateRaw();
-  pipeline(stored, inflated).catch(() => {}); // what fails is told by the reader's own error
+  pipeline(stored, inflated).catch(() => {}); // the reader of `inflated` gets the error
   inflated.on("error", (cause: Error) => {
     Object.assign(cause, {
       message: target.error(`its entry "${showName(entry.name)}" is damaged (${cause.message})`).message,
@@ -210,11 +210,11 @@ async function unpackTar(path: string, target: Target): Promise<void> {
     maxDecompressionRatio: Number.POSITIVE_INFINITY, // the target counts what comes out, compressed or not
     onReadEntry(entry: ReadEntry) {
       current = entry;
-      entry.on("error", () => {}); // whoever reads it is told
+      entry.on("error", () => {}); // its reader gets the error
       last = last.then(() => take(entry));
     },
   });
-  parser.on("error", () => {}); // it may come when nobody waits any more; what failed first is thrown below
+  parser.on("error", () => {}); // it may come after the pipeline ended; the first failure is thrown below
   try {
     await pipeline(createReadStream(path), parser as unknown as NodeJS.WritableStream);
   } catch (cause) {

@@ -1,6 +1,6 @@
 /**
  * FMoW in WILDS' layout, as DomainBed uses it: satellite pictures of 62 kinds of places, a domain for each region of the world. Regions are numbered in the
- * order in which the table names them first. A picture's file has the number of its row, rows that are left out (`seq`) counted.
+ * order in which the table names them first. A picture's file has the number of its row, and skipped rows (`seq`) count.
  */
 import { DataError } from "../../errors.js";
 import { type TableRow, tableBenchmark } from "./table-benchmark.js";

@@ -46,7 +46,7 @@ test("Camelyon17 has a domain for each hospital; a patch that is not there is sk
   expect({ agrees, publishedTotal }).toEqual({ agrees: false, publishedTotal: 455_954 });
 });
 
-test("FMoW has a domain for each region in the order of the table; file numbers count all rows, also those left out", async () => {
+test("FMoW has a domain for each region in the order of the table; file numbers count all rows, also skipped ones", async () => {
   const root = temporaryFolder();
   const folder = "fmow_v1.1";
   writeFile(

@@ -1,6 +1,6 @@
 /**
  * A published benchmark whose pictures a CSV table lists, as WILDS keeps them. Domains are all rows with one value of a column, over the whole
- * table, as DomainBed makes them: WILDS' own splits are not used. A row whose picture is not there is left out, and reported.
+ * table, as DomainBed makes them: WILDS' own splits are not used. A row whose picture is not there is skipped and reported.
  */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
