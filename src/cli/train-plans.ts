@@ -12,6 +12,7 @@ import {
 } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
+import { typedCommand } from "../files/typed-command.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
 import { isOwnDataset } from "../records/own-pictures.js";
@@ -20,10 +21,10 @@ import { heldOutOf } from "../report/run-page.js";
 import { REPORT_FILE, writeRunReport } from "../report/run-report.js";
 import { runSummary } from "../report/run-summary.js";
 import type { Plan } from "../settings/resolve.js";
-import { runName } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { RESUMABLE } from "./failure.js";
+import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { type RunOutcome, trainRun } from "./train-run.js";
 
@@ -31,6 +32,8 @@ export interface TrainPlansOptions {
   /** The folder that run folders are made in; or the folder of the one run there is, which then goes on. */
   readonly out?: string;
   readonly path?: string;
+  /** Another name for the main run. */
+  readonly name?: string;
   readonly json?: boolean;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
@@ -41,7 +44,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const { main, heldOut, words } = plans;
   const { stop, json } = options;
   const reporter = withoutRepeatedNotes(options.reporter);
-  const pathOf = (plan: Plan): string => options.path ?? join(options.out ?? "runs", runName(plan.settings));
+  const pathOf = (plan: Plan): string => options.path ?? runPath(options.out ?? "runs", plan.settings);
   const path = pathOf(main);
   for (const text of words) reporter.line(text);
   if (plans.own && !existsSync(join(path, "done"))) {
@@ -77,13 +80,14 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     reporter.line(
       "note: runs with a domain held out have no assessment.json, so there is no estimate; train them anew",
     );
+  nameRun(path, options, reporter);
   const found = join(path, ASSESSMENT_FILE);
   const assessment = existsSync(found) ? readAssessment(found) : null;
   const facts = assessment && factsOf(path, assessment, estimate);
   if (json) printJson(path, main, { ...outcome, ...facts });
   else if (facts && assessment)
     process.stdout.write(
-      `${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: nudge predict ${shellWord(path)} PICTURES\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
+      `${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, options.name))} PICTURES\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
     );
   else process.stdout.write(`${"already" in outcome ? "already done" : "done"}: ${path}\n`);
 }

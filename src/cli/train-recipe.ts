@@ -10,6 +10,7 @@ import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/as
 import type { Judged } from "../analysis/judged.js";
 import { countOf } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
+import { typedCommand } from "../files/typed-command.js";
 import { roughly } from "../own-data/estimate.js";
 import { withDataNotes } from "../own-data/plans.js";
 import { type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
@@ -41,12 +42,13 @@ import { runSummary } from "../report/run-summary.js";
 import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
-import { runName, trainDomainsOf } from "../settings/settings.js";
+import { trainDomainsOf } from "../settings/settings.js";
 import { judgeCoefficients } from "../training/judge-coefficients.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
+import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { trainRun } from "./train-run.js";
 
@@ -58,6 +60,8 @@ export interface RecipeOptions {
   readonly leaveOneOut?: boolean;
   readonly device: string;
   readonly out: string;
+  /** Another name for the main run. */
+  readonly name?: string;
   readonly json?: boolean;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
@@ -284,7 +288,7 @@ class RecipeRun {
   }
 
   private pathOf({ settings }: Plan): string {
-    return join(this.options.out, runName(settings));
+    return runPath(this.options.out, settings);
   }
 
   private async timed<T>(stage: string, action: () => Promise<T>): Promise<T> {
@@ -305,6 +309,7 @@ class RecipeRun {
       if (main.dataset.kind === "pictures")
         await writeRunReport({ folder: path, settings: main.settings, dataset: main.dataset }, estimate);
     }
+    nameRun(path, this.options, this.options.reporter);
     const assessment = readAssessment(join(path, ASSESSMENT_FILE));
     const facts = { model: join(path, "model.safetensors"), report: join(path, REPORT_FILE) };
     if (json) {
@@ -317,7 +322,7 @@ class RecipeRun {
       return;
     }
     process.stdout.write(
-      `${recipeText(recipe)}\n${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: nudge predict ${shellWord(path)} PICTURES\ndone: ${path}\n`,
+      `${recipeText(recipe)}\n${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, this.options.name))} PICTURES\ndone: ${path}\n`,
     );
   }
 }

@@ -8,6 +8,7 @@ import { assessRun } from "../training/assess-run.js";
 import type { Reporter } from "../training/reporter.js";
 import { startRun } from "../training/start-run.js";
 import { type EndedRun, type TrainOutcome, train } from "../training/train.js";
+import { LATEST, linkRun } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { version } from "./version.js";
 
@@ -31,6 +32,7 @@ export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOut
   const { path, reporter, stop, goOn, goOnWith } = options;
   const { plan, folder: owned, was } = await startRun(asked, path);
   using folder = owned;
+  linkRun(path, LATEST); // from its start on, so that a run that is stopped is found
   if (was === "done") return { done: true, already: true };
   if (was === "begun" && !goOn)
     throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);

@@ -19,6 +19,7 @@ interface TrainFlags {
   config?: string;
   resume?: string;
   out: string;
+  name?: string;
   leaveOneOut?: boolean;
   recipe?: RecipeName;
   budget?: string;
@@ -94,6 +95,7 @@ export function trainCommand(): Command {
   return addKeyFlags(command, REST)
     .option("--config <file>", "settings from a YAML file, or from another run's settings.json")
     .option("--out <dir>", "the folder that run folders are made in", "runs")
+    .option("--name <name>", "a name for the run: a link beside it, as latest always is to the last run")
     .option("--resume <run>", "go on with the run in this folder")
     .option("--find-lr", "train nothing: test learning rates from small to large, and draw the losses")
     .option("--yes", "download trained weights that are missing, without a question")
@@ -112,6 +114,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     ...readPairs(pairs),
   };
   if (flags.resume === undefined) checkFolder(flags.out);
+  if (flags.name !== undefined) (await import("./run-path.js")).checkName(flags.out, flags.name);
   const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
     import("../training/reporter.js"),
@@ -129,8 +132,8 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
       import("../own-data/recipe-plan.js"),
     ]);
     const budget = flags.budget === undefined ? undefined : readBudget(flags.budget);
-    const { recipe = "auto", leaveOneOut, out, json } = flags;
-    const options = { recipe, budget, leaveOneOut, device, out, json, reporter, stop };
+    const { recipe = "auto", leaveOneOut, out, name, json } = flags;
+    const options = { recipe, budget, leaveOneOut, device, out, name, json, reporter, stop };
     return await withWeights(() => trainRecipe(request, options), flags.yes);
   }
   const [{ plansFor }, { trainPlans }] = await Promise.all([

@@ -29,7 +29,7 @@ export function modelFile(path: string): string {
   const inside = join(path, "model.safetensors");
   if (statSync(inside, { throwIfNoEntry: false })?.isFile()) return inside;
   const runs = readdirSync(path).filter((name) => existsSync(join(path, name, "model.safetensors")));
-  const run = runs.find((name) => name.includes("-none-")) ?? runs[0]; // rather one that held no domain out
+  const run = ["latest", ...runs].find((name) => runs.includes(name) && !name.includes("-without-")) ?? runs[0]; // rather one that held no domain out
   throw new DataError(
     run === undefined
       ? `model ${path}: the folder has no model.safetensors: is it of a run that has ended?`

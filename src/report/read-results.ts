@@ -106,7 +106,8 @@ class Reader implements Results {
   private descend(folder: string, place: string, depth: number): boolean {
     const entries = readdirSync(folder, { withFileTypes: true })
       .filter(({ name }) => !name.startsWith("."))
-      .sort((a, b) => byCodePoint(a.name, b.name));
+      // Links last: what they lead to goes by its own name.
+      .sort((a, b) => Number(a.isSymbolicLink()) - Number(b.isSymbolicLink()) || byCodePoint(a.name, b.name));
     const isFolder = (entry: Dirent): boolean =>
       entry.isDirectory() ||
       (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);

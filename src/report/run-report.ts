@@ -9,6 +9,7 @@ import { countOf, listNames } from "../data/show-name.js";
 import { heatUri } from "../drawing/heat-picture.js";
 import { replaceFile } from "../files/replace-file.js";
 import { shellWord } from "../files/shell-words.js";
+import { typedCommand } from "../files/typed-command.js";
 import { type Recipe, recipeFile } from "../own-data/recipe.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { methodOf } from "../records/run.js";
@@ -97,14 +98,16 @@ function timeFacts(folder: string): [string, string][] {
 /** What to type next, as it can be copied. */
 export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, "data" | "root">): [string, string][] {
   const run = shellWord(folder); // stands for its model
+  const nudge = typedCommand();
   const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
   return [
-    ["Classify pictures", `nudge predict ${run} new-pictures/ --out predictions.csv`],
-    ["Measure it on labelled pictures of a new domain", `nudge eval ${run} --data new-domain/ --html eval.html`],
+    ["Classify pictures", `${nudge} predict ${run} new-pictures/ --out predictions.csv`],
+    ["Measure it on labelled pictures of a new domain", `${nudge} eval ${run} --data new-domain/ --html eval.html`],
     [
       "See what its features are like, and how far pictures lie from the training domains",
-      `nudge embed ${run} --data ${source}`,
+      `${nudge} embed ${run} --data ${source}`,
     ],
-    ["Take it elsewhere", `nudge export ${run} --out model.onnx`],
+    ["Serve it to programs, and to people by a page to drop pictures on", `${nudge} serve ${run}`],
+    ["Take it elsewhere", `${nudge} export ${run} --out model.onnx`],
   ];
 }

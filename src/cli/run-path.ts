@@ -1,0 +1,83 @@
+/** Where a run of `nudge train` lies, under a name that a person can read, and links by which it is found again. */
+
+import { existsSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { UsageError } from "../errors.js";
+import { isOwnDataset } from "../records/own-pictures.js";
+import { runName, type TrainSettings } from "../settings/settings.js";
+
+/** The link to the run that was trained last. */
+export const LATEST = "latest";
+
+const word = (text: string): string => text.replace(/[^\w.+-]+/g, "_").replace(/^[.-]+/, "_");
+
+/** `shop-exact-probe-2b5c8f1e`, `shop-erm+nuclear-norm-without-dusk-0c1d22aa`: a function of the settings, as every name of a run. */
+export function readableName(settings: TrainSettings): string {
+  const { data, hash, testDomains, probe, algorithm, regularizers, averaging, trialSeed } = settings;
+  const folder = data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? "pictures";
+  const plugins = [...averaging.map(({ id }) => id), algorithm, ...regularizers.map(({ id }) => id)].join("+");
+  const method = probe === "exact" ? "exact-probe" : `${probe ? "probe-" : ""}${plugins}`;
+  const held = testDomains.length > 0 ? [`without-${testDomains.join("+")}`] : [];
+  const trial = trialSeed > 0 ? [`trial${trialSeed}`] : [];
+  return [folder.replace(/\.\w+$/, ""), method, ...held, ...trial, hash.slice(0, 8)].map(word).join("-").slice(0, 200);
+}
+
+/** The folder of a run. Benchmarks keep the names that sweeps and reports know; so does a run that an earlier version began. */
+export function runPath(out: string, settings: TrainSettings): string {
+  const full = join(out, runName(settings));
+  return isOwnDataset(settings.dataset) && !existsSync(full) ? join(out, readableName(settings)) : full;
+}
+
+/** Refuses a name that cannot be a link in the folder of runs; called before anything is trained. */
+export function checkName(out: string, name: string): void {
+  if (name === "" || name !== basename(name) || name === ".." || name === "." || name === LATEST)
+    throw new UsageError(`--name ${name}: expected the name of one run, such as shop-v2, without slashes`);
+  const there = lstatSync(join(out, name), { throwIfNoEntry: false });
+  if (there && !there.isSymbolicLink())
+    throw new UsageError(
+      `--name ${name}: ${join(out, name)} is there already, and not as the name of a run; take another`,
+    );
+}
+
+/** The folder itself, where a run was given by one of its names. */
+const behindLink = (run: string): string =>
+  lstatSync(run, { throwIfNoEntry: false })?.isSymbolicLink() ? join(dirname(run), readlinkSync(run)) : run;
+
+/** Makes `name` beside a run lead to it; what it led to before stays where it is, and is returned. */
+export function linkRun(given: string, name: string): string | undefined {
+  const run = behindLink(given);
+  const link = join(dirname(run), name);
+  const target = relative(dirname(link), run);
+  const there = lstatSync(link, { throwIfNoEntry: false });
+  if (there && !there.isSymbolicLink()) return undefined; // somebody's own; left alone
+  const before = there ? readlinkSync(link) : undefined;
+  if (before === target) return undefined;
+  const beside = `${link}.${process.pid}.tmp`;
+  try {
+    symlinkSync(target, beside, "dir");
+    renameSync(beside, link);
+  } catch {
+    rmSync(beside, { force: true }); // a file system without links: the run has its own name
+    return undefined;
+  }
+  return before;
+}
+
+/** Names a run that is done, and says where a name led before. */
+export function nameRun(
+  run: string,
+  { name }: { readonly name?: string },
+  reporter: { line(text: string): void },
+): void {
+  linkRun(run, LATEST);
+  if (name === undefined) return;
+  const before = linkRun(run, name);
+  if (before !== undefined) reporter.line(`note: ${name} was the name of ${before}, which is still there`);
+}
+
+/** The path to print for a run: by its link where one leads to it. */
+export function shortPath(run: string, name: string = LATEST): string {
+  const link = join(dirname(run), name);
+  const there = lstatSync(link, { throwIfNoEntry: false });
+  return there?.isSymbolicLink() && join(dirname(link), readlinkSync(link)) === join(run) ? link : run;
+}

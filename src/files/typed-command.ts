@@ -1,0 +1,19 @@
+/** How this program was started, as one would type it again: what is printed can be pasted. */
+
+import { basename, relative, resolve, sep } from "node:path";
+import { shellWord } from "./shell-words.js";
+
+interface Started {
+  readonly argv: readonly string[];
+  cwd(): string;
+}
+
+/** `nudge`, `npx nudge`, or `node path/to/bin/nudge.mjs`. */
+export function typedCommand({ argv, cwd }: Started = process): string {
+  const program = argv[1] ?? "";
+  const isNudge = ["nudge", "nudge.mjs"].includes(basename(program));
+  if (!isNudge || !/\.mjs$|[/\\]\.bin[/\\]/.test(program)) return "nudge"; // a link on the PATH, or a program that uses this one
+  if (program.split(sep).includes("node_modules")) return "npx nudge";
+  const near = relative(cwd(), resolve(program));
+  return `node ${shellWord(near.startsWith("..") ? program : near)}`;
+}
