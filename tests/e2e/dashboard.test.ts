@@ -261,6 +261,26 @@ withBrowser("the page is usable by keyboard, and light or dark as one likes", as
   await page.getByText("24 runs.").waitFor();
 });
 
+withBrowser("rows are read in the order in which they are shown, and one that is passed keeps the focus", async () => {
+  const folder = temporaryFolder();
+  for (const name of ["one", "two", "three"]) writeRun(join(folder, name), { done: false });
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(url);
+  await eventually(() => rows(page).count()).toBe(3);
+  const ids = (): Promise<unknown> => page.evaluate("[...document.querySelectorAll('.row')].map((row) => row.title)");
+  const before = (await ids()) as string[];
+  await rows(page).first().focus();
+  // The last one is evaluated once more, so it goes to the top.
+  const late = join(folder, before[2]);
+  const record = { step: 1, model: "current", domain: "sketch", split: "in", metric: "accuracy", value: 0.5 } as const;
+  appendFileSync(join(late, "records.jsonl"), formatRecord(record));
+  writeFile(late, "log.txt", "once more"); // which changes the folder
+  await eventually(ids).toEqual([before[2], before[0], before[1]]);
+  expect(await page.evaluate("document.activeElement.title")).toBe(before[0]);
+  await page.keyboard.press("ArrowUp");
+  await eventually(() => page.evaluate("document.activeElement.title")).toBe(before[2]);
+});
+
 withBrowser("names and logs that look like markup or addresses are text, and do nothing", async () => {
   const folder = temporaryFolder();
   const bad = "<img src=x onerror=alert(1)>";

@@ -45,10 +45,12 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
   const place = found >= 0 ? found : Math.min(active.current.place, Math.max(0, rows.length - 1));
   active.current = { place, id: rows[place]?.id ?? "" };
   const focusSoon = useRef(false);
+  const focused = root.current?.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
   useLayoutEffect(() => {
-    if (!focusSoon.current) return;
+    // A row that was moved among the others has lost the focus.
+    const wanted = focusSoon.current ? root.current!.querySelector<HTMLElement>('.row[tabindex="0"]') : focused;
     focusSoon.current = false;
-    root.current!.querySelector<HTMLElement>('[role="row"][tabindex="0"]')?.focus({ preventScroll: true });
+    if (wanted?.isConnected && wanted !== document.activeElement) wanted.focus({ preventScroll: true });
   });
 
   const height = root.current ? rowHeight(root.current) : 0;
@@ -103,23 +105,21 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
     >
       {children}
       <div class="rows" role="rowgroup" style={{ height: `${rows.length * height}px` }}>
-        {inSight
-          .sort((a, b) => (a.row.id < b.row.id ? -1 : 1)) // elements that never pass each other keep the focus
-          .map(({ row, i }) => (
-            <div
-              key={row.id}
-              class={compared.has(row.id) ? "row picked" : "row"}
-              role="row"
-              aria-rowindex={i + 2}
-              aria-selected={compared.has(row.id)}
-              tabIndex={i === place ? 0 : -1}
-              title={row.problem ?? row.id}
-              style={{ transform: `translateY(${i * height}px)` }}
-              onClick={(event) => onClick(event, row)}
-            >
-              <RunCells row={row} common={common} />
-            </div>
-          ))}
+        {inSight.map(({ row, i }) => (
+          <div
+            key={row.id}
+            class={compared.has(row.id) ? "row picked" : "row"}
+            role="row"
+            aria-rowindex={i + 2}
+            aria-selected={compared.has(row.id)}
+            tabIndex={i === place ? 0 : -1}
+            title={row.problem ?? row.id}
+            style={{ transform: `translateY(${i * height}px)` }}
+            onClick={(event) => onClick(event, row)}
+          >
+            <RunCells row={row} common={common} />
+          </div>
+        ))}
       </div>
     </div>
   );
