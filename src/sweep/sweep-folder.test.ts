@@ -50,6 +50,7 @@ test("a plan of no runs is a plan", () => {
 test("a folder without a sweep is refused with what to do", () => {
   expect(isSweepFolder(folder)).toBe(false);
   expect(() => readPlan(folder)).toThrow(UsageError);
+  expect(() => readPlan(`${folder}.nudge`)).toThrow("nudge unpack --help");
   expect(() => readPlan(folder)).toThrow("nudge sweep plan --help");
 });
 

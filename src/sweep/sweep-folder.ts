@@ -128,6 +128,10 @@ export function readSweepFile(place: string | StoredFiles): SweepFile {
   const files = filesOf(place);
   const path = join(files.path, SWEEP_FILE);
   const text = files.text(SWEEP_FILE);
+  if (text === undefined && files.path.endsWith(".nudge"))
+    throw new UsageError(
+      `${files.path}: a packed study, which reports read. To go on with it, unpack it: nudge unpack --help`,
+    );
   if (text === undefined)
     throw new UsageError(
       `${files.path}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
