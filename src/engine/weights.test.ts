@@ -58,6 +58,8 @@ test("what is written is read again, in row-major order, with its metadata", () 
       expect(read.get(name)!.shape).toEqual(shape);
       expect(read.get(name)!.toNumbers()).toEqual(tensors.get(name)!.toNumbers());
     }
+    expect(readFileSync(path, "latin1")).toContain('"nudge":"{}"}');
+    writeWeights(path, tensors, { nudge: "{}" }, { checksums: false });
     expect(readFileSync(path, "latin1")).toContain('"__metadata__":{"nudge":"{}"}');
   });
 });

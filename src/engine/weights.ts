@@ -1,5 +1,6 @@
 /** Named tensors from a file of weights into the engine, and from the engine into a file. */
 
+import { crc32 } from "node:zlib";
 import { DataError, EngineError } from "../errors.js";
 import { bytesOf } from "./arrays.js";
 import { openWeights } from "./open-weights.js";
@@ -14,10 +15,12 @@ import { type Tensor, tensorFromFile } from "./tensor.js";
  */
 export function readWeights(path: string, { device = "cpu" } = {}): Map<string, Tensor> {
   using file = openWeights(path);
+  const sums = checksumsIn(path, file.metadata);
   return scope(() => {
     const read = ([name, stored]: [string, StoredTensor]): [string, Tensor] => {
       try {
         const tensor = scope(() => load(file.fd, stored));
+        if (sums) check(path, `tensor ${quoted(name)}`, tensor.bytes(), sums.tensors[name]);
         return [name, device === "cpu" ? tensor : tensor.to({ device })];
       } catch (cause) {
         if (!(cause instanceof EngineError)) throw cause;
@@ -38,12 +41,61 @@ function load(fd: number, { dtype, shape, strides, offset, elementOffset }: Stor
   return elements.asStrided(shape, strides).clone({ memory_format: "contiguous" });
 }
 
+/** The metadata key of checksums: JSON of CRC-32 numbers by the names of tensors and of other metadata. */
+const CHECKSUMS = "crc32";
+
+interface Checksums {
+  readonly tensors: Readonly<Record<string, number>>;
+  readonly metadata: Readonly<Record<string, number>>;
+}
+
+/** The checksums of a file that has some; those of its other metadata are checked here. */
+function checksumsIn(path: string, metadata: Readonly<Record<string, string>>): Checksums | undefined {
+  const text = metadata[CHECKSUMS];
+  if (text === undefined) return undefined;
+  let sums: Partial<Checksums> | null;
+  try {
+    sums = JSON.parse(text) as Partial<Checksums> | null;
+  } catch (cause) {
+    throw new DataError(`${path}: the file is damaged: its checksums are not JSON`, { cause });
+  }
+  const { tensors, metadata: ofMetadata } = sums ?? {};
+  if (typeof tensors !== "object" || typeof ofMetadata !== "object")
+    throw new DataError(`${path}: the file is damaged: its checksums are not those of tensors and metadata`);
+  for (const [name, value] of Object.entries(metadata))
+    if (name !== CHECKSUMS) check(path, `metadata ${quoted(name)}`, value, ofMetadata[name]);
+  return { tensors, metadata: ofMetadata };
+}
+
+function check(path: string, what: string, data: Uint8Array | string, expected: number | undefined): void {
+  const found = crc32(data);
+  if (found !== expected)
+    throw new DataError(
+      `${path}: the file is damaged: ${what} has the checksum ${found}, and ${expected ?? "none"} is written in the file`,
+    );
+}
+
+export interface WriteWeightsOptions {
+  /** Whether checksums of all tensors and metadata go into the file, which `readWeights` compares; the default is true. */
+  checksums?: boolean;
+}
+
 /** Writes tensors as a safetensors file: complete or not at all, and the same bytes for the same tensors. */
 export function writeWeights(
   path: string,
   tensors: ReadonlyMap<string, Tensor>,
-  metadata: Readonly<Record<string, string>> = {},
+  given: Readonly<Record<string, string>> = {},
+  { checksums = true }: WriteWeightsOptions = {},
 ): void {
+  const { [CHECKSUMS]: _, ...metadata } = given;
+  if (checksums) {
+    const sums: Checksums = {
+      // In one order, whichever the tensors come in: the same tensors give the same bytes.
+      tensors: Object.fromEntries([...tensors.keys()].sort().map((name) => [name, crc32(tensors.get(name)!.bytes())])),
+      metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, crc32(value)])),
+    };
+    Object.assign(metadata, { [CHECKSUMS]: JSON.stringify(sums) });
+  }
   const stored = [...tensors].map(([name, tensor]) => ({
     name,
     dtype: tensor.dtype,

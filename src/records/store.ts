@@ -4,7 +4,7 @@
  * file back to its checkpoint and writes the rest again, to the same bytes.
  */
 
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { DataError } from "../errors.js";
 import { appendWhole } from "../files/append-file.js";
 import { replaceFile } from "../files/replace-file.js";
@@ -13,14 +13,23 @@ import { formatRecord, type RunRecord, toRecord } from "./record.js";
 
 /** A run's own records, for writing. */
 export class RecordStore {
+  /** Bytes in the file after the last append. */
+  private size: number | undefined;
+
   /** `path` is made by the first append; half a line that a killed process left must be cut first (`cutRecords`). */
   constructor(readonly path: string) {}
 
   /** Adds rows, all or none. */
   append(records: readonly RunRecord[]): void {
     if (records.length === 0) return;
+    const before = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
+    if (this.size !== undefined && before !== this.size)
+      throw new DataError(
+        `${this.path}: the file was ${before === 0 ? "deleted or emptied" : "changed"} while the run was writing it: it had ${this.size} bytes and has ${before} now. The run stops; put the file back and resume, or start the run again`,
+      );
     const bytes = Buffer.from(records.map(formatRecord).join(""), "utf8");
     appendWhole(this.path, bytes, { what: `${records.length} records`, sync: true });
+    this.size = before + bytes.length;
   }
 }
 

@@ -23,6 +23,8 @@ export interface Progress {
   stopped: boolean;
   /** Scalars logged since the last evaluation: their sums, and of how many updates. */
   logs: { sums: Record<string, number>; count: number };
+  /** Rows in the record file; absent in checkpoints from before it was kept. */
+  records?: number;
   /** The best evaluation so far by training-domain validation. */
   best: { step: number; accuracy: number } | null;
 }
@@ -69,8 +71,8 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
       follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
     }
   });
-  const { next, updated, stopped, logs, best } = stored;
-  return { next, ...(updated && { updated }), stopped, logs, best };
+  const { next, updated, stopped, logs, records, best } = stored;
+  return { next, ...(updated && { updated }), stopped, logs, ...(records !== undefined && { records }), best };
 }
 
 function readStored(path: string, hash: string): Stored {

@@ -3,7 +3,7 @@
  * stopped on the way.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { writeFigure } from "../drawing/write-figure.js";
 import { scope } from "../engine/scope.js";
 import { replaceFile } from "../files/replace-file.js";
@@ -44,6 +44,7 @@ export async function finishRun(
   await beforeDone(lost);
   if (plan.settings.refit) refit(run);
   folder.checkOwner();
+  rmSync(folder.previousCheckpoint, { force: true });
   folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
 }
 

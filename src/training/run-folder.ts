@@ -3,7 +3,7 @@
  * it; what a killed one left is taken over at once on the same machine, and after half a minute of silence from another.
  */
 
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DataError, UsageError } from "../errors.js";
@@ -24,6 +24,8 @@ const WATCH_MS = 45_000;
 const DYING_MS = 2_000;
 
 export class RunFolder implements Disposable {
+  /** Whether its settings were there when they were last looked for. */
+  private begun = false;
   private told = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -59,6 +61,19 @@ export class RunFolder implements Disposable {
   get lastCheckpoint(): string {
     return this.file("checkpoint", "last.safetensors");
   }
+  /** The one before the last, for when the last is damaged. */
+  get previousCheckpoint(): string {
+    return this.file("checkpoint", "previous.safetensors");
+  }
+  /** Keeps the last checkpoint as the previous one; where the file system has no links, there is none. */
+  keepLastCheckpoint(): void {
+    rmSync(this.previousCheckpoint, { force: true });
+    try {
+      linkSync(this.lastCheckpoint, this.previousCheckpoint);
+    } catch {
+      // The first checkpoint has none before it.
+    }
+  }
   get bestCheckpoint(): string {
     return this.file("checkpoint", "best.safetensors");
   }
@@ -84,8 +99,17 @@ export class RunFolder implements Disposable {
 
   /** Called before anything is renamed into place: an owner that was taken for dead must not write any more. */
   checkOwner(): void {
+    if (!existsSync(this.path))
+      throw new DataError(
+        `run folder ${this.path}: it was deleted while the run was writing to it, so the run stops here`,
+      );
     if (!this.isOwned)
       throw new DataError(`run folder ${this.path}: another process has taken it over, so this one stops here`);
+    if (this.begun && !this.isBegun)
+      throw new DataError(
+        `${this.settings}: the file was deleted while the run was running. The run stops; put the file back and resume, or start the run again`,
+      );
+    this.begun = this.isBegun;
   }
 
   writeJson(name: string, value: unknown): void {

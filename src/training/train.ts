@@ -12,7 +12,7 @@ import type { Follower } from "../averaging/index.js";
 import { Loader } from "../data/loader.js";
 import { checkDevice, memory, setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
-import { EngineError, StoppedError, UsageError } from "../errors.js";
+import { DataError, EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { RunRecord } from "../records/record.js";
 import { cutRecords, RecordStore, readRecords } from "../records/store.js";
@@ -115,7 +115,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
       }
     }
     using probe = await FeatureProbe.read(loader, reading.trainDomains, settings.testDomains, settings.measures);
-    const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, best: null };
+    const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, records: 0, best: null };
     const running: Running = {
       ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain: plainLoader(reading) },
       ...{ learner, followers, probe, progress, say, pause },
@@ -224,17 +224,40 @@ class Loop implements Disposable {
   /** Goes on from the checkpoint, or begins; records are cut back to it. */
   private pickUp(): void {
     const { run } = this;
-    const { plan, folder, say } = run;
-    if (existsSync(folder.lastCheckpoint))
-      run.progress = readCheckpoint(folder.lastCheckpoint, plan.settings.hash, run);
-    const { next, updated } = run.progress;
+    const { folder, say } = run;
+    if (existsSync(folder.lastCheckpoint)) run.progress = this.readCheckpoint();
+    const { next, updated, records } = run.progress;
     folder.checkOwner();
     const cut = cutRecords(folder.records, next - 1);
+    if (records !== undefined && cut.kept < records)
+      throw new DataError(
+        `${folder.records}: records are missing: the run had written ${records} up to step ${next - 1}, and the file has ${cut.kept} of these steps. Put the file back, or start the run again`,
+      );
+    run.progress.records = cut.kept;
     folder.cutTiming(next - 1);
     if (cut.torn) say("note: the last record was half written, as after a kill; it was dropped");
     if (cut.kept > 0) this.events.add(readRecords(folder.records).records);
     const made = next + (updated ? 1 : 0);
     if (made > 0) say(`resumed after step ${made - 1}`);
+  }
+
+  /** The last checkpoint, or the one before it where that is damaged. */
+  private readCheckpoint(): Progress {
+    const { run } = this;
+    const { plan, folder, say } = run;
+    const read = (path: string): Progress => {
+      const progress = readCheckpoint(path, plan.settings.hash, run);
+      if (progress.next > plan.settings.steps)
+        throw new DataError(`${path}: it is of step ${progress.next}, and the run has ${plan.settings.steps}`);
+      return progress;
+    };
+    try {
+      return read(folder.lastCheckpoint);
+    } catch (error) {
+      if (!(error instanceof DataError) || !existsSync(folder.previousCheckpoint)) throw error;
+      say(`note: ${error.message}. Resuming from the checkpoint before it`);
+      return read(folder.previousCheckpoint);
+    }
   }
 
   private async update(step: number): Promise<void> {
@@ -282,6 +305,7 @@ class Loop implements Disposable {
     let kept: readonly RunRecord[] = [];
     const keep = (rows: readonly RunRecord[]): void => {
       this.store.append(rows);
+      this.run.progress.records = (this.run.progress.records ?? 0) + rows.length;
       this.events.add(rows);
       kept = rows;
     };
@@ -300,6 +324,7 @@ class Loop implements Disposable {
     const { plan, folder, progress } = this.run;
     this.updates.collect();
     folder.checkOwner();
+    folder.keepLastCheckpoint();
     writeCheckpoint(folder.lastCheckpoint, plan.settings.hash, progress, this.run);
     this.saved = performance.now();
   }
