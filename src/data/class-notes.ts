@@ -20,6 +20,24 @@ export function loneClassNotes({ classes, domains }: Pick<Dataset, "classes" | "
   });
 }
 
+/** From so many times as many pictures on, a note says that classes are out of balance. */
+const IMBALANCE = 10;
+
+/** A note on classes that are far apart in their numbers of pictures, and what to do. */
+export function imbalanceNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
+  const counts = domains.map((domain) => classCounts(domain, classes.length));
+  const totals = classes
+    .map((name, c) => ({ name, count: counts.reduce((sum, own) => sum + own[c], 0) }))
+    .filter(({ count }) => count >= FEW); // of the others another note tells
+  if (totals.length < 2) return [];
+  const most = totals.reduce((a, b) => (b.count > a.count ? b : a));
+  const fewest = totals.reduce((a, b) => (b.count < a.count ? b : a));
+  if (most.count < IMBALANCE * fewest.count) return [];
+  return [
+    `classes are out of balance: ${countOf(most.count, "picture")} of "${showName(most.name)}", ${fewest.count} of "${showName(fewest.name)}". Rare classes are recognised less often than accuracy tells: look at the recall of each class, add pictures of the rare ones, or let all classes count the same with classBalanced=true`,
+  ];
+}
+
 /** A note on classes with too few pictures, where there are any. */
 export function smallClassNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
   const counts = domains.map((domain) => classCounts(domain, classes.length));

@@ -1,6 +1,6 @@
 /** What a dataset is and what is wrong with it: counts, sizes, formats, damaged files, duplicates. */
 import { resolve } from "node:path";
-import { loneClassNotes, smallClassNotes } from "./class-notes.js";
+import { imbalanceNotes, loneClassNotes, smallClassNotes } from "./class-notes.js";
 import { classCounts, type Dataset, type PictureDataset } from "./dataset.js";
 import { type Duplicates, findDuplicates } from "./inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type Problem } from "./inspect-files.js";
@@ -92,7 +92,7 @@ function summarise(facts: readonly FileFacts[]): PictureSummary {
 
 /** What is worth saying of a dataset as a whole. */
 function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null): string[] {
-  const notes = [...dataset.notes, ...loneClassNotes(dataset), ...smallClassNotes(dataset)];
+  const notes = [...dataset.notes, ...loneClassNotes(dataset), ...smallClassNotes(dataset), ...imbalanceNotes(dataset)];
   for (const { name, count } of dataset.domains)
     if (count * 0.8 < usualBatch)
       notes.push(

@@ -7,9 +7,10 @@
 import { accuracyOf, type Share } from "../analysis/assess.js";
 import type { Judged } from "../analysis/judged.js";
 import type { Dataset } from "../data/dataset.js";
+import { splitOf } from "../data/own-split.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { countOf, listNames } from "../data/show-name.js";
-import { type Split, splitDataset, splitHash } from "../data/split.js";
+import { type DomainSplit, type Split, splitDataset, splitHash } from "../data/split.js";
 import type { ModelAbout } from "./about.js";
 
 /** Pictures of a model's training among others. */
@@ -31,11 +32,16 @@ export function trainedOn(about: Trained, dataset: Dataset, pictures: readonly J
   }
   const learnt = new Set<string>();
   for (const { name, files } of dataset.domains)
-    if (about.domains.includes(name)) for (const i of split.get(name)!.in) learnt.add(files?.[i] ?? `${name}/${i}`);
+    if (about.domains.includes(name))
+      for (const i of trainedPlaces(split.get(name)!, about)) learnt.add(files?.[i] ?? `${name}/${i}`);
   const others = pictures.filter(({ name }) => !learnt.has(name));
   const count = pictures.length - others.length;
   return count > 0 ? { count, others: accuracyOf(others) } : null;
 }
+
+/** Of an exact probe that was fitted again, the validation pictures too. */
+const trainedPlaces = (parts: DomainSplit, { settings }: Trained): readonly number[] =>
+  settings.refit === true ? [...parts.in, ...parts.out] : parts.in;
 
 /** The split a model was trained by, where the dataset is the one it was trained on. */
 function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Split | null {
@@ -47,8 +53,9 @@ function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Sp
   // Models of earlier versions, and of benchmarks, do not say which pictures they are of: names and counts must do.
   if (pictures !== undefined && (dataset.kind !== "pictures" || picturesHash(dataset) !== pictures)) return null;
   const options = { trialSeed: trialSeed as number, testDomains, holdout };
-  const split = dataset.givenSplit ?? splitDataset(dataset.domains, options);
-  return splitHash(split) === settings.splitHash ? split : null;
+  // Own pictures were split as benchmarks are before there was a split by class.
+  const splits = [splitOf(dataset, options), dataset.givenSplit ?? splitDataset(dataset.domains, options)];
+  return splits.find((split) => splitHash(split) === settings.splitHash) ?? null;
 }
 
 /** The same in words, for who reads the figures. */

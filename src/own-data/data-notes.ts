@@ -4,7 +4,7 @@
  * `nudge data inspect` names all of it; who does not ask is told so much. The notes go to the run's log and to its report.
  */
 
-import { loneClassNotes, smallClassNotes } from "../data/class-notes.js";
+import { imbalanceNotes, loneClassNotes, smallClassNotes } from "../data/class-notes.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { findDuplicates } from "../data/inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type PicturePlace } from "../data/inspect-files.js";
@@ -21,7 +21,7 @@ export async function dataNotes(dataset: PictureDataset, { holdsOut }: { holdsOu
     );
   const { acrossDomains, acrossClasses } = await findDuplicates(dataset.root, facts);
   const torn = facts.filter(({ problem }) => problem?.kind === "truncated").map(({ file }) => file);
-  const notes = smallClassNotes(dataset);
+  const notes = [...smallClassNotes(dataset), ...imbalanceNotes(dataset)];
   if (holdsOut) notes.push(...loneClassNotes(dataset));
   if (holdsOut && acrossDomains.length > 0)
     notes.push(

@@ -4,13 +4,10 @@
  */
 
 import { basename } from "node:path";
+import { FOLDER, isOwnDataset } from "../data/own-dataset.js";
 import type { RunSettings } from "./run.js";
 
-const FOLDER = "image-folder";
-const LIST = "manifest";
-
-/** Whether a dataset, by its id, is whatever somebody put there, not one that others publish numbers on. */
-export const isOwnDataset = (id: string): boolean => id === FOLDER || id === LIST;
+export { isOwnDataset };
 
 /** The dataset of a run as tables tell datasets apart: its id, or of own pictures the folder's name, with a slash that no id has. */
 export function datasetIn(settings: RunSettings): string {

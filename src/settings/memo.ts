@@ -9,6 +9,8 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { backboneOfWeights } from "../backbones/backbone-of-weights.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
+import { isOwnDataset } from "../data/own-dataset.js";
+import { splitOf } from "../data/own-split.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
@@ -69,6 +71,7 @@ export class SettingsMemo {
     const number = this.numberOf(dataset);
     if (givenSplit) return this.once(`split ${number}`, () => splitHash(givenSplit));
     return this.once(`split ${number} ${trialSeed} ${holdout} ${testDomains.join("\n")}`, () => {
+      if (isOwnDataset(dataset.id)) return splitHash(splitOf(dataset, { trialSeed, testDomains, holdout }));
       // The canonical JSON of the whole, from that of each domain, which most splits share.
       const texts = dataset.domains.map(({ name, count }, domain) => {
         const test = testDomains.includes(name);

@@ -11,9 +11,10 @@ import type { FollowerDefinition } from "../averaging/index.js";
 import { type Dataset, domainsNamed } from "../data/dataset.js";
 import { datasets, findDataset } from "../data/datasets/index.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
-import { type Split, splitDataset } from "../data/split.js";
+import { splitOf } from "../data/own-split.js";
+import type { Split } from "../data/split.js";
 import { pluginFilesOf } from "../definitions.js";
-import { UsageError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
 import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf } from "./check-probe.js";
@@ -49,7 +50,7 @@ export interface SettledRun extends Omit<Plan, "split"> {
 export async function resolve(request: Request, memo = new SettingsMemo()): Promise<Plan> {
   const { hashOf: _, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
-  const split = run.dataset.givenSplit ?? splitDataset(run.dataset.domains, { trialSeed, testDomains, holdout });
+  const split = splitOf(run.dataset, { trialSeed, testDomains, holdout });
   return { ...run, split: fewerTested(split, run.settings) };
 }
 
@@ -74,6 +75,10 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const method = memo.method(given);
   const options = optionsIn(asked);
   const dataset = await datasetOf(given, options, memo);
+  if (dataset.classes.length < 2)
+    throw new DataError(
+      `dataset ${given.data}: there is one class only, "${dataset.classes[0]}", so there is nothing to tell apart; put the pictures of each class in a folder of its own`,
+    );
   const testDomains = testDomainsOf(asked, given, dataset);
   const weights = startingWeights(dataset, given, memo);
   const { trialSeed, hparamsSeed, probe } = given;
