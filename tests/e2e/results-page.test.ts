@@ -7,4 +7,4 @@ test("docs/results.md, docs/statistics.md and docs/algorithms.md are what their 
   expect(() =>
     execFileSync(process.execPath, ["scripts/make-results.mjs", "--check"], { cwd: root, stdio: "pipe" }),
   ).not.toThrow();
-});
+}, 240_000); // twelve reports, each a process of its own
