@@ -24,7 +24,7 @@ import { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
 import { optimizationSettings } from "./optimization.js";
 import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
-import { rangesByName, withDraws, withoutRanges } from "./search.js";
+import { rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
 import { declaredHparams, valuesOf } from "./values-of-run.js";
@@ -68,9 +68,8 @@ function fewerTested(split: Split, { testDomains, testPictures }: TrainSettings)
 
 /** Settles a run up to its split, of which the settings have the hash. */
 export async function settle(request: Request, memo: SettingsMemo): Promise<SettledRun> {
-  const { asked, ranges } = withDraws(request, () =>
-    declaredHparams(memo.method(readKeys(withoutRanges(request))).algorithm),
-  );
+  const drawn = withDraws(request, () => declaredHparams(memo.method(readKeys(withoutRanges(request))).algorithm));
+  const { asked, ranges } = drawn;
   const given = withDefaults(readKeys(asked));
   const method = memo.method(given);
   const options = optionsIn(asked);
@@ -113,7 +112,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     ...requestFor(named, values.named, findDataset(named.data) ? undefined : Object.keys(options)),
     ...rangesByName(ranges, values.given),
   };
-  const fixed = fixedIn(asked, given, { request: again, hparams: values.given });
+  const fixed = fixedIn(withoutDrawnOptions(drawn), given, { request: again, hparams: values.given });
   const settings = Object.assign(named, { fixed, request: { ...again, fixed: Object.keys(fixed) } });
   return { settings, dataset, ...method, regularizers, hashOf };
 }

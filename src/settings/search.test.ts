@@ -64,8 +64,13 @@ test("a searched setting has another value in each draw, one row, and the same r
   expect(draws[0].hparams.lr).toBeCloseTo(1e-3, 12);
   expect(new Set(draws.map(({ hparams }) => hparams.lr)).size).toBe(12);
   for (const { fixed } of draws)
-    expect(fixed).toMatchObject({ optimizer: "{adam, sgd}", lr: "10^U(-4, -2)", schedule: "{constant, cosine}" });
-  for (const draw of draws) expect((await settled(draw.request)).hash).toBe(draw.hash);
+    expect(fixed).toEqual({
+      ...{ "data.perCell": 4, optimizer: "{adam,sgd}", lr: "10^U(-4,-2)", schedule: "{constant,cosine}" },
+    });
+  for (const draw of draws) {
+    const again = await settled(draw.request);
+    expect([again.hash, again.fixed]).toEqual([draw.hash, draw.fixed]);
+  }
 });
 
 test.each([

@@ -24,7 +24,7 @@ const SEARCHED_KEYS: readonly string[] = [
 export interface Drawn {
   /** The request with a value in the place of each range. */
   readonly asked: Request;
-  /** The ranges, by the names they were asked under. */
+  /** The ranges, by the names they were asked under; without spaces, which part words of a row's name. */
   readonly ranges: Readonly<Record<string, string>>;
 }
 
@@ -52,22 +52,32 @@ export function withDraws(asked: Request, declared: () => Readonly<Record<string
     );
     dropOthers(values, name, asked[name] as string);
   }
-  return { asked: values, ranges: Object.fromEntries(found.map(([name]) => [name, asked[name] as string])) };
+  return { asked: values, ranges: Object.fromEntries(found.map(([name]) => [name, bare(asked[name] as string)])) };
 }
 
 /** The first of a list, the middle of a range. */
 const middleOf = (range: SearchRange<HparamValue>): HparamValue =>
   range.draw({ uniform: (from, to) => (from + to) / 2, choice: ([first]) => first });
 
+const bare = (text: string): string => text.replaceAll(/\s+/g, "");
+
+/** The ids that a searched optimizer or schedule may have. */
+const idsIn = (name: string, text: string): string[] =>
+  name === "optimizer" || name === "schedule" ? bare(text).slice(1, -1).split(",") : [];
+
+const isOptionOf = (ids: readonly string[], key: string): boolean => ids.some((id) => key.startsWith(`${id}.`));
+
 /** Options of an optimizer or schedule that another draw has are not this one's. */
 function dropOthers(values: Record<string, unknown>, name: string, text: string): void {
-  if (name !== "optimizer" && name !== "schedule") return;
-  const others = text
-    .slice(1, -1)
-    .split(",")
-    .map((each) => each.trim())
-    .filter((id) => id !== values[name]);
-  for (const key of Object.keys(values)) if (others.some((id) => key.startsWith(`${id}.`))) delete values[key];
+  const others = idsIn(name, text).filter((id) => id !== values[name]);
+  for (const key of Object.keys(values)) if (isOptionOf(others, key)) delete values[key];
+}
+
+/** What may count as set by hand: options of one of several optimizers are not in every draw, and would part a row. */
+export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
+  const ids = Object.entries(ranges).flatMap(([name, text]) => idsIn(name, text));
+  if (ids.length === 0) return asked;
+  return Object.fromEntries(Object.entries(asked).filter(([key]) => !isOptionOf(ids, key)));
 }
 
 /** A request without values that look like ranges: enough to know its method. */
