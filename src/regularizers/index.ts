@@ -4,6 +4,7 @@ import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import { centredNuclearNorm } from "./centred-nuclear-norm.js";
 import { frobeniusNorm } from "./frobenius-norm.js";
+import { l2Sp } from "./l2-sp.js";
 import { nuclearNorm } from "./nuclear-norm.js";
 import type { AnyRegularizerDefinition } from "./regularizer.js";
 
@@ -11,6 +12,7 @@ export const regularizers = {
   "nuclear-norm": nuclearNorm,
   "frobenius-norm": frobeniusNorm,
   "centred-nuclear-norm": centredNuclearNorm,
+  "l2-sp": l2Sp,
 };
 
 export type RegularizerId = keyof typeof regularizers;
@@ -32,4 +34,4 @@ export {
   type RegularizerDefinition,
   type StepResult,
 } from "./regularizer.js";
-export { centredNuclearNorm, frobeniusNorm, nuclearNorm };
+export { centredNuclearNorm, frobeniusNorm, l2Sp, nuclearNorm };

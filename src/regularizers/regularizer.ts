@@ -22,12 +22,21 @@ export interface StepResult {
   features: Tensor;
   /** The logits of the same rows, where the algorithm returned them. */
   logits?: Tensor;
+  /** The weights and where they started, for penalties on them; made when asked for. */
+  weights?: () => TrainedWeights;
   /** The number of updates made before this one. */
   step: number;
   /** Takes words for the run's log, such as a route that had to be given up. */
   notice?: (message: string) => void;
   /** Inside a captured graph: nothing is read from the device, and residuals to watch are handed over here instead. */
   watch?: (residual: Tensor) => void;
+}
+
+/** The parameters that are trained. */
+export interface TrainedWeights {
+  /** The backbone's, each with the value it started from. */
+  readonly backbone: readonly { readonly now: Tensor; readonly start: Tensor }[];
+  readonly head: readonly Tensor[];
 }
 
 type HparamSpecs = { readonly weight: Hparam<number> } & Readonly<Record<string, Hparam>>;

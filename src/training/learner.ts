@@ -32,7 +32,7 @@ import type { HparamValue } from "../hparams.js";
 import { crossEntropy, type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
 import type { Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
-import type { StepResult } from "../regularizers/regularizer.js";
+import type { StepResult, TrainedWeights } from "../regularizers/regularizer.js";
 import { type Optimization, OptimizerMaker } from "./optimization.js";
 
 export interface LearnerOptions {
@@ -106,6 +106,8 @@ export class Learner implements Disposable {
   private readonly random: Random;
   private readonly penaltyCheck: PenaltyCheck;
   private readonly maker: OptimizerMaker;
+  /** The backbone as it was at the start, where a penalty asked for it. */
+  private start: Backbone | undefined;
 
   constructor(private readonly options: LearnerOptions) {
     checkDomains(options.algorithm, options);
@@ -190,7 +192,7 @@ export class Learner implements Disposable {
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
     const penalty: StepContext["penalty"] = (features, logits) => {
       this.penaltyCheck.taken();
-      return this.penalty({ features, logits, step, watch, notice });
+      return this.penalty({ features, logits, weights: () => this.weights(), step, watch, notice });
     };
     const checked: StepContext["checked"] = (loss) => {
       if (loss.device === "cpu") checkFinite("loss", loss.item(), step);
@@ -244,6 +246,21 @@ export class Learner implements Disposable {
     built.afterBackward?.(batch, ctx);
     this.optimizers.main.step();
     return { loss, ...outcome.logs };
+  }
+
+  /** The weights that are trained; where they started is made again from the settings, and so is no part of the state. */
+  private weights(): TrainedWeights {
+    this.start ??= this.startingBackbone();
+    const start = this.start.parameters();
+    const pairs = this.backbone.parameters().map((now, i) => ({ now, start: start[i] }));
+    const head = (this.classifier ?? this.built.modules.classifier)?.parameters() ?? [];
+    return { backbone: pairs.filter(({ now }) => now.requiresGrad), head: head.filter((each) => each.requiresGrad) };
+  }
+
+  private startingBackbone(): Backbone {
+    const backbone = this.options.makeBackbone();
+    const [first] = this.backbone.parameters();
+    return backbone.to({ ...this.place, ...(first && { dtype: first.dtype }) });
   }
 
   private penalty(result: StepResult): Tensor | null {
@@ -355,6 +372,7 @@ export class Learner implements Disposable {
   dispose(): void {
     for (const optimizer of Object.values(this.optimizers)) optimizer.dispose();
     this.maker[Symbol.dispose]();
+    this.start?.dispose();
     this.root.dispose();
   }
 
