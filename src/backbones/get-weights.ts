@@ -37,7 +37,7 @@ export async function getWeights(weights: PublishedWeights, options: DownloadOpt
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     throw new DataError(
-      `${error.message}. On a machine without a network: download ${weights.url} elsewhere, and copy it to ${weightsFolder()} (or name it: nudge weights get ${weights.name} --from FILE)`,
+      `${error.message}\n  without a network: download ${weights.url} elsewhere, and copy it to ${weightsFolder()}, or: nudge weights get ${weights.name} --from FILE`,
       { cause: error },
     );
   }

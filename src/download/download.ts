@@ -72,7 +72,7 @@ export async function download(wanted: Wanted, path: string, options: DownloadOp
     lock.finish();
     return { path, already: false, ...found };
   } catch (error) {
-    throw withAdvice(error, wanted, path, options);
+    throw withAdvice(error, path, options);
   }
 }
 
@@ -265,7 +265,7 @@ const isDiskError = (error: unknown): error is NodeJS.ErrnoException =>
   ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO"].includes((error as NodeJS.ErrnoException).code ?? "");
 
 /** The error to show: what was being downloaded, and what to do. */
-function withAdvice(error: unknown, { url }: Wanted, path: string, { again }: DownloadOptions): unknown {
+function withAdvice(error: unknown, path: string, { again }: DownloadOptions): unknown {
   const resume = again ? `; resume with: ${again}` : "; run the same command again to resume";
   if (isDiskError(error) && ["ENOSPC", "EDQUOT"].includes(error.code ?? ""))
     return new DataError(
@@ -276,7 +276,7 @@ function withAdvice(error: unknown, { url }: Wanted, path: string, { again }: Do
     return new DataError(`downloading ${basename(path)} to ${dirname(path)}: ${error.message}`, { cause: error });
   if (error instanceof RequestError)
     return new DataError(
-      `downloading ${shownUrl(url)}: ${error.message}. Check the network, and the proxy (HTTPS_PROXY) where there is one${resume}`,
+      `${error.message}. Check the network, and the proxy (HTTPS_PROXY) where there is one${resume}`,
       { cause: error },
     );
   return error;
