@@ -42,12 +42,22 @@ test("classes that a domain lacks keep the others' labels, and are told", async 
   ]);
 });
 
-test("folders named for the parts of one set, and classes that read alike, are told of", async () => {
-  const parts = await opened(["train/cat/1.png", "train/dog/1.png", "val/cat/1.png", "val/dog/1.png"]);
-  expect(parts.notes).toEqual([
-    '"train", "val" are taken for domains; if they are parts of one set, give the folder of one, or a manifest with a column split',
-  ]);
-  expect((await opened(["train/cat/1.png", "clinic/cat/1.png"])).notes.join()).not.toContain("parts of one set");
+test("folders named for the parts of one set are its split, and not domains", async () => {
+  const files = ["train/cat/1.png", "train/dog/1.png", "val/cat/1.png", "val/dog/1.png"];
+  const parts = await opened([...files, "test/cat/1.png"]);
+  expect(parts.hasDomains).toBe(false);
+  expect(parts.domains).toHaveLength(1);
+  expect(parts.domains[0].files).toEqual(files);
+  expect(parts.givenSplit).toEqual(new Map([["all", { in: [0, 1], out: [2, 3], uda: [] }]]));
+  expect(parts.notes[0]).toBe(
+    '"train" is trained on and "val" held back for validation, as they are named; data.layout=domain/class takes them for domains',
+  );
+  expect(parts.notes[1]).toContain('"test" is not used in training');
+  expect((await opened(files, { layout: "domain/class" })).domains.map(({ name }) => name)).toEqual(["train", "val"]);
+  expect((await opened(["train/cat/1.png", "clinic/cat/1.png"])).givenSplit).toBeUndefined();
+});
+
+test("classes that read alike are told of", async () => {
   const alike = await opened(["a/Cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]);
   expect(alike.notes[0]).toMatch(/^"Cat", "cat" are 2 classes, though they read alike/);
 });

@@ -6,10 +6,12 @@
  */
 import { DataError, UsageError } from "../../errors.js";
 import { option } from "../../options.js";
+import type { PictureDomain } from "../dataset.js";
 import { defineDataset } from "../dataset.js";
 import { labelFolders } from "../folder-dataset.js";
 import { countPictures, type Folder, readFolderTree } from "../folder-tree.js";
-import { countOf, listNames, showName } from "../show-name.js";
+import { countOf, showName } from "../show-name.js";
+import type { Split } from "../split.js";
 
 const layouts = ["auto", "domain/class", "class"] as const;
 type Layout = Exclude<(typeof layouts)[number], "auto">;
@@ -43,7 +45,46 @@ function checkLayout(text: string): (typeof layouts)[number] {
 }
 
 /** Names that other tools give to the parts of one set: those are no domains. */
-const isPartName = (name: string): boolean => /^(train(ing)?|val(id(ation)?)?|dev|test(ing)?)$/i.test(name);
+const PART_NAMES = { train: /^train(ing)?$/i, validation: /^(val(id(ation)?)?|dev)$/i, test: /^test(ing)?$/i } as const;
+type PartName = keyof typeof PART_NAMES;
+
+const partOf = (name: string): PartName | undefined =>
+  (Object.keys(PART_NAMES) as PartName[]).find((part) => PART_NAMES[part].test(name));
+
+interface Parts {
+  readonly domain: PictureDomain;
+  readonly givenSplit: Split;
+  readonly notes: readonly string[];
+}
+
+/**
+ * The folders `train` and `val` (or, without it, `test`) as one domain with the split that they are; undefined where the domains have
+ * other names. Where there are both, `test` is kept out of training, for `nudge eval`.
+ */
+function partsOf(domains: readonly PictureDomain[]): Parts | undefined {
+  const found = new Map(domains.map((domain) => [partOf(domain.name), domain]));
+  const training = found.get("train");
+  const heldBack = found.get("validation") ?? found.get("test");
+  if (domains.length < 2 || found.has(undefined) || found.size !== domains.length || !training || !heldBack)
+    return undefined;
+  const files = [...training.files, ...heldBack.files];
+  const labels = Int32Array.from([...training.labels, ...heldBack.labels]);
+  const places = files.map((_, i) => i);
+  const split = { in: places.slice(0, training.count), out: places.slice(training.count), uda: [] };
+  const test = found.get("validation") && found.get("test");
+  return {
+    domain: { name: "all", count: files.length, labels, files },
+    givenSplit: new Map([["all", split]]),
+    notes: [
+      `"${showName(training.name)}" is trained on and "${showName(heldBack.name)}" held back for validation, as they are named; data.layout=domain/class takes them for domains`,
+      ...(test
+        ? [
+            `"${showName(test.name)}" is not used in training: measure on it with nudge eval MODEL --data ${showName(test.name)}`,
+          ]
+        : []),
+    ],
+  };
+}
 
 /** The folders that are domains; for `class`, the whole is one domain. */
 function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; folder: Folder }[] {
@@ -58,7 +99,7 @@ export const imageFolder = defineDataset({
   paper: "none: cite where the pictures come from",
   licence: "that of the pictures",
   source: "one's own",
-  layout: "folder/domain/class/picture.jpg, or folder/class/picture.jpg",
+  layout: "folder/domain/class/picture.jpg, or folder/class/picture.jpg; folders train and val are taken for a split",
   needsRoot: true,
   options: { layout: option("auto", "domain/class, class, or auto: by where the pictures lie") },
   protocol: { steps: 5001, evaluateEvery: 300 },
@@ -77,7 +118,8 @@ export const imageFolder = defineDataset({
     const top = unwrap(tree.top);
     const layout = asked === "auto" ? layoutOf(top) : asked;
     const labelled = labelFolders(where, domainsOf(top, layout));
-    const notes = [...tree.notes];
+    const parts = asked === "auto" && layout === "domain/class" ? partsOf(labelled.domains) : undefined;
+    const notes = [...tree.notes, ...(parts?.notes ?? [])];
     if (top !== tree.top) notes.push(`the dataset begins at "${showName(top.path)}"`);
     if (layout === "domain/class" && top.pictures.length > 0)
       notes.push(`left out: ${countOf(top.pictures.length, "picture")} outside any domain folder`);
@@ -89,22 +131,19 @@ export const imageFolder = defineDataset({
       notes.push(
         `there is one domain only, "${showName(labelled.domains[0].name)}": leaving one out needs at least two`,
       );
-    else if (labelled.domains.every(({ name }) => isPartName(name)))
-      notes.push(
-        `${listNames(labelled.domains.map(({ name }) => name))} are taken for domains; if they are parts of one set, give the folder of one, or a manifest with a column split`,
-      );
     return {
       id: "image-folder",
       title: "Folder of pictures",
       kind: "pictures",
       root,
       upright: true,
-      hasDomains: layout === "domain/class",
+      hasDomains: layout === "domain/class" && !parts,
       inputShape: [3, 224, 224],
       augmentable: true,
-      options: { ...options, layout },
+      options: { ...options, layout: parts ? "auto" : layout },
+      ...(parts && { givenSplit: parts.givenSplit }),
       classes: labelled.classes,
-      domains: labelled.domains,
+      domains: parts ? [parts.domain] : labelled.domains,
       notes: [...notes, ...labelled.notes],
     };
   },
