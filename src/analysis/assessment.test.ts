@@ -60,14 +60,15 @@ test("it survives JSON, and what is no assessment is refused with its path", () 
   const assessment = of([...shop, ...street], ["street"]);
   writeFileSync(path, JSON.stringify(assessment));
   expect(readAssessment(path)).toEqual(assessment);
-  for (const other of [
-    { format: 2 },
-    { ...assessment, domains: [null] },
-    { ...assessment, domains: [{ name: "a" }] },
-  ]) {
+  for (const [other, wrong] of [
+    [{ format: 2 }, "the assessment of a run in format 2, and this version of NUDGE reads formats up to 1"],
+    [{ ...assessment, domains: [null] }, 'expected "domains.0" to be a domain, got null'],
+    [{ ...assessment, domains: [{ name: "a" }] }, '"domains.0.part" is missing'],
+  ] as const) {
     writeFileSync(path, JSON.stringify(other));
-    expect(() => readAssessment(path)).toThrow(`${path}: an assessment of format 1 was expected`);
+    expect(() => readAssessment(path)).toThrow(path);
+    expect(() => readAssessment(path)).toThrow(wrong);
   }
   writeFileSync(path, "{");
-  expect(() => readAssessment(path)).toThrow(`${path}: the assessment could not be read`);
+  expect(() => readAssessment(path)).toThrow(`${path}: the assessment of a run could not be read`);
 });

@@ -5,7 +5,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import { DataError } from "../errors.js";
+import * as v from "valibot";
+import { numberSchema, parseStored, type Schema, textsSchema, wholeSchema } from "../files/stored-json.js";
 import { confusionMatrix, mostWrong, type Share, shareOf } from "./assess.js";
 import { type Calibration, calibration, type ReliabilityBin } from "./calibration.js";
 import { isRight, type Judged } from "./judged.js";
@@ -162,31 +163,59 @@ export function summedConfusion(domains: readonly AssessedDomain[], classes: num
   );
 }
 
-/** Reads an assessment; the file is the program's own, so only what would mislead is checked. */
-export function readAssessment(path: string): Assessment {
-  return parseAssessment(path, () => readFileSync(path, "utf8"));
-}
+/** Reads an assessment. */
+export const readAssessment = (path: string): Assessment => parseAssessment(path, readFileSync(path, "utf8"));
 
-/** The assessment in the text that `read` returns. */
-export function parseAssessment(path: string, read: () => string): Assessment {
-  let parsed: Assessment;
-  try {
-    parsed = JSON.parse(read()) as Assessment;
-  } catch (cause) {
-    throw new DataError(`${path}: the assessment could not be read: ${(cause as Error).message}`, { cause });
-  }
-  if (!isAssessment(parsed)) throw new DataError(`${path}: an assessment of format 1 was expected`);
-  return parsed;
-}
+/** The assessment in the text of a file. */
+export const parseAssessment = (path: string, text: string): Assessment =>
+  parseStored(assessmentSchema, text, { path, what: "the assessment of a run" });
 
-/** Whether a value read from a file is an assessment, by what would mislead. */
-export function isAssessment(value: unknown): value is Assessment {
-  const { format, domains, mostWrong } = (value ?? {}) as Partial<Assessment>;
-  return format === 1 && Array.isArray(domains) && domains.every(isAssessedDomain) && Array.isArray(mostWrong);
-}
+const partSchema = v.picklist(["held out", "validation"], '"held out" or "validation"');
+const shareSchema = v.nullable(numberSchema);
 
-function isAssessedDomain(value: unknown): value is AssessedDomain {
-  const { name, part, count, accuracy, interval } = (value ?? {}) as Partial<AssessedDomain>;
-  const isNamed = typeof name === "string" && (part === "held out" || part === "validation");
-  return isNamed && typeof count === "number" && typeof accuracy === "number" && Array.isArray(interval);
-}
+const domainSchema = v.looseObject(
+  {
+    name: v.string("a name"),
+    part: partSchema,
+    count: wholeSchema,
+    right: wholeSchema,
+    accuracy: numberSchema,
+    interval: v.tuple([numberSchema, numberSchema], "two numbers"),
+    confusion: v.array(v.array(wholeSchema, "counts"), "a list of rows"),
+  },
+  "a domain",
+);
+
+const calibrationSchema = v.looseObject({
+  bins: v.array(
+    v.looseObject({
+      ...{ from: numberSchema, to: numberSchema, count: wholeSchema },
+      ...{ confidence: shareSchema, accuracy: shareSchema },
+    }),
+    "a list of bins",
+  ),
+  ...{ ece: numberSchema, worst: numberSchema, overconfidence: numberSchema },
+});
+
+/** JSON has no word for the loss of a class that was given no probability at all. */
+const lossSchema = v.pipe(
+  v.nullable(numberSchema),
+  v.transform((loss) => loss ?? Number.POSITIVE_INFINITY),
+);
+
+const wrongSchema = v.looseObject({
+  ...{ domain: v.string("a name"), part: partSchema, path: v.string("a path") },
+  ...{ label: v.string("a class"), predicted: v.string("a class") },
+  ...{ confidence: numberSchema, truth: numberSchema, loss: lossSchema },
+});
+
+const assessmentSchema: Schema<Assessment> = v.looseObject({
+  format: v.literal(1, "1"),
+  model: v.string("a name"),
+  step: wholeSchema,
+  classes: textsSchema,
+  domains: v.array(domainSchema, "a list of domains"),
+  calibration: v.object({ "held out": v.optional(calibrationSchema), validation: v.optional(calibrationSchema) }),
+  mostWrong: v.array(wrongSchema, "a list of pictures"),
+  unreadable: v.optional(textsSchema),
+});

@@ -3,7 +3,7 @@
  * as a row of the list and as tables take it.
  */
 
-import { ASSESSMENT_FILE, type AssessedPart, type Assessment, isAssessment } from "../analysis/assessment.js";
+import type { AssessedPart, Assessment } from "../analysis/assessment.js";
 import { expectedOf } from "../analysis/expected.js";
 import type { StoredFiles } from "../files/stored-files.js";
 import type { EvaluatedRun } from "../records/evaluated-run.js";
@@ -13,6 +13,7 @@ import {
   ESTIMATE_FILE,
   evaluatedRuns,
   methodOf,
+  ownAssessment,
   type RunSettings,
   SETTINGS_FILE,
   type StoredRun,
@@ -106,11 +107,9 @@ export abstract class IndexedRun {
   /** What a finished run on own pictures was found to do, as its own report has it. */
   private assessed(): Pick<StoredRun, "assessment" | "estimate"> {
     if (!this.isDone || !this.settings || !isOwnDataset(this.settings.dataset)) return {};
-    const read = (file: string): Assessment | undefined => {
-      const found = jsonIn(this.files, file);
-      return isAssessment(found) ? found : undefined;
-    };
-    return { assessment: read(ASSESSMENT_FILE), estimate: this.isForUse ? read(ESTIMATE_FILE) : undefined };
+    const { files, settings } = this;
+    const estimate = this.isForUse ? ownAssessment(files, settings, ESTIMATE_FILE) : undefined;
+    return { assessment: ownAssessment(files, settings), estimate };
   }
 
   protected row(): RunRow {

@@ -215,7 +215,7 @@ test("a plan that cannot be read is told, and costs no run", async () => {
   writeRun(join(root, "runs", "one"));
   const { runs, sweeps } = await look(new RunIndex(root));
   expect(runs).toHaveLength(1);
-  expect(sweeps[0].problem).toContain("expected a sweep of format 1");
+  expect(sweeps[0].problem).toContain('"format" is missing');
 });
 
 test("the runs and the plan of a pack are those of its folder, and a pack that is replaced is read again", async () => {

@@ -4,7 +4,7 @@
  */
 
 import { DataError } from "../errors.js";
-import { show } from "../records/record.js";
+import { show } from "../files/stored-json.js";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -4,13 +4,14 @@
  * selection takes, and written from a run of ours, so that its collector reads both.
  */
 
+import { show } from "../files/stored-json.js";
 import { type PythonJson, pythonJson } from "../reference/python-json.js";
 import { PythonFloat } from "../reference/python-number.js";
 import { localNames, referenceAlgorithms, referenceDataset } from "./domainbed-names.js";
 import type { DomainAccuracy, EvaluatedRun, Evaluation } from "./evaluated-run.js";
 import { NOTHING_FIXED } from "./fixed-settings.js";
 import { isObject, notesOn, readJsonLines } from "./json-lines.js";
-import { ACCURACY, CURRENT, show } from "./record.js";
+import { ACCURACY, CURRENT } from "./record.js";
 import type { SettingScalar, StoredRun } from "./run.js";
 
 export const RESULTS_FILE = "results.jsonl";

@@ -6,6 +6,7 @@
  */
 
 import type { SplitName } from "../data/split.js";
+import { show } from "../files/stored-json.js";
 import { isObject } from "./json-lines.js";
 
 /** The model that is being trained; other models are averaging followers, under their ids. */
@@ -60,10 +61,4 @@ export function recordIn(line: string): RunRecord | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A value of an untrusted file, short enough for an error. */
-export function show(value: unknown): string {
-  const text = value === undefined ? "missing" : JSON.stringify(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

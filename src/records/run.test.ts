@@ -27,11 +27,18 @@ test.each([
   ["{", "could not be read"],
   ["[]", "expected an object, got []"],
   [JSON.stringify({ ...somePacsSettings, dataset: "" }), 'expected "dataset" to be a name, got ""'],
+  [JSON.stringify({ ...somePacsSettings, format: 2 }), "in format 2, and this version of NUDGE reads formats up to 1"],
   [JSON.stringify({ ...somePacsSettings, seed: -1 }), 'expected "seed" to be a whole number from 0, got -1'],
   [JSON.stringify({ ...somePacsSettings, domains: ["a", "a"] }), 'expected "domains" to be a list of different names'],
-  [JSON.stringify({ ...somePacsSettings, regularizers: ["nuclear-norm"] }), "a list of { id, settings }"],
-  [JSON.stringify({ ...somePacsSettings, hparams: undefined }), 'expected "hparams" to be values by name, got missing'],
-  [JSON.stringify({ ...somePacsSettings, testDomains: ["sketches"] }), 'the test domain "sketches" is not among art'],
+  [
+    JSON.stringify({ ...somePacsSettings, regularizers: ["nuclear-norm"] }),
+    '"regularizers.0" to be { id, settings }, got "nuclear-norm"',
+  ],
+  [JSON.stringify({ ...somePacsSettings, hparams: undefined }), '"hparams" is missing'],
+  [
+    JSON.stringify({ ...somePacsSettings, testDomains: ["sketches"] }),
+    'expected "testDomains" to be among the domains, got ["sketches"]',
+  ],
 ])("settings %s are refused with the file's name", (text, words) => {
   inFolder((folder) => {
     const path = join(writeRun(folder), "settings.json");

@@ -6,15 +6,26 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import * as v from "valibot";
 import { hparamName } from "../algorithms/shared-hparams.js";
 import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/assessment.js";
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
+import {
+  checked,
+  laterFormat,
+  nameSchema,
+  namesSchema,
+  numberSchema,
+  parseStored,
+  type Schema,
+  scalarsSchema,
+  wholeSchema,
+} from "../files/stored-json.js";
 import { type EvaluatedRun, evaluationsOf, type Method, missingAccuracies } from "./evaluated-run.js";
 import { type FixedSettings, pickFixed, type SettingScalar } from "./fixed-settings.js";
-import { isObject } from "./json-lines.js";
 import { datasetIn, isOwnDataset } from "./own-pictures.js";
-import { type RunRecord, show } from "./record.js";
+import type { RunRecord } from "./record.js";
 import { recordsIn } from "./store.js";
 
 export type { SettingScalar };
@@ -121,7 +132,7 @@ export function ownAssessment(
 ): Assessment | undefined {
   if (!isOwnDataset(dataset) || !files.has(file)) return undefined;
   try {
-    return parseAssessment(join(files.path, file), () => files.text(file) ?? "");
+    return parseAssessment(join(files.path, file), files.text(file) ?? "");
   } catch (error) {
     if (error instanceof DataError) return undefined; // then as if it had never been made, which tables tell
     throw error;
@@ -143,69 +154,52 @@ const unreadable = (path: string, cause: unknown): DataError =>
   new DataError(`${path}: the settings of a run could not be read: ${(cause as Error).message}`, { cause });
 
 /** The settings in the text of a file, checked. */
-export function parseSettings(path: string, text: string): RunSettings {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-  const settings = toSettings(parsed);
-  if (typeof settings === "string") throw new DataError(`${path}: not the settings of a run: ${settings}`);
-  return settings;
-}
+export const parseSettings = (path: string, text: string): RunSettings =>
+  parseStored(settingsSchema, text, { path, what: WHAT });
 
 /** The settings in a parsed file, or in words what is wrong with them. */
 export function toSettings(parsed: unknown): RunSettings | string {
-  const wrong = checkSettings(parsed);
-  if (wrong !== undefined) return wrong;
-  const settings = parsed as RunSettings;
-  return settings.fixed ? settings : { ...settings, fixed: fixedBefore(settings) };
+  const found = laterFormat(parsed, { what: WHAT }) ?? checked(settingsSchema, parsed);
+  return typeof found === "string" ? found : found.value;
 }
+
+const WHAT = "the settings of a run";
+
+const pluginsSchema = v.array(
+  v.object({ id: nameSchema, settings: scalarsSchema }, "{ id, settings }"),
+  "a list of { id, settings }",
+);
+
+/** What every reader needs; the other keys are kept. */
+const settingsSchema: Schema<RunSettings> = v.pipe(
+  v.looseObject({
+    dataset: nameSchema,
+    domains: namesSchema,
+    testDomains: namesSchema,
+    algorithm: nameSchema,
+    regularizers: pluginsSchema,
+    averaging: pluginsSchema,
+    hparamsSeed: wholeSchema,
+    trialSeed: wholeSchema,
+    seed: wholeSchema,
+    hparams: scalarsSchema,
+    fixed: v.optional(scalarsSchema),
+    given: v.optional(scalarsSchema),
+    steps: v.optional(numberSchema),
+    evaluateEvery: v.optional(numberSchema),
+    holdout: v.optional(numberSchema),
+  }),
+  v.forward(
+    v.check(({ domains, testDomains }) => testDomains.every((domain) => domains.includes(domain)), "among the domains"),
+    ["testDomains"],
+  ),
+  v.transform((settings) => ({ ...settings, fixed: settings.fixed ?? fixedBefore(settings) })),
+);
 
 /** What was set by hand in a run from before there was `fixed`, as far as it tells. */
-function fixedBefore({ given = {}, algorithm, hparams }: RunSettings): RunSettings["fixed"] {
+function fixedBefore({ given = {}, algorithm, hparams }: Omit<RunSettings, "fixed">): FixedSettings {
   const nameOf = (name: string): string => (Object.hasOwn(hparams, name) ? hparamName(name, algorithm) : name);
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [nameOf(name), value]));
-}
-
-const isName = (value: unknown): boolean => typeof value === "string" && value !== "";
-const isSeed = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-const isNumberIfAny = (value: unknown): boolean => value === undefined || Number.isFinite(value);
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.every(isName) && new Set(value).size === value.length;
-const isScalars = (value: unknown): boolean =>
-  isObject(value) && Object.values(value).every((item) => item === null || typeof item !== "object");
-const isPlugins = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((item) => isObject(item) && isName(item.id) && isScalars(item.settings));
-
-const checks: Readonly<Record<keyof RunSettings, readonly [test: (value: unknown) => boolean, expected: string]>> = {
-  dataset: [isName, "a name"],
-  domains: [isNames, "a list of different names"],
-  testDomains: [isNames, "a list of different names"],
-  algorithm: [isName, "a name"],
-  regularizers: [isPlugins, "a list of { id, settings }"],
-  averaging: [isPlugins, "a list of { id, settings }"],
-  hparamsSeed: [isSeed, "a whole number from 0"],
-  trialSeed: [isSeed, "a whole number from 0"],
-  seed: [isSeed, "a whole number from 0"],
-  hparams: [isScalars, "values by name"],
-  fixed: [(value) => value === undefined || isScalars(value), "values by name"],
-  given: [(value) => value === undefined || isScalars(value), "values by name"],
-  steps: [isNumberIfAny, "a number"],
-  evaluateEvery: [isNumberIfAny, "a number"],
-  holdout: [isNumberIfAny, "a number"],
-};
-
-/** What is wrong with the settings of a run, in words; undefined where nothing is. */
-function checkSettings(parsed: unknown): string | undefined {
-  if (!isObject(parsed)) return `expected an object, got ${show(parsed)}`;
-  for (const [key, [test, expected]] of Object.entries(checks)) {
-    if (!test(parsed[key])) return `expected "${key}" to be ${expected}, got ${show(parsed[key])}`;
-  }
-  const { domains, testDomains } = parsed as unknown as RunSettings;
-  const foreign = testDomains.find((domain) => !domains.includes(domain));
-  return foreign === undefined ? undefined : `the test domain "${foreign}" is not among ${domains.join(", ")}`;
 }
 
 /** The row of a run's model. What was set of an average is no matter to the rows of the others. */

@@ -7,10 +7,10 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { show } from "../files/stored-json.js";
 import { type ReadResultsFile, readResultLines, toResultLine } from "./domainbed.js";
 import type { DomainAccuracy, EvaluatedRun } from "./evaluated-run.js";
 import { isObject } from "./json-lines.js";
-import { show } from "./record.js";
 
 /** Reads a SWAD result file, and the averaged model's results from the log beside it. */
 export function readSwad(path: string): ReadResultsFile {

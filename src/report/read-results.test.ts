@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { accuraciesAt, inFolder, writeRun } from "../../tests/support/run-folders.js";
+import { accuraciesAt, inFolder, somePacsSettings, writeRun } from "../../tests/support/run-folders.js";
 import { writeSweep } from "../../tests/support/sweeps.js";
 import { DataError } from "../errors.js";
 import { packStudy } from "../pack/pack-study.js";
@@ -138,5 +138,26 @@ test("a folder that is not there is an error; one without runs is told", () => {
   inFolder((folder) => {
     expect(() => readResults([join(folder, "none")])).toThrow(DataError);
     expect(readResults([folder])).toEqual({ runs: [], stored: [], sweeps: [], notes: [`${folder}: no runs in it`] });
+  });
+});
+
+test("lines and settings that are nested thousands deep, or of a later format, are named with their file, and the rest is read", () => {
+  inFolder((folder) => {
+    const deep = "[".repeat(20_000) + "]".repeat(20_000);
+    const whole = writeRun(join(folder, "whole"));
+    const records = join(whole, "records.jsonl");
+    const rows = readFileSync(records, "utf8");
+    writeFileSync(records, `{"step":${deep},"model":"current"}\n${rows}${deep}\n`);
+    const nested = join(writeRun(join(folder, "nested")), "settings.json");
+    writeFileSync(nested, `{"dataset":${deep}}`);
+    const later = join(writeRun(join(folder, "later")), "settings.json");
+    writeFileSync(later, JSON.stringify({ ...somePacsSettings, format: 2, dataset: { id: "pacs" } }));
+    const { runs, notes } = readResults([folder]);
+    expect(runs.map(({ source }) => source)).toEqual([whole]);
+    expect(notes).toEqual([
+      `left out: ${later}: the settings of a run in format 2, and this version of NUDGE reads formats up to 1. Update NUDGE`,
+      `left out: ${nested}: not the settings of a run: expected "dataset" to be a name, got a value that is nested too deeply`,
+      `${records}: left out what is no record: line 1: step is a value that is nested too deeply, not a count; line ${rows.split("\n").length + 1}: it is not a record`,
+    ]);
   });
 });

@@ -7,10 +7,12 @@
 
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import * as v from "valibot";
 import { makeFolder } from "../files/make-folder.js";
 import { thisProcess } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
+import { parseIfFits, type Schema, wholeSchema } from "../files/stored-json.js";
 import { RECORDS_FILE } from "../records/run.js";
 import { ATTEMPTS, sweepPaths } from "./sweep-folder.js";
 
@@ -46,12 +48,22 @@ export const MOST_LOST = 5;
 /** Reads what is known of a run's tries; a file that cannot be read tells nothing. */
 export function readAttempts(place: string | StoredFiles, id: string): Attempts {
   try {
-    const parsed = JSON.parse(filesOf(place).text(`${ATTEMPTS}/${id}.json`) ?? "null") as Attempts | null;
-    return parsed?.format === 1 ? { ...NO_ATTEMPTS, ...parsed } : NO_ATTEMPTS;
+    return parseIfFits(attemptsSchema, filesOf(place).text(`${ATTEMPTS}/${id}.json`)) ?? NO_ATTEMPTS;
   } catch {
-    return NO_ATTEMPTS;
+    return NO_ATTEMPTS; // the disk did not answer
   }
 }
+
+const textOrNone = v.nullable(v.string());
+
+const attemptsSchema: Schema<Attempts> = v.object({
+  format: v.literal(1),
+  errors: v.optional(wholeSchema, 0),
+  lost: v.optional(wholeSchema, 0),
+  open: v.nullish(v.object({ host: v.string(), pid: v.number(), records: v.number() }), null),
+  last: v.nullish(v.object({ error: v.string(), details: textOrNone, host: v.string(), at: v.string() }), null),
+  verdict: v.nullish(v.picklist(["failed", "hopeless"]), null),
+});
 
 /** The ids of runs of which something is known. */
 export function idsWithAttempts(place: string | StoredFiles): Set<string> {

@@ -77,12 +77,12 @@ test("a plan whose sweep.json was never written can be planned on", () => {
 });
 
 test.each([
-  ["not JSON", "{", "it is not JSON"],
+  ["not JSON", "{", "line 2: a planned run could not be read"],
   ["a list", "[]", "expected an object"],
   ["an id that is none", JSON.stringify({ ...run(0), id: "12" }), '"id" to be 16 hexadecimal digits'],
-  ["a name that leads out", JSON.stringify({ ...run(0), name: `${id(0)}/../../x` }), '"name" to begin with'],
-  ["a name of another run", JSON.stringify({ ...run(0), name: run(1).name }), '"name" to begin with'],
-  ["a cost that is none", JSON.stringify({ ...run(0), cost: -1 }), '"cost" in seconds'],
+  ["a name that leads out", JSON.stringify({ ...run(0), name: `${id(0)}/../../x` }), '"name" to be its id and'],
+  ["a name of another run", JSON.stringify({ ...run(0), name: run(1).name }), '"name" to be its id and'],
+  ["a cost that is none", JSON.stringify({ ...run(0), cost: -1 }), '"cost" to be seconds, got -1'],
   ["settings within settings", JSON.stringify({ ...run(0), request: { a: { b: 1 } } }), '"request" to be settings'],
   ["a run twice", JSON.stringify(run(9)), "which an earlier line has"],
 ])("a line with %s is refused", (_what, line, message) => {
@@ -94,9 +94,13 @@ test.each([
 
 test.each([
   ["torn", '{ "format": 1,', "could not be read"],
-  ["of another format", '{ "format": 2 }', "format 1, got 2"],
-  ["no object", "null", "got no format"],
-  ["without its parts", '{ "format": 1, "name": "x" }', "expected name, protocol, requests and runs"],
+  [
+    "of another format",
+    '{ "format": 2 }',
+    "the sweep in format 2, and this version of NUDGE reads formats up to 1. Update NUDGE",
+  ],
+  ["no object", "null", "not the sweep: expected an object, got null. Plan the sweep again"],
+  ["without its parts", '{ "format": 1, "name": "x" }', '"protocol" is missing'],
 ])("a sweep.json that is %s is refused", (_what, text, message) => {
   writeFileSync(sweepPaths(folder).sweep, text);
   expect(() => readSweepFile(folder)).toThrow(DataError);

@@ -14,10 +14,12 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import * as v from "valibot";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles, textLines } from "../files/stored-files.js";
+import { parseStored, requestSchema, type Schema, textsSchema, wholeSchema } from "../files/stored-json.js";
 import type { SettingScalar } from "../records/run.js";
 
 /** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */
@@ -136,20 +138,17 @@ export function readSweepFile(place: string | StoredFiles): SweepFile {
     throw new UsageError(
       `${files.path}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
     );
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw new DataError(`${path}: could not be read: ${(cause as Error).message}. Plan the sweep again`, { cause });
-  }
-  const { format, name, protocol, requests, runs } = (parsed ?? {}) as Record<string, unknown>;
-  if (format !== 1)
-    throw new DataError(`${path}: expected a sweep of format 1, got ${JSON.stringify(format) ?? "no format"}`);
-  const isWhole =
-    typeof name === "string" && isTexts(protocol) && Array.isArray(requests) && Number.isSafeInteger(runs);
-  if (!isWhole) throw new DataError(`${path}: expected name, protocol, requests and runs of a sweep; plan it again`);
-  return parsed as SweepFile;
+  return parseStored(sweepSchema, text, { path, what: "the sweep", remedy: "Plan the sweep again" });
 }
+
+const sweepSchema: Schema<SweepFile> = v.looseObject({
+  format: v.literal(1, "1"),
+  name: v.string("a text"),
+  protocol: textsSchema,
+  requests: v.array(v.unknown(), "a list"),
+  runs: wholeSchema,
+  trials: v.optional(v.record(v.string(), v.array(wholeSchema, "seeds"), "seeds by dataset")),
+});
 
 /** All runs of a plan. */
 export function readPlan(folder: string): PlannedRun[] {
@@ -200,31 +199,24 @@ function* plannedRuns(files: StoredFiles): Generator<PlannedRun> {
   }
 }
 
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === "string");
-const isScalar = (value: unknown): boolean => value === null || ["string", "number", "boolean"].includes(typeof value);
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const ID = "16 hexadecimal digits";
+const NAME = 'its id and further letters, digits, "_", ".", "+" and "-"';
 
-function toPlannedRun(path: string, number: number, text: string): PlannedRun {
-  const wrong = (what: string): DataError => new DataError(`${path}: line ${number} is no planned run: ${what}`);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw wrong("it is not JSON");
-  }
-  if (!isObject(parsed)) throw wrong("expected an object");
-  const { id, name, dataset, title, cost, referenceJob, request } = parsed;
-  if (typeof id !== "string" || !/^[0-9a-f]{16}$/.test(id)) throw wrong('expected "id" to be 16 hexadecimal digits');
-  // The name becomes a folder: no path may hide in it.
-  if (typeof name !== "string" || !name.startsWith(id) || !/^[\w.+-]+$/.test(name))
-    throw wrong(`expected "name" to begin with ${id} and to be of letters, digits, "_", ".", "+" and "-"`);
-  if (dataset !== undefined && typeof dataset !== "string") throw wrong('expected "dataset" to be an id');
-  if (typeof title !== "string") throw wrong('expected "title" to be text');
-  if (cost !== undefined && !(Number.isFinite(cost) && (cost as number) >= 0))
-    throw wrong('expected "cost" in seconds');
-  if (referenceJob !== undefined && typeof referenceJob !== "string") throw wrong('expected "referenceJob" to be text');
-  if (!isObject(request) || !Object.values(request).every((value) => isScalar(value) || isTexts(value)))
-    throw wrong('expected "request" to be settings by name');
-  return parsed as unknown as PlannedRun;
-}
+const plannedSchema: Schema<PlannedRun> = v.pipe(
+  v.looseObject({
+    id: v.pipe(v.string(ID), v.regex(/^[0-9a-f]{16}$/, ID)),
+    name: v.pipe(v.string(NAME), v.regex(/^[\w.+-]+$/, NAME)), // it becomes a folder: no path may hide in it
+    dataset: v.optional(v.string("an id")),
+    title: v.string("a text"),
+    cost: v.optional(v.pipe(v.number("seconds"), v.finite("seconds"), v.minValue(0, "seconds"))),
+    referenceJob: v.optional(v.string("a text")),
+    request: requestSchema,
+  }),
+  v.forward(
+    v.check(({ id, name }) => name.startsWith(id), NAME),
+    ["name"],
+  ),
+);
+
+const toPlannedRun = (path: string, number: number, text: string): PlannedRun =>
+  parseStored(plannedSchema, text, { path: `${path}: line ${number}`, what: "a planned run" });

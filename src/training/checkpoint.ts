@@ -3,12 +3,14 @@
  * whole one. Tensors are under `model/`, `optimizer/` and `follower/`; numbers are JSON in the file's metadata.
  */
 
+import * as v from "valibot";
 import type { Follower } from "../averaging/index.js";
 import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
+import { parseStored, type Schema, wholeSchema } from "../files/stored-json.js";
 import { METADATA_KEY } from "../model/about.js";
 import { placed } from "../nn/module.js";
 import { type Learner, under } from "./learner.js";
@@ -77,15 +79,23 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
 
 function readStored(path: string, hash: string): Stored {
   using file = openWeights(path);
-  let stored: Stored;
-  try {
-    stored = JSON.parse(file.metadata[METADATA_KEY] ?? "") as Stored;
-  } catch (cause) {
-    throw new DataError(`${path}: not a checkpoint: its metadata has no "${METADATA_KEY}" in JSON`, { cause });
-  }
-  if (stored.format !== 1 || !Number.isSafeInteger(stored.next))
-    throw new DataError(`${path}: a checkpoint of format 1 was expected, got ${stored.format}`);
+  const stored = parseStored(storedSchema, file.metadata[METADATA_KEY] ?? "null", { path, what: "a checkpoint" });
   if (stored.hash !== hash)
     throw new DataError(`${path}: a checkpoint of the run ${hash} was expected, got ${stored.hash}`);
   return stored;
 }
+
+const numbersSchema = v.record(v.string(), v.number("a number"), "numbers by name");
+const statesSchema = v.record(v.string(), numbersSchema, "numbers by name");
+
+const storedSchema: Schema<Stored> = v.object({
+  format: v.literal(1, "1"),
+  hash: v.string("a text"),
+  next: wholeSchema,
+  updated: v.optional(v.literal(true, "true")),
+  stopped: v.boolean("true or false"),
+  logs: v.object({ sums: numbersSchema, count: wholeSchema }, "sums and their count"),
+  best: v.nullable(v.object({ step: wholeSchema, accuracy: v.number("a number") }, "a step and its accuracy")),
+  optimizers: statesSchema,
+  followers: statesSchema,
+});

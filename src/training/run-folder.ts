@@ -6,12 +6,14 @@
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import * as v from "valibot";
 import { DataError, UsageError } from "../errors.js";
 import { appendWhole } from "../files/append-file.js";
 import { FolderLock, type LockWatch } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
 import { lifeOf } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
+import { requestSchema } from "../files/stored-json.js";
 import { isObject, readJsonLines } from "../records/json-lines.js";
 import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
 import type { TrainSettings } from "../settings/settings.js";
@@ -193,8 +195,8 @@ export function readTrainSettings(folder: string): TrainSettings {
       `${folder}: no run is there to resume (no ${SETTINGS_FILE}). Give a folder that nudge train made`,
     );
   const settings = readSettings(join(folder, SETTINGS_FILE)) as TrainSettings;
-  if (settings.format !== 1 || typeof settings.request !== "object")
-    throw new DataError(`${join(folder, SETTINGS_FILE)}: settings of format 1 were expected, got ${settings.format}`);
+  if (settings.format !== 1 || !v.is(requestSchema, settings.request))
+    throw new DataError(`${join(folder, SETTINGS_FILE)}: not the settings of a run that can go on: no "request"`);
   return settings;
 }
 

@@ -1,0 +1,114 @@
+/**
+ * What is read from disk may come from another machine, another version or a damaged disk. It is checked once, where it is read,
+ * by a schema (valibot), and trusted from there on. A message of a schema is what was expected, as in `expected "seed" to be
+ * a whole number from 0, got -1`.
+ */
+
+import * as v from "valibot";
+import { DataError } from "../errors.js";
+
+/** A schema of values of a type. */
+export type Schema<T> = v.GenericSchema<unknown, T>;
+
+/** A value of an untrusted file, short enough for an error; one that is nested too deeply to be written is called so. */
+export function show(value: unknown): string {
+  let text: string;
+  try {
+    text = value === undefined ? "missing" : JSON.stringify(value);
+  } catch {
+    text = "a value that is nested too deeply";
+  }
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** The value of an object's schema, or in words what is wrong. */
+export function checked<T>(schema: Schema<T>, value: unknown): { readonly value: T } | string {
+  if (!isObject(value)) return `expected an object, got ${show(value)}`;
+  const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
+  if (result.success) return { value: result.output };
+  const [{ message, path = [] }] = result.issues;
+  const place = path.map(({ key }) => String(key)).join(".");
+  const found = path.reduce<unknown>((inside, { key }) => (inside as Record<string, unknown>)?.[String(key)], value);
+  // What valibot says of a key that is not there is its own; all other messages are ours.
+  return found === undefined ? `"${place}" is missing` : `expected "${place}" to be ${message}, got ${show(found)}`;
+}
+
+interface StoredFile {
+  readonly path: string;
+  /** What it is, for errors: `the settings of a run`. */
+  readonly what: string;
+  /** What to do about a file that is not as it should be. */
+  readonly remedy?: string;
+  /** The format that this version writes; a file of a later one is not read. */
+  readonly format?: number;
+}
+
+/** The value in the text of a JSON file, checked; what is wrong is a `DataError` that names the file. */
+export function parseStored<T>(schema: Schema<T>, text: string, file: StoredFile): T {
+  const { path, what, remedy } = file;
+  const end = remedy === undefined ? "" : `. ${remedy}`;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new DataError(`${path}: ${what} could not be read: ${(cause as Error).message}${end}`, { cause });
+  }
+  const later = laterFormat(parsed, file);
+  if (later !== undefined) throw new DataError(`${path}: ${later}`);
+  const found = checked(schema, parsed);
+  if (typeof found === "string") throw new DataError(`${path}: not ${what}: ${found}${end}`);
+  return found.value;
+}
+
+/** Words for a file that a later version has written; undefined where it is not one. */
+export function laterFormat(parsed: unknown, { what, format: known = 1 }: Pick<StoredFile, "what" | "format">) {
+  const { format } = (parsed ?? {}) as { readonly format?: unknown };
+  return typeof format === "number" && format > known
+    ? `${what} in format ${format}, and this version of NUDGE reads formats up to ${known}. Update NUDGE`
+    : undefined;
+}
+
+/** The value in a text where one that is not as it should be is as good as none. */
+export function parseIfFits<T>(schema: Schema<T>, text: string | undefined): T | undefined {
+  try {
+    const found = checked(schema, JSON.parse(text ?? "null"));
+    return typeof found === "string" ? undefined : found.value;
+  } catch {
+    return undefined;
+  }
+}
+
+const isPlain = (value: unknown): boolean => value === null || typeof value !== "object";
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Any text that is not empty. */
+export const nameSchema = v.pipe(v.string("a name"), v.nonEmpty("a name"));
+
+const DIFFERENT = "a list of different names";
+export const namesSchema = v.pipe(
+  v.array(v.string(DIFFERENT), DIFFERENT),
+  v.check((names) => names.every((name) => name !== "") && new Set(names).size === names.length, DIFFERENT),
+);
+
+export const textsSchema = v.custom<readonly string[]>(
+  (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  "a list of texts",
+);
+
+const WHOLE = "a whole number from 0";
+export const wholeSchema = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(0, WHOLE));
+
+export const numberSchema = v.pipe(v.number("a number"), v.finite("a number"));
+
+/** Texts, numbers and truth values by name; checked by hand, since a union of schemas for each takes ten times as long. */
+export const scalarsSchema = v.custom<Readonly<Record<string, string | number | boolean | null>>>(
+  (value) => isObject(value) && Object.values(value).every(isPlain),
+  "values by name",
+);
+
+/** The same, and lists of texts among them. */
+export const requestSchema = v.custom<Readonly<Record<string, string | number | boolean | null | readonly string[]>>>(
+  (value) => isObject(value) && Object.values(value).every((item) => isPlain(item) || v.is(textsSchema, item)),
+  "settings by name",
+);
