@@ -4,14 +4,15 @@
  *     node tests/support/run-typescript.mjs tests/scale/plan-and-report.ts plan|report|status|pack FOLDER COUNT
  */
 
+import { algorithms } from "../../src/algorithms/index.js";
 import { makePlan } from "../../src/sweep/make-plan.js";
 
 const [what, folder, count] = process.argv.slice(3);
 
-/** Draws enough for `count` runs of 22 algorithms, four held-out domains and three trials. */
+/** Draws enough for `count` runs of all algorithms, four held-out domains and three trials. */
 async function plan(): Promise<number> {
   const { growPlan } = await import("../../src/sweep/grow-plan.js");
-  const hparams = Math.ceil(Number(count) / (22 * 4 * 3));
+  const hparams = Math.ceil(Number(count) / (Object.keys(algorithms).length * 4 * 3));
   const made = await makePlan({ given: { data: "shapes", algorithms: "all", hparams } });
   return (await growPlan(folder, made.words, made.runs)).runs;
 }
