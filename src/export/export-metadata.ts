@@ -1,7 +1,7 @@
 /** What an exported file says of itself, in texts that any program can read; our own key is there too, so that it is one of ours. */
 
 import { showName } from "../data/show-name.js";
-import { METADATA_KEY, type ModelAbout } from "../model/about.js";
+import { METADATA_KEY, type ModelAbout, temperatureOf } from "../model/about.js";
 
 /** Metadata for ONNX and safetensors alike. */
 export function exportMetadata(about: ModelAbout): Record<string, string> {
@@ -11,6 +11,7 @@ export function exportMetadata(about: ModelAbout): Record<string, string> {
     preprocessing: preprocessingWords(about),
     domains: JSON.stringify(about.domains),
     licence: licenceWords(about),
+    temperature: String(temperatureOf(about)),
   };
 }
 

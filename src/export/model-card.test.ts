@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { writeMadeModel } from "../../tests/support/made-model.js";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { assessmentOf } from "../analysis/assessment.js";
 import { judgedAs } from "../analysis/judged.fixture.js";
 import type { ModelAbout } from "../model/about.js";
@@ -86,4 +87,18 @@ test("a card says that a model is a probe, an average, or of few words about its
   const metadata = { architecture: "x", weights: "converted from a zoo (Apache-2.0)" };
   const told = card({ ...about, startingWeights: { hash: "00", licence: null, metadata } }, []);
   expect(told).toContain('names no licence, and says of itself: "converted from a zoo (Apache-2.0)"');
+});
+
+test("the card says the temperature, what the distance percentile is and its limits, and has code to preprocess by", () => {
+  const folder = temporaryFolder();
+  const quantiles = Array.from({ length: 101 }, (_, i) => i / 100);
+  const about = writeMadeModel(join(folder, "model.safetensors"), {
+    about: { calibration: { temperature: 1.5, count: 40, quantiles }, distance: { fitted: 90, compared: 40 } },
+  });
+  const card = modelCard({ about, file: "m.onnx", format: "onnx", input: "normalised", known: [], version: "1" });
+  expect(card).toContain("softmax(logits / 1.5000)");
+  expect(card).toContain("the percentage of 40 held-back training pictures");
+  expect(card).toContain("a distance percentile above 98 or a probability below 0.020");
+  expect(card).toContain("```js\nimport sharp");
+  expect(card).toContain("```python\nimport numpy");
 });

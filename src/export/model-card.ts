@@ -5,9 +5,11 @@ import { dirname, join } from "node:path";
 import { ASSESSMENT_FILE, readAssessment } from "../analysis/assessment.js";
 import { showName } from "../data/show-name.js";
 import { dependsOnBatch, type ModelAbout } from "../model/about.js";
+import { unknownRule } from "../model/unknown.js";
 import { ACCURACY, type RunRecord } from "../records/record.js";
 import { ESTIMATE_FILE, isRunFolder, readRun } from "../records/run.js";
 import { licenceWords, preprocessingWords } from "./export-metadata.js";
+import { preprocessingCode } from "./preprocessing-code.js";
 
 /** An accuracy from the run a model came from. */
 export interface KnownAccuracy {
@@ -96,13 +98,16 @@ export function modelCard({ about, file, format, input, known, version }: ModelC
     "",
     ...usage({ about, file, format, input }),
     "",
+    ...codeLines(about, input),
     "## Limits",
     "",
     `- It knows these ${about.classes.length} classes and no other: every picture is called one of them.`,
     `- Accuracy on a domain it never saw is lower than on those it was trained on, and is known only for the domains above.`,
-    `- Its probabilities were not calibrated; \`nudge eval\` measures how far they can be trusted on pictures of yours.`,
+    about.calibration
+      ? `- Probabilities are softmax(logits / ${about.calibration.temperature.toFixed(4)}). The temperature was fitted to ${about.calibration.count} held-back pictures of the training domains; on other domains the model may still be overconfident: \`nudge eval\` measures the calibration error on pictures of yours.`
+      : `- Its probabilities, softmax(logits), were not calibrated; \`nudge eval\` measures the calibration error on pictures of yours.`,
     about.distance
-      ? `- \`nudge predict\` and \`nudge embed\` say how far a picture lies from the training domains. Far pictures need a person's look.`
+      ? `- The distance percentile, which \`nudge predict\`, \`serve\` and \`eval\` print, is the percentage of ${about.distance.compared} held-back training pictures whose features lie nearer to the training domains: about 50 for pictures like those, towards 100 for pictures unlike them. ${unknownWords(about)}`
       : `- The file has no score of how far a picture lies from the training domains.`,
     ...(dependsOnBatch(about) ? ["- What it says of a picture depends on the other pictures of the same batch."] : []),
     "",
@@ -112,6 +117,38 @@ export function modelCard({ about, file, format, input, known, version }: ModelC
     "",
   ];
   return lines.join("\n");
+}
+
+/** The limits beyond which a picture is unknown, as predict has them by default. */
+function unknownWords(about: ModelAbout): string {
+  const { distance, probability } = unknownRule(about);
+  const limits = [
+    ...(distance === null ? [] : [`a distance percentile above ${distance.toFixed(0)}`]),
+    ...(probability === null ? [] : [`a probability below ${probability.toFixed(3)}`]),
+  ];
+  return `\`nudge predict\` marks a picture as unknown that has ${limits.join(" or ")}.`;
+}
+
+/** Code that makes of a picture's file what the model takes. */
+function codeLines(about: ModelAbout, input: ModelCard["input"]): string[] {
+  const code = preprocessingCode(about, input);
+  if (!code || about.preprocessing.kind !== "pictures") return [];
+  return [
+    "## Preprocessing, as code",
+    "",
+    "JavaScript, with sharp: the same numbers as `nudge predict`.",
+    "",
+    "```js",
+    code.javascript.trimEnd(),
+    "```",
+    "",
+    `Python, with Pillow and NumPy: the same numbers for pictures of at most ${about.preprocessing.shortSide} pixels on the short side. Larger ones are scaled down by another library than here, which changes pixels by about one step of 255.`,
+    "",
+    "```python",
+    code.python.trimEnd(),
+    "```",
+    "",
+  ];
 }
 
 function accuracyLines(known: readonly KnownAccuracy[]): string[] {

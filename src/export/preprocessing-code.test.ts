@@ -1,0 +1,111 @@
+/** The code of the model card is run as it stands, and its numbers are held to those of the model itself. */
+
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import sharp, { type Sharp } from "sharp";
+import { expect, onTestFinished, test } from "vitest";
+import { writeMadeModel } from "../../tests/support/made-model.js";
+import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { scope } from "../engine/scope.js";
+import { loadModel, type Model } from "../model/index.js";
+import { preprocessingCode } from "./preprocessing-code.js";
+
+/** A Python with Pillow and NumPy; undefined where there is none. */
+const python = ["python3", "/usr/bin/python3"].find((command) => {
+  try {
+    execFileSync(command, ["-c", "import numpy, PIL"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+/** A picture with edges, gradients and colours, so that every step shows. */
+function drawn(width: number, height: number): Sharp {
+  const pixels = Buffer.alloc(width * height * 3);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      const inside = (x - width / 2) ** 2 + (y - height / 3) ** 2 < (height / 4) ** 2;
+      pixels.set(
+        [(255 * x) / width, inside ? 230 : (255 * y) / height, ((x >> 3) + (y >> 3)) % 2 ? 200 : 40],
+        (y * width + x) * 3,
+      );
+    }
+  return sharp(pixels, { raw: { width, height, channels: 3 } });
+}
+
+async function setUp(): Promise<{ folder: string; model: Model; files: string[] }> {
+  const folder = temporaryFolder();
+  writeMadeModel(join(folder, "model.safetensors"), { inputShape: [3, 96, 96] });
+  const model = await loadModel(join(folder, "model.safetensors"));
+  onTestFinished(() => model.dispose());
+  const files: string[] = [];
+  const add = async (name: string, picture: Sharp): Promise<void> => {
+    await picture.toFile(join(folder, name));
+    files.push(join(folder, name));
+  };
+  await add("small.png", drawn(120, 200)); // smaller than the short side: one resize
+  await add("large.png", drawn(700, 460));
+  await add("large.jpg", drawn(640, 400).jpeg({ quality: 92 }));
+  await add("huge.jpg", drawn(1500, 1300).jpeg({ quality: 92 })); // decoded at half its size
+  await add("turned.jpg", drawn(500, 380).withMetadata({ orientation: 6 }).jpeg({ quality: 92 }));
+  return { folder, model, files };
+}
+
+/** What the model's own preprocessing makes of a file. */
+async function ownTensor(model: Model, file: string): Promise<number[]> {
+  const picture = await model.decode(readFileSync(file));
+  return scope(() => model.tensorOf([picture])!.toNumbers());
+}
+
+/** The largest and the mean difference, in steps of a pixel's 255. */
+function difference(a: ArrayLike<number>, b: readonly number[]): { most: number; mean: number } {
+  const steps = b.map((value, i) => Math.abs(value - a[i]) * 255 * 0.225);
+  return { most: Math.max(...steps), mean: steps.reduce((sum, each) => sum + each, 0) / steps.length };
+}
+
+test("the JavaScript of a card gives the model's own numbers", async () => {
+  const { folder, model, files } = await setUp();
+  const code = preprocessingCode(model.about, "normalised")!.javascript;
+  const place = join(folder, "preprocess.mjs");
+  writeFileSync(place, code.replace('from "sharp"', `from ${JSON.stringify(import.meta.resolve("sharp"))}`));
+  const { preprocess } = (await import(pathToFileURL(place).href)) as {
+    preprocess(file: string): Promise<Float32Array>;
+  };
+  for (const file of files) {
+    expect(difference(await preprocess(file), await ownTensor(model, file)).most, file).toBeLessThan(1e-4);
+  }
+});
+
+test.skipIf(!python)(
+  "the Python of a card gives the model's own numbers, but for another decoder (needs Pillow)",
+  async () => {
+    const { folder, model, files } = await setUp();
+    writeFileSync(join(folder, "card.py"), preprocessingCode(model.about, "normalised")!.python);
+    const program = "import sys, card; [card.preprocess(f).astype('float32').tofile(f + '.raw') for f in sys.argv[1:]]";
+    execFileSync(python!, ["-c", program, ...files], { cwd: folder });
+    for (const file of files) {
+      const bytes = readFileSync(`${file}.raw`);
+      const found = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+      const { most, mean } = difference(found, await ownTensor(model, file));
+      // Pillow is what the last resize follows, byte for byte; scaling down before it is another library's.
+      const [atMost, onAverage] = file.endsWith("small.png")
+        ? [0, 0]
+        : file.endsWith("huge.jpg")
+          ? [6, 0.7]
+          : [1.1, 0.25];
+      expect(most, file).toBeLessThanOrEqual(atMost);
+      expect(mean, file).toBeLessThanOrEqual(onAverage);
+    }
+  },
+);
+
+test("pixels come as bytes for a file that normalises by itself", async () => {
+  const { model } = await setUp();
+  const code = preprocessingCode(model.about, "pixels")!;
+  expect(code.javascript).toContain("Uint8Array [96, 96, 3]");
+  expect(code.python).toContain("uint8 [96, 96, 3]");
+  expect(code.javascript + code.python).not.toContain("mean");
+});

@@ -1,0 +1,96 @@
+/**
+ * Ready code that turns a picture's file into what a model takes, for programs other than this one: JavaScript with sharp, Python
+ * with Pillow and NumPy. A test runs both and compares their numbers with those that `nudge predict` computes.
+ */
+
+import type { ModelAbout } from "../model/about.js";
+
+export interface PreprocessingCode {
+  readonly javascript: string;
+  readonly python: string;
+}
+
+/** The code for a model; null for one that does not take pictures. With `pixels`, normalising is inside the model. */
+export function preprocessingCode(
+  { preprocessing }: ModelAbout,
+  input: "normalised" | "pixels",
+): PreprocessingCode | null {
+  if (preprocessing.kind !== "pictures") return null;
+  const { shortSide, mean, std, inputShape } = preprocessing;
+  const size = inputShape[1];
+  const isPixels = input === "pixels";
+  return {
+    javascript: `import sharp from "sharp";
+
+/** A picture's file (a path or its bytes) as ${isPixels ? `Uint8Array [${size}, ${size}, 3]` : `Float32Array [3, ${size}, ${size}]`}. */
+export async function preprocess(file) {
+  const { width, height, orientation = 1 } = await sharp(file).metadata();
+  const [w, h] = orientation >= 5 ? [height, width] : [width, height];
+  const image = sharp(file, { autoOrient: true, ignoreIcc: true, failOn: "none" }).toColourspace("srgb").removeAlpha();
+  const scale = ${shortSide} / Math.min(w, h);
+  if (scale < 1) image.resize({ width: Math.round(w * scale), height: Math.round(h * scale), fit: "fill" });
+  const { data, info } = await image.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
+  const rows = resize(data, info.width, info.height, true); // each row to ${size} pixels
+  const pixels = resize(rows, info.height, ${size}, false); // then each column
+${
+  isPixels
+    ? "  return pixels;"
+    : `  const [mean, std] = [[${mean.join(", ")}], [${std.join(", ")}]];
+  return Float32Array.from({ length: pixels.length }, (_, i) => {
+    const [channel, place] = [Math.floor(i / ${size ** 2}), i % ${size ** 2}];
+    return (pixels[3 * place + channel] / 255 - mean[channel]) / std[channel];
+  });`
+}
+}
+
+/** Lines of \`length\` pixels to ${size}, by a triangle as wide as the scale asks (bilinear with antialias). */
+function resize(from, length, lines, isRows) {
+  const to = new Uint8Array((isRows ? lines : ${size}) * ${size} * 3);
+  const scale = length / ${size};
+  const support = Math.max(scale, 1);
+  for (let at = 0; at < ${size}; at++) {
+    const centre = (at + 0.5) * scale;
+    const first = Math.max(0, Math.floor(centre - support + 0.5));
+    const last = Math.min(length, Math.floor(centre + support + 0.5));
+    const triangle = [];
+    for (let k = first; k < last; k++) triangle.push(Math.max(0, 1 - Math.abs((k + 0.5 - centre) / support)));
+    const total = triangle.reduce((sum, weight) => sum + weight, 0);
+    const weights = triangle.map((weight) => Math.floor((weight / total) * 2 ** 22 + 0.5)); // fixed point, as in Pillow
+    for (let line = 0; line < lines; line++)
+      for (let channel = 0; channel < 3; channel++) {
+        let sum = 2 ** 21;
+        for (let k = first; k < last; k++)
+          sum += weights[k - first] * from[isRows ? (line * length + k) * 3 + channel : (k * ${size} + line) * 3 + channel];
+        to[isRows ? (line * ${size} + at) * 3 + channel : (at * ${size} + line) * 3 + channel] = Math.floor(sum / 2 ** 22);
+      }
+  }
+  return to;
+}
+`,
+    python: `import numpy as np
+from PIL import Image, ImageOps
+
+def preprocess(file):
+    """A picture's file as ${isPixels ? `uint8 [${size}, ${size}, 3]` : `float32 [3, ${size}, ${size}]`}."""
+    image = Image.open(file)
+    width, height = image.size
+    scale = ${shortSide} / min(width, height)
+    if scale < 1:
+        # A JPEG is first decoded at a half, a quarter or an eighth of its size, as far as that is not too small.
+        while image.format == "JPEG" and min(image.size) >= 2 * ${shortSide}:
+            before = image.size
+            image.draft("RGB", (before[0] // 2, before[1] // 2))
+            if image.size == before:
+                break
+        image = image.convert("RGB").resize((int(width * scale + 0.5), int(height * scale + 0.5)), Image.LANCZOS)
+    image = ImageOps.exif_transpose(image).convert("RGB").resize((${size}, ${size}), Image.BILINEAR)
+    pixels = np.asarray(image)
+${
+  isPixels
+    ? "    return pixels"
+    : `    mean, std = np.float32([${mean.join(", ")}]), np.float32([${std.join(", ")}])
+    return ((pixels / np.float32(255) - mean) / std).transpose(2, 0, 1)`
+}
+`,
+  };
+}
