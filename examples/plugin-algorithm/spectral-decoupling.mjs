@@ -12,7 +12,7 @@ import { crossEntropy, defineAlgorithm, hparam, powerOfTen } from "nudge-dg";
 
 export const spectralDecoupling = defineAlgorithm({
   id: "spectral-decoupling",
-  title: "SD",
+  title: "MySD",
   paper:
     "Pezeshki et al., Gradient Starvation: A Learning Proclivity in Neural Networks, NeurIPS 2021, https://arxiv.org/abs/2011.09468",
   needsDomains: false,

@@ -26,7 +26,7 @@ const TINY = "--steps 3 --batch-size 4 --threads 1 --quiet".split(" ");
 
 test("a run trains with an algorithm, a dataset, a backbone and a penalty from plug-ins, and says which files", async () => {
   const out = join(folder, "all");
-  const words = "train --data sensors --test-domain hall --algorithm SD-ABS --backbone gated data.samples=20".split(
+  const words = "train --data sensors --test-domain hall --algorithm MySD-ABS --backbone gated data.samples=20".split(
     " ",
   );
   const trained = await nudge(...words, "--plugin", algorithm, "--plugin", sensors, ...TINY, "--out", out);
@@ -37,7 +37,7 @@ test("a run trains with an algorithm, a dataset, a backbone and a penalty from p
   for (const { sha256 } of plugins) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
 
   const report = await nudge("report", out, "--plugin", algorithm, "--plugin", sensors);
-  expect(report.stdout).toContain("| SD-ABS ");
+  expect(report.stdout).toContain("| MySD-ABS ");
   expect(report.stdout).toContain("nudge train --plugin sensors.mjs --plugin spectral-decoupling.mjs --data sensors");
 });
 
@@ -53,7 +53,7 @@ test("a run without parts of the plug-in is the run it is without the plug-in", 
 
 test("a run resumes only with the plug-in it was made with, wherever that lies now", async () => {
   const out = join(folder, "resumed");
-  const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm SD".split(" ");
+  const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm MySD".split(" ");
   expect(await nudge(...words, "--plugin", algorithm, ...TINY, "--out", out)).toMatchObject({ code: 0 });
   const run = runIn(out);
   rmSync(join(run, "done"));
@@ -68,7 +68,7 @@ test("a run resumes only with the plug-in it was made with, wherever that lies n
   expect(other.code).toBe(2);
   expect(other.stderr).toContain("if you did, the file has changed since");
   expect(await nudge(...words, "--plugin", changed, ...TINY, "--out", out)).toMatchObject({ code: 0 });
-  expect(readdirSync(out)).toHaveLength(2); // another plug-in, another run
+  expect(readdirSync(out).filter((name) => name !== "latest")).toHaveLength(2); // another plug-in, another run
 
   const moved = join(folder, "moved.mjs");
   cpSync(algorithm, moved);
