@@ -76,6 +76,11 @@ const verbs: Readonly<Record<string, Verb>> = {
     plugins: true,
     load: async () => (await import("./dashboard.js")).dashboardCommand(),
   },
+  soup: {
+    summary: "one model from the weights of several runs, compared with each of them",
+    plugins: true,
+    load: async () => (await import("./soup.js")).soupCommand(),
+  },
   predict: {
     summary: "what a trained model says of pictures, and how far they lie from its training",
     plugins: true,

@@ -1,0 +1,212 @@
+/**
+ * Soups: one model from the weights of several runs (Wortsman et al., Model soups, ICML 2022, https://arxiv.org/abs/2203.05482).
+ * `uniform` is the mean of all; `greedy` begins with the best run by validation and takes in each next one where the mean with it is better on
+ * the validation pictures than the mean without. It only makes sense for runs that ended near each other, so they must have started from the
+ * same weights, as DiWA asks (Ramé et al., NeurIPS 2022, https://arxiv.org/abs/2205.09739), and they must hold back the same pictures: a run of
+ * another trial has trained on the pictures that this one is chosen by.
+ */
+
+import { join } from "node:path";
+import { Loader } from "../data/loader.js";
+import { setThreads } from "../engine/device.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { readWeights, writeWeights } from "../engine/weights.js";
+import { UsageError } from "../errors.js";
+import { METADATA_KEY, type ModelAbout } from "../model/about.js";
+import { DISTANCE_PREFIX } from "../model/domain-distance.js";
+import { loadModel, modelFile, readModelAbout } from "../model/load-model.js";
+import { ACCURACY, type RunRecord } from "../records/record.js";
+import { resolve } from "../settings/resolve.js";
+import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
+import { evaluate, validationMean } from "./evaluate.js";
+import { addDistance, plainLoader } from "./model-distance.js";
+import { readTrainSettings } from "./run-folder.js";
+import { loaderOptions, openSamples } from "./samples.js";
+
+export type SoupKind = "uniform" | "greedy";
+
+export interface SoupOptions {
+  readonly kind: SoupKind;
+  /** The model file to write. */
+  readonly out: string;
+  readonly device?: string;
+  readonly say?: (text: string) => void;
+}
+
+/** What a model did on the pictures that were held back, and on the domain that was held out. */
+export interface Judged {
+  /** The run's folder, or `soup`. */
+  readonly name: string;
+  /** The mean over training domains of the accuracy on their validation pictures. */
+  readonly validation: number;
+  /** The mean over held-out domains of the accuracy on their `in` parts; null where none was held out. */
+  readonly heldOut: number | null;
+}
+
+export interface Soup {
+  readonly kind: SoupKind;
+  readonly runs: readonly (Judged & { readonly taken: boolean })[];
+  readonly soup: Judged;
+  /** What should be known of it. */
+  readonly notes: readonly string[];
+}
+
+interface Ingredient {
+  readonly path: string;
+  readonly about: ModelAbout;
+  readonly settings: TrainSettings;
+}
+
+/** Makes a soup of runs and writes its model. */
+export async function makeSoup(
+  paths: readonly string[],
+  { kind, out, device = "cpu", say }: SoupOptions,
+): Promise<Soup> {
+  if (paths.length < 2) throw new UsageError(`a soup needs two runs or more, got ${paths.length}`);
+  const ingredients = paths.map((path): Ingredient => {
+    const settings = readTrainSettings(path);
+    return { path, about: readModelAbout(path), settings };
+  });
+  const notes = checkAlike(ingredients);
+  const [first] = ingredients;
+  const plan = await resolve({ ...first.settings.request, device });
+  setThreads(plan.settings.threads);
+  using samples = await openSamples(plan, { say });
+  if (samples === null) throw new UsageError("the soup was stopped before its first evaluation");
+  const reading = loaderOptions(plan, samples);
+  const loader = new Loader({ ...reading, augmentValidation: false });
+  using model = await loadModel(first.path, { device });
+  const training = trainDomainsOf(plan.settings);
+  const { testDomains } = plan.settings;
+
+  const judge = async (name: string, weights: () => Map<string, Tensor>): Promise<Judged> => {
+    scope(() => model.network.load(weights()));
+    const rows = await evaluate({
+      ...{ loader, split: samples.split, step: 0, model: name },
+      predict: (x) => model.forward(x).logits,
+      isWanted: (domain, part) => (testDomains.includes(domain) ? part === "in" : part === "out"),
+    });
+    const judged = {
+      name,
+      validation: validationMean(rows, ACCURACY, training),
+      heldOut: heldOutMean(rows, testDomains),
+    };
+    say?.(`${name}: ${percent(judged.validation)} on validation pictures`);
+    return judged;
+  };
+
+  const judged: Judged[] = [];
+  for (const { path } of ingredients) judged.push(await judge(path, () => weightsOf(path)));
+  let taken = [...paths];
+  if (kind === "greedy") {
+    const order = judged.toSorted((a, b) => b.validation - a.validation);
+    taken = [order[0].name];
+    let best = order[0].validation;
+    for (const { name } of order.slice(1)) {
+      const trial = await judge(`with ${name}`, () => meanOf([...taken, name]));
+      if (trial.validation > best) [taken, best] = [[...taken, name], trial.validation];
+    }
+  }
+  const soup = await judge("soup", () => meanOf(taken));
+  writeSoup(out, first.about, { kind, taken });
+  await addDistance(out, {
+    loader: plainLoader(reading),
+    ...{ trainDomains: training, device, areFeatures: plan.settings.probe === "exact", pause: async () => {} },
+  });
+  return { kind, runs: judged.map((each) => ({ ...each, taken: taken.includes(each.name) })), soup, notes };
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** The mean accuracy on the held-out domains; null where there is none. */
+function heldOutMean(rows: readonly RunRecord[], domains: readonly string[]): number | null {
+  const own = rows.filter(({ metric, domain }) => metric === ACCURACY && domains.includes(domain ?? ""));
+  return own.length === 0 ? null : own.reduce((sum, { value }) => sum + value, 0) / own.length;
+}
+
+/** The tensors of a run's model that predictions need. */
+const weightsOf = (path: string): Map<string, Tensor> =>
+  new Map([...readWeights(modelFile(path))].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
+
+/** The mean of models' weights, summed in float64; counters are the first's. */
+export function meanOf(paths: readonly string[]): Map<string, Tensor> {
+  return scope(() =>
+    noGrad(() => {
+      const all = paths.map(weightsOf);
+      return new Map(
+        Array.from(all[0], ([name, first]): [string, Tensor] => {
+          if (!first.dtype.includes("float")) return [name, first];
+          const sum = all.map((own) => own.get(name)!.toDType("float64")).reduce((total, each) => total.add(each));
+          return [name, sum.div(all.length).toDType(first.dtype)];
+        }),
+      );
+    }),
+  );
+}
+
+function writeSoup(
+  out: string,
+  first: ModelAbout,
+  { kind, taken }: { kind: SoupKind; taken: readonly string[] },
+): void {
+  const hashes = taken.map((path) => readTrainSettings(path).hash);
+  const about: ModelAbout = {
+    ...first,
+    model: "soup",
+    distance: null,
+    calibration: null,
+    settings: { ...first.settings, soup: { kind, runs: hashes } },
+  };
+  scope(() => writeWeights(out, meanOf(taken), { [METADATA_KEY]: JSON.stringify(about) }));
+}
+
+/** Refuses runs whose weights cannot be averaged; returns what should be known of those that can. */
+function checkAlike(all: readonly Ingredient[]): string[] {
+  const [first] = all;
+  const refuse = (other: Ingredient, what: string, one: unknown, two: unknown, why = ""): never => {
+    throw new UsageError(
+      `a soup of ${first.path} and ${other.path}: they differ in ${what} (${show(one)} and ${show(two)})${why}`,
+    );
+  };
+  const parts: [string, (one: Ingredient) => unknown, string?][] = [
+    ["their classes", ({ about }) => about.classes],
+    ["the backbone", ({ about }) => about.backbone],
+    ["how the backbone is built", ({ about }) => about.backboneOptions],
+    ["how they predict", ({ about }) => about.prediction],
+    [
+      "the weights they started from",
+      ({ about }) => about.startingWeights?.hash ?? null,
+      ": an average needs one start",
+    ],
+    ["the dataset", ({ settings }) => settings.dataset],
+    ["the domain held out", ({ settings }) => settings.testDomains],
+    [
+      "the split",
+      ({ settings }) => settings.splitHash,
+      ": one has trained on pictures that the other is chosen by. Take runs of one trial",
+    ],
+  ];
+  for (const other of all.slice(1))
+    for (const [what, of, why] of parts)
+      if (JSON.stringify(of(first)) !== JSON.stringify(of(other))) refuse(other, what, of(first), of(other), why);
+  const seeds = new Set(all.map(({ settings }) => settings.seed));
+  if (seeds.size > 1 && first.about.startingWeights === null)
+    throw new UsageError(
+      `a soup of runs with the seeds ${[...seeds].join(", ")}: they started from random weights that differ; an average needs one start. Take runs of one seed, or start from trained weights`,
+    );
+  const notes = [];
+  if (seeds.size > 1 && !first.settings.headFirst)
+    notes.push("the classifiers started from random values of different seeds; headFirst=true gives runs one start");
+  if (first.about.backboneOptions.batchNorm === "trained")
+    notes.push("running statistics of batch norms are averaged as weights are");
+  return notes;
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Where a soup's model is written in a folder. */
+export const soupFile = (folder: string): string => join(folder, "model.safetensors");
