@@ -82,19 +82,19 @@ function paxRecord(name: string): Buffer {
 /** The name in an extended header; undefined where there is none. */
 export const paxName = (record: Buffer): string | undefined => /^\d+ path=(.+)\n/m.exec(record.toString("utf8"))?.[1];
 
-/** What a header says; `end` for the zeros at the end of an archive, undefined where it is no header. */
+/**
+ * What a header says; `end` for the zeros at the end of an archive, undefined where it is no header. Its own checksum is not looked
+ * at: that of the block has all bytes in it.
+ */
 export function parseTarHeader(bytes: Buffer): TarEntry | "end" | undefined {
   if (bytes.length < TAR_UNIT) return undefined;
-  if (bytes.subarray(0, TAR_UNIT).equals(TAR_END.subarray(0, TAR_UNIT))) return "end";
+  if (bytes[0] === 0) return "end";
   const text = (from: number, length: number): string => {
-    const field = bytes.subarray(from, from + length);
-    const end = field.indexOf(0);
-    return field.toString("utf8", 0, end < 0 ? length : end);
+    const end = bytes.indexOf(0, from);
+    return bytes.toString("utf8", from, end < 0 ? from + length : Math.min(end, from + length));
   };
-  const octal = (from: number, length: number): number => Number.parseInt(text(from, length).trim() || "0", 8);
-  if (octal(148, 8) !== checksum(bytes)) return undefined;
-  const [size, time] = [octal(124, 12), octal(136, 12)];
-  if (!Number.isSafeInteger(size) || !Number.isSafeInteger(time)) return undefined;
+  const [size, time] = [124, 136].map((from) => Number.parseInt(text(from, 12), 8));
+  if (text(257, 5) !== "ustar" || !Number.isSafeInteger(size) || !Number.isSafeInteger(time)) return undefined;
   const [prefix, base] = [text(345, 155), text(0, 100)];
-  return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: text(156, 1) || "0" };
+  return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: text(156, 1) };
 }
