@@ -12,11 +12,19 @@ import type { Model } from "../model/index.js";
 import { trainedOn, trainedOnWords } from "../model/trained-on.js";
 import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
-import { type ModelFlags, openModel, progressLine, type Write, withModelOptions } from "./model-options.js";
+import {
+  type CombinationFlags,
+  type ModelFlags,
+  openCombined,
+  progressLine,
+  type Write,
+  withCombinationOptions,
+  withModelOptions,
+} from "./model-options.js";
 import { wholeNumber } from "./parse-options.js";
 import { checkFile, checkFolder } from "./writable-place.js";
 
-interface EvalFlags extends ModelFlags, DataFlags {
+interface EvalFlags extends ModelFlags, CombinationFlags, DataFlags {
   bins: number;
   json?: true;
   html?: string;
@@ -30,6 +38,8 @@ Examples:
   nudge eval runs/9f2c… --data pacs --root data --domain sketch
   nudge eval model.safetensors --data new-clinic/ --html eval.html --limit 500
   nudge eval runs/9f2c… --data new-clinic/ --against runs/430a…
+  nudge eval runs/9f2c… --with runs/430a… --data new-clinic/      an ensemble of two
+  nudge eval runs/9f2c… --t3a 20 --data new-clinic/               adapted as pictures come
 
 Classes are matched to the model's by name; pictures of classes it does not know
 are left out and told. Pictures that cannot be read are left out, named at the
@@ -46,7 +56,7 @@ export function evalCommand(write: Write = (text) => void process.stdout.write(t
       "Measures a model on labelled pictures: accuracy by domain and class, the confusion matrix, calibration, accuracy against how much is abstained.",
     )
     .argument("<model>", "a model file, or the folder of a run");
-  return withModelOptions(withDataOptions(command))
+  return withCombinationOptions(withModelOptions(withDataOptions(command)))
     .option("--bins <n>", "bins of the calibration error", wholeNumber("--bins", 1), 15)
     .option("--html <file>", "write a page with tables, charts and the pictures it was most wrong about")
     .option("--figures <dir>", "write the charts, as SVG and PNG")
@@ -60,7 +70,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   if (flags.html !== undefined) checkFile(flags.html, "--html");
   if (flags.figures !== undefined) checkFolder(flags.figures, "--figures");
   if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is told before the pictures are judged
-  using model = await openModel(path, flags);
+  using model = await openCombined(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
   using line = progressLine("evaluating", shown.count, "nothing is known before the last (--limit takes fewer)");

@@ -5,10 +5,10 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { Command } from "commander";
-import { StoppedError } from "../errors.js";
+import { StoppedError, UsageError } from "../errors.js";
 import { notWritten } from "../files/replace-file.js";
 import type { Model } from "../model/index.js";
-import { wholeNumber } from "./parse-options.js";
+import { realNumber, wholeNumber } from "./parse-options.js";
 import { onStopSignals } from "./stop-signals.js";
 import { terminalLine } from "./terminal-line.js";
 
@@ -40,6 +40,42 @@ export async function openModel(path: string, { device, threads }: ModelFlags): 
   const { defaultDevice, setThreads } = await import("../engine/device.js");
   setThreads(threads ?? availableParallelism());
   return loadModel(path, { device: device ?? defaultDevice() });
+}
+
+/** Options of what a model is combined with or adapted by. */
+export interface CombinationFlags {
+  with?: string[];
+  t3a?: number;
+}
+
+/** Adds them to a command. */
+export function withCombinationOptions(command: Command): Command {
+  return command
+    .option(
+      "--with <model>",
+      "predict by the mean of the logits of this model too; may be given more than once",
+      (model: string, before: readonly string[] = []) => [...before, model],
+    )
+    .option(
+      "--t3a <n>",
+      "adapt the classifier to the pictures as they come, with n supports of each class; -1 keeps all",
+      realNumber("--t3a", { least: -1 }),
+    );
+}
+
+/** Loads a model with what it is combined with or adapted by. */
+export async function openCombined(path: string, flags: ModelFlags & CombinationFlags): Promise<Model> {
+  const others = flags.with ?? [];
+  const { modelFile } = await import("../model/load-model.js");
+  for (const each of [path, ...others]) modelFile(each);
+  if (others.length > 0 && flags.t3a !== undefined)
+    throw new UsageError("--t3a adapts one model: it goes with no --with");
+  const model = await openModel(path, flags);
+  if (flags.t3a !== undefined) return new (await import("../model/t3a.js")).AdaptedModel(model, flags.t3a);
+  if (others.length === 0) return model;
+  const members = [model];
+  for (const each of others) members.push(await openModel(each, flags));
+  return new (await import("../model/ensemble.js")).Ensemble(members);
 }
 
 export interface ProgressLine extends Disposable {

@@ -4,18 +4,21 @@ import { Command } from "commander";
 import { median } from "../analysis/evaluation.js";
 import type { NamedPicture } from "../data/named-pictures.js";
 import { countOf, showName } from "../data/show-name.js";
+import { UsageError } from "../errors.js";
 import type { Model } from "../model/index.js";
 import { UNKNOWN_SHARE, unknownOf, unknownRule } from "../model/unknown.js";
 import type { ShownPrediction } from "../report/prediction-html.js";
 import type { ExplainedPictures } from "./explained-pictures.js";
 import { formatFor } from "./format-by-ending.js";
 import {
+  type CombinationFlags,
   type ModelFlags,
-  openModel,
+  openCombined,
   progressLine,
   shortened,
   WholeFile,
   type Write,
+  withCombinationOptions,
   withModelOptions,
 } from "./model-options.js";
 import { oneOf, shareOfPictures, wholeNumber } from "./parse-options.js";
@@ -23,7 +26,7 @@ import { type MarkedPrediction, predictionFormats } from "./prediction-formats.j
 import { SortedCopies, UNKNOWN_FOLDER } from "./sorted-copies.js";
 import { checkFile, checkFolder } from "./writable-place.js";
 
-interface PredictFlags extends ModelFlags {
+interface PredictFlags extends ModelFlags, CombinationFlags {
   top: number;
   format?: keyof typeof predictionFormats;
   out?: string;
@@ -58,9 +61,11 @@ A picture is marked as unknown where its distance percentile is above, or its
 probability below, what all but a small share of the held-back training pictures
 that the model is right about have; --unknown sets that share.`;
 
+const withOptions = (command: Command): Command => withCombinationOptions(withModelOptions(command));
+
 /** The command; `write` takes what it prints. */
 export function predictCommand(write: Write = (text) => void process.stdout.write(text)): Command {
-  return withModelOptions(
+  return withOptions(
     new Command("predict")
       .description(
         "Predicts the class of pictures, with its probability, and marks pictures that the model should not be trusted with.",
@@ -103,7 +108,9 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   const { pictures: found, notes: skipped } = await findPictures(given);
   const pictures = found.map(({ name }) => name);
   const notes = [...skipped];
-  using model = await openModel(path, flags);
+  if (flags.explain !== undefined && (flags.with || flags.t3a !== undefined))
+    throw new UsageError("--explain shows what one model looks at: it goes with neither --with nor --t3a");
+  using model = await openCombined(path, flags);
   const rule = unknownRule(model.about, flags.unknown);
   const copies = flags.copyTo === undefined ? null : new SortedCopies(flags.copyTo, model.classes);
   const explained = flags.explain === undefined ? null : await explainedPictures(model, flags.explain);

@@ -11,9 +11,11 @@ import { algorithms } from "../../src/algorithms/index.js";
 import { liveTensors } from "../../src/engine/device.js";
 import { empty } from "../../src/engine/ops.generated.js";
 import { Random } from "../../src/engine/random.js";
-import { scope } from "../../src/engine/scope.js";
+import { Scope, scope } from "../../src/engine/scope.js";
 import { type Tensor, tensor } from "../../src/engine/tensor.js";
+import { Ensemble } from "../../src/model/ensemble.js";
 import { loadModel } from "../../src/model/index.js";
+import { AdaptedModel } from "../../src/model/t3a.js";
 import type { Request } from "../../src/settings/keys.js";
 import { resolve } from "../../src/settings/resolve.js";
 import { makeLearner } from "../../src/training/make-learner.js";
@@ -80,4 +82,41 @@ test("a model of an algorithm says whether its predictions depend on the batch",
     using model = await loadModel(path);
     expect(model.dependsOnBatch).toBe(depends);
   }
+});
+
+test("an ensemble has the mean of its members' logits", async () => {
+  const before = liveTensors();
+  const { path: one } = await compare({ algorithm: "erm", batchSize: 4 });
+  const { path: two } = await compare({ algorithm: "vrex", batchSize: 4 });
+  {
+    using members = new Scope();
+    const expected = await Promise.all([one, two].map((path) => loadModel(path)));
+    using ensemble = new Ensemble([await loadModel(one), await loadModel(two)]);
+    members.run(() => {
+      const x = samples(6, 7);
+      const [a, b] = expected.map((model) => model.forward(x).logits);
+      expect(ensemble.forward(x).logits.sub(a.add(b).div(2)).abs().max().item()).toBeLessThan(1e-6);
+    });
+    expect(ensemble.dependsOnBatch).toBe(false);
+    for (const model of expected) model.dispose();
+  }
+  expect(liveTensors()).toBe(before);
+});
+
+test("T3A adapts a linear classifier batch by batch, and refuses a model that predicts in another way", async () => {
+  const { path } = await compare({ algorithm: "erm", batchSize: 4 });
+  const { path: arm } = await compare({ algorithm: "arm", batchSize: 4 });
+  {
+    using adapted = new AdaptedModel(await loadModel(path), 5);
+    expect(adapted.dependsOnBatch).toBe(true);
+    scope(() => {
+      const x = samples(6, 8);
+      const first = adapted.forward(x).logits.toNumbers();
+      adapted.forward(samples(6, 9));
+      expect(adapted.forward(x).logits.toNumbers()).not.toEqual(first);
+      expect(first.every(Number.isFinite)).toBe(true);
+    });
+  }
+  using model = await loadModel(arm);
+  expect(() => new AdaptedModel(model, 5)).toThrow("which already depends on the batch");
 });

@@ -1,0 +1,51 @@
+/**
+ * Several models as one: the mean of their logits, which has the class that EoA takes by the sum (Arpit et al., NeurIPS 2022,
+ * https://arxiv.org/abs/2110.10832; its members are averages of weights). Features and distances are the first model's. Logits of models of
+ * different scales weigh differently; runs of one recipe have the same.
+ */
+
+import { stack } from "../engine/ops.generated.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { dependsOnBatch } from "./about.js";
+import { Model } from "./model.js";
+import type { Forward } from "./network.js";
+
+/** A model that predicts by several; it disposes of them. */
+export class Ensemble extends Model {
+  constructor(private readonly members: readonly Model[]) {
+    const [first] = members;
+    checkMembers(members);
+    // Probabilities of a mean are not those that a member was calibrated for.
+    super(first.path, { ...first.about, calibration: null }, first.network, first.distanceStatistics, first.device);
+  }
+
+  override get dependsOnBatch(): boolean {
+    return this.members.some(({ about }) => dependsOnBatch(about));
+  }
+
+  override forward(x: Tensor): Forward {
+    return scope(() => {
+      const all = this.members.map((member) => member.forward(x));
+      return { logits: stack(all.map(({ logits }) => logits)).mean(0), features: all[0].features };
+    });
+  }
+
+  override dispose(): void {
+    super.dispose(); // the first member's parts
+    for (const member of this.members.slice(1)) member.dispose();
+  }
+}
+
+function checkMembers([first, ...others]: readonly Model[]): void {
+  for (const other of others)
+    for (const [what, of] of [
+      ["classes", ({ about }: Model) => about.classes],
+      ["preprocessing", ({ about }: Model) => about.preprocessing],
+    ] as const)
+      if (JSON.stringify(of(first)) !== JSON.stringify(of(other)))
+        throw new UsageError(
+          `models ${first.path} and ${other.path} cannot predict together: they differ in their ${what}`,
+        );
+}
