@@ -10,6 +10,7 @@ import { DataError } from "../errors.js";
 import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
 import { getCommand } from "./data-get.js";
+import { reviewCommand } from "./data-review.js";
 import { terminalLine } from "./terminal-line.js";
 import { checkFile } from "./writable-place.js";
 
@@ -68,6 +69,7 @@ function inspectCommand(write: Write): Command {
       `
 Examples:
   nudge data inspect ./pictures
+  nudge data review ./pictures
   nudge data inspect ./pictures --deep --html pictures.html
   nudge data inspect pacs --root data
   nudge data inspect shapes size=32`,
@@ -103,6 +105,7 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
     .description("Gets benchmarks, and looks at data before training does.")
     .addCommand(getCommand(write))
     .addCommand(inspectCommand(write))
+    .addCommand(reviewCommand(write))
     .addCommand(verifyCommand(write))
     .addCommand(cacheCommand(write))
     .addHelpText(
@@ -111,6 +114,7 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
 Examples:
   nudge data get pacs
   nudge data inspect ./pictures
+  nudge data review ./pictures
   nudge data verify pacs data/PACS
   nudge data cache ./pictures`,
     );

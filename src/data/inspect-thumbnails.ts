@@ -66,22 +66,22 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
 }
 
 /** A picture, small, as a data URI; generated pictures have sharp edges, and are kept without loss. */
-async function smallPicture(picture: Sharp, lossless: boolean): Promise<string> {
+async function smallPicture(picture: Sharp, lossless: boolean, longest = side): Promise<string> {
   const small = await picture
-    .resize(side, side, { fit: "inside", withoutEnlargement: true })
+    .resize(longest, longest, { fit: "inside", withoutEnlargement: true })
     .webp(lossless ? { lossless } : { quality: 70 })
     .toBuffer();
   return `data:image/webp;base64,${small.toString("base64")}`;
 }
 
 /** A picture of one's own, by its path or its bytes, small and upright; undefined where it cannot be read. */
-export async function thumbnailOf(input: string | Uint8Array): Promise<string | undefined> {
+export async function thumbnailOf(input: string | Uint8Array, longest = side): Promise<string | undefined> {
   try {
-    const options = { shortSide: side, upright: true };
+    const options = { shortSide: longest, upright: true };
     const decoded =
       typeof input === "string" ? await decodeFile(input, options) : await decodeBytes(input, "", options);
     const { pixels, width, height } = decoded;
-    return await smallPicture(sharp(pixels, { raw: { width, height, channels: 3 } }), false);
+    return await smallPicture(sharp(pixels, { raw: { width, height, channels: 3 } }), false, longest);
   } catch (error) {
     if (error instanceof DataError) return undefined;
     throw error;

@@ -1,0 +1,125 @@
+/** `nudge data review`: labels that are likely wrong, on a page with the pictures; decisions go into a manifest. */
+
+import { basename, dirname, join, resolve } from "node:path";
+import { Command } from "commander";
+import type { PictureDataset } from "../data/dataset.js";
+import { countOf, showName } from "../data/show-name.js";
+import { UsageError } from "../errors.js";
+import { shellWord } from "../files/shell-words.js";
+import { typedCommand } from "../files/typed-command.js";
+import type { ReviewedPicture } from "../own-data/label-review.js";
+import type { Request } from "../settings/keys.js";
+import { portNumber, wholeNumber } from "./parse-options.js";
+import { onStopSignals, untilStopped } from "./stop-signals.js";
+import { checkFile } from "./writable-place.js";
+
+type Write = (text: string) => void;
+
+interface ReviewFlags {
+  out?: string;
+  backbone?: string;
+  weights?: string;
+  device?: string;
+  port?: number;
+  limit: number;
+  json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  nudge data review ./pictures
+  nudge data review ./pictures --out pictures-reviewed.csv --json
+
+Five models are trained, each without a fifth of the pictures (an exact probe on
+frozen features), and each is asked about the pictures it was not trained on. A
+label is likely wrong where another class is as probable as it usually is for its
+own pictures (confident learning). The page shows these pictures; what you decide
+is written to the manifest at once, and the folder is left as it is. Then:
+  nudge train --data pictures-reviewed.csv`;
+
+/** The command; `write` takes what it prints. */
+export function reviewCommand(write: Write): Command {
+  return new Command("review")
+    .summary("find labels that are likely wrong, and put them right on a page")
+    .description(
+      "Finds pictures whose labels are likely wrong, by models that were not trained on them, and opens a page on which you decide about each. The decisions go into a manifest that nudge train reads.",
+    )
+    .argument("<dir>", "a folder of pictures, or a manifest")
+    .option("--out <file>", "the manifest, a .csv file (default: the folder's name and -reviewed.csv, beside it)")
+    .option("--backbone <id>", "the network whose features are used")
+    .option("--weights <file>", "its trained weights")
+    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU where there is one)")
+    .option("--limit <n>", "at most n pictures, the likeliest errors first", wholeNumber("--limit", 1), 200)
+    .option("--port <n>", "the page's port (default: 4949, or the next that is free)", portNumber("--port"))
+    .option("--json", "print the pictures as JSON, without a page")
+    .addHelpText("after", EXAMPLES)
+    .action((dir: string, flags: ReviewFlags) => review(dir, flags, write));
+}
+
+async function review(dir: string, flags: ReviewFlags, write: Write): Promise<void> {
+  const place =
+    flags.out ?? join(dirname(resolve(dir)), `${basename(resolve(dir)).replace(/\.\w+$/, "")}-reviewed.csv`);
+  if (!place.endsWith(".csv")) throw new UsageError(`--out ${showName(place)}: expected the name of a .csv file`);
+  if (resolve(place) === resolve(dir)) throw new UsageError(`--out ${showName(place)}: that is the manifest to review`);
+  if (!flags.json) checkFile(place);
+  const { dataset, found } = await findErrors(dir, flags);
+  const pictures = found.slice(0, flags.limit);
+  if (flags.json) return write(`${JSON.stringify(pictures, null, 2)}\n`);
+  const total = dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  write(`${countOf(found.length, "label")} of ${countOf(total, "picture")} are likely wrong\n`);
+  for (const { path, label, suggested, probability } of pictures.slice(0, 10))
+    write(
+      `  ${showName(path)}: ${showName(label)}, rather ${showName(suggested)} (${(100 * probability).toFixed(1)} %)\n`,
+    );
+  if (pictures.length === 0) return;
+  const [{ startReview }, { ReviewedManifest }] = await Promise.all([
+    import("../review/server.js"),
+    import("../review/reviewed-manifest.js"),
+  ]);
+  const manifest = new ReviewedManifest(resolve(place), dataset);
+  manifest.write();
+  const command = `${typedCommand()} train --data ${shellWord(place)}`;
+  await using server = await startReview({ dataset, pictures, manifest, command, port: flags.port });
+  write(`decide about them at ${server.url} (Ctrl-C ends it)\nmanifest: ${place}\n`);
+  await untilStopped();
+  const { marks } = manifest;
+  const removed = [...marks.values()].filter((mark) => mark === null).length;
+  write(
+    `${countOf(marks.size - removed, "label")} changed, ${countOf(removed, "picture")} removed; train with: ${command}\n`,
+  );
+}
+
+/** The likely errors of a folder, by features of a network as it is. */
+async function findErrors(
+  dir: string,
+  { backbone, weights, device: asked }: ReviewFlags,
+): Promise<{ dataset: PictureDataset; found: ReviewedPicture[] }> {
+  const [{ datasetFor, resolve: settle }, { SettingsMemo }, { recipeRequests }, { openFeatures }, { reviewLabels }] =
+    await Promise.all([
+      import("../settings/resolve.js"),
+      import("../settings/memo.js"),
+      import("../own-data/recipe-plan.js"),
+      import("../training/samples.js"),
+      import("../own-data/label-review.js"),
+    ]);
+  const [{ defaultDevice }, { streamReporter }] = await Promise.all([
+    import("../engine/device.js"),
+    import("../training/reporter.js"),
+  ]);
+  const device = asked ?? defaultDevice();
+  const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
+  const memo = new SettingsMemo();
+  const dataset = await datasetFor(request, memo);
+  if (dataset.kind !== "pictures") throw new UsageError(`data review: ${dir} has no pictures to look at`);
+  const plan = await settle(recipeRequests(dataset, request, device).probe, memo);
+  const reporter = streamReporter(process.stderr);
+  using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the batch; once more to stop at once`));
+  using samples = await openFeatures(plan, {
+    say: (text) => reporter.line(text),
+    progress: (text) => reporter.progress?.(text),
+    shouldStop: () => stop.asked,
+  });
+  if (samples === null) throw new UsageError("data review: stopped; the same command resumes it");
+  reporter.progress?.("predicting each fifth of the pictures by a model of the others");
+  return { dataset, found: reviewLabels(samples, plan) };
+}

@@ -1,0 +1,92 @@
+/**
+ * Out-of-fold predictions of all pictures of a folder: five folds, each class of each domain spread evenly over them, and an exact
+ * probe on the features of the other four for each. What a probe says of a picture never depends on that picture's own label.
+ */
+
+import { softmax } from "../analysis/judged.js";
+import { type LabelError, likelyLabelErrors } from "../analysis/label-errors.js";
+import type { SplitName } from "../data/split.js";
+import { keyedRandom } from "../engine/philox.js";
+import { scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
+import type { Plan } from "../settings/resolve.js";
+import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
+
+/** A picture whose label is likely wrong. */
+export interface ReviewedPicture {
+  /** Relative to the dataset's root. */
+  readonly path: string;
+  readonly domain: string;
+  readonly label: string;
+  readonly suggested: string;
+  /** The out-of-fold probabilities of the suggested class and of the label. */
+  readonly probability: number;
+  readonly given: number;
+}
+
+const FOLDS = 5;
+/** A strong L2 penalty: a wrong label must not be learnt by heart from its neighbours. */
+const STRENGTH = 0.01;
+const ALL: readonly SplitName[] = ["in", "out", "uda"];
+
+/** The likely label errors of a plan's dataset, the likeliest first. */
+export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Plan): ReviewedPicture[] {
+  const { classes, device } = settings;
+  return noGrad(() =>
+    scope(() => {
+      const domains = dataset.domains.map(({ name, files }) => {
+        const places = ALL.flatMap((part) => [...samples.split.get(name)![part]]).sort((a, b) => a - b);
+        return { name, ...featuresOf(samples, name, ALL, device), files: places.map((place) => files![place]) };
+      });
+      const folds = domains.map(({ labels }, d) => foldOf(labels, d));
+      const found: { path: string; domain: string; label: number; row: ArrayLike<number> }[] = [];
+      for (let fold = 0; fold < FOLDS; fold++)
+        scope(() => {
+          const part = (isInside: (of: number) => boolean): LabelledFeatures[] =>
+            domains.map(({ x, labels }, d) => {
+              const places = folds[d].flatMap((of, i) => (isInside(of) ? [i] : []));
+              return { x: x.take(places) as Tensor, labels: places.map((i) => labels[i]) };
+            });
+          const [{ weight, bias }] = fitProbe(
+            part((of) => of !== fold),
+            [STRENGTH],
+            { classes: classes.length },
+          );
+          for (const [d, held] of part((of) => of === fold).entries()) {
+            if (held.labels.length === 0) continue;
+            const rows = held.x.toDType(weight.dtype).matmul(weight.t()).add(bias).toArray() as number[][];
+            const { name: domain, files } = domains[d];
+            const places = folds[d].flatMap((of, i) => (of === fold ? [i] : []));
+            for (const [i, place] of places.entries())
+              found.push({ path: files[place], domain, label: held.labels[i], row: softmax(rows[i]) });
+          }
+        });
+      const errors = likelyLabelErrors(
+        found.map(({ row }) => row),
+        found.map(({ label }) => label),
+        classes.length,
+      );
+      return errors.map((error) => pictureOf(error, found[error.place], classes));
+    }),
+  );
+}
+
+const pictureOf = (
+  { suggested, probability, given }: LabelError,
+  { path, domain, label }: { path: string; domain: string; label: number },
+  classes: readonly string[],
+): ReviewedPicture => ({ path, domain, label: classes[label], suggested: classes[suggested], probability, given });
+
+/** The fold of each picture of a domain: each class dealt out in an order that is always the same. */
+function foldOf(labels: ArrayLike<number>, domain: number): number[] {
+  const order = keyedRandom(0, "label review", domain).permutation(labels.length);
+  const dealt = new Map<number, number>();
+  const folds = new Array<number>(labels.length);
+  for (const i of order) {
+    const next = dealt.get(labels[i]) ?? labels[i] % FOLDS;
+    folds[i] = next;
+    dealt.set(labels[i], (next + 1) % FOLDS);
+  }
+  return folds;
+}

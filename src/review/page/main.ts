@@ -1,0 +1,90 @@
+/** The page of `nudge data review`: pictures whose labels are likely wrong, each with buttons that decide about it. */
+
+import type { ReviewItem, ReviewItems } from "../api.js";
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)}\u00a0%`;
+
+/** An element with attributes and children; text is only ever text. */
+function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+const status = make("p", { class: "soft", role: "status" }, "Reading the pictures …");
+const list = make("ul", { class: "items", "aria-label": "Pictures to review" });
+document.body.append(make("main", {}, make("h1", {}, "Likely wrong labels"), status, list));
+
+function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
+  const { n, path, domain, label, suggested, probability, given } = item;
+  const choice = (words: string, as: string | null): HTMLButtonElement => {
+    const button = make("button", { type: "button", "aria-pressed": "false" }, words);
+    button.dataset.as = as ?? "";
+    button.addEventListener("click", () => void mark(as));
+    return button;
+  };
+  const other = make(
+    "select",
+    { "aria-label": `Another class for ${path}` },
+    make("option", { value: "" }, "another class …"),
+  );
+  for (const name of classes)
+    if (name !== label && name !== suggested) other.append(make("option", { value: name }, name));
+  other.addEventListener("change", () => {
+    if (other.value !== "") void mark(other.value);
+  });
+  const buttons = [choice(`${label} is right`, label), choice(`it is ${suggested}`, suggested), choice("remove", null)];
+  const root = make(
+    "li",
+    {},
+    make("img", { src: `/picture?n=${n}`, alt: path, loading: "lazy" }),
+    make(
+      "div",
+      {},
+      make(
+        "p",
+        {},
+        make("strong", {}, label),
+        ` ${percent(given)}, suggested `,
+        make("strong", {}, suggested),
+        ` ${percent(probability)}`,
+      ),
+      make("p", { class: "soft" }, path.startsWith(`${domain}/`) ? path : `${domain}: ${path}`),
+      make("div", { class: "bar" }, ...buttons, other),
+    ),
+  );
+  const show = (as: string | null | undefined): void => {
+    for (const button of buttons)
+      button.setAttribute("aria-pressed", String(as !== undefined && button.dataset.as === (as ?? "")));
+    other.value = as && as !== label && as !== suggested ? as : "";
+    root.classList.toggle("done", as !== undefined);
+  };
+  const mark = async (as: string | null): Promise<void> => {
+    const query = new URLSearchParams({ n: String(n), ...(as !== null && { as }) });
+    const response = await fetch(`/mark?${query}`, { method: "POST" }).catch(() => undefined);
+    if (response?.ok) show(as);
+    else status.textContent = response ? await response.text() : "The server does not answer: was it stopped?";
+  };
+  show(item.mark);
+  return root;
+}
+
+fetch("/items")
+  .then(async (response) => {
+    const { classes, items, manifest, command } = (await response.json()) as ReviewItems;
+    status.replaceChildren(
+      items.length === 0
+        ? "No label looks wrong."
+        : `${items.length} pictures that models trained without them would label otherwise, the likeliest first. Decisions are saved in ${manifest} at once; then: `,
+      make("code", {}, command),
+    );
+    list.append(...items.map((item) => itemOf(item, classes)));
+  })
+  .catch(() => {
+    status.textContent = "The server does not answer: was it stopped?";
+  });

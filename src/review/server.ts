@@ -1,0 +1,95 @@
+/**
+ * `nudge data review`: a page with the pictures whose labels are likely wrong. What is marked there goes into a manifest at once.
+ * Guards and limits are those of the dashboard (http/local-server.ts).
+ */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { resolve } from "node:path";
+import type { PictureDataset } from "../data/dataset.js";
+import { thumbnailOf } from "../data/inspect-thumbnails.js";
+import { UsageError } from "../errors.js";
+import type { Refusal } from "../http/guard.js";
+import { type LocalServer, startLocalServer } from "../http/local-server.js";
+import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
+import type { ReviewedPicture } from "../own-data/label-review.js";
+import type { ReviewItems } from "./api.js";
+import type { ReviewedManifest } from "./reviewed-manifest.js";
+
+export interface ReviewOptions {
+  readonly dataset: PictureDataset;
+  readonly pictures: readonly ReviewedPicture[];
+  readonly manifest: ReviewedManifest;
+  /** The command that trains by the manifest. */
+  readonly command: string;
+  readonly port?: number;
+  /** Where the compiled program is; set by tests. */
+  readonly base?: URL;
+}
+
+const PAGE: PageParts = {
+  title: "NUDGE: review labels",
+  folder: "review/page",
+  styles: ["review"],
+  noScript: "This page is a program: it needs JavaScript. Without it: nudge data review --json",
+};
+
+const USUAL_PORT = 4949;
+
+/** Starts the page; it runs until it is closed. */
+export async function startReview(options: ReviewOptions): Promise<LocalServer> {
+  const files = pageFiles(options.base ?? new URL("../", import.meta.url), PAGE);
+  return startLocalServer({
+    name: "data review",
+    usualPort: USUAL_PORT,
+    port: options.port,
+    posts: ["/mark"],
+    answer: (request, response) => answer(request, response, options, files),
+  });
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ReviewOptions,
+  files: ReadonlyMap<string, PageFile>,
+): Promise<Refusal | undefined> {
+  const { pathname, searchParams } = new URL(request.url!, "http://127.0.0.1");
+  if (sendPageFile(request, response, files.get(pathname))) return undefined;
+  if (pathname === "/items") return send(response, "application/json; charset=utf-8", JSON.stringify(itemsOf(options)));
+  if (pathname === "/picture") {
+    // Asked for by its place in the list, never by a path.
+    const uri = await thumbnailOf(resolve(options.dataset.root, pictureAsked(options, searchParams).path), 320);
+    if (!uri) return { status: 404, words: "this picture cannot be read" };
+    return send(response, "image/webp", Buffer.from(uri.split(",")[1], "base64"));
+  }
+  if (pathname === "/mark") {
+    request.resume();
+    const { path, label } = pictureAsked(options, searchParams);
+    const as = searchParams.get("as");
+    if (as !== null && !options.dataset.classes.includes(as)) throw new UsageError("there is no such class");
+    options.manifest.mark(path, label, as);
+    return send(response, "application/json; charset=utf-8", JSON.stringify({ marked: options.manifest.marks.size }));
+  }
+  return { status: 404, words: "there is nothing of this name" };
+}
+
+function pictureAsked({ pictures }: ReviewOptions, query: URLSearchParams): ReviewedPicture {
+  const n = /^\d{1,7}$/.exec(query.get("n") ?? "")?.[0];
+  const picture = n === undefined ? undefined : pictures[Number(n)];
+  if (!picture) throw new UsageError("there is no such picture to review");
+  return picture;
+}
+
+function itemsOf({ pictures, manifest, dataset, command }: ReviewOptions): ReviewItems {
+  const items = pictures.map((picture, n) => {
+    const mark = manifest.marks.get(picture.path);
+    return { n, ...picture, ...(mark !== undefined && { mark }) };
+  });
+  return { classes: dataset.classes, manifest: manifest.path, command, items };
+}
+
+function send(response: ServerResponse, type: string, body: string | Buffer): undefined {
+  response.writeHead(200, { "Content-Type": type, "Content-Length": Buffer.byteLength(body) });
+  response.end(body);
+  return undefined;
+}
