@@ -4,32 +4,22 @@
  * the file again when somebody looks at them.
  */
 
-import { ACCURACY, CURRENT, type RunRecord, recordIn } from "../records/record.js";
+import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
+import { type RecordKind, type RecordTaker, scanLine } from "../records/scan-line.js";
 
 /** The metrics that are kept. */
-const KEPT: readonly string[] = [ACCURACY, "stableRank", "centredStableRank"];
+const KEPT: ReadonlySet<string> = new Set([ACCURACY, "stableRank", "centredStableRank"]);
 
-/** All of a record but its step and value. */
-type Kind = Omit<RunRecord, "step" | "value">;
-
-/**
- * Kinds by the text they have in a line between step and value, null for those that are not kept. A folder has a few dozen
- * of them in millions of lines, so that parsing a line comes down to two numbers and a look here.
- */
-const kinds = new Map<string, Kind | null>();
-
-/** Files that are not ours could hold any number of kinds. */
-const MOST_KINDS = 10_000;
-
-export class Measured {
+export class Measured implements RecordTaker {
+  readonly metrics = KEPT;
   private steps: number[] = [];
-  private kindOf: Kind[] = [];
+  private kindOf: RecordKind[] = [];
   private values: number[] = [];
 
   /** Adds lines of a record file; those that are no records are passed over. Returns whether anything was kept. */
   add(lines: readonly string[]): boolean {
     const before = this.steps.length;
-    for (const line of lines) this.addLine(line);
+    for (const line of lines) scanLine(line, this);
     return this.steps.length > before;
   }
 
@@ -63,37 +53,9 @@ export class Measured {
     });
   }
 
-  /** A line as `formatRecord` writes it is not parsed as JSON once its kind is known. */
-  private addLine(line: string): void {
-    const [start, end] = [line.indexOf(",", STEP.length), line.lastIndexOf(VALUE)];
-    const key = line.slice(start, end);
-    const kind = line.startsWith(STEP) && start > 0 && end > start ? kinds.get(key) : undefined;
-    if (kind === null) return;
-    if (kind !== undefined && line.endsWith("}")) {
-      const [step, value] = [line.slice(STEP.length, start), line.slice(end + VALUE.length, -1)].map(toNumber);
-      if (Number.isSafeInteger(step) && step >= 0 && Number.isFinite(value)) {
-        this.keep(step, kind, value);
-        return;
-      }
-    }
-    const record = recordIn(line);
-    if (!record) return;
-    const { step, model, domain, split, metric, value } = record;
-    const found = KEPT.includes(metric) ? { model, domain, split, metric } : null;
-    if (kinds.size < MOST_KINDS) kinds.set(key, found);
-    if (found) this.keep(step, found, value);
-  }
-
-  private keep(step: number, kind: Kind, value: number): void {
+  take(step: number, kind: RecordKind, value: number): void {
     this.steps.push(step);
     this.kindOf.push(kind);
     this.values.push(value);
   }
 }
-
-/** Where a line begins, and where its last part does. */
-const STEP = '{"step":';
-const VALUE = ',"value":';
-
-/** Not a number where there is no text, of which `Number` makes zero. */
-const toNumber = (text: string): number => (text === "" ? Number.NaN : Number(text));

@@ -62,7 +62,7 @@ export class RunReader {
     const records = files.text(RECORDS_FILE);
     const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
     if (scanned === undefined) {
-      const stored = readRun(files);
+      const stored = readRun(files, settings);
       const { runs, notes } = evaluatedRuns(stored);
       return { stored, runs, notes: [...stored.notes, ...notes] };
     }

@@ -99,10 +99,10 @@ export const notEvaluated = (folder: string): string =>
   `${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`;
 
 /** Reads a run, by its folder or its files. A run that has not evaluated yet has no records, which is noted. */
-export function readRun(place: string | StoredFiles): StoredRun {
+export function readRun(place: string | StoredFiles, known?: RunSettings): StoredRun {
   const files = filesOf(place);
   const folder = files.path;
-  const settings = parseSettings(join(folder, SETTINGS_FILE), settingsText(files));
+  const settings = known ?? parseSettings(join(folder, SETTINGS_FILE), settingsText(files));
   const text = files.text(RECORDS_FILE);
   const { records, notes } =
     text === undefined ? { records: [], notes: [notEvaluated(folder)] } : recordsIn(join(folder, RECORDS_FILE), text);
@@ -193,7 +193,7 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     v.check(({ domains, testDomains }) => testDomains.every((domain) => domains.includes(domain)), "among the domains"),
     ["testDomains"],
   ),
-  v.transform((settings) => ({ ...settings, fixed: settings.fixed ?? fixedBefore(settings) })),
+  v.transform((settings) => Object.assign(settings, { fixed: settings.fixed ?? fixedBefore(settings) })),
 );
 
 /** What was set by hand in a run from before there was `fixed`, as far as it tells. */
