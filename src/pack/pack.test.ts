@@ -104,7 +104,8 @@ describe("a pack", () => {
 
   test("holds runs and plans that are larger than a block, and names of any length", () =>
     inFolder((folder) => {
-      const sweep = makeSweep(join(folder, "sweep"), { count: 4000, evaluations: 1 });
+      const sweep = makeSweep(join(folder, "sweep"));
+      writeSweep(sweep, 4000);
       const name = `${"ä".repeat(90)}-${"x".repeat(60)}`;
       const large = "a line of records\n".repeat(200_000);
       const own = writeRun(join(sweep, "runs", name));
@@ -117,7 +118,7 @@ describe("a pack", () => {
       expect(Array.from(planLines(pack.study))).toEqual(Array.from(planLines(sweep)));
       expect(runs.at(-1)?.folder).toBe(`runs/${name}`);
       expect(runs.at(-1)?.text("records.jsonl")).toBe(large);
-      expect([runs.length, pack.notes]).toEqual([4001, []]);
+      expect([runs.length, pack.notes]).toEqual([7, []]);
     }));
 
   test("takes runs of several pieces once each, done where they are, and of one plan alone", () =>

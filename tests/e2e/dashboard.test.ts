@@ -177,7 +177,7 @@ withBrowser(
     const wrong = { part: "held out", domain: "dusk", path: "dusk/cat/1.png", label: "cat", predicted: "dog" };
     const assessed = JSON.parse(readFileSync(join(folder, "a-none", "assessment.json"), "utf8"));
     const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...assessed.domains[i], part: "held out", accuracy }));
-    const mostWrong = [{ ...wrong, confidence: 0.98, truth: 0.01 }];
+    const mostWrong = [{ ...wrong, confidence: 0.98, truth: 0.01, loss: 4.6 }];
     writeFile(folder, "a-none/estimate.json", JSON.stringify({ ...assessed, domains, mostWrong }));
     await page.goto(`${url}#/run/a-none`);
     await page.getByText("New domain, estimate: lowest (dusk)60.0 %").waitFor();
