@@ -21,6 +21,7 @@ import {
 } from "../records/run.js";
 import { meanAccuracy } from "../report/run-page.js";
 import { runMethodTitle } from "../settings/names.js";
+import type { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { runState, stateWord, type Verdict } from "../sweep/run-state.js";
 import type { RunRow, RunState, ToldProgress } from "./api.js";
 import { jsonIn } from "./inside.js";
@@ -63,7 +64,7 @@ export abstract class IndexedRun {
   abstract readonly isPacked: boolean;
 
   /** Looks again, with what the sweep decided about it. */
-  abstract refresh(verdict?: Verdict): Change;
+  abstract refresh(verdict?: Verdict, byHand?: FixedByHand): Change;
 
   /** Looks whether a finished run still is the one that was read; if not, the next look reads it again. */
   abstract checkDone(): void;
@@ -142,12 +143,13 @@ export abstract class IndexedRun {
     };
   }
 
-  protected readSettings(): void {
+  /** `byHand` is what its sweep knows of runs of earlier versions. */
+  protected readSettings(byHand?: FixedByHand): void {
     const parsed = jsonIn(this.files, SETTINGS_FILE);
     const read = parsed === undefined ? "it cannot be read, or is no JSON object" : toSettings(parsed);
     this.problem = typeof read === "string" ? `${SETTINGS_FILE}: ${read}` : null;
     if (typeof read === "string") return;
-    const kept = Object.entries(read).filter(([name]) => !LARGE.includes(name));
+    const kept = Object.entries(byHand?.settingsOf(read) ?? read).filter(([name]) => !LARGE.includes(name));
     this.settings = Object.fromEntries(kept) as unknown as RunSettings;
   }
 

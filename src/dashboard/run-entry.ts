@@ -8,6 +8,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE, RECORDS_FILE } from "../records/run.js";
+import type { FixedByHand } from "../sweep/fixed-by-hand.js";
 import type { RunState, Verdict } from "../sweep/run-state.js";
 import type { ToldProgress } from "./api.js";
 import { type Change, IndexedRun } from "./indexed-run.js";
@@ -41,12 +42,12 @@ export class RunEntry extends IndexedRun {
   }
 
   /** Looks again. */
-  refresh(verdict?: Verdict): Change {
+  refresh(verdict?: Verdict, byHand?: FixedByHand): Change {
     if (this.isDone && !this.records.hasMore && !(this.isForUse && this.folderChanged())) return "none";
     const isIdle = this.state !== "running" && verdict === this.verdict && !this.records.hasMore;
     if (!this.folderChanged() && isIdle) return "none";
     this.verdict = verdict;
-    if (!this.settings) this.readSettings();
+    if (!this.settings) this.readSettings(byHand);
     this.state = this.stateNow();
     const grew = this.readMeasured();
     this.readTiming();

@@ -67,7 +67,7 @@ export class RunIndex {
     let read = 0;
     for (const entry of this.entries.values()) {
       const sweep = entry.sweep === null ? undefined : this.sweeps.get(entry.sweep);
-      const change = entry.refresh(sweep?.verdictOn(entry.folder));
+      const change = entry.refresh(sweep?.verdictOn(entry.folder), sweep?.byHand);
       if (change !== "none") changes.runs.push(entry.json);
       if (change === "numbers") this.version++;
       this.progress = { read: Math.max(this.progress.read, ++read), found: this.entries.size };

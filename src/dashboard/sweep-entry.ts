@@ -48,6 +48,8 @@ export class SweepEntry {
   private plan: readonly Planned[] = [];
   /** What was set by hand in all runs alike, which tells no row of the grid from another. */
   private common = NOTHING_FIXED;
+  /** What was set by hand in runs of earlier versions. */
+  byHand = new FixedByHand([]);
   private name = "";
   private protocol: readonly string[] = [];
   private problem: string | null = null;
@@ -91,8 +93,8 @@ export class SweepEntry {
     try {
       const file = readSweepFile(this.files);
       [this.name, this.protocol] = [file.name, file.protocol];
-      const byHand = new FixedByHand(file.requests);
-      this.plan = Array.from(planLines(this.files), (run) => toPlanned(run, byHand));
+      this.byHand = new FixedByHand(file.requests);
+      this.plan = Array.from(planLines(this.files), (run) => toPlanned(run, this.byHand));
       this.common = commonFixed(this.plan.map(({ fixed }) => fixed));
       this.problem = null;
     } catch (error) {

@@ -4,10 +4,12 @@ import { expect, test } from "vitest";
 import { writeOwnTraining } from "../../tests/support/own-runs.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { nuclearNormOn, pacsDomains, writeMadeRun, writePacsSweep } from "../../tests/support/report-runs.js";
+import type { FixedSettings } from "../records/fixed-settings.js";
 import { readResults } from "../report/read-results.js";
 import { makeReport } from "../report/report.js";
 import { cellNumbers } from "../report/table.js";
 import { selections } from "../selection/index.js";
+import { writePlan } from "../sweep/sweep-folder.js";
 import type { ReportData } from "./api.js";
 import { RunIndex } from "./run-index.js";
 import { Tables } from "./tables.js";
@@ -100,4 +102,28 @@ test("of own pictures the numbers are those of the runs' own reports, and the mo
     { title: "wild: models to use", head: ["model", "on a new domain", "validation", "folder"] },
   ]);
   expect(models[0].rows[0].slice(0, 3)).toEqual(["ERM", "60.0, lowest 60.0 (day)", "75.0 (12 pictures)"]);
+});
+
+test("a search that an earlier version made with a fixed setting is one row, in the report and here", async () => {
+  const root = realpathSync(temporaryFolder());
+  const sweep = join(root, "search");
+  writePlan(
+    sweep,
+    { name: "search", protocol: [], requests: [{ given: { data: "pacs", hparams: 3, batchSize: 32 } }] },
+    [],
+  );
+  // What was set by hand was kept only where the draw of the run was another.
+  const kept: FixedSettings[] = [{}, { batchSize: 32 }, {}];
+  for (const [hparamsSeed, given] of kept.entries()) {
+    const request = { data: "pacs", algorithm: "erm", trialSeed: 0, hparamsSeed, batchSize: 32 };
+    const accuracy = 0.5 + hparamsSeed / 10;
+    const settings = { hparamsSeed, given, fixed: undefined, ...{ request } };
+    writeMadeRun(join(sweep, "runs", `draw${hparamsSeed}`), { heldOut: "sketch", trial: 0, accuracy, settings });
+  }
+  const { tables } = await tablesOf(root);
+  const [table] = (await ask(tables, "oracle")).tables;
+  expect(table.rows.map(({ title }) => title)).toEqual(["ERM"]);
+  const report = makeReport(readResults([root]), { selection: selections.oracle });
+  expect(report.outcome.methods.map(({ method }) => method.fixed)).toEqual([{ batchSize: 32 }]);
+  expect(report.outcome.results).toHaveLength(1);
 });
