@@ -2,7 +2,12 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   // The examples import the package by its name; in tests that is the source.
-  resolve: { alias: { "nudge-dg": new URL("src/index.ts", import.meta.url).pathname } },
+  resolve: {
+    alias: [
+      { find: /^nudge-dg$/, replacement: new URL("src/index.ts", import.meta.url).pathname },
+      { find: /^nudge-dg\/([\w-]+)$/, replacement: new URL("src/$1/index.ts", import.meta.url).pathname },
+    ],
+  },
   test: {
     include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
     // The addon is native code with one libtorch a process, so test files run in processes, not threads.

@@ -1,11 +1,12 @@
 /**
  * What the define… functions made: of which kind a definition is, and which plug-in file it came from. Settings, registries and
- * the loader of plug-ins (`plugins.ts`) all ask here, and none of them needs the others for it.
+ * the loader of plug-ins (`cli/plugins.ts`) all ask here, and none of them needs the others for it.
  */
 
 export type DefinitionKind =
   | "algorithm"
   | "regularizer"
+  | "follower"
   | "dataset"
   | "backbone"
   | "launcher"
@@ -22,11 +23,20 @@ export interface PluginFile {
 const kinds = new WeakMap<object, DefinitionKind>();
 const files = new Map<string, PluginFile>();
 
-/** Marks a definition; every define… function does. */
-export function declare<T extends object>(kind: DefinitionKind, definition: T): T {
+const parts = new WeakMap<object, object>();
+
+/** Marks a definition; every define… function does. `from` is what it was made from, where the definition hides some of that. */
+export function declare<T extends object>(kind: DefinitionKind, definition: T, from: object = definition): T {
   kinds.set(definition, kind);
+  parts.set(definition, from);
   return definition;
 }
+
+/** All that a definition was made from as text, the source of its functions included. */
+export const definitionText = (definition: object): string =>
+  JSON.stringify(parts.get(definition) ?? definition, (_, value) =>
+    typeof value === "function" ? String(value) : value,
+  );
 
 /** Of which kind a value is; undefined where no define… function made it. */
 export function kindOf(value: unknown): DefinitionKind | undefined {

@@ -1,48 +1,29 @@
 /**
- * NUDGE as a library, its stations in the order the data flows: engine, layers, data, backbones, algorithms, regularizers,
- * optimizers, training, analysis; then the paper's toy task and theory, and drawing.
+ * NUDGE as a library: training and evaluation in one call each, then the parts they are made of, in the order the data flows.
+ * Records, selection, settings, training's own pieces and reports are in subpaths: `nudge-dg/records`, `nudge-dg/report`, …
  */
 
-// Engine
+export { DataError, EngineError, StoppedError, UsageError } from "./errors.js";
+export * from "./library/index.js";
 
-export type { Nested, TypedArray } from "./engine/arrays.js";
-export { CudaGraph } from "./engine/cuda-graph.js";
-export * from "./engine/device.js";
-export { DTYPES, type DType } from "./engine/dtype.js";
-export { call, callPrivate, schemas } from "./engine/operator.js";
-export * as ops from "./engine/ops.generated.js";
-export { keyedRandom, Philox } from "./engine/philox.js";
-export { Generator, Random, withRandom } from "./engine/random.js";
-export { keep, Scope, scope } from "./engine/scope.js";
-export { grad, noGrad, Tensor, tensor } from "./engine/tensor.js";
-export { readWeights, writeWeights } from "./engine/weights.js";
-export { DataError, EngineError, UsageError } from "./errors.js";
+// Engine and layers
 
-// Layers
-
+export * from "./engine/index.js";
 export * from "./nn/index.js";
 
 // Data
 
-export { augmentOnHost } from "./data/augment.js";
-export { buildCache } from "./data/cache.js";
-export type { Dataset, Domain } from "./data/dataset.js";
-export { defineDataset } from "./data/dataset.js";
-export { datasets } from "./data/datasets/index.js";
-export { SHAPES_CLASSES, SHAPES_DOMAINS, shapesDataset } from "./data/datasets/shapes.js";
-export { Loader } from "./data/loader.js";
-export { openDataset } from "./data/open-dataset.js";
-export { openPictures } from "./data/picture-store.js";
-export { splitDataset, splitHash } from "./data/split.js";
+export * from "./data/index.js";
 
-// Backbones, algorithms, regularizers, optimizers, training
+// Backbones, algorithms, regularizers, averages, optimizers, and how their options are declared
 
-export { type AlgorithmDefinition, defineAlgorithm } from "./algorithms/algorithm.js";
-export { algorithmNamed, algorithms } from "./algorithms/index.js";
+export * from "./algorithms/index.js";
+export * from "./averaging/index.js";
 export * from "./backbones/index.js";
 export {
   choice,
   type Hparam,
+  type HparamValue,
   hparam,
   powerOfTen,
   powerOfTenInteger,
@@ -52,30 +33,29 @@ export {
   variant,
 } from "./hparams.js";
 export * from "./optim/index.js";
-export { type Kind, kinds, type Option, option } from "./options.js";
+export {
+  type Kind,
+  kinds,
+  type Option,
+  type Options,
+  type OptionWithDefault,
+  option,
+  type ValuesOf,
+} from "./options.js";
 export * from "./regularizers/index.js";
-export { Learner, type LearnerOptions } from "./training/learner.js";
 
-// Sweeps
+// Training step by step, sweeps
 
+export type { RunRecord } from "./records/record.js";
 export * from "./sweep/launchers/index.js";
+export { Learner, type LearnerOptions } from "./training/learner.js";
+export type { Status } from "./training/reporter.js";
 
-// Models in use
+// Models in use, and how good they are
 
+export * from "./analysis/index.js";
 export * from "./export/index.js";
 export * from "./model/index.js";
-
-// Analysis
-
-export * from "./analysis/abstention.js";
-export * from "./analysis/assess.js";
-export * from "./analysis/assessment.js";
-export * from "./analysis/calibration.js";
-export * from "./analysis/evaluation.js";
-export * from "./analysis/feature-rank.js";
-export * from "./analysis/judged.js";
-export * from "./analysis/principal-directions.js";
-export * from "./analysis/rank.js";
 
 // The paper's toy task and theory, and drawing
 

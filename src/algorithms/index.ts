@@ -91,3 +91,21 @@ export function algorithmNamed(name: string): AlgorithmDefinition {
   if (!found) throw new UsageError(unknownName("algorithm", name, Object.keys(algorithms)));
   return found;
 }
+
+export {
+  type AlgorithmDefinition,
+  type Batch,
+  type BuildContext,
+  type BuiltAlgorithm,
+  defineAlgorithm,
+  type HparamsOf,
+  type LossAlgorithm,
+  type Minibatch,
+  type SharedValues,
+  type StepContext,
+  type StepOutcome,
+  type UpdateAlgorithm,
+} from "./algorithm.js";
+export { domainLabels } from "./domain-labels.js";
+export { featuresByDomain, lossByDomain, type PartFeatures, rowsByDomain } from "./domain-parts.js";
+export type { Draws } from "./draws.js";

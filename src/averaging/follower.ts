@@ -10,6 +10,7 @@
  * average.
  */
 
+import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import { type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 
@@ -87,5 +88,5 @@ export function defineFollower<const S extends SettingSpecs>(
     const usual: Readonly<Record<string, unknown>> = (dataset && facts.forDataset?.[dataset]) || {};
     return build(readOptions(facts.id, facts.settings, options, { usual }));
   };
-  return Object.assign(make, facts);
+  return declare("follower", Object.assign(make, facts), { ...facts, build });
 }

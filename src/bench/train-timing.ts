@@ -1,7 +1,7 @@
 /** Our side of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { type Batch, Loader } from "../data/loader.js";
+import { type LoadedBatch, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
 import { CURRENT } from "../records/record.js";
@@ -102,7 +102,7 @@ async function onBatchesAtHand(
   loader: Loader,
   { from, times }: { from: number; times: number },
 ): Promise<number> {
-  const batches: Batch[] = [];
+  const batches: LoadedBatch[] = [];
   for (let i = 0; i < Math.min(times, AT_HAND); i++) batches.push(await loader.batch(from + i));
   synchronize(batches[0].x.device);
   const start = performance.now();

@@ -4,10 +4,10 @@ import { basename } from "node:path";
 import { Command } from "commander";
 import { packageRoot } from "../engine/build-folder.js";
 import { UsageError } from "../errors.js";
+import { version } from "../library/version.js";
 import type { Check } from "../training/self-test.js";
 import { type Facts, gatherFacts } from "./doctor-facts.js";
 import { findProblems, type Problem } from "./doctor-problems.js";
-import { version } from "./version.js";
 
 const gibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 

@@ -4,10 +4,10 @@ import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import { replaceFile } from "../files/replace-file.js";
+import { version } from "../library/version.js";
 import { formatFor } from "./format-by-ending.js";
 import { openModel, type Write } from "./model-options.js";
 import { oneOf } from "./parse-options.js";
-import { version } from "./version.js";
 import { checkFile } from "./writable-place.js";
 
 const formats = ["onnx", "safetensors"] as const;

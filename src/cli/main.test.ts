@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { catchPrinted } from "../../tests/support/printed.js";
+import { version } from "../library/version.js";
 import { main } from "./main.js";
-import { version } from "./version.js";
 
 const printed = catchPrinted();
 

@@ -7,10 +7,10 @@ import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
 import { whenAddonIsMissing } from "../engine/load.js";
 import { UsageError } from "../errors.js";
+import { version } from "../library/version.js";
 import { domainbedHint } from "./domainbed-options.js";
 import { endOf } from "./failure.js";
 import { buildOnFirstUse } from "./run-setup.js";
-import { version } from "./version.js";
 
 interface Verb {
   readonly summary: string;

@@ -7,12 +7,12 @@
 
 import { join } from "node:path";
 import { SHAPES_DOMAINS } from "../data/datasets/shapes.js";
+import { version } from "../library/version.js";
 import { resolve } from "../settings/resolve.js";
 import { runName } from "../settings/settings.js";
 import { quietReporter, type Status } from "../training/reporter.js";
 import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
-import { version } from "./version.js";
 
 const METHODS = ["ERM", "ERM-NU"] as const;
 

@@ -1,10 +1,10 @@
 /** `nudge sweep work`: what controllers start. It tells what happens on its output, and stops when its input closes. */
 
 import { Command } from "commander";
+import { version } from "../library/version.js";
 import { RESUMABLE } from "./failure.js";
 import { wholeNumber } from "./parse-options.js";
 import { launchedUnder, type RuleFlags, rulesIn, withRules } from "./sweep-flags.js";
-import { version } from "./version.js";
 
 interface WorkFlags extends RuleFlags {
   device?: string;

@@ -1,16 +1,14 @@
 /** One run of `nudge train`: its folder, its training, and for pictures its assessment and report. */
 
-import { ASSESSMENT_FILE } from "../analysis/assessment.js";
 import { DataError, UsageError } from "../errors.js";
-import { writeRunReport } from "../report/run-report.js";
+import { assessAndReport } from "../library/train.js";
+import { version } from "../library/version.js";
 import type { Plan } from "../settings/resolve.js";
-import { assessRun } from "../training/assess-run.js";
 import type { Reporter } from "../training/reporter.js";
 import { startRun } from "../training/start-run.js";
 import { type EndedRun, type TrainOutcome, train } from "../training/train.js";
 import { LATEST, linkRun } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
-import { version } from "./version.js";
 
 export interface RunOptions {
   readonly path: string;
@@ -37,7 +35,7 @@ export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOut
   if (was === "begun" && !goOn)
     throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
   reporter.line(`run folder: ${path}`);
-  const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assess : undefined);
+  const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assessAndReport : undefined);
   const shouldStop = (): boolean => stop.asked;
   const training = train({ plan, folder, reporter, shouldStop, goOn: goOnWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
@@ -50,10 +48,3 @@ const isDiskFull = (error: unknown): error is DataError =>
 
 const goOnOnceThereIsSpace = (error: DataError, run: string): DataError =>
   new DataError(`${error.message}. Make room, then go on with: nudge train --resume ${run}`, { cause: error });
-
-async function assess(run: EndedRun): Promise<void> {
-  const { plan, folder } = run;
-  folder.writeJson(ASSESSMENT_FILE, await assessRun(run));
-  if (plan.dataset.kind !== "pictures") return;
-  await writeRunReport({ folder: folder.path, settings: plan.settings, dataset: plan.dataset });
-}

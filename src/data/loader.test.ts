@@ -12,7 +12,7 @@ import { augmentOnHost, drawLength, plainDraw } from "./augment.js";
 import type { ArrayDataset, Dataset, PictureDataset } from "./dataset.js";
 import { generatedShapes } from "./datasets/generated-shapes.js";
 import { DecodedPictures } from "./decoded-pictures.js";
-import { type Batch, Loader, type LoaderOptions } from "./loader.js";
+import { type LoadedBatch, Loader, type LoaderOptions } from "./loader.js";
 import { openPictures, type PictureStore } from "./picture-store.js";
 import { splitDataset } from "./split.js";
 
@@ -47,7 +47,7 @@ const loaderOf = (given: Dataset, options: Partial<LoaderOptions> = {}): Loader 
   });
 
 /** A batch's numbers, and the end of it. */
-function contents(batch: Batch): { x: number[]; y: number[]; names: string[]; domains: Batch["domains"] } {
+function contents(batch: LoadedBatch): { x: number[]; y: number[]; names: string[]; domains: LoadedBatch["domains"] } {
   const { x, y, domains } = batch;
   const read = { x: x.toNumbers(), y: y.toNumbers(), names: batch.names(), domains };
   batch[Symbol.dispose]();
@@ -141,7 +141,7 @@ async function evaluated(loader: Loader, domain: string, part: "in" | "out", ste
   let same = true;
   const others = plain.evaluate(domain, part, { batchSize: 7 });
   for await (const batch of loader.evaluate(domain, part, { batchSize: 7, step })) {
-    const other = contents((await others.next()).value as Batch);
+    const other = contents((await others.next()).value as LoadedBatch);
     const one = contents(batch);
     names.push(...one.names);
     sizes.push(one.y.length);
@@ -301,7 +301,7 @@ test("arrays come as they are: floats in their order, bytes divided by 255 with 
   };
   const split = new Map([["d", { in: [4, 0], out: [1], uda: [] }]]);
   const first = async (given: ArrayDataset) => {
-    const batch = (await loaderOf(given, { split }).evaluate("d", "in").next()).value as Batch;
+    const batch = (await loaderOf(given, { split }).evaluate("d", "in").next()).value as LoadedBatch;
     const read = { x: batch.x.toArray(), y: batch.y.toNumbers() };
     batch[Symbol.dispose]();
     return read;

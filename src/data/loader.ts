@@ -52,7 +52,7 @@ export interface LoaderOptions {
 }
 
 /** Samples as tensors. Dispose of it when the step is done. */
-export interface Batch extends Disposable {
+export interface LoadedBatch extends Disposable {
   /** float32 [n, …]. */
   readonly x: Tensor;
   /** int64 [n]: the classes. */
@@ -70,7 +70,7 @@ export interface Batch extends Disposable {
 }
 
 /** The rows of a batch by domain, as algorithms take them: views of it. */
-export const byDomain = ({ x, y, domains }: Batch): { x: Tensor; y: Tensor }[] =>
+export const byDomain = ({ x, y, domains }: LoadedBatch): { x: Tensor; y: Tensor }[] =>
   domains.map(({ start, count }) => ({ x: x.narrow(0, start, count), y: y.narrow(0, start, count) }));
 
 /** Samples that are found, and wait to be made a batch. */
@@ -129,7 +129,7 @@ export class Loader {
   }
 
   /** The training batch of a step; the next ones are prepared meanwhile. */
-  async batch(step: number): Promise<Batch> {
+  async batch(step: number): Promise<LoadedBatch> {
     const { seed, ahead = 2, steps = Number.POSITIVE_INFINITY } = this.options;
     const prepared = this.prepare(step);
     for (const known of this.waiting.keys()) if (known < step || known > step + ahead) this.waiting.delete(known);
@@ -153,7 +153,7 @@ export class Loader {
     domainName: string,
     part: SplitName,
     { step = 0, batchSize = this.evaluationBatch }: { step?: number; batchSize?: number } = {},
-  ): AsyncGenerator<Batch, void, undefined> {
+  ): AsyncGenerator<LoadedBatch, void, undefined> {
     const domain = this.indexOf(domainName);
     const places = Array.from(partOf(this.options.split, domainName, part));
     const { augmentation } = this;
@@ -230,7 +230,12 @@ export class Loader {
     this.skipped.set(this.source.nameOf(sample), problem);
   }
 
-  private make(source: SampleSource, samples: readonly SampleId[], found: readonly unknown[], draw: DrawSample): Batch {
+  private make(
+    source: SampleSource,
+    samples: readonly SampleId[],
+    found: readonly unknown[],
+    draw: DrawSample,
+  ): LoadedBatch {
     const { dataset, device = "cpu" } = this.options;
     const labels = samples.map(({ domain, index }) => dataset.domains[domain].labels[index]);
     const x = keep(source.make(found, draw));

@@ -66,6 +66,8 @@ export interface Regularizer {
   readonly title: string;
   /** Every hyperparameter and setting, defaults filled in: what a run records. */
   readonly settings: Readonly<Record<string, HparamValue>>;
+  /** Those of them that were given, and not left at their defaults. */
+  readonly given: Readonly<Record<string, HparamValue>>;
   /** Whether it adds anything at a step. */
   isActive(step: number): boolean;
   /** weight · penalty, a scalar to add to the loss; null while it is off. */
@@ -106,6 +108,7 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
       id: spec.id,
       title: spec.title,
       settings,
+      given: Object.fromEntries(Object.entries(settings).filter(([name]) => options[name] !== undefined)),
       isActive,
       term(result) {
         if (!isActive(result.step)) return null;
@@ -116,7 +119,7 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
       },
     };
   };
-  return declare("regularizer", Object.assign(make, { ...facts, settings: specs }));
+  return declare("regularizer", Object.assign(make, { ...facts, settings: specs }), spec);
 }
 
 function notFinite(id: string, { features, step }: StepResult, value: number): EngineError {

@@ -13,6 +13,7 @@ export { toLatex } from "./latex.js";
 export { toMarkdown } from "./markdown.js";
 export type { ModelList, UsableModel } from "./model-list.js";
 export type { PairedComparison, PairedDifference } from "./paired.js";
+export { type Results, readResults } from "./read-results.js";
 export { makeReport, type Report, type ReportOptions, type ReportPart, reportParts } from "./report.js";
 export { sweepWords } from "./sweep-progress.js";
 export type { Table, TableCell, TableRow } from "./table.js";

@@ -33,8 +33,17 @@ export class SettingsMemo {
     return this.kept.get(key) as T;
   }
 
+  private readonly opened = new Map<string, Dataset>();
+
+  /** Makes a name stand for a dataset that is open already. */
+  keepDataset(data: string, dataset: Dataset): void {
+    this.opened.set(data, dataset);
+  }
+
   /** Opens a dataset. */
   dataset(data: string, { root, options }: OpenOptions): Promise<Dataset> {
+    const opened = this.opened.get(data);
+    if (opened) return Promise.resolve(opened);
     return this.once(`dataset ${JSON.stringify([data, root, options])}`, () => openDataset(data, { root, options }));
   }
 

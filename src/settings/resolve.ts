@@ -102,7 +102,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     ...networkSettings(weights, memo),
     ...probeSettings(given, dataset),
     hparams: values.hparams,
-    ...pluginSettings(dataset, weights.backbone, { ...method, regularizers }),
+    ...pluginSettings(dataset, weights.backbone, method),
     ...loopSettings(given, protocol),
     ...optimizationSettings(given, method, values, { ...protocol, ...given }.steps),
   } as const;
@@ -166,18 +166,14 @@ function probeSettings(
 function pluginSettings(
   dataset: Dataset,
   backbone: string,
-  {
-    algorithm,
-    regularizers,
-    optimizer,
-    schedule,
-  }: Pick<Plan, "algorithm" | "regularizers"> & Pick<Method, "optimizer" | "schedule">,
+  { algorithm, regularizers, averaging, optimizer, schedule }: Method,
 ) {
   const plugins = pluginFilesOf([
     ["dataset", dataset.id],
     ["backbone", backbone],
     ["algorithm", algorithm.id],
     ...regularizers.map(({ id }) => ["regularizer", id] as const),
+    ...averaging.map(({ id }) => ["follower", id] as const),
     ...(optimizer ? [["optimizer", optimizer.id] as const] : []),
     ...(schedule ? [["schedule", schedule.id] as const] : []),
   ]);

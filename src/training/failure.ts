@@ -1,6 +1,6 @@
 /** What is left of a step that failed: the batch, the weights, and words, in `failure/` of the run's folder. */
 
-import type { Batch } from "../data/loader.js";
+import type { LoadedBatch } from "../data/loader.js";
 import type { Tensor } from "../engine/tensor.js";
 import { writeWeights } from "../engine/weights.js";
 import { DataError } from "../errors.js";
@@ -11,7 +11,7 @@ import type { RunFolder } from "./run-folder.js";
 /** A step that failed: its batch, and the error. */
 export interface FailedStep {
   readonly step: number;
-  readonly batch: Batch;
+  readonly batch: LoadedBatch;
   readonly learner: Learner;
   readonly cause: Error;
 }

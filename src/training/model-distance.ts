@@ -6,7 +6,7 @@
 import { isRight, judge } from "../analysis/judged.js";
 import { fitTemperature } from "../analysis/temperature.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
-import { type Batch, Loader, type LoaderOptions } from "../data/loader.js";
+import { type LoadedBatch, Loader, type LoaderOptions } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
 import { cat, empty } from "../engine/ops.generated.js";
 import { openSafetensors } from "../engine/safetensors.js";
@@ -110,7 +110,7 @@ async function featuresOf(
     const labels: number[] = [];
     const logits: number[][] = [];
     for await (const batch of loader.evaluate(domain, part)) {
-      using made: Batch = batch;
+      using made: LoadedBatch = batch;
       parts.push(
         kept.run(() =>
           scope(() => {

@@ -1,5 +1,7 @@
 /** What a person sees of a run: one status line on a terminal, plain lines elsewhere, nothing where it is asked for. */
 
+import type { RunRecord } from "../records/record.js";
+
 export interface Status {
   readonly step: number;
   readonly steps: number;
@@ -21,6 +23,8 @@ export interface Reporter {
   progress?(text: string): void;
   /** Something to be read: an evaluation, a note. */
   line(text: string): void;
+  /** The records of an evaluation, once they are written. */
+  records?(records: readonly RunRecord[]): void;
 }
 
 /** Milliseconds between two changes of the status line, and between two lines where there is no terminal. */

@@ -310,7 +310,8 @@ class Loop implements Disposable {
       kept = rows;
     };
     await evaluateRun(this.run, { step, last, keep });
-    const { plan, folder, say } = this.run;
+    const { plan, folder, say, reporter } = this.run;
+    reporter.records?.(kept);
     const { device, testDomains } = plan.settings;
     const now = performance.now();
     const { made: updates, pictures } = this.updates;

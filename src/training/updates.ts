@@ -1,6 +1,6 @@
 /** Updates on the batches of a loader, on the host or on a GPU, and the scalars that they log. */
 
-import { type Batch, byDomain, type Loader } from "../data/loader.js";
+import { byDomain, type LoadedBatch, type Loader } from "../data/loader.js";
 import { scope } from "../engine/scope.js";
 import { EngineError } from "../errors.js";
 import { DeviceUpdates, type Reading } from "./device-updates.js";
@@ -51,7 +51,7 @@ export class Updates implements Disposable {
   }
 
   /** The update of a step on a batch that is there. */
-  makeOn(batch: Batch, step: number): void {
+  makeOn(batch: LoadedBatch, step: number): void {
     scope(() => {
       const domains = byDomain(batch);
       if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);

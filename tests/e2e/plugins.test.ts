@@ -41,6 +41,27 @@ test("a run trains with an algorithm, a dataset, a backbone and a penalty from p
   expect(report.stdout).toContain("nudge train --plugin sensors.mjs --plugin spectral-decoupling.mjs --data sensors");
 });
 
+test("a plug-in imports subpaths of the package, and adds an average of the weights", async () => {
+  const last = join(folder, "last.mjs");
+  writeFileSync(
+    last,
+    `import { defineFollower, movingAverage } from "nudge-dg/averaging";
+import { kinds, option } from "nudge-dg";
+export const late = defineFollower(
+  { id: "late", title: "LATE", paper: "none", evaluated: "always",
+    settings: { start: option(kinds.whole(0), "the first step that counts", { default: 1 }) } },
+  ({ start }) => Object.assign(movingAverage({ start }), { id: "late" }),
+);\n`,
+  );
+  const out = join(folder, "late");
+  const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --averaging late late.start=2";
+  const trained = await nudge(...words.split(" "), "--plugin", last, ...TINY, "--out", out);
+  expect(trained).toMatchObject({ code: 0, stderr: "" });
+  const { plugins, averaging } = settingsOf(runIn(out));
+  expect(plugins).toMatchObject([{ file: "last.mjs" }]);
+  expect(averaging).toMatchObject([{ id: "late", settings: { start: 2 } }]);
+});
+
 test("a run without parts of the plug-in is the run it is without the plug-in", async () => {
   const out = join(folder, "plain");
   const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm erm".split(" ");
