@@ -34,11 +34,13 @@ export {
 } from "./hparams.js";
 export * from "./optim/index.js";
 export {
+  count,
   type Kind,
   kinds,
   type Option,
   type Options,
   type OptionWithDefault,
+  oneOf,
   option,
   type ValuesOf,
 } from "./options.js";

@@ -194,3 +194,14 @@ export function kindLike<T extends Scalar>(value: T): Kind<T> {
 
 /** The kinds there are, for plug-ins. */
 export const kinds = { text, list, number, whole, boolean, word };
+
+/** Declares an option that takes a whole number from 0: `count(100, "steps before the penalty is added")`. */
+export const count = (fallback: number, help: string): OptionWithDefault<number> =>
+  option(whole(0), help, { default: fallback });
+
+/** Declares an option that takes one of some words: `oneOf(["sum", "mean"], "mean", "how rows are joined")`. */
+export const oneOf = <const T extends string>(
+  known: readonly T[],
+  fallback: NoInfer<T>,
+  help: string,
+): OptionWithDefault<T> => option(word(...known), help, { default: fallback });

@@ -46,11 +46,25 @@ test("a plug-in imports subpaths of the package, and adds an average of the weig
   writeFileSync(
     last,
     `import { defineFollower, movingAverage } from "nudge-dg/averaging";
-import { kinds, option } from "nudge-dg";
+import { count } from "nudge-dg";
+class Late {
+  id = "late";
+  constructor(settings) {
+    this.settings = settings;
+    this.mean = movingAverage(settings);
+  }
+  afterUpdate(step, parameters) { this.mean.afterUpdate(step, parameters); }
+  atEvaluation() { return "continue"; }
+  weights() { return this.mean.weights(); }
+  summary() { return this.mean.summary(); }
+  state() { return this.mean.state(); }
+  loadState(state) { this.mean.loadState(state); }
+  dispose() { this.mean.dispose(); }
+  [Symbol.dispose]() { this.dispose(); }
+}
 export const late = defineFollower(
-  { id: "late", title: "LATE", paper: "none", evaluated: "always",
-    settings: { start: option(kinds.whole(0), "the first step that counts", { default: 1 }) } },
-  ({ start }) => Object.assign(movingAverage({ start }), { id: "late" }),
+  { id: "late", title: "LATE", paper: "none", evaluated: "always", settings: { start: count(1, "the first step") } },
+  (settings) => new Late(settings),
 );\n`,
   );
   const out = join(folder, "late");
