@@ -43,6 +43,7 @@ import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
+import { withHeat } from "../training/assess-run.js";
 import { judgeCoefficients } from "../training/judge-coefficients.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
@@ -299,9 +300,15 @@ class RecipeRun {
   }
 
   /** Puts recipe and estimate beside the model, writes the report, and prints. */
-  private async report(main: Plan, recipe: Recipe, estimate: Assessment | null, probe: string): Promise<void> {
+  private async report(main: Plan, recipe: Recipe, measured: Assessment | null, probe: string): Promise<void> {
     const { json } = this.options;
     const path = this.pathOf(main);
+    // The models of the folds are gone: where the final one sees what speaks for a mistake is told by its page.
+    const estimate: Assessment | null = measured && {
+      ...measured,
+      heatOfFinal: true,
+      mostWrong: await withHeat(measured.mostWrong, join(path, "model.safetensors"), main),
+    };
     {
       using folder = await RunFolder.own(path);
       folder.writeJson(recipeFile, recipe);

@@ -76,7 +76,7 @@ export interface ShownMistake {
 }
 
 /** The worst mistakes, with their pictures. */
-export function mistakesSection(mistakes: readonly ShownMistake[], of: string): Html {
+export function mistakesSection(mistakes: readonly ShownMistake[], of: string, heatOfFinal = false): Html {
   if (mistakes.length === 0) return "";
   const items = mistakes.map(({ name, label, predicted, confidence, truth, picture, heat }) => ({
     ...{ name, picture, heat },
@@ -84,7 +84,7 @@ export function mistakesSection(mistakes: readonly ShownMistake[], of: string): 
     lines: [`${predicted} ${percent(confidence)}; ${label} ${percent(truth)}`, name],
   }));
   const heat = mistakes.some((each) => each.heat)
-    ? " A heat map shows where the picture speaks for the predicted class; point at a picture to see it without."
+    ? ` A heat map (Grad-CAM${heatOfFinal ? " of the model for use" : ""}) shows where the picture speaks for the predicted class; point at a picture to see it without.`
     : "";
   return section(
     "Worst mistakes",

@@ -111,6 +111,7 @@ export function runPage(page: RunPage): string {
           .slice(0, MOST_SHOWN)
           .map((each) => mistake(each, page)),
         of,
+        held.from.heatOfFinal,
       ),
       section(
         "What to do next",

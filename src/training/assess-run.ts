@@ -58,7 +58,11 @@ export async function judgeDomains(
 }
 
 /** The worst mistakes with their heat maps, where the model has such. */
-async function withHeat(wrong: readonly WrongPicture[], path: string, { dataset }: Plan): Promise<WrongPicture[]> {
+export async function withHeat(
+  wrong: readonly WrongPicture[],
+  path: string,
+  { dataset }: Pick<Plan, "dataset">,
+): Promise<WrongPicture[]> {
   if (wrong.length === 0 || dataset.kind !== "pictures") return [...wrong];
   using model = await loadModel(path);
   if (!hasHeatMaps(model)) return [...wrong];
