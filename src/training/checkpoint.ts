@@ -95,6 +95,7 @@ const storedSchema: Schema<Stored> = v.object({
   updated: v.optional(v.literal(true, "true")),
   stopped: v.boolean("true or false"),
   logs: v.object({ sums: numbersSchema, count: wholeSchema }, "sums and their count"),
+  records: v.optional(wholeSchema),
   best: v.nullable(v.object({ step: wholeSchema, accuracy: v.number("a number") }, "a step and its accuracy")),
   optimizers: statesSchema,
   followers: statesSchema,
