@@ -51,7 +51,7 @@ export function writeCheckpoint(
   { learner, followers }: Checkpointed,
 ): void {
   const { tensors, numbers } = learner.state();
-  const stored: Stored = { format: 1, hash, ...progress, optimizers: numbers, followers: {} };
+  const stored: Stored = { format: 1, hash, ...inOrder(progress), optimizers: numbers, followers: {} };
   for (const follower of followers) {
     const state = follower.state();
     stored.followers[follower.id] = state.numbers;
@@ -73,7 +73,11 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
       follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
     }
   });
-  const { next, updated, stopped, logs, records, best } = stored;
+  return inOrder(stored);
+}
+
+/** Progress with its keys in one order, whenever each was set: a resumed run writes the same bytes. */
+function inOrder({ next, updated, stopped, logs, records, best }: Progress): Progress {
   return { next, ...(updated && { updated }), stopped, logs, ...(records !== undefined && { records }), best };
 }
 
