@@ -68,7 +68,7 @@ test("parameters that need gradients are averaged without a graph", () => {
 });
 
 test("followers are found by id, which is their file's name", () => {
-  expect(Object.keys(followers)).toEqual(["swad", "moving-average"]);
+  expect(Object.keys(followers)).toEqual(["swad", "moving-average", "wise-ft"]);
   for (const [id, definition] of Object.entries(followers)) {
     using follower = definition();
     expect([definition.id, follower.id]).toEqual([id, id]);
