@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { DType } from "../engine/dtype.js";
 import { scope } from "../engine/scope.js";
 import { tensor } from "../engine/tensor.js";
-import { ReLU, ReLU6 } from "./activation.js";
+import { GELU, ReLU, ReLU6 } from "./activation.js";
 
 const DTYPES: readonly DType[] = ["float32", "float64", "bfloat16"];
 
@@ -34,3 +34,17 @@ for (const dtype of DTYPES) {
     },
   );
 }
+
+test("GELU: exact is x·Φ(x), quick is x·sigmoid(1.702·x), tanh lies within 5e-4 of exact", () => {
+  scope(() => {
+    const x = tensor([-1, 0, 0.5, 2], { dtype: "float64" });
+    const of = (kind: "exact" | "tanh" | "quick") => new GELU({ kind }).forward(x).toNumbers();
+    // Φ(−1), Φ(0.5), Φ(2) from tables of the normal distribution.
+    const exact = [-0.15865525393145705, 0, 0.5 * 0.6914624612740131, 2 * 0.9772498680518208];
+    for (const [i, value] of of("exact").entries()) expect(value).toBeCloseTo(exact[i], 12);
+    for (const [i, value] of of("tanh").entries()) expect(Math.abs(value - exact[i])).toBeLessThan(5e-4);
+    expect(of("tanh")).not.toEqual(of("exact"));
+    for (const [i, value] of of("quick").entries())
+      expect(value).toBeCloseTo([-1, 0, 0.5, 2][i] / (1 + Math.exp(-1.702 * [-1, 0, 0.5, 2][i])), 12);
+  });
+});

@@ -53,3 +53,22 @@ export class ReLU6 extends Layer {
     return lacksHardtanh(x) ? x.relu().clamp(null, 6) : x.hardtanh(0, 6);
   }
 }
+
+/** Which GELU: exact x·Φ(x), its approximation by tanh, or CLIP's "quick" one, x·sigmoid(1.702·x). They differ by up to 0.02. */
+export type GeluKind = "exact" | "tanh" | "quick";
+
+/** GELU (Hendrycks & Gimpel, 2016, https://arxiv.org/abs/1606.08415). */
+export class GELU extends Layer {
+  /** Part of the trained network, not of the file of its weights: a loader may set it. */
+  kind: GeluKind;
+
+  constructor({ kind = "exact" as GeluKind } = {}) {
+    super();
+    this.kind = kind;
+  }
+
+  forward(x: Tensor): Tensor {
+    if (this.kind === "quick") return x.mul(1.702).sigmoid().mul(x);
+    return x.gelu({ approximate: this.kind === "tanh" ? "tanh" : "none" });
+  }
+}

@@ -1,12 +1,14 @@
 /** Layers and losses. */
 
-export { LeakyReLU, ReLU, ReLU6, relu6_ } from "./activation.js";
+export { GELU, type GeluKind, LeakyReLU, ReLU, ReLU6, relu6_ } from "./activation.js";
 export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
 export { Conv2d, type ConvOptions } from "./conv.js";
 export { ConvNorm } from "./conv-norm.js";
 export { Dropout } from "./dropout.js";
 export { Embedding } from "./embedding.js";
 export { GroupNorm } from "./group-norm.js";
+export { LayerNorm } from "./layer-norm.js";
+export { LayerScale } from "./layer-scale.js";
 export { Linear } from "./linear.js";
 export { binaryCrossEntropy, crossEntropy, mse, type Reduction } from "./loss.js";
 export { Buffer, Layer, type LoadOptions, Module, Parameter, type Place, Sequential } from "./module.js";
@@ -20,3 +22,4 @@ export {
   type PoolOptions,
 } from "./pooling.js";
 export { forProduct, forSum, type Precision, withPrecision } from "./precision.js";
+export { StochasticDepth, stochasticDepthRates } from "./stochastic-depth.js";

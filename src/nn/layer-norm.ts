@@ -1,0 +1,35 @@
+/** Layer normalisation (Ba et al., 2016, https://arxiv.org/abs/1607.06450) over the last dimension. */
+
+import { empty, layerNorm } from "../engine/ops.generated.js";
+import type { Random } from "../engine/random.js";
+import type { Tensor } from "../engine/tensor.js";
+import { Layer, Parameter } from "./module.js";
+import { forSum } from "./precision.js";
+
+export class LayerNorm extends Layer {
+  readonly weight: Parameter;
+  readonly bias: Parameter;
+  /** Part of the trained network, not of the file of its weights: a loader may set it. */
+  eps: number;
+
+  constructor(
+    readonly width: number,
+    { eps = 1e-5 } = {},
+  ) {
+    super();
+    this.weight = new Parameter(empty([width]));
+    this.bias = new Parameter(empty([width]));
+    this.eps = eps;
+  }
+
+  protected override reset(_random: Random): void {
+    this.weight.fill_(1);
+    this.bias.zero_();
+  }
+
+  /** [..., width] → the same; statistics are taken in float32 at least. */
+  forward(x: Tensor): Tensor {
+    const y = layerNorm(forSum(x), [this.width], this.weight, this.bias, this.eps, true);
+    return x.dtype === y.dtype ? y : y.toDType(x.dtype);
+  }
+}
