@@ -41,7 +41,13 @@ const pages = {
   backbones: {
     heading: "Backbones",
     intro:
-      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache.",
+      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache. Parameters are those of the network without a classifier, for pictures of three channels. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
+    /** @type {[string, (entry: Entry) => string][]} */
+    columns: [
+      ["features", ({ width }) => width?.toLocaleString("en") ?? ""],
+      ["parameters", ({ parameters }) => parameters?.toLocaleString("en") ?? ""],
+      ["published weights", ({ weightNames }) => weightNames.map(code).join(", ")],
+    ],
   },
   selections: {
     heading: "Selection methods",
@@ -55,25 +61,32 @@ export async function listPages(load) {
   const { listCommand } = await load("cli/list");
   /** @type {Record<string, string>} */
   const made = {};
-  for (const [kind, { heading, intro }] of Object.entries(pages)) {
+  for (const [kind, { heading, intro, ...more }] of Object.entries(pages)) {
     /** @type {string[]} */
     const printed = [];
     const command = listCommand((/** @type {string} */ part) => printed.push(part));
     await command.parseAsync([kind, "--json"], { from: "user" });
     /** @type {Entry[]} */
     const entries = JSON.parse(printed.join(""));
-    made[`${kind}.md`] = page(heading, intro, overview(entries), ...entries.map(section));
+    made[`${kind}.md`] = page(
+      heading,
+      intro,
+      overview(entries, "columns" in more ? more.columns : ABOUT),
+      ...entries.map(section),
+    );
   }
   return made;
 }
 
-/** @param {Entry[]} entries */
-function overview(entries) {
-  const rows = entries.map(({ id, title, about = "" }) => [`[${code(id)}](#${id})`, title, about]);
-  const told = entries.some(({ about }) => about) ? 3 : 2;
+/** @type {[string, (entry: Entry) => string][]} */
+const ABOUT = [["what it is or asks for", ({ about = "" }) => about]];
+
+/** Every entry's name and title, and the columns that say anything. @param {Entry[]} entries @param {typeof ABOUT} columns */
+function overview(entries, columns) {
+  const told = columns.filter(([, cell]) => entries.some((entry) => cell(entry) !== ""));
   return table(
-    ["id", "title", "what it is or asks for"].slice(0, told),
-    rows.map((row) => row.slice(0, told)),
+    ["id", "title", ...told.map(([head]) => head)],
+    entries.map((entry) => [`[${code(entry.id)}](#${entry.id})`, entry.title, ...told.map(([, cell]) => cell(entry))]),
   );
 }
 

@@ -76,8 +76,11 @@ export interface BackboneDefinition<B extends Backbone = Backbone> {
   readonly paper: string;
   /** Where trained starting weights can be had, in words; absent where they are never used. */
   readonly weights?: string;
+  /** The number of features, and of parameters for pictures of three channels; absent where they depend on options. */
+  readonly width?: number;
+  readonly parameters?: number;
   /**
-   * Whether a CPU trains it faster with channels last in memory (layout.ts); no unless told. `nudge bench step` measures it.
+   * Whether a CPU trains it faster with channels last in memory (layout.ts); no by default. `nudge bench step` measures it.
    */
   readonly channelsLastOnCpu?: boolean;
   build(options?: BackboneOptions): B;

@@ -8,7 +8,7 @@ import { linearMap } from "./linear-map.js";
 import { mlp } from "./mlp.js";
 import { mnistCnn } from "./mnist-cnn.js";
 import { mobilenetV2 } from "./mobilenet-v2.js";
-import { resnet18, resnet34, resnet50 } from "./resnet.js";
+import { resnet18, resnet34, resnet50, resnet101, resnet152 } from "./resnet.js";
 import { smallCnn } from "./small-cnn.js";
 import { toyCnn } from "./toy-cnn.js";
 import { wideResNet } from "./wide-resnet.js";
@@ -25,6 +25,8 @@ export const backbones = {
   resnet18,
   resnet34,
   resnet50,
+  resnet101,
+  resnet152,
   mobilenet_v2: mobilenetV2,
 } as const satisfies Record<string, BackboneDefinition>;
 

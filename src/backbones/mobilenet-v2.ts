@@ -122,6 +122,8 @@ export const mobilenetV2 = defineBackbone({
   paper:
     "Sandler et al., MobileNetV2: Inverted Residuals and Linear Bottlenecks, CVPR 2018, https://arxiv.org/abs/1801.04381",
   weights: "torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file",
+  width: 1280,
+  parameters: 2_223_872,
   channelsLastOnCpu: true, // 1.3 times as fast
   build: (options) => new MobileNetV2(options),
 });

@@ -1,8 +1,9 @@
 /**
- * ResNet-18, -34 and -50 (He et al., 2016) without the classification layer: features are the global average of the last
- * map. Layout and parameter names are torchvision's (for ResNet-50 the stride is in the 3×3 convolution, "v1.5").
+ * ResNet-18, -34, -50, -101 and -152 (He et al., 2016) without the classification layer: features are the global average of
+ * the last map. Layout and parameter names are torchvision's, and timm's (from ResNet-50 on the stride is in the 3×3
+ * convolution, "v1.5").
  *
- * Batch norm is frozen unless told otherwise, as the field fine-tunes.
+ * Batch norm is frozen by default, as the field fine-tunes.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -89,6 +90,8 @@ const LAYOUTS = {
   resnet18: { Block: BasicBlock, blocks: [2, 2, 2, 2] },
   resnet34: { Block: BasicBlock, blocks: [3, 4, 6, 3] },
   resnet50: { Block: Bottleneck, blocks: [3, 4, 6, 3] },
+  resnet101: { Block: Bottleneck, blocks: [3, 4, 23, 3] },
+  resnet152: { Block: Bottleneck, blocks: [3, 8, 36, 3] },
 } as const;
 
 /** Stages: 0 the stem after its max-pool, 1 to 4 torchvision's `layer1` to `layer4`. */
@@ -151,16 +154,20 @@ export class ResNet extends Backbone {
 }
 
 const paper = "He et al., Deep Residual Learning for Image Recognition, CVPR 2016, https://arxiv.org/abs/1512.03385";
-const define = (id: keyof typeof LAYOUTS, title: string) =>
+const define = (id: keyof typeof LAYOUTS, title: string, width: number, parameters: number) =>
   defineBackbone({
     id,
     title,
     paper,
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
+    width,
+    parameters,
     channelsLastOnCpu: true, // 1.1 times as fast
     build: (options) => new ResNet(id, options),
   });
 
-export const resnet18 = define("resnet18", "ResNet-18");
-export const resnet34 = define("resnet34", "ResNet-34");
-export const resnet50 = define("resnet50", "ResNet-50");
+export const resnet18 = define("resnet18", "ResNet-18", 512, 11_176_512);
+export const resnet34 = define("resnet34", "ResNet-34", 512, 21_284_672);
+export const resnet50 = define("resnet50", "ResNet-50", 2048, 23_508_032);
+export const resnet101 = define("resnet101", "ResNet-101", 2048, 42_500_160);
+export const resnet152 = define("resnet152", "ResNet-152", 2048, 58_143_808);

@@ -134,13 +134,21 @@ async function listDatasets(): Promise<Entry[]> {
 }
 
 async function listBackbones(): Promise<Entry[]> {
-  const { backbones } = await import("../backbones/index.js");
-  const all: readonly { id: string; title: string; paper: string; weights?: string }[] = Object.values(backbones);
-  return all.map(({ id, title, paper, weights }) => ({
-    ...{ id, title, paper, about: weights ? `starting weights: ${weights}` : "trained from scratch" },
-    facts: { weights: weights ?? null },
-  }));
+  const { backbones, backboneNamed } = await import("../backbones/index.js");
+  const { publishedWeights } = await import("../backbones/published-weights.js");
+  return Object.keys(backbones).map((name) => {
+    const { id, title, paper, weights, width, parameters } = backboneNamed(name);
+    const published = publishedWeights().flatMap((each) => (each.backbone === id ? [each.name] : []));
+    const size = parameters === undefined ? [] : [`${width} features, ${inMillions(parameters)} parameters`];
+    const start = weights ? `starting weights: ${weights}` : "trained from scratch";
+    return {
+      ...{ id, title, paper, about: [...size, start].join("; ") },
+      facts: { weights: weights ?? null, width: width ?? null, parameters: parameters ?? null, weightNames: published },
+    };
+  });
 }
+
+const inMillions = (count: number): string => `${(count / 1e6).toFixed(1)} million`;
 
 async function listRegularizers(): Promise<Entry[]> {
   const { regularizers } = await import("../regularizers/index.js");

@@ -11,6 +11,7 @@ import { Linear } from "../../src/nn/linear.js";
 import { crossEntropy } from "../../src/nn/loss.js";
 import { expectClose } from "../support/close.js";
 import { fillByFormula, formulaTensor } from "../support/formula-weights.js";
+import { LARGER_BACKBONES } from "../support/larger-backbones.js";
 
 const VECTORS = fileURLToPath(new URL("../vectors/backbones.safetensors", import.meta.url));
 const CLASSES = 5;
@@ -157,9 +158,9 @@ for (const name of Object.keys(CASES)) {
   }
 }
 
-test("every backbone is compared with PyTorch's", () => {
+test("every backbone but the larger ones of a family is compared with PyTorch's", () => {
   const compared = new Set(Object.values(CASES).map(({ id }) => id));
-  expect(compared).toEqual(new Set(Object.keys(backbones)));
+  expect(compared).toEqual(new Set(Object.keys(backbones).filter((id) => !LARGER_BACKBONES.includes(id))));
 });
 
 test.each(["resnet18", "mobilenet_v2"])("%s with frozen batch norm not folded gives the same", (name) => {
