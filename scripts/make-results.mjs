@@ -1,30 +1,35 @@
 #!/usr/bin/env node
 /**
- * Fills docs/results.md, docs/statistics.md, and a table of docs/algorithms.md, from the packed studies under results/, between
- * comments that say with what and `<!-- end -->`:
+ * Fills docs/results.md, the pages under docs/results/, docs/statistics.md and a table of docs/algorithms.md from the packed
+ * studies under results/. A comment names the source of each part, and `<!-- end -->` ends the part:
  *
- *     <!-- nudge report results/pacs-probe.nudge -->                    what that command prints
- *     <!-- table report results/pacs-probe.nudge --only coverage -->    the table alone that that command prints
- *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, with its words; options
- *                                                                       of the report may stand after the study
+ *     <!-- nudge report results/pacs-probe.nudge -->                    the output of that command
+ *     <!-- table report results/pacs-probe.nudge --only coverage -->    only the tables of that output
+ *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, and its caption;
+ *                                                                       options of the report may follow the study
  *
- * So every number there is a command's, and a test sees to it that it still is. Parts of a study that is not there yet stay as
- * they are.
+ * A test checks that these parts are current. Parts of a study that does not exist yet are not changed.
  *
  *     npm run results                            writes the pages and their figures
- *     node scripts/make-results.mjs --check      says whether the pages are what the commands print
+ *     node scripts/make-results.mjs --check      checks that the pages are current
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PAGES = ["docs/results.md", "docs/statistics.md", "docs/algorithms.md"];
+const details = readdirSync(join(root, "docs/results")).sort();
+const PAGES = [
+  "docs/results.md",
+  ...details.map((name) => `docs/results/${name}`),
+  "docs/statistics.md",
+  "docs/algorithms.md",
+];
 const check = process.argv.includes("--check");
 
-/** What a nudge command prints. @param {readonly string[]} words */
+/** The output of a nudge command. @param {readonly string[]} words */
 const nudge = (words) =>
   execFileSync(process.execPath, [join(root, "bin/nudge.mjs"), ...words], { cwd: root, encoding: "utf8" });
 
@@ -37,28 +42,28 @@ const missing = (words) => wordsOf(words).find((word) => word.startsWith("result
 /** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
 const figures = new Map();
 
-/** What stands between the comments of a part. @param {string} kind @param {string} words */
-function partText(kind, words) {
+/** The text of a part. @param {string} page @param {string} kind @param {string} words */
+function partText(page, kind, words) {
   // Headings of a report go under those of the page.
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
   if (about === undefined) throw new Error(`figure ${words}: expected FILE STUDY NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
-  return `![${about}](figures/${file})`;
+  return `![${about}](${relative(dirname(page), "docs/figures")}/${file})`;
 }
 
 for (const page of PAGES) {
   const before = readFileSync(join(root, page), "utf8");
   const after = before.replace(/<!-- (nudge|table|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
     const gone = missing(words);
-    if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(kind, words)}\n\n<!-- end -->`;
-    process.stderr.write(`${gone} is not there yet: left as it is: ${kind} ${words}\n`);
+    if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(page, kind, words)}\n\n<!-- end -->`;
+    process.stderr.write(`${gone} does not exist yet. Unchanged: ${kind} ${words}\n`);
     return part;
   });
   if (!check) writeFileSync(join(root, page), after);
   else if (after !== before) {
-    process.stderr.write(`${page} is not what its commands print. Try: npm run results\n`);
+    process.stderr.write(`${page} is not current. Try: npm run results\n`);
     process.exitCode = 1;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The commands of docs/results.md that plan the paper's own setting, as they stand there: ResNet-50's weights and the five
+ * The commands of docs/recipes/reproduce-a-table.md that plan the paper's own setting, as they stand there: ResNet-50's weights and the five
  * datasets are a file and folders by their names, for a plan opens neither weights nor pictures.
  */
 
@@ -13,7 +13,7 @@ import { makePlan } from "../../src/sweep/index.js";
 import { fencedBlocks } from "../support/fenced-blocks.js";
 import { catchPrinted } from "../support/printed.js";
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/results.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/recipes/reproduce-a-table.md"), "utf8");
 const [, section] = page.split("## The paper's own setting\n");
 const [{ body }] = fencedBlocks(section);
 const plans = [...body.matchAll(/^nudge (sweep plan .+? --dry-run) +# ([\d,]+ runs)/gm)];

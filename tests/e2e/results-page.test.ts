@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-test("docs/results.md, docs/statistics.md and docs/algorithms.md are what their commands print from the records that are kept", () => {
+test("docs/results, docs/statistics.md and docs/algorithms.md hold what their commands print from the stored records", () => {
   expect(() =>
     execFileSync(process.execPath, ["scripts/make-results.mjs", "--check"], { cwd: root, stdio: "pipe" }),
   ).not.toThrow();
-}, 240_000); // twelve reports, each a process of its own
+}, 240_000); // thirteen reports, each in its own process
