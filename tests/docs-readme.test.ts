@@ -1,8 +1,9 @@
-/** The README's result table says what docs/results.md says, which `npm run results` makes from the records. */
+/** The README: its length, its order, its version, and its result table, which must agree with docs/results/pacs.md (`npm run results`). */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { algorithms } from "../src/algorithms/index.js";
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, "..", name), "utf8");
 
@@ -15,7 +16,7 @@ function rowOf(page: string, title: string): string[] {
   return cells.map((cell) => cell.replaceAll(/[*_]/g, "").trim());
 }
 
-const [readme, results] = [read("README.md"), read("docs/results.md")];
+const [readme, results] = [read("README.md"), read("docs/results/pacs.md")];
 
 test.each(["ERM", "ERM-NU", "SWAD", "SWAD-NU"])("the README's row of %s is that of the results", (title) => {
   const [, ...made] = rowOf(results, title);
@@ -32,10 +33,35 @@ test.each([
   expect(rowOf(readme, title).at(-1)).toBe(`${difference} (${interval})`);
 });
 
-test("what the README says of features is in the results", () => {
+test("the features described in docs/results.md are those of the table", () => {
   const [, table] = results.split("### Features on PACS");
   const [erm, nu] = ["ERM", "ERM-NU"].map((title) => rowOf(table, title)); // the first row of each is of training domains
-  expect(readme.replaceAll(/\s+/g, " ")).toContain(
-    `\`‖F‖_F\` from ${erm[3]} to ${nu[3]}, while their stable rank rises from ${erm[4]} to ${nu[4]}`,
+  expect(read("docs/results.md").replaceAll(/\s+/g, " ")).toContain(
+    `\`‖F‖_F\` falls from ${erm[3]} to ${nu[3]}, while their stable rank rises from ${erm[4]} to ${nu[4]}`,
   );
+});
+
+test("the README has at most 1,500 words, and its sections are in order", () => {
+  expect(readme.split(/\s+/).length).toBeLessThanOrEqual(1500);
+  expect(Array.from(readme.matchAll(/^## (.+)$/gm), ([, title]) => title)).toEqual([
+    "Install",
+    "One minute on generated pictures",
+    "Your own pictures",
+    "Your first sweep",
+    "The two more lines",
+    "Where to go next",
+    "Cite",
+    "License",
+  ]);
+});
+
+test("the number of algorithms in the README is that of the library", () => {
+  expect(readme).toContain(`${Object.keys(algorithms).length} algorithms`);
+});
+
+test("package.json, CITATION.cff, the README and the changelog have the same version", () => {
+  const { version } = JSON.parse(read("package.json"));
+  expect(read("CITATION.cff")).toContain(`\nversion: ${version}\n`);
+  expect(readme).toContain(`nudge-dg-${version}.tgz`);
+  expect(/^## \[(\d+\.\d+\.\d+)\]/m.exec(read("CHANGELOG.md"))?.[1]).toBe(version);
 });
