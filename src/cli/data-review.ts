@@ -40,7 +40,7 @@ is written to the manifest at once, and the folder is left as it is. Then:
 /** The command; `write` takes what it prints. */
 export function reviewCommand(write: Write): Command {
   return new Command("review")
-    .summary("find labels that are likely wrong, and put them right on a page")
+    .summary("find likely label errors, and correct them on a page")
     .description(
       "Finds pictures whose labels are likely wrong, by models that were not trained on them, and opens a page on which you decide about each. The decisions go into a manifest that nudge train reads.",
     )

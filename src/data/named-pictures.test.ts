@@ -20,7 +20,7 @@ test("files, folders and patterns are found in the order in which they are named
   const root = await folder();
   const at = (path: string): string => join(root, path);
   expect(await namesIn(root, [at("b"), at("a/1.png")])).toEqual(["b/4.jpg", "a/1.png"]);
-  expect(await namesIn(root, [at("a")])).toEqual(["a/deep/3.png", "a/1.png", "a/2.jpg"]);
+  expect(await namesIn(root, [at("a")])).toEqual(["a/1.png", "a/2.jpg", "a/deep/3.png"]);
   expect(await namesIn(root, [`${root}/a/*`])).toEqual(["a/1.png", "a/2.jpg"]);
   expect(await namesIn(root, [`${root}/**/*.png`])).toEqual(["[odd]/5.png", "a/1.png", "a/deep/3.png"]);
   expect(await namesIn(root, [`${root}/{a,b}/*.jpg`])).toEqual(["a/2.jpg", "b/4.jpg"]);

@@ -138,7 +138,16 @@ test("a model alone is listed with the estimate that is kept beside it", () => {
     const run = writeOwnRun(folder, "a-none", { right: 0 });
     const domain = (name: string, right: number) => ({ name, part: "held out", ...shareOf(right, 10), confusion: [] });
     const domains = [domain("day", 8), domain("dusk", 6)];
-    const estimate = { format: 1, model: "current", step: 19, classes: [], domains, mostWrong: [], runs: ["x", "y"] };
+    const estimate = {
+      format: 1,
+      model: "current",
+      step: 19,
+      classes: [],
+      domains,
+      calibration: {},
+      mostWrong: [],
+      runs: ["x", "y"],
+    };
     writeFileSync(join(run, "estimate.json"), JSON.stringify(estimate));
   });
   expect(report.models[0].models[0].expected).toEqual({ mean: 0.7, lowest: 0.6, domain: "dusk" });

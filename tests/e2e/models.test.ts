@@ -50,11 +50,15 @@ beforeAll(async () => {
   // Another size for each, so that scaling down (short side above 256) and resizing both have something to do.
   const sizes = [[40, 32], [300, 280], [64, 270]] as const; // biome-ignore format: short
   await makePictureFolder(data, { perCell: 8, domains: ["paint", "photo", "sketch"], size: (n) => sizes[n % 3] });
-  const plan = await resolve({ ...request, batchSize: 4, lr: 1e-4, threads: 1 });
-  using owned = await RunFolder.own(run);
+  await trainOne(run, 1e-4);
+}, 60_000);
+
+async function trainOne(path: string, lr: number): Promise<void> {
+  const plan = await resolve({ ...request, batchSize: 4, lr, threads: 1 });
+  using owned = await RunFolder.own(path);
   owned.writeJson("settings.json", plan.settings);
   await train({ plan, folder: owned });
-}, 60_000);
+}
 
 const used = (...args: string[]): Promise<number> => main([args[0], file, ...args.slice(1), "--threads", "1"]);
 const jsonPrinted = () => JSON.parse(printed.stdout);
@@ -488,12 +492,17 @@ test("every command of docs/models.md runs as it is written, and so does its pro
     [data, "pictures"],
   ])
     symlinkSync(target, join(place, link));
+  await trainOne(join(place, "runs/second"), 2e-4);
+  await trainOne(join(place, "runs/third"), 3e-4);
   const before = process.cwd();
   process.chdir(place);
   try {
     for (const command of commands) {
-      const args = command.split(" ").slice(1);
-      const quick = args[0] === "export" ? [] : ["--threads", "1"]; // other tests run beside this one
+      const args = command
+        .replace(/\s+#.*$/, "")
+        .split(/\s+/)
+        .slice(1);
+      const quick = args[0] === "export" || args[0] === "soup" ? [] : ["--threads", "1"]; // other tests run beside this one
       expect([command, await main([...args, ...quick])]).toEqual([command, 0]);
     }
     writeFileSync(join(place, "program.mjs"), blocks("js").join("\n"));
