@@ -64,7 +64,10 @@ export function doctorCommand(): Command {
     .description(
       "Tells what the engine is and runs on, what is wrong with it, and how to mend that. Exits with 1 where it cannot run.",
     )
-    .option("--full", "also train: every algorithm against the CPU, replayed updates against plain ones, memory")
+    .option(
+      "--full",
+      "also train: every algorithm against the CPU, replayed against plain updates, on real networks in bfloat16, and memory",
+    )
     .option("--device <device>", "what --full trains on: cpu, cuda or cuda:1; the first GPU unless told")
     .option("--json", "print the facts and problems as JSON")
     .addHelpText(
@@ -72,7 +75,7 @@ export function doctorCommand(): Command {
       `
 Examples:
   nudge doctor                          what this machine has
-  nudge doctor --device cuda --full     whether its GPU trains rightly; half a minute`,
+  nudge doctor --device cuda --full     whether its GPU trains correctly; a few minutes`,
     )
     .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
       if (device !== undefined && !full)
@@ -101,11 +104,14 @@ async function runSelfTest(asked: string | undefined, { print }: { print: boolea
   };
   tell(`\ntraining on ${device}:`);
   const checks: Check[] = [];
+  const began = performance.now();
   for (const check of selfTest(device)) {
     checks.push(check);
     tell(`${check.ok ? "ok   " : "WRONG"}  ${check.name}: ${check.detail}`);
   }
   const failed = checks.filter(({ ok }) => !ok).length;
-  tell(failed === 0 ? `all ${checks.length} checks passed` : `${failed} of ${checks.length} checks failed`);
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  const verdict = failed === 0 ? `all ${checks.length} checks passed` : `${failed} of ${checks.length} checks failed`;
+  tell(`${verdict} in ${seconds} s`);
   return checks;
 }

@@ -256,6 +256,25 @@ test("a freed tensor is an error wherever it is used, and disposing of it again 
   });
 });
 
+test("a gradient that is set gets the order in memory of its tensor, and one of other sizes is refused", () => {
+  scope(() => {
+    const weight = tensor(new Float32Array(24), { shape: [2, 3, 2, 2] }).to({ memoryFormat: "channels_last" });
+    const values = Float32Array.from({ length: 24 }, (_, i) => i);
+    weight.requiresGrad_();
+    weight.grad = tensor(values, { shape: [2, 3, 2, 2] });
+    expect(weight.grad?.strides).toEqual([12, 1, 6, 3]);
+    expect(weight.grad?.data()).toEqual(values);
+    expect(() => {
+      weight.grad = tensor(values, { shape: [2, 3, 4, 1] });
+    }).toThrow("cannot be the gradient of");
+    const pointwise = tensor(new Float32Array(6), { shape: [2, 3, 1, 1] });
+    const gradient = pointwise.to({ memoryFormat: "channels_last" }).add(1);
+    pointwise.requiresGrad_();
+    pointwise.grad = gradient;
+    expect(pointwise.grad?.sharesMemoryWith(gradient)).toBe(true); // strides of sizes of 1 say nothing
+  });
+});
+
 test.for<[string, () => unknown, string]>([
   ["a string for a tensor", () => tensor([1]).add("1" as never), "expected a tensor, got string"],
   ["null for a tensor", () => tensor([1]).add(null as never), "expected a tensor, got null"],

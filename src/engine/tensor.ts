@@ -63,6 +63,11 @@ export class Tensor extends ops.Operators implements Disposable {
     return native.strides(handle(this));
   }
 
+  /** Whether the elements lie in memory in the same order as those of a tensor of the same sizes. */
+  isLaidOutAs({ strides }: Tensor): boolean {
+    return this.strides.every((stride, dim) => stride === strides[dim] || this.shape[dim] === 1);
+  }
+
   get dtype(): DType {
     return native.dtype(handle(this)) as DType;
   }
@@ -176,8 +181,15 @@ export class Tensor extends ops.Operators implements Disposable {
     return gradient === null ? null : new Tensor(gradient);
   }
 
+  /**
+   * A gradient whose elements lie in another order than this tensor's is copied into its order, as a backward pass would: the
+   * fused optimizers of a GPU take nothing else.
+   */
   set grad(gradient: Tensor | null) {
-    native.setGrad(handle(this), gradient === null ? null : handle(gradient));
+    native.setGrad(handle(this), gradient === null ? null : handle(gradient)); // refuses another shape, dtype or device
+    if (gradient === null || gradient.isLaidOutAs(this)) return;
+    using laidOut = this.emptyLike().copy_(gradient);
+    native.setGrad(handle(this), handle(laidOut));
   }
 
   /** Adds the gradients of this scalar to `.grad` of the leaves it came from. */

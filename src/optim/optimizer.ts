@@ -10,7 +10,8 @@ import { unknownName } from "../closest-name.js";
 import { stack } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
-import { UsageError } from "../errors.js";
+import { EngineError, UsageError } from "../errors.js";
+import { mismatchesOf, shortened } from "./mismatches.js";
 
 /** Settings every optimizer has. They may be changed between steps, a group at a time. */
 export interface Settings {
@@ -104,12 +105,22 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
           this.check(group);
           for (const [place, part] of partsOf(group.entries)) {
             if (place.startsWith("cpu")) this.updateOnHost(this.factor === 1 ? group : this.scaled(group), part);
-            else if (this.deviceFactor) this.updateInPart(group, part, this.deviceFactor);
-            else this.updateOnDevice(this.factor === 1 ? group : this.scaled(group), part);
+            else this.updatePart(group, part);
           }
         }
       }),
     );
+  }
+
+  /** Updates parameters on a GPU. An error lists what does not fit together, not the hundreds of tensors that were given. */
+  private updatePart(group: Group<S>, part: Part): void {
+    try {
+      if (this.deviceFactor) this.updateInPart(group, part, this.deviceFactor);
+      else this.updateOnDevice(this.factor === 1 ? group : this.scaled(group), part);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      throw new EngineError(shortened(error, this.mismatches()), error.operator, [], { cause: error });
+    }
   }
 
   private scaled(group: Group<S>): Group<S> {
@@ -131,6 +142,16 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     const norm = stack(gradients.map((gradient) => gradient.norm().toDType("float64"))).norm();
     const share = norm.add(1e-6).reciprocal().mul(largest).clamp(null, 1);
     for (const gradient of gradients) gradient.mul_(share.toDType(gradient.dtype));
+  }
+
+  /** What of the gradients and of the memory a fused kernel would refuse, in words; empty where it would take all. */
+  mismatches(): string[] {
+    return this.groups.flatMap(({ entries }) =>
+      entries.flatMap(({ parameter, memory }) => {
+        const remembered = this.names.flatMap((name) => (memory.has(name) ? [[name, memory.get(name)!] as const] : []));
+        return mismatchesOf(parameter, remembered);
+      }),
+    );
   }
 
   /** Forgets the gradients. */

@@ -1,0 +1,130 @@
+/**
+ * What the self-test trains (self-test.ts): made-up batches that have something to learn, and learners for them. There are two
+ * setups. `SMALL` is a thousand weights in float32, whose numbers can be compared with the CPU's. `networkSetup` is a network that
+ * people train, in the precision, layout and form in which `nudge train` runs it on a GPU.
+ */
+
+import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
+import { type Draws, keyedDraws } from "../algorithms/draws.js";
+import { type Backbone, backboneNamed } from "../backbones/index.js";
+import { cat, empty } from "../engine/ops.generated.js";
+import { Random } from "../engine/random.js";
+import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import type { Precision } from "../nn/index.js";
+import { nuclearNorm, type Regularizer } from "../regularizers/index.js";
+import { Learner } from "./learner.js";
+
+export const DOMAINS = 3;
+const CLASSES = 4;
+
+export interface Setup {
+  readonly backbone: string;
+  /** Height and width of a picture. */
+  readonly size: number;
+  /** Pictures of each domain in a batch. */
+  readonly rows: number;
+  readonly precision: Precision;
+  readonly channelsLast: boolean;
+  readonly lr: number;
+  /** The steps' numbers: an algorithm may change its loss at one. */
+  readonly steps: readonly number[];
+  readonly regularizers: () => readonly Regularizer[];
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+/** The regularizer sets in half-way, so that an update is captured twice. */
+export const SMALL: Setup = {
+  backbone: "toy-cnn",
+  size: 8,
+  rows: 8,
+  precision: "float32",
+  channelsLast: false,
+  lr: 1e-3,
+  steps: upTo(16),
+  regularizers: () => [nuclearNorm({ weight: 0.01, warmup: 8 })],
+};
+
+/**
+ * A network as `nudge train` runs it on a GPU: bfloat16, channels last, frozen batch norm. The steps jump ahead to where every
+ * algorithm has its penalties in force; after the jump there are enough of them to capture an update of that kind and to replay it.
+ */
+export const networkSetup = (given: Partial<Setup> = {}): Setup => ({
+  backbone: "mobilenet_v2",
+  size: 64,
+  rows: 8,
+  precision: "bf16",
+  channelsLast: true,
+  lr: 1e-4,
+  steps: [...upTo(6), ...upTo(6).map((i) => 2000 + i)],
+  regularizers: () => [],
+  ...given,
+});
+
+/** The batch of a step: keyed numbers that have something to learn. */
+export function batchOf({ size, rows, channelsLast }: Setup, step: number, device: string): Batch {
+  const domains = upTo(DOMAINS).map((domain): Minibatch => {
+    const host = new Random(0, ["self-test", step, domain]).host();
+    const labels = upTo(rows).map((i) => (i + step) % CLASSES);
+    const pixels = 3 * size * size;
+    const x = new Float32Array(rows * pixels);
+    for (let i = 0; i < x.length; i++) {
+      const wave = Math.sin((i % pixels) * (labels[Math.floor(i / pixels)] + 1));
+      x[i] = wave + 0.3 * domain + 0.3 * (host.uniform() - 0.5);
+    }
+    const made = tensor(x, { shape: [rows, 3, size, size], device });
+    return {
+      x: channelsLast ? made.to({ memoryFormat: "channels_last" }) : made,
+      y: tensor(labels, { dtype: "int64", device }),
+    };
+  });
+  return { domains, x: cat(domains.map(({ x }) => x)), y: cat(domains.map(({ y }) => y)) };
+}
+
+/** Draws that do not depend on the device: whole tensors too are drawn on the CPU. */
+export function drawsAnywhere(step: number): Draws {
+  const random = new Random(0, ["self-test", "draws", step]);
+  const moved = (made: Tensor, { dtype, device }: Tensor): Tensor => made.to({ dtype, device });
+  return {
+    ...keyedDraws(random),
+    normalLike: (name, like) => moved(random.next(name).normal_(empty(like.shape)), like),
+    uniformLike: (name, shape, like) => moved(random.next(name).uniform_(empty(shape)), like),
+  };
+}
+
+export function learnerOf(
+  setup: Setup,
+  algorithm: AlgorithmDefinition,
+  device: string,
+  drawsAt?: (step: number) => Draws,
+): Learner {
+  const { rows, precision, channelsLast, lr } = setup;
+  return new Learner({
+    algorithm,
+    makeBackbone: () => backboneOf(setup, 3 + (algorithm.backbone?.extraChannels ?? 0)),
+    classes: CLASSES,
+    domains: DOMAINS,
+    hparams: { lr, batchSize: rows },
+    regularizers: setup.regularizers(),
+    device,
+    precision,
+    channelsLast,
+    drawsAt,
+  });
+}
+
+/** With starting values at which a frozen batch norm keeps the size of the maps: those of torchvision need a trained one. */
+function backboneOf({ backbone: id, size }: Setup, channels: number): Backbone {
+  const random = new Random(0, ["self-test", "backbone"]);
+  const backbone = backboneNamed(id)
+    .build({ inputShape: [channels, size, size], batchNorm: "frozen" })
+    .initialize(random);
+  if (id === SMALL.backbone) return backbone;
+  noGrad(() => {
+    for (const [name, weight] of backbone.namedParameters()) {
+      const [, inputs, height, width] = weight.shape;
+      if (weight.shape.length === 4) random.for(name).normal_(weight, 0, Math.sqrt(2 / (inputs * height * width)));
+    }
+  });
+  return backbone;
+}
