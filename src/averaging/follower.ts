@@ -47,6 +47,9 @@ export interface Follower extends Disposable {
    * says "stop" where going on cannot change the average any more.
    */
   atEvaluation(step: number, validationLoss: number): "continue" | "stop";
+  /** What is compared on validation pictures when training ends, and `choose` is called with the best of; absent or empty for nothing. */
+  readonly candidates?: readonly number[];
+  choose?(candidate: number): void;
   /** The average as it would be if training ended now: new tensors, of the scope the call is made in. */
   weights(): Map<string, Tensor>;
   /** What is in that average. */

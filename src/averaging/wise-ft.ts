@@ -3,11 +3,14 @@
  * (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903; the paper takes the last
  * update instead of a mean, which is `start` at the last step). Coefficient 0 is the start, 1 the fine-tuned model. It makes most sense
  * where the start is a model already: with `headFirst=true`, its classifier is the exact probe.
+ *
+ * With `coefficient=auto` five coefficients are compared on the validation pictures of the training domains when training ends; the best is taken,
+ * of equals the nearest to the start.
  */
 
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { number, option, whole } from "../options.js";
+import { type Kind, number, option, whole } from "../options.js";
 import {
   type AverageSummary,
   defineFollower,
@@ -17,6 +20,15 @@ import {
 } from "./follower.js";
 import { RunningMean } from "./running-mean.js";
 
+/** What `auto` chooses from. */
+const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
+
+const share = number({ least: 0, most: 1 });
+const coefficient: Kind<number | "auto"> = {
+  accepts: `auto, or ${share.accepts}`,
+  read: (name, value) => (value === "auto" ? value : share.read(name, value)),
+};
+
 export const wiseFt = defineFollower(
   {
     id: "wise-ft",
@@ -24,8 +36,8 @@ export const wiseFt = defineFollower(
     paper: "Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903",
     settings: {
       coefficient: option(
-        number({ least: 0, most: 1 }),
-        "how far to go from the starting weights, at 0, to the fine-tuned ones, at 1",
+        coefficient,
+        "how far to go from the starting weights, at 0, to the fine-tuned ones, at 1; auto chooses by the validation pictures of the training domains when training ends",
         { default: 0.5 },
       ),
       start: option(whole(0), "the step from which updates are averaged", { default: 100 }),
@@ -36,7 +48,7 @@ export const wiseFt = defineFollower(
 );
 
 interface WiseFtSettings {
-  readonly coefficient: number;
+  readonly coefficient: number | "auto";
   readonly start: number;
 }
 
@@ -45,8 +57,18 @@ export class WiseFt implements Follower {
   private readonly tuned = new RunningMean();
   private readonly initial = new RunningMean();
   private lastStep = -1;
+  /** Of `auto`, once it is known. */
+  private chosen: number | undefined;
 
   constructor(readonly settings: WiseFtSettings & Readonly<Record<string, number | string>>) {}
+
+  get candidates(): readonly number[] {
+    return this.settings.coefficient === "auto" ? COEFFICIENTS : [];
+  }
+
+  choose(candidate: number): void {
+    this.chosen = candidate;
+  }
 
   begin(parameters: NamedTensors): void {
     this.initial.seed(parameters);
@@ -65,7 +87,8 @@ export class WiseFt implements Follower {
   }
 
   weights(): Map<string, Tensor> {
-    return this.weightsAt(this.settings.coefficient);
+    const { coefficient: asked } = this.settings;
+    return this.weightsAt(this.chosen ?? (asked === "auto" ? 1 : asked));
   }
 
   /** The weights at any coefficient, for comparing several after one training. */
@@ -86,7 +109,11 @@ export class WiseFt implements Follower {
     const tensors = new Map<string, Tensor>();
     for (const [name, tensor] of this.initial.mean) tensors.set(`initial/${name}`, tensor);
     for (const [name, tensor] of this.tuned.mean) tensors.set(`tuned/${name}`, tensor);
-    return { tensors, numbers: { count: this.tuned.count, lastStep: this.lastStep } };
+    const { chosen } = this;
+    return {
+      tensors,
+      numbers: { count: this.tuned.count, lastStep: this.lastStep, ...(chosen !== undefined && { chosen }) },
+    };
   }
 
   loadState({ tensors, numbers }: Readonly<FollowerState>): void {
@@ -101,6 +128,7 @@ export class WiseFt implements Follower {
     this.initial.restore(initial, 0);
     if (tuned.size > 0) this.tuned.restore(tuned, count);
     this.lastStep = lastStep;
+    this.chosen = numbers.chosen;
   }
 
   dispose(): void {

@@ -68,6 +68,8 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
   deviceFactor: Tensor | null = null;
   /** The largest norm of all gradients together: larger ones are scaled down to it before a step. */
   clipNorm: number | null = null;
+  /** Groups that a step leaves alone, gradients or not; nothing is remembered of them either. It is no part of the state. */
+  resting: ReadonlySet<Group<S>> = new Set();
   /** Settings may be set here: `optimizer.groups[0].lr = 1e-4`. */
   readonly groups: readonly Group<S>[];
 
@@ -102,6 +104,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
       scope(() => {
         if (this.clipNorm !== null) this.clip(this.clipNorm);
         for (const group of this.groups) {
+          if (this.resting.has(group)) continue;
           this.check(group);
           for (const [place, part] of partsOf(group.entries)) {
             if (place.startsWith("cpu")) this.updateOnHost(this.factor === 1 ? group : this.scaled(group), part);
@@ -137,7 +140,8 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
 
   /** Scales all gradients down where their norm is too large, as PyTorch's clip_grad_norm_ does. */
   private clip(largest: number): void {
-    const gradients = this.groups.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
+    const moved = this.groups.filter((group) => !this.resting.has(group));
+    const gradients = moved.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
     if (gradients.length === 0) return;
     const norm = stack(gradients.map((gradient) => gradient.norm().toDType("float64"))).norm();
     const share = norm.add(1e-6).reciprocal().mul(largest).clamp(null, 1);

@@ -202,10 +202,14 @@ function fixedBefore({ given = {}, algorithm, hparams }: Omit<RunSettings, "fixe
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [nameOf(name), value]));
 }
 
-/** The row of a run's model. What was set of an average is no matter to the rows of the others. */
+/** The row of a run's model. What was set of an average or of T3A is no matter to the rows of the others. */
 export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSettings, model: string): Method {
-  const others = averaging.filter(({ id }) => id !== model).map(({ id }) => `${id}.`);
-  const own = pickFixed(fixed, (name) => !others.some((prefix) => name.startsWith(prefix)));
+  const parts = model.split("+");
+  const others = averaging.filter(({ id }) => !parts.includes(id)).map(({ id }) => `${id}.`);
+  const own = pickFixed(
+    fixed,
+    (name) => !others.some((prefix) => name.startsWith(prefix)) && (name !== "t3a" || parts.includes("t3a")),
+  );
   return { algorithm, regularizers: regularizers.map(({ id }) => id), model, fixed: own };
 }
 

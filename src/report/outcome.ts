@@ -4,6 +4,7 @@
  */
 
 import { algorithms } from "../algorithms/index.js";
+import { followers } from "../averaging/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { PluginFile } from "../definitions.js";
 import { shellWord } from "../files/shell-words.js";
@@ -204,13 +205,16 @@ export class Outcome {
       ...option("--test-domain", testDomains.join(",")),
       ...option("--algorithm", method.algorithm),
       ...option("--regularizer", method.regularizers.join(",")),
-      ...option("--averaging", method.model === CURRENT ? "" : method.model),
+      ...option("--averaging", followersIn(method).join(",")),
       ...option("--trial-seed", String(trialSeed)),
       ...option("--seed", this.seedOf(dataset, trialSeed)),
       ...Object.entries(fixed).map(([name, value]) => shellWord(`${name}=${value}`)),
     ].join(" ");
   }
 }
+
+/** The averages of the weights in what a row evaluates; the trained weights and T3A are none. */
+const followersIn = ({ model }: Method): string[] => model.split("+").filter((id) => Object.hasOwn(followers, id));
 
 /** Two folders of pictures may have the same name; by their domains they are told apart, and never averaged. */
 function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[]; notes: string[] } {

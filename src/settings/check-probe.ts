@@ -39,6 +39,15 @@ export function checkHeadFirst(dataset: Dataset, hparams: Readonly<Record<string
     throw new UsageError("headFirst: the exact probe is linear, so nonlinearClassifier=true cannot start from it");
 }
 
+/** The updates that move the classifier alone, checked. */
+export function headStepsOf(asked: number, { probe, steps }: { probe: unknown; steps: number }): number {
+  if (probe) throw new UsageError(`headFirst ${asked}: a probe trains nothing else than its head; leave headFirst out`);
+  if (asked < steps) return asked;
+  throw new UsageError(
+    `headFirst ${asked}: the run has ${steps} steps; expected fewer for the classifier alone than that`,
+  );
+}
+
 /** The size for evaluation, where it is another than the one that is trained on. */
 export function evaluationSizeOf(asked: number | undefined, { id, kind, inputShape }: Dataset): number | undefined {
   if (asked === undefined || asked === inputShape[1]) return undefined;

@@ -34,6 +34,20 @@ const probeKind: Kind<ProbeKind | false> = {
   },
 };
 
+const headFirstKind: Kind<boolean | number> = {
+  accepts: "exact, false, or a number of updates from 1",
+  read(name, value) {
+    if (value === "exact" || value === true || value === "true") return true;
+    if (value === false || value === "false") return false;
+    return whole(1).read(name, value);
+  },
+};
+
+const supports: Kind<number> = {
+  accepts: "a whole number from 1, or -1 for all",
+  read: (name, value) => (Number(value) === -1 ? -1 : whole(1).read(name, value)),
+};
+
 const strength: Kind<number | "auto"> = {
   accepts: "auto, or a number above 0",
   read: (name, value) => (value === "auto" ? value : number({ above: 0 }).read(name, value)),
@@ -74,7 +88,10 @@ export const keys = {
     strength,
     "scikit-learn's C of the exact probe, smaller for a stronger L2 penalty; auto chooses it on the training domains",
   ),
-  headFirst: option(boolean, "whether the classifier starts as the exact probe, and not at random"),
+  headFirst: option(
+    headFirstKind,
+    "train the classifier before the network: exact (or true) starts it as the exact probe, a number has so many first updates move it alone",
+  ),
   refit: option(
     boolean,
     "whether an exact probe, once measured, is fitted again with the validation pictures for the model that is used",
@@ -82,6 +99,10 @@ export const keys = {
   evaluationSize: option(
     whole(32),
     "height and width in pixels of pictures that are evaluated, and of the model's input; the training size by default",
+  ),
+  t3a: option(
+    supports,
+    "evaluate T3A too, as another row: a classifier that adapts to the pictures as they come, with so many supports of each class (the paper tries 1, 5, 20, 50, 100 and -1, all)",
   ),
   protocol: option(
     word<ProtocolName>("domainbed", "swad"),
@@ -186,6 +207,7 @@ const OF_ROWS: readonly string[] = [
   "probe",
   "probeC",
   "headFirst",
+  "t3a",
   "evaluationSize",
   "optimizer",
   "schedule",

@@ -11,13 +11,22 @@ import { regularizers } from "../regularizers/index.js";
 const titleIn = (known: Readonly<Record<string, { readonly title: string }>>, id: string): string =>
   Object.hasOwn(known, id) ? known[id].title : id;
 
+/** What is evaluated of runs besides the trained weights and their averages. */
+const OTHER_MODELS: Readonly<Record<string, { readonly title: string }>> = {
+  t3a: { title: "T3A" },
+  soup: { title: "Soup" },
+  "uniform-soup": { title: "Uniform-Soup" },
+  ensemble: { title: "Ensemble" },
+};
+
 /** `ERM-NU` for ERM with the nuclear norm, `SWAD-NU` for its average; what was set by hand follows in brackets. */
 export function methodTitle(method: Method): string {
   const { algorithm, regularizers: penalties, model, fixed } = method;
   const trained = titleIn(algorithms, algorithm);
   const added = penalties.map((id) => titleIn(regularizers, id));
   // The papers leave ERM out of an average's name: SWAD is SWAD of ERM, SWAD-NU of ERM-NU.
-  const averaged = model === CURRENT ? [] : [titleIn(followers, model)];
+  const averaged =
+    model === CURRENT ? [] : model.split("+").map((part) => titleIn({ ...followers, ...OTHER_MODELS }, part));
   const parts = [...averaged, ...(averaged.length > 0 && algorithm === "erm" ? [] : [trained]), ...added];
   const title = parts.join("-");
   const words = fixedText(fixed, shortName(method));

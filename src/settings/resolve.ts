@@ -17,7 +17,7 @@ import { pluginFilesOf } from "../definitions.js";
 import { DataError, UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
-import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf } from "./check-probe.js";
+import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf, headStepsOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { SettingsMemo } from "./memo.js";
@@ -86,7 +86,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   checkTraining(method.algorithm, { dataset, testDomains, hparams: values.hparams });
   if (probe) checkProbe(dataset, method.algorithm, values.hparams);
   if (probe === "exact") checkExact(method);
-  if (given.headFirst) checkHeadFirst(dataset, values.hparams);
+  if (given.headFirst === true) checkHeadFirst(dataset, values.hparams);
   const regularizers = method.regularizers.map((definition) => definition(values.of(definition)));
   const averaging = method.averaging.map((definition) => {
     using follower = definition(values.of(definition), dataset.id);
@@ -100,7 +100,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
     ...networkSettings(weights, memo),
-    ...probeSettings(given, dataset),
+    ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, method),
     ...loopSettings(given, protocol),
@@ -146,8 +146,9 @@ function networkSettings({ backbone, file }: StartingWeights, memo: SettingsMemo
 
 /** What is absent where it does not apply, so that runs from before it was there keep their names. */
 function probeSettings(
-  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures }: FilledKeys,
+  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a }: FilledKeys,
   dataset: Dataset,
+  steps: number,
 ) {
   const exact = probe === "exact";
   const startsFromProbe = headFirst === true && !probe;
@@ -156,9 +157,11 @@ function probeSettings(
     ...(probe && { probe: exact ? ("exact" as const) : (true as const) }),
     ...((exact || startsFromProbe) && { probeC }),
     ...(startsFromProbe && { headFirst: true as const }),
+    ...(typeof headFirst === "number" && { headFirst: headStepsOf(headFirst, { probe, steps }) }),
     ...(exact && refit && { refit: true as const }),
     ...(size !== undefined && { evaluationSize: size }),
     ...(testPictures !== undefined && { testPictures }),
+    ...(t3a !== undefined && { t3a }),
   };
 }
 

@@ -31,10 +31,13 @@ export interface TrainSettings extends RunSettings {
   readonly probe?: true | "exact";
   /** The exact probe's strength, of a probe or of the classifier that a run starts from. */
   readonly probeC?: number | "auto";
-  readonly headFirst?: true;
+  /** Whether the classifier starts as the exact probe, or so many updates that move it alone. */
+  readonly headFirst?: true | number;
   readonly refit?: true;
   /** Absent where all pictures of held-out domains are evaluated. */
   readonly testPictures?: number;
+  /** The supports of each class that T3A keeps, −1 for all; absent where it is not evaluated. */
+  readonly t3a?: number;
   /** Absent where pictures are evaluated in the size they are trained in. */
   readonly evaluationSize?: number;
   /** Whose protocol settled what was not given; runs from before there were two are DomainBed's. */

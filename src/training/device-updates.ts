@@ -107,7 +107,13 @@ export class DeviceUpdates implements Disposable {
   /** What an update of this step is made of: two of one kind do the same with other numbers. */
   private kindOf(batch: Batch, step: number): string {
     const rows = batch.domains.map(({ x }) => x.rows);
-    return JSON.stringify([this.learner.phaseAt(step), rows, this.schedules.map((at) => at(step))]);
+    const { learner } = this;
+    return JSON.stringify([
+      learner.phaseAt(step),
+      learner.movesHeadsOnly(step),
+      rows,
+      this.schedules.map((at) => at(step)),
+    ]);
   }
 
   /** The sums of the scalars since the last reading; waits for the device. Numbers that are not finite are an error. */

@@ -1,14 +1,16 @@
 /** One evaluation of a run: its rows, the followers' look at them, and the best model so far. */
 
 import { setImmediate as turn } from "node:timers/promises";
+import type { Follower } from "../averaging/index.js";
 import type { SplitName } from "../data/split.js";
 import { EngineError } from "../errors.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import type { Progress } from "./checkpoint.js";
-import { evaluate, validationMean } from "./evaluate.js";
+import { type EvaluateOptions, evaluate, validationMean } from "./evaluate.js";
 import { writeModel } from "./model-file.js";
 import type { Running } from "./running.js";
+import { AdaptedPredictions, T3A } from "./t3a-rows.js";
 import { withAverage } from "./with-average.js";
 
 type Evaluated = NonNullable<Progress["best"]>;
@@ -30,7 +32,7 @@ export async function evaluateRun(
   { step, last, keep }: { step: number; last: boolean; keep: (rows: readonly RunRecord[]) => void },
 ): Promise<void> {
   const { plan, folder, progress } = run;
-  const current = await rowsOf(run, CURRENT, step, run.pause); // may be stopped in here, and nowhere below
+  const current = await rowsOf(run, CURRENT, step, { pause: run.pause }); // may be stopped in here, and nowhere below
   const bad = current.find(({ value }) => !Number.isFinite(value));
   if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
   const rows = [...takeLogs(progress, step), ...current, ...run.probe.measure(run.learner, step)];
@@ -40,9 +42,16 @@ export async function evaluateRun(
     if (follower.atEvaluation(step, validationLoss) === "stop") progress.stopped = true;
   const accuracy = validationMean(current, ACCURACY, training);
   if (!progress.stopped && hasLostPatience(run, { step, accuracy })) progress.stopped = true;
-  for (const [i, follower] of run.followers.entries())
-    if (last || progress.stopped || plan.averaging[i].evaluated === "always")
+  const ends = last || progress.stopped;
+  for (const [i, follower] of run.followers.entries()) {
+    if (ends && follower.candidates?.length) rows.push(await chooseCandidate(run, follower, step));
+    if (ends || plan.averaging[i].evaluated === "always")
       rows.push(...(await withAverage(run, follower, () => rowsOf(run, follower.id, step))));
+  }
+  if (plan.settings.t3a !== undefined) {
+    using adapted = new AdaptedPredictions(run.learner, plan.settings.t3a);
+    rows.push(...(await rowsOf(run, T3A, step, { predict: (...asked) => adapted.predict(...asked) })));
+  }
   folder.checkOwner();
   keep(rows);
   if (!isBetter({ step, accuracy }, progress.best)) return;
@@ -62,6 +71,23 @@ function hasLostPatience({ plan, progress: { best }, say }: Running, evaluated: 
   return true;
 }
 
+/** Gives a follower the candidate that is best on the validation pictures of the training domains, of equals the first. */
+async function chooseCandidate(run: Running, follower: Follower, step: number): Promise<RunRecord> {
+  const training = trainDomainsOf(run.plan.settings);
+  const isWanted = (domain: string, part: SplitName): boolean => part === "out" && training.includes(domain);
+  const scores: number[] = [];
+  for (const candidate of follower.candidates!) {
+    follower.choose!(candidate);
+    const rows = await withAverage(run, follower, () => rowsOf(run, follower.id, step, { isWanted }));
+    scores.push(validationMean(rows, ACCURACY, training));
+  }
+  const best = follower.candidates![scores.indexOf(Math.max(...scores))];
+  follower.choose!(best);
+  const each = scores.map((score, i) => `${follower.candidates![i]}: ${(100 * score).toFixed(1)}`).join(", ");
+  run.say(`${follower.id}: ${best} is the best on validation pictures, in percent (${each})`);
+  return { step, model: follower.id, domain: null, split: null, metric: "coefficient", value: best };
+}
+
 /** The means of what updates logged since the last evaluation, as rows; they are counted from 0 again. */
 function takeLogs(progress: Progress, step: number): RunRecord[] {
   const { sums, count } = progress.logs;
@@ -75,13 +101,15 @@ function rowsOf(
   { plan, loader, learner, reporter }: Running,
   model: string,
   step: number,
-  pause: () => Promise<void> = () => turn(),
+  {
+    pause = () => turn(),
+    predict = (x) => learner.predict(x),
+    isWanted = (domain, part) =>
+      plan.settings.evaluateTraining || part !== "in" || plan.settings.testDomains.includes(domain),
+  }: { pause?: () => Promise<void> } & Partial<Pick<EvaluateOptions, "predict" | "isWanted">> = {},
 ): Promise<RunRecord[]> {
-  const { evaluateTraining, testDomains } = plan.settings;
-  const isWanted = (domain: string, part: SplitName): boolean =>
-    evaluateTraining || part !== "in" || testDomains.includes(domain);
   return evaluate({
-    ...{ loader, predict: (x) => learner.predict(x), split: plan.split, isWanted, step, model },
+    ...{ loader, predict, split: plan.split, isWanted, step, model },
     pause: (done, samples) => {
       reporter.progress?.(`evaluating after step ${step}: ${done} of ${samples}`);
       return pause();

@@ -14,7 +14,7 @@ const PARTS: readonly SplitName[] = ["in", "out", "uda"];
 
 export interface EvaluateOptions {
   loader: Loader;
-  predict: (x: Tensor) => Tensor;
+  predict: (x: Tensor, domain: string, part: SplitName) => Tensor;
   split: Split;
   /** Which parts to evaluate; all unless told. */
   isWanted?: (domain: string, part: SplitName) => boolean;
@@ -59,7 +59,7 @@ async function measure(
     const { x, y } = batch;
     kept.run(() => {
       const outcome = scope((): [Tensor, Tensor] => {
-        const logits = predict(x);
+        const logits = predict(x, domain, part);
         return [logits.argmax(1).eq(y).sum(), crossEntropy(logits, y, { reduction: "sum" })];
       });
       sums.push(outcome);

@@ -225,6 +225,11 @@ export class Learner implements Disposable {
     return active.map(({ id }) => id).join(" ");
   }
 
+  /** Whether the update of a step moves classifiers alone. */
+  movesHeadsOnly(step: number): boolean {
+    return this.maker.movesHeadsOnly(step);
+  }
+
   private apply(batch: Batch, ctx: StepContext, captured: boolean): Scalars {
     const compute = <T>(body: () => T): T => withPrecision(this.options.precision ?? "float32", body);
     if (!this.built.step) return compute(() => this.built.update!(batch, ctx));

@@ -43,7 +43,7 @@ export function makeLearner(
 
 /** How the run's settings have its steps made. */
 function optimizationOf(settings: Plan["settings"]): Optimization {
-  const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr } = settings;
+  const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr, headFirst } = settings;
   const rate =
     (schedule || warmupSteps > 0) &&
     rateFactor(scheduleNamed(schedule?.id ?? "constant"), { steps, warmupSteps, options: schedule?.settings ?? {} });
@@ -52,6 +52,7 @@ function optimizationOf(settings: Plan["settings"]): Optimization {
     ...(rate && { rate }),
     clipNorm,
     headLr,
+    ...(typeof headFirst === "number" && { headSteps: headFirst }),
   };
 }
 

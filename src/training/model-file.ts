@@ -113,7 +113,8 @@ interface PlainPair {
  * The backbone and the classifier by which the logits are the same as by the algorithm, so that a model need not know what
  * algorithm it comes from; of ERM++ these are the averages. Null where there is no such pair.
  */
-function plainPair(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): PlainPair | null {
+/** The backbone and the layer whose composition is what the learner predicts; null where it does more. */
+export function plainPair(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): PlainPair | null {
   const modules = Object.values(learner.modules);
   for (const backbone of modules.filter((module) => module instanceof Backbone))
     for (const classifier of modules.filter((module) => module instanceof Layer))

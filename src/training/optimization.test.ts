@@ -62,6 +62,28 @@ test("an algorithm that makes its heads itself refuses a rate for them", () => {
   );
 });
 
+test("the classifier is trained first, alone, and remembers nothing of the network's gradients", () => {
+  const weights = (updates: number, headSteps: number): Map<string, number[]> =>
+    scope(() => {
+      using learner = makeLearner("erm", { headSteps, clipNorm: 1 });
+      for (let step = 0; step < updates; step++) learner.update(tinyBatch(vectors, step), step);
+      return new Map([...learner.parameters()].map(([name, each]) => [name, each.detach().toNumbers()]));
+    });
+  const [start, first, later] = [weights(0, 3), weights(3, 3), weights(4, 3)];
+  for (const [name, values] of first)
+    if (name.startsWith("classifier")) expect(values).not.toEqual(start.get(name));
+    else expect(values, name).toEqual(start.get(name));
+  const moved = [...later].filter(([name, values]) => `${values}` !== `${start.get(name)}`);
+  expect(moved).toHaveLength(later.size);
+  // The network's first step of Adam is as long as the learning rate: no moments from before.
+  const [name, values] = [...later].find(([each]) => each.startsWith("backbone") && each.endsWith("weight"))!;
+  const step = Math.max(...values.map((value, i) => Math.abs(value - start.get(name)![i])));
+  expect(step).toBeCloseTo(1e-3, 5);
+  expect(() => makeLearner("adrmx", { headSteps: 2 }, { mlpWidth: 8 })).toThrow(
+    "headFirst 2: ADRMX has no classifier that could be trained by itself",
+  );
+});
+
 test("every algorithm runs with SGD, a schedule and clipping, and leaves nothing behind", () => {
   const before = liveTensors();
   for (const [id, { backbone }] of Object.entries(algorithms)) {

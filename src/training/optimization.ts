@@ -29,6 +29,8 @@ export interface Optimization {
   readonly clipNorm?: number;
   /** What the learning rate of classifiers is multiplied by. */
   readonly headLr?: number;
+  /** Updates at the start that move classifiers alone. */
+  readonly headSteps?: number;
 }
 
 export class OptimizerMaker implements Disposable {
@@ -36,6 +38,7 @@ export class OptimizerMaker implements Disposable {
   private readonly onDevice: Tensor | null;
   private foundHead = false;
   private factor = 1;
+  private step = 0;
 
   constructor(
     private readonly optimization: Optimization,
@@ -47,8 +50,17 @@ export class OptimizerMaker implements Disposable {
 
   /** Makes known that a module is a classifier, whose learning rate may differ. */
   addHead<M extends Module>(module: M): M {
-    if (this.headLr !== 1) for (const parameter of module.parameters()) this.heads.add(parameter);
+    if (this.knowsHeads) for (const parameter of module.parameters()) this.heads.add(parameter);
     return module;
+  }
+
+  /** Whether classifiers are treated in a way of their own. */
+  private get knowsHeads(): boolean {
+    return this.headLr !== 1 || this.headSteps > 0;
+  }
+
+  private get headSteps(): number {
+    return this.optimization.headSteps ?? 0;
   }
 
   private get headLr(): number {
@@ -68,7 +80,22 @@ export class OptimizerMaker implements Disposable {
     optimizer.factor = this.factor;
     optimizer.deviceFactor = this.onDevice;
     optimizer.clipNorm = clipNorm;
+    this.rest(optimizer);
     return optimizer;
+  }
+
+  /** Whether an update of this step moves classifiers alone. */
+  movesHeadsOnly(step: number): boolean {
+    return step < this.headSteps;
+  }
+
+  private rest(optimizer: Optimizer): void {
+    const isHead = ({ entries }: Optimizer["groups"][number]): boolean =>
+      entries.some(({ parameter }) => this.heads.has(parameter));
+    if (this.headSteps > 0)
+      optimizer.resting = new Set(
+        this.movesHeadsOnly(this.step) ? optimizer.groups.filter((group) => !isHead(group)) : [],
+      );
   }
 
   /** The groups, parameters of classifiers in groups of their own where their rate differs. */
@@ -77,7 +104,7 @@ export class OptimizerMaker implements Disposable {
     const groups = items.every((item) => item instanceof Tensor)
       ? [{ parameters: items as Tensor[] }]
       : (items as ParameterGroup<AdamSettings>[]);
-    if (this.headLr === 1) return groups;
+    if (!this.knowsHeads) return groups;
     return groups.flatMap((group) => {
       const all = [...group.parameters];
       const heads = all.filter((parameter) => this.heads.has(parameter));
@@ -92,18 +119,23 @@ export class OptimizerMaker implements Disposable {
 
   /** Refuses a rate for classifiers where the algorithm has none that was made known. */
   checkHeads(title: string): void {
-    if (this.headLr !== 1 && !this.foundHead)
-      throw new UsageError(
-        `headLr ${this.headLr}: ${title} has no classifier whose learning rate could be set; leave headLr out`,
-      );
+    if (!this.knowsHeads || this.foundHead) return;
+    throw new UsageError(
+      this.headSteps > 0
+        ? `headFirst ${this.headSteps}: ${title} has no classifier that could be trained by itself; leave headFirst out`
+        : `headLr ${this.headLr}: ${title} has no classifier whose learning rate could be set; leave headLr out`,
+    );
   }
 
   /** Sets the rates of a step, of the optimizers that there are and of those to be made in it. */
   setStep(step: number, optimizers: Iterable<Optimizer>): void {
     const { rate } = this.optimization;
+    const all = [...optimizers];
+    this.step = step;
+    for (const optimizer of all) this.rest(optimizer);
     if (!rate) return;
     this.factor = rate(step);
-    for (const optimizer of optimizers) optimizer.factor = this.factor;
+    for (const optimizer of all) optimizer.factor = this.factor;
     const { onDevice } = this;
     if (onDevice) noGrad(() => onDevice.fill_(this.factor));
   }

@@ -196,7 +196,7 @@ function checkAlike(all: readonly Ingredient[]): string[] {
       `a soup of runs with the seeds ${[...seeds].join(", ")}: they started from random weights that differ; an average needs one start. Take runs of one seed, or start from trained weights`,
     );
   const notes = [];
-  if (seeds.size > 1 && !first.settings.headFirst)
+  if (seeds.size > 1 && first.settings.headFirst !== true)
     notes.push("the classifiers started from random values of different seeds; headFirst=true gives runs one start");
   if (first.about.backboneOptions.batchNorm === "trained")
     notes.push("running statistics of batch norms are averaged as weights are");

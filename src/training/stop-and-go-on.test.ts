@@ -65,6 +65,34 @@ test("with another optimizer, a schedule, clipping, a rate for the head and pati
   expect(determined(rough)).toEqual(determined(calm));
 });
 
+test("with the head first, a coefficient that validation chooses, and T3A", async () => {
+  const more = {
+    ...{ averaging: "wise-ft", "wise-ft.coefficient": "auto", "wise-ft.start": 3, headFirst: 2, t3a: 2, lr: 0.01 },
+    ...{ "moving-average.start": null, "swad.converge": null },
+  };
+  const [calm, rough] = [join(home, "calm head"), join(home, "rough head")];
+  const { log } = await trainUntil(calm, Number.POSITIVE_INFINITY, more);
+  for (let attempts = 1; !(await trainUntil(rough, attempts, more)).done; attempts += 3);
+  expect(determined(rough)).toEqual(determined(calm));
+  const rows = readFileSync(join(calm, "records.jsonl"), "utf8").trim().split("\n");
+  const records = rows.map((row) => JSON.parse(row));
+  expect(new Set(records.map(({ model }) => model))).toEqual(new Set(["current", "wise-ft", "t3a"]));
+  const [, text] = /wise-ft: [\d.]+ is the best on validation pictures, in percent \((.*)\)/.exec(log)!;
+  const scores = text.split(", ").map((each) => each.split(": ").map(Number));
+  expect(scores.map(([coefficient]) => coefficient)).toEqual([0, 0.25, 0.5, 0.75, 1]);
+  const best = Math.max(...scores.map(([, score]) => score));
+  const { value } = records.find(({ metric }) => metric === "coefficient")!;
+  expect(scores.find(([coefficient]) => coefficient === value)![1]).toBe(best);
+  expect(scores.find(([, score]) => score === best)![0]).toBe(value); // of equals the nearest to the start
+});
+
+test("T3A is refused where predictions are more than one linear layer on the features", async () => {
+  const more = { averaging: [], "moving-average.start": null, "swad.converge": null, t3a: 5, algorithm: "arm" };
+  await expect(trainUntil(join(home, "arm"), Number.POSITIVE_INFINITY, more)).rejects.toThrow(
+    "t3a: it adapts one linear layer on the features, and ARM predicts in another way",
+  );
+});
+
 test("a run stops when its patience is over, and its model is the best one", async () => {
   const more = { steps: 200, evaluateEvery: 2, averaging: "moving-average", "swad.converge": null, lr: 0, patience: 2 };
   const path = join(home, "patient");

@@ -35,6 +35,7 @@ import type { RunFolder } from "./run-folder.js";
 import { evaluationWords, neverActive } from "./run-words.js";
 import type { Running } from "./running.js";
 import { loaderOptions, openSamples, type Samples } from "./samples.js";
+import { checkT3a } from "./t3a-rows.js";
 import { Updates } from "./updates.js";
 
 export interface TrainOptions {
@@ -107,7 +108,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   };
   try {
     checkValidation(plan);
-    if (settings.headFirst && !existsSync(folder.lastCheckpoint)) {
+    if (settings.headFirst === true && !existsSync(folder.lastCheckpoint)) {
       const extraction = { say, progress: (text: string) => reporter.progress?.(text), shouldStop };
       if (!(await unlessStopped(() => startFromProbe(plan, learner, extraction)))) {
         say(`stopped before the first step; go on with: ${waysOn(options)}`);
@@ -115,6 +116,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
       }
     }
     using probe = await FeatureProbe.read(loader, reading.trainDomains, settings.testDomains, settings.measures);
+    if (settings.t3a !== undefined) checkT3a(learner, probe.sample(), { ...plan.algorithm, ...settings });
     const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, records: 0, best: null };
     const running: Running = {
       ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain: plainLoader(reading) },

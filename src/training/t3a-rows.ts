@@ -1,0 +1,54 @@
+/**
+ * T3A in a run (`t3a=20`): at every evaluation each part of a domain is predicted once more by a classifier that follows its pictures, with supports
+ * of its own, and the rows go under the model `t3a`. Pictures come in the order of the split, which is shuffled, as in DomainBed.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { Supports } from "../model/t3a.js";
+import { Linear } from "../nn/index.js";
+import type { Learner } from "./learner.js";
+import { plainPair } from "./model-file.js";
+
+/** The model that the rows are of. */
+export const T3A = "t3a";
+
+/** Refuses a run whose predictions are not one linear layer on the features. */
+export function checkT3a(
+  learner: Learner,
+  sample: Tensor,
+  { title, precision }: { title: string; precision: Parameters<typeof plainPair>[2] },
+): void {
+  const pair = plainPair(learner, sample, precision);
+  if (pair?.classifier instanceof Linear) return;
+  throw new UsageError(
+    `t3a: it adapts one linear layer on the features, and ${title} predicts in another way, such as by the batch or with a nonlinear classifier; leave t3a out`,
+  );
+}
+
+/** Predictions that adapt to each part of a domain by itself. */
+export class AdaptedPredictions implements Disposable {
+  private part = "";
+  private supports: Supports | undefined;
+
+  constructor(
+    private readonly learner: Learner,
+    private readonly most: number,
+  ) {}
+
+  /** Scores of a batch of a part; another part starts from the classifier again. */
+  predict(x: Tensor, domain: string, part: string): Tensor {
+    const name = `${part} of ${domain}`;
+    if (name !== this.part || !this.supports) {
+      this[Symbol.dispose]();
+      this.part = name;
+      this.supports = new Supports(this.learner.modules.classifier as Linear, this.most);
+    }
+    return this.supports.scores(this.learner.features(x)!.toDType("float32"));
+  }
+
+  [Symbol.dispose](): void {
+    this.supports?.[Symbol.dispose]();
+    this.supports = undefined;
+  }
+}
