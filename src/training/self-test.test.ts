@@ -15,10 +15,12 @@ const SMALL_NETWORK = networkSetup({
 });
 
 // Here on whatever device there is: on the CPU updates are never replayed, and summing their scalars must change nothing.
-test("the self-test passes on this machine, and looks at every algorithm three times", { timeout: 300_000 }, () => {
+test("the self-test passes on this machine: kernels, every algorithm three times, resumes and memory", {
+  timeout: 300_000,
+}, () => {
   const checks = [...selfTest(defaultDevice(), { updates: 200, networks: [SMALL_NETWORK] })];
   expect(checks.filter(({ ok }) => !ok)).toEqual([]);
-  expect(checks).toHaveLength(3 * Object.keys(algorithms).length + 1);
+  expect(checks).toHaveLength(3 * Object.keys(algorithms).length + 5 + 6 + 1);
 });
 
 test("the networks that a GPU is tested with train in bfloat16 with channels last", { timeout: 300_000 }, () => {
@@ -36,7 +38,7 @@ test("the networks that a GPU is tested with train in bfloat16 with channels las
 test("a check that ends with an error is a failed one, and the last where the device computes no more", () => {
   const checks = [...selfTest("cuda:99")];
   expect(checks).toHaveLength(1);
-  expect(checks[0]).toMatchObject({ name: "ERM: as on the CPU", ok: false });
+  expect(checks[0]).toMatchObject({ name: "kernel bias_clamp and its gradients", ok: false });
   expect(checks[0].detail).toMatch(/^.*cuda:99.*; cuda:99 computes no more: nothing after it was looked at$/);
 });
 
@@ -49,6 +51,10 @@ test("after a check that ends with an error the others follow, as long as the de
     },
   };
   const checks = [...selfTest("cpu", { updates: 20, networks: [SMALL_NETWORK], algorithms: [broken, erm] })];
-  expect(checks.map(({ ok }) => ok)).toEqual([false, false, true, true, false, true, true]);
-  expect(checks[0].detail).toBe("it cannot be built");
+  expect(checks.map(({ ok }) => ok)).toEqual([
+    ...new Array(5).fill(true), // kernels
+    ...[false, false, true, true, false, true], // as on the CPU and replayed; the network
+    ...[false, true, true], // resumed; memory
+  ]);
+  expect(checks[5].detail).toBe("it cannot be built");
 });

@@ -1,6 +1,6 @@
 /**
  * Whether training on a device can be trusted, without data and in a few minutes: every algorithm against the CPU and replayed
- * against plain updates on a small network; every algorithm on a network that people train, in the precision, layout and captured
+ * against plain updates on a small network; kernels of our own against what they stand for; resumed runs; every algorithm on a network that people train, in the precision, layout and captured
  * form of `nudge train`, with what its optimizers are given; and memory over two thousand updates. `nudge doctor --device cuda --full`
  * runs it.
  */
@@ -13,6 +13,7 @@ import { zeros } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
+import { kernelChecks } from "./self-test-kernels.js";
 import { batchOf, drawsAnywhere, learnerOf, networkSetup, type Setup, SMALL } from "./self-test-setup.js";
 
 /** One thing that was looked at. */
@@ -23,7 +24,7 @@ export interface Check {
   readonly detail: string;
 }
 
-type Outcome = Omit<Check, "name">;
+export type Outcome = Omit<Check, "name">;
 
 /**
  * How far the weights of the small network may be apart, relative to how far they moved. Adam's first steps go by the gradients'
@@ -36,6 +37,9 @@ const TOLERANCE = 0.02;
  * the next step 0.7 to 0.8; a replay runs the same kernels, so only sums in another order may differ.
  */
 const NETWORK_TOLERANCE = 0.2;
+
+/** What is stopped and resumed: no state but Adam's; weights of domains; running means; turns; two backbones with two optimizers. */
+const RESUMED = ["erm", "group-dro", "mtl", "fishr", "dann", "mdsdi"];
 
 /** Bytes by which the same tensors may differ: the host's allocator rounds their sizes. */
 const ROUNDING = 1000;
@@ -71,6 +75,7 @@ export function* selfTest(device: string, options: SelfTestOptions = {}): Genera
 
 function* checksOf(device: string, options: SelfTestOptions): Generator<[name: string, check: () => Outcome]> {
   const chosen = options.algorithms ?? Object.values(algorithms);
+  yield* kernelChecks(device);
   const small = batchesOf(SMALL);
   for (const algorithm of chosen) {
     yield [
@@ -88,6 +93,8 @@ function* checksOf(device: string, options: SelfTestOptions): Generator<[name: s
   const [first, ...others] = options.networks ?? [networkSetup(), networkSetup({ backbone: "resnet50" })];
   yield* networkChecks(device, first, chosen);
   for (const other of others) yield* networkChecks(device, other, [algorithms.erm]);
+  for (const algorithm of chosen.filter(({ id }) => RESUMED.includes(id)))
+    yield [`${algorithm.title}: resumed as left alone`, () => compared(...resumed(algorithm, small, device))];
   yield ["memory over many updates", () => flatMemory(device, options.updates ?? 2000)];
 }
 
@@ -165,6 +172,25 @@ function replayed(algorithm: AlgorithmDefinition, { setup, at }: Batches, device
   updates.read();
   const note = updates.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
   return { start, end: weightsOf(learner), updates: setup.steps.length, note, mismatches: mismatchesOf(learner) };
+}
+
+/** A run whose state is put into a new learner half-way, once updates are replayed, and one that was left alone. */
+function resumed(algorithm: AlgorithmDefinition, batches: Batches, device: string): [got: Trained, expected: Trained] {
+  const { setup, at } = batches;
+  const half = setup.steps.length / 2;
+  const run = (learner: Learner, steps: readonly number[]): void => {
+    using updates = new DeviceUpdates(learner, { device });
+    for (const step of steps) scope(() => updates.update(at(step, device), step));
+    updates.read();
+  };
+  using first = learnerOf(setup, algorithm, device);
+  const start = weightsOf(first);
+  run(first, setup.steps.slice(0, half));
+  using second = learnerOf(setup, algorithm, device);
+  second.loadState(first.state());
+  run(second, setup.steps.slice(half));
+  const got = { start, end: weightsOf(second), updates: setup.steps.length, mismatches: mismatchesOf(second) };
+  return [got, replayed(algorithm, batches, device)];
 }
 
 const mismatchesOf = (learner: Learner): string[] =>

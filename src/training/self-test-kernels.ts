@@ -1,0 +1,138 @@
+/**
+ * The kernels of our own (native/src/fused.cc, depthwise.cc, augment-kernels.cc) against what they stand for, in float64 on the
+ * CPU. Where a device has none (the CPU, a GPU without NVRTC), the operators that take their place are checked in the same way.
+ */
+
+import { augmentOnHost, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
+import { augmentOnDevice } from "../data/augment-device.js";
+import { biasClamp, conv2d, depthwise, foldNorm } from "../engine/ops.generated.js";
+import { Random } from "../engine/random.js";
+import { scope } from "../engine/scope.js";
+import { grad, type Tensor, tensor } from "../engine/tensor.js";
+import type { Outcome } from "./self-test.js";
+
+/** bfloat16 keeps 8 bits; sums of many numbers lose a few more. */
+const TOLERANCE = 2 ** -6;
+
+/** Pairs of what a kernel gave and what it should have given. */
+type Pairs = readonly (readonly [what: string, got: Tensor, expected: Tensor])[];
+
+export const kernelChecks = (device: string): [name: string, check: () => Outcome][] => [
+  ["kernel bias_clamp and its gradients", () => closeTo(() => biasClampPairs(device))],
+  ["kernel fold_norm and its gradients", () => closeTo(() => foldNormPairs(device))],
+  ["kernel depthwise and its gradients, stride 1", () => closeTo(() => depthwisePairs(device, 1))],
+  ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
+  ["augmentation on the device", () => sameBytes(device)],
+];
+
+function drawn(name: string, shape: readonly number[], device: string, half = false): Tensor {
+  const count = shape.reduce((product, size) => product * size, 1);
+  const host = new Random(0, ["self-test", "kernels", name]).host();
+  const values = tensor(
+    Float32Array.from({ length: count }, () => host.uniform() * 2 - 1),
+    { shape },
+  );
+  const memoryFormat = shape.length === 4 ? "channels_last" : "contiguous";
+  return values.to({ device, dtype: half && device !== "cpu" ? "bfloat16" : "float32", memoryFormat });
+}
+
+/** In float64 on the CPU. */
+const exact = (x: Tensor): Tensor => x.detach().to({ dtype: "float64", device: "cpu", memoryFormat: "preserve" });
+
+function closeTo(make: () => Pairs): Outcome {
+  return scope(() => {
+    const errors = make().map(([what, got, expected]) => {
+      const scale = expected.abs().max().item();
+      return { what, error: exact(got).sub(expected).abs().max().item() / (scale || 1) };
+    });
+    const worst = errors.reduce((most, each) => (each.error <= most.error ? most : each)); // NaN is the worst
+    return {
+      ok: errors.every(({ error }) => error <= TOLERANCE),
+      detail: `at most ${worst.error.toExponential(1)} of the largest value off (${worst.what})`,
+    };
+  });
+}
+
+function biasClampPairs(device: string): Pairs {
+  const shape = [3, 24, 5, 7];
+  const [y, residual, gradient] = ["y", "residual", "g"].map((name) => drawn(name, shape, device, true));
+  const bias = drawn("bias", [24], device);
+  for (const each of [y, residual, bias]) each.requiresGrad_();
+  const out = biasClamp(y, bias, residual, 0, 0.5);
+  const [ofY, ofBias, ofResidual] = grad(out, [y, bias, residual], { gradient });
+  const inside = exact(out).gt(0).mul(exact(out).lt(0.5)).to({ dtype: "float64" });
+  const expected = exact(gradient).mul(inside);
+  const sum = exact(y)
+    .add(exact(bias).view(1, -1, 1, 1))
+    .add(exact(residual));
+  return [
+    ["output", out, sum.clamp(0, 0.5)],
+    ["gradient of the map", ofY, expected],
+    ["gradient of the bias", ofBias, expected.sum([0, 2, 3])],
+    ["gradient of the residual", ofResidual, expected],
+  ];
+}
+
+function foldNormPairs(device: string): Pairs {
+  const weight = drawn("weight", [40, 16, 1, 1], device).requiresGrad_();
+  const [gamma, beta, mean] = ["gamma", "beta", "mean"].map((name) => drawn(name, [40], device));
+  for (const each of [gamma, beta]) each.requiresGrad_();
+  const variance = drawn("variance", [40], device).square().add(0.5);
+  const [folded, shift] = foldNorm(weight, gamma, beta, mean, variance, 1e-5, device !== "cpu");
+  const g = drawn("g", [40, 16, 1, 1], device, true);
+  const h = drawn("h", [40], device);
+  const value = folded.mul(g).to({ dtype: "float32" }).sum().add(shift.mul(h).sum());
+  const [ofWeight, ofGamma, ofBeta] = grad(value, [weight, gamma, beta]);
+  const one = exact(variance).add(1e-5).rsqrt();
+  const scale = exact(gamma).mul(one);
+  const ofScale = exact(g)
+    .mul(exact(weight))
+    .sum([1, 2, 3])
+    .sub(exact(h).mul(exact(mean)));
+  return [
+    ["folded weight", folded, exact(weight).mul(scale.view(-1, 1, 1, 1))],
+    ["shift", shift, exact(beta).sub(exact(mean).mul(scale))],
+    ["gradient of the weight", ofWeight, exact(g).mul(scale.view(-1, 1, 1, 1))],
+    ["gradient of gamma", ofGamma, ofScale.mul(one)],
+    ["gradient of beta", ofBeta, exact(h)],
+  ];
+}
+
+function depthwisePairs(device: string, stride: number): Pairs {
+  const channels = 24;
+  const x = drawn("x", [3, channels, 14, 15], device, true).requiresGrad_();
+  const weight = drawn("kernel", [channels, 1, 3, 3], device, true).requiresGrad_();
+  const y = depthwise(x, weight, stride);
+  const gradient = drawn("g", y.shape, device, true);
+  const [ofX, ofWeight] = grad(y, [x, weight], { gradient });
+  const [x64, weight64] = [exact(x).requiresGrad_(), exact(weight).requiresGrad_()];
+  const y64 = conv2d(x64, weight64, null, stride, 1, 1, channels);
+  const expected = grad(y64, [x64, weight64], { gradient: exact(gradient) });
+  return [
+    ["output", y, y64.detach()],
+    ["gradient of the map", ofX, expected[0]],
+    ["gradient of the weight", ofWeight, expected[1]],
+  ];
+}
+
+/** Pictures of several sizes, cropped, resized, flipped and with other colours: the pixels are those of the host, to the byte. */
+function sameBytes(device: string): Outcome {
+  return scope(() => {
+    const random = new Random(0, ["self-test", "pictures"]).host();
+    const shapes = Array.from({ length: 12 }, () => [20 + random.integer(60), 20 + random.integer(60)]);
+    const lengths = shapes.map(([width, height]) => width * height * 3);
+    const offsets = Float64Array.from(lengths, (_, i) => lengths.slice(0, i).reduce((sum, each) => sum + each, 0));
+    const total = lengths.reduce((sum, each) => sum + each, 0);
+    const source = tensor(Uint8Array.from({ length: total }, () => random.integer(256)));
+    const draws = new Float32Array(shapes.length * drawLength);
+    for (const [i, [width, height]] of shapes.entries())
+      drawAugmentation(random, width, height, draws.subarray(i * drawLength, (i + 1) * drawLength));
+    const block: PixelBlock = { source, offsets, sizes: Int32Array.from(shapes.flat()) };
+    const options = { size: 32, channelsLast: true };
+    const expected = augmentOnHost(block, draws, options);
+    const got = augmentOnDevice({ ...block, source: source.to({ device }) }, draws, options).to({ device: "cpu" });
+    const off = got.sub(expected).abs().max().item();
+    // One step of a byte is 0.017 after the normalisation.
+    return { ok: off < 1e-3, detail: `normalised pixels at most ${off.toExponential(1)} off those of the host` };
+  });
+}
