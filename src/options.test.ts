@@ -31,7 +31,7 @@ test.each([
   [number(), "a number", ["1e-3", 0.001], [" ", "1,5", Number.NaN, "Infinity"]],
   [number({ least: 0, below: 1 }), "a number from 0 to below 1", ["0", 0], [1, -1]],
   [number({ above: 0, most: 100 }), "a number above 0 to 100", [100, 100], [0, 101]],
-  [whole(1), "a whole number from 1", ["3", 3], [0, 2.5, "x", true]],
+  [whole(1), "an integer of at least 1", ["3", 3], [0, 2.5, "x", true]],
   [boolean, "true or false", ["true", true], ["yes", 1]],
   [list, "a name, or names with commas between them", ["a, b", ["a", "b"]], [3]],
 ])("a kind says what it accepts and refuses the rest: %o", (kind, accepts, [given, value], refused) => {

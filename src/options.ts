@@ -16,7 +16,7 @@ import { UsageError } from "./errors.js";
 
 /** What an option takes. */
 export interface Kind<T> {
-  /** In print: `a whole number from 1`, `per-sample | sum`. */
+  /** In print: `an integer of at least 1`, `per-sample | sum`. */
   readonly accepts: string;
   /** The names it takes, where there are only so many. */
   readonly known?: readonly string[];
@@ -151,7 +151,7 @@ interface NumberRange {
 
 /** A whole number of at least `least`. */
 export function whole(least = 0): Kind<number> {
-  const accepts = `a whole number from ${least}`;
+  const accepts = `an integer of at least ${least}`;
   return {
     accepts,
     read(name, value) {
@@ -195,7 +195,7 @@ export function kindLike<T extends Scalar>(value: T): Kind<T> {
 /** The kinds there are, for plug-ins. */
 export const kinds = { text, list, number, whole, boolean, word };
 
-/** Declares an option that takes a whole number from 0: `count(100, "steps before the penalty is added")`. */
+/** Declares an option that takes an integer of at least 0: `count(100, "steps before the penalty is added")`. */
 export const count = (fallback: number, help: string): OptionWithDefault<number> =>
   option(whole(0), help, { default: fallback });
 

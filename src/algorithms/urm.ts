@@ -57,7 +57,7 @@ export const urm = defineAlgorithm({
     if (!(labelSmoothing >= 0 && labelSmoothing <= 1))
       throw new UsageError(`URM labelSmoothing: expected a number from 0 to 1, got ${labelSmoothing}`);
     if (!Number.isInteger(discriminatorLayers) || discriminatorLayers < 0)
-      throw new UsageError(`URM discriminatorLayers: expected a whole number from 0, got ${discriminatorLayers}`);
+      throw new UsageError(`URM discriminatorLayers: expected an integer of at least 0, got ${discriminatorLayers}`);
     const layer = (inputs: number) => [new Linear(inputs, HIDDEN), new LeakyReLU()];
     const discriminator = new Sequential(
       ...layer(backbone.width),

@@ -27,5 +27,5 @@ test("bins are open below and closed above, and a confidence of 1 is in the last
 });
 
 test("no bins are refused", () => {
-  expect(() => calibration([], { bins: 0 })).toThrow("expected a whole number of bins from 1, got 0");
+  expect(() => calibration([], { bins: 0 })).toThrow("expected an integer number of bins of at least 1, got 0");
 });

@@ -34,7 +34,7 @@ export interface Calibration {
 /** The calibration of judged pictures; fifteen bins, as the paper has them. */
 export function calibration(pictures: readonly Judged[], { bins: count = 15 } = {}): Calibration {
   if (!Number.isInteger(count) || count < 1)
-    throw new UsageError(`calibration: expected a whole number of bins from 1, got ${count}`);
+    throw new UsageError(`calibration: expected an integer number of bins of at least 1, got ${count}`);
   const held = Array.from({ length: count }, () => ({ count: 0, right: 0, confidence: 0 }));
   for (const picture of pictures) {
     // (from, to], as in the paper; a confidence of exactly 1 is in the last.

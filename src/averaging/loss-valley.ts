@@ -57,7 +57,7 @@ export class LossValley<S extends Segment> {
     const { converge, patience, tolerance } = settings;
     for (const [name, value] of Object.entries({ converge, patience }))
       if (!Number.isSafeInteger(value) || value < 1)
-        throw new UsageError(`loss valley: expected ${name} to be a whole number from 1, got ${value}`);
+        throw new UsageError(`loss valley: expected ${name} to be an integer of at least 1, got ${value}`);
     if (!(tolerance >= 0 && Number.isFinite(tolerance)))
       throw new UsageError(`loss valley: expected tolerance to be a number from 0, got ${tolerance}`);
   }

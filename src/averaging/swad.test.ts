@@ -188,7 +188,7 @@ test("other parameters than before, or an evaluation without an update, are erro
 
 test("settings are checked, with the nearest name for a mistyped one", () => {
   expect(() => swad({ tolerence: 0.2 })).toThrow('did you mean "tolerance"?');
-  expect(() => swad({ converge: "2.5" })).toThrow("swad.converge: expected a whole number from 1, got");
+  expect(() => swad({ converge: "2.5" })).toThrow("swad.converge: expected an integer of at least 1, got");
   using follower = swad({ converge: "4" });
   expect(follower.settings).toEqual({ converge: 4, patience: 6, tolerance: 0.3, whenLeft: "stop" });
 });

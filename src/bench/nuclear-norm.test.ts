@@ -41,5 +41,5 @@ test("on a GPU the text has a column for the captured graph", () => {
     ],
   });
   expect(text).toMatch(/gram\* +captured\n +4 × 16 +2\.00 ms +0\.50 ms +4\.0× +0\.25 ms +8\.0×\n/);
-  expect(text).toContain("captured: newton-schulz of a fixed count in a CUDA graph");
+  expect(text).toContain("captured: newton-schulz with a fixed number of iterations in a CUDA graph");
 });

@@ -49,17 +49,17 @@ test("the text says times, ratios, and what the loop had to say", () => {
     },
   };
   const text = trainText(result);
-  expect(text).toMatch(/^ {2}nudge +20\.0 ms +3\.50×\n {2}DomainBed's loop, 8 workers a loader +70\.0 ms +1\.00×$/m);
+  expect(text).toMatch(/^ {2}nudge +20\.0 ms +3\.50×\n {2}DomainBed's loop, 8 workers per loader +70\.0 ms +1\.00×$/m);
   expect(text).toMatch(/^ {2}nudge +2\.00 s +10\.00×$/m);
   expect(text).toContain(
-    "\n  the host takes 0.5 ms to start the next batch while the GPU works: decoded pictures are in the memory of cuda:0; updates are replayed as a CUDA graph\n",
+    "\n  the host prepares the next batch in 0.5 ms while the GPU computes: decoded pictures are in the memory of cuda:0; updates are replayed as a CUDA graph\n",
   );
   const { ours } = result;
   expect(trainText({ ...result, ours: { ...ours, updateMs: 19.6 } })).toContain(
-    "\n  an update alone takes 19.6 ms, so data 0.4 ms; the host takes 0.5 ms",
+    "\n  the update alone takes 19.6 ms, so data loading adds 0.4 ms; the host prepares the next batch in 0.5 ms",
   );
   expect(trainText({ ...result, ours: { ...ours, storeDevice: "cpu" } })).toContain(
-    "\n  of ours, 0.5 ms are waiting for data (2.5 %): decoded pictures are in the memory of the machine",
+    "\n  nudge waits 0.5 ms of its step for data (2.5 %): decoded pictures are in the memory of the machine",
   );
   expect(text.endsWith("\n  note: one thing")).toBe(true);
 });

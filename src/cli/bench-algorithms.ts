@@ -1,8 +1,8 @@
-/** What `nudge bench step --algorithm` prints. */
+/** The output of `nudge bench step --algorithm`. */
 
 import type { AlgorithmCost, AlgorithmsResult, Passes } from "../bench/algorithms.js";
 
-/** The benchmark as a table, a line an algorithm. */
+/** The benchmark as a table with one line per algorithm. */
 export function algorithmsText({ backbone, batch, domains, device, threads, repeats, rows }: AlgorithmsResult): string {
   const where = device === "cpu" ? `${threads} CPU threads` : device;
   const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's"];
@@ -12,10 +12,10 @@ export function algorithmsText({ backbone, batch, domains, device, threads, repe
     `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("   ")}`;
   const saved = rows.filter((row) => row.saved !== undefined);
   return [
-    `one update of each algorithm, ${backbone}, ${domains} domains of ${batch}, ${where}, minimum of ${repeats} rounds in turn with ERM`,
+    `Time of one update of each algorithm: ${backbone}, ${domains} domains of ${batch}, ${where}, the minimum of ${repeats} rounds, each alternating with ERM`,
     ...cells.map(line),
-    "  passes: the backbone's forward + backward runs an update, in whole batches; PyTorch's: those of the public code",
-    ...(saved.length > 0 ? ["  saved against the public code:"] : []),
+    "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
+    ...(saved.length > 0 ? ["  passes saved relative to the public code:"] : []),
     ...saved.map(({ title, saved }) => `    ${title}: ${saved}`),
   ].join("\n");
 }

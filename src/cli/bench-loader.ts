@@ -1,30 +1,30 @@
-/** `nudge bench loader` in words. */
+/** The text output of `nudge bench loader`. */
 import type { LoaderBench } from "../bench/loader.js";
 
 export function loaderText(result: LoaderBench): string {
   const { dataset, pictures, batch, device, threads, cold, cached, store, cache, peer, training } = result;
   const line = (title: string, rate: number, ratio: number | undefined): string =>
-    `  ${title.padEnd(38)}${rate.toFixed(0).padStart(8)} a second${ratio === undefined ? "" : `${ratio.toFixed(2).padStart(8)}×`}`;
+    `  ${title.padEnd(38)}${rate.toFixed(0).padStart(8)} per second${ratio === undefined ? "" : `${ratio.toFixed(2).padStart(8)}×`}`;
   const where = device === "cpu" ? `${threads} CPU threads` : device;
   const held = { memory: "in memory", file: "read from the cache file", decode: "decoded" }[store];
   const lines = [
-    `pictures from ${dataset} (${pictures}) to augmented batches of ${batch}, ${where}, best of the rounds`,
-    line("nudge, decoding every time", cold, peer?.coldRatio),
+    `Loading ${dataset} (${pictures} pictures) into augmented batches of ${batch}, ${where}, pictures per second, best round`,
+    line("nudge, decoding each time", cold, peer?.coldRatio),
     line(`nudge, cached (${held})`, cached, peer?.cachedRatio),
   ];
   if (peer)
     lines.push(
       line(`DataLoader, ${peer.workers} workers`, peer.rate, 1),
-      `  the peer is torchvision, with ${peer.title}`,
+      `  DataLoader uses torchvision, with ${peer.title}`,
     );
   if (cache.bytes > 0)
     lines.push(
-      `  the cache, ${(cache.bytes / 1e9).toFixed(2)} GB, was made and opened in ${cache.seconds.toFixed(1)} s`,
+      `  the cache (${(cache.bytes / 1e9).toFixed(2)} GB) was built and opened in ${cache.seconds.toFixed(1)} s`,
     );
   if (training) {
     const { backbone, stepMs, waitMs, share } = training;
     lines.push(
-      `  training ${backbone} on cached pictures: ${stepMs.toFixed(0)} ms a step, ${waitMs.toFixed(1)} ms of it waiting for data (${(share * 100).toFixed(1)} %)`,
+      `  training ${backbone} on cached pictures: ${stepMs.toFixed(0)} ms per step, ${waitMs.toFixed(1)} ms of which are spent waiting for data (${(share * 100).toFixed(1)} %)`,
     );
   }
   return lines.join("\n");

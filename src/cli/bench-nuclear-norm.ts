@@ -1,8 +1,8 @@
-/** What `nudge bench nuclear-norm` prints. */
+/** The output of `nudge bench nuclear-norm`. */
 
 import type { NuclearNormBench, ShapeTimes, WayTime } from "../bench/nuclear-norm.js";
 
-/** The benchmark as a table, a line a shape. */
+/** The benchmark as a table with one line per shape. */
 export function nuclearNormText({ device, threads, repeats, peerTitle, shapes }: NuclearNormBench): string {
   const where = device === "cpu" ? `${threads} CPU threads` : device;
   const names = shapes[0]?.routes.map(({ route, automatic }) => (automatic ? `${route}*` : route)) ?? [];
@@ -20,12 +20,14 @@ export function nuclearNormText({ device, threads, repeats, peerTitle, shapes }:
   const ways = shapes.flatMap(({ routes, captured }): WayTime[] => (captured ? [...routes, captured] : routes));
   const errors = ways.map(({ valueError }) => valueError);
   return [
-    `the nuclear norm's value and gradient, ${where}, minimum of ${repeats} rounds in turn`,
+    `Time of the nuclear norm's value and gradient, ${where}, minimum of ${repeats} alternating rounds`,
     ...lines.map((line) => line.trimEnd()),
-    `  × is how many times as fast as torch.svd, forward and backward, in this run${peerTitle ? `; in Python: ${peerTitle}` : ""}`,
-    `  * is the route taken by default here; values are within ${Math.max(...errors).toExponential(1)} of a float64 SVD's`,
+    `  ×: speed-up over torch.svd, forward and backward, in this run${peerTitle ? `; in Python: ${peerTitle}` : ""}`,
+    `  *: the default method for this shape; all values are within ${Math.max(...errors).toExponential(1)} of a float64 SVD`,
     ...(graph
-      ? ["  captured: newton-schulz of a fixed count in a CUDA graph, as in training; the mean of ten replays in a row"]
+      ? [
+          "  captured: newton-schulz with a fixed number of iterations in a CUDA graph, as in training; the mean of ten consecutive replays",
+        ]
       : []),
   ].join("\n");
 }

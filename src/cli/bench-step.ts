@@ -1,8 +1,8 @@
-/** What `nudge bench step` prints. */
+/** The output of `nudge bench step`. */
 
 import type { StepResult, StepRow } from "../bench/step.js";
 
-/** The benchmark as a table, a line a way of running the step. */
+/** The benchmark as a table with one line per way of running the step. */
 export function stepText({ backbone, batch, device, threads, ours, peer, peerTitle }: StepResult): string {
   const where = device === "cpu" ? `${threads} CPU threads` : device;
   const mine = ours.map((row) => ({ ...row, title: `nudge: ${row.title}${row.command === undefined ? "" : "*"}` }));
@@ -15,8 +15,8 @@ export function stepText({ backbone, batch, device, threads, ours, peer, peerTit
       ratio === undefined ? "" : `${ratio.toFixed(2).padStart(6)}×`,
       peak === undefined ? "" : `   peak ${(peak / 1e9).toFixed(2)} GB`,
     ].join("");
-  const commands = ours.flatMap(({ command }) => (command === undefined ? [] : `  * is how ${command} runs it`));
-  const note = peerTitle && `  × is how many times as fast as PyTorch eager; the peer is ${peerTitle}`;
-  const title = `a training step of ${backbone}, batch ${batch}, ${where}, minimum of the rounds`;
+  const commands = ours.flatMap(({ command }) => (command === undefined ? [] : `  *: used by ${command}`));
+  const note = peerTitle && `  ×: speed-up over PyTorch eager mode (${peerTitle})`;
+  const title = `Time of one training step of ${backbone}, batch size ${batch}, ${where}, minimum over rounds`;
   return [title, ...all.map(line), ...commands, note].filter(Boolean).join("\n");
 }

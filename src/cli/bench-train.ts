@@ -1,38 +1,41 @@
-/** What `nudge bench train` prints. */
+/** The output of `nudge bench train`. */
 
 import type { TrainBench } from "../bench/train.js";
 
-/** The benchmark in words: a line for us and one for the peer, for the step and for the evaluation. */
+/** The benchmark as text: one line for NUDGE and one for DomainBed's loop, for the step and for the evaluation. */
 export function trainText(result: TrainBench): string {
   const { dataset, pictures, method, backbone, weights, device, threads, precision, batch, steps, ours, peer } = result;
   const where = device === "cpu" ? `${threads} CPU threads` : device;
-  const name = `DomainBed's loop, ${peer?.workers} workers a loader`;
+  const name = `DomainBed's loop, ${peer?.workers} workers per loader`;
   const width = Math.max("nudge".length, peer ? name.length : 0);
   const line = (title: string, value: string, ratio: number | undefined): string =>
     `  ${title.padEnd(width)}${value.padStart(14)}${ratio === undefined ? "" : `${ratio.toFixed(2).padStart(8)}×`}`;
   const [ms, seconds] = [(value: number) => `${value.toFixed(1)} ms`, (value: number) => `${value.toFixed(2)} s`];
   const lines = [
-    `training ${backbone} by ${method}, ${weights} weights, frozen batch norm, on ${dataset} (${pictures} pictures, ${result.testDomain} held out), ${where}`,
-    `a step on ${batch} pictures, from files to updated weights, the mean of ${steps}; we in ${precision}`,
+    `Training ${backbone} with ${method}, ${weights} weights, frozen batch norm, on ${dataset} (${pictures} pictures, ${result.testDomain} held out), ${where}`,
+    `One step on ${batch} pictures, from files to updated weights: mean of ${steps} steps; NUDGE in ${precision}`,
     line("nudge", ms(ours.stepMs), peer?.stepRatio),
     ...(peer ? [line(name, ms(peer.stepMs), 1)] : []),
     `  ${dataText(ours)}: ${storeText(ours)}${ours.replayed ? "; updates are replayed as a CUDA graph" : ""}`,
-    `an evaluation of all splits of all domains, the second one`,
+    `One evaluation of all splits of all domains (the second one is timed)`,
     line("nudge", seconds(ours.evaluationSeconds), peer?.evaluationRatio),
     ...(peer ? [line(name, seconds(peer.evaluationSeconds), 1)] : []),
-    `  we evaluate ${ours.evaluationRate.toFixed(0)} pictures a second`,
+    `  nudge evaluates ${ours.evaluationRate.toFixed(0)} pictures per second`,
   ];
-  if (peer) lines.push(`  the peer is in float32, eager, with ${peer.title}`);
+  if (peer) lines.push(`  DomainBed's loop runs in float32, eager mode, with ${peer.title}`);
   return [...lines, ...ours.notes.map((note) => `  ${note}`)].join("\n");
 }
 
-/** What data cost. While a GPU works on a step, the host makes the next batch ready: its time is not the step's. */
+/**
+ * The cost of data loading. While a GPU computes a step, the host prepares the next batch, so the host's time does not
+ * add to the step.
+ */
 function dataText({ stepMs, waitMs, updateMs, share, storeDevice }: TrainBench["ours"]): string {
   if (storeDevice === "cpu")
-    return `of ours, ${waitMs.toFixed(1)} ms are waiting for data (${(share * 100).toFixed(1)} %)`;
-  const meanwhile = `the host takes ${waitMs.toFixed(1)} ms to start the next batch while the GPU works`;
+    return `nudge waits ${waitMs.toFixed(1)} ms of its step for data (${(share * 100).toFixed(1)} %)`;
+  const meanwhile = `the host prepares the next batch in ${waitMs.toFixed(1)} ms while the GPU computes`;
   if (updateMs === undefined) return meanwhile;
-  return `an update alone takes ${updateMs.toFixed(1)} ms, so data ${Math.max(0, stepMs - updateMs).toFixed(1)} ms; ${meanwhile}`;
+  return `the update alone takes ${updateMs.toFixed(1)} ms, so data loading adds ${Math.max(0, stepMs - updateMs).toFixed(1)} ms; ${meanwhile}`;
 }
 
 function storeText({ store, storeDevice }: TrainBench["ours"]): string {

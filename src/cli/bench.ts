@@ -1,4 +1,4 @@
-/** `nudge bench`: the benchmarks behind every speed figure in the docs, each beside its peer in the same run. */
+/** `nudge bench`: the benchmarks behind every speed figure in the docs. Each measures NUDGE and PyTorch in the same run. */
 
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
@@ -11,13 +11,15 @@ interface Common {
 
 export function benchCommand(): Command {
   const bench = new Command("bench")
-    .description("Times our work and, with --peer, PyTorch's in the same run. Machines are noisy: read the ratios.")
+    .description(
+      "Measures the speed of NUDGE and, with --peer, of PyTorch in the same run. Timings vary with the load of the machine, so compare the ratios.",
+    )
     .addHelpText(
       "after",
       examples("ops --peer", "step --backbone mobilenet_v2 --peer", "nuclear-norm --device cuda:0"),
     );
   common(bench.command("ops"))
-    .description("Times one small operator call (a 4×4 add without gradients), in nanoseconds.")
+    .description("Measures the time of one small operator call (a 4×4 add without gradients), in nanoseconds.")
     .addHelpText("after", examples("ops", "ops --peer", "ops --peer ~/venv/bin/python"))
     .action(async ({ device, peer, json }: Common) => {
       const { benchOps } = await import("../bench/ops.js");
@@ -27,21 +29,23 @@ export function benchCommand(): Command {
     });
   common(bench.command("step"))
     .description(
-      "Times one training step: forward, cross-entropy, backward, Adam, on pictures already in memory; with --algorithm, one update of an algorithm beside one of ERM.",
+      "Measures the time of one training step (forward pass, cross-entropy, backward pass, Adam) on pictures already in memory. With --algorithm, compares one update of an algorithm with one update of ERM.",
     )
     .addHelpText(
       "after",
       examples("step --peer", "step --backbone mobilenet_v2 --batch 32 --peer", "step --algorithm all"),
     )
-    .option("--algorithm <id>", "time an algorithm's update, or with all everyone's, relative to ERM's")
-    .option("--backbone <id>", "what is trained (default: resnet50; with --algorithm mobilenet_v2)")
-    .option("--batch <n>", "pictures a step (default: 8); with --algorithm of each of three domains (default: 2)")
-    .option("--repeats <n>", "rounds; the fastest counts (default: 6; with --algorithm 3)")
-    .option("--compile", "on a GPU, time torch.compile too")
+    .option("--algorithm <id>", "compare the update of this algorithm, or of all algorithms (all), with that of ERM")
+    .option("--backbone <id>", "the backbone (default: resnet50; with --algorithm: mobilenet_v2)")
+    .option("--batch <n>", "the batch size (default: 8); with --algorithm, per domain for three domains (default: 2)")
+    .option("--repeats <n>", "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3)")
+    .option("--compile", "on a GPU, also measure torch.compile")
     .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
       if (algorithm !== undefined) {
         if (raw.peer !== undefined || raw.compile)
-          throw new UsageError("bench step --algorithm is beside ERM, not PyTorch: leave out --peer and --compile");
+          throw new UsageError(
+            "bench step --algorithm compares with ERM and not with PyTorch; remove --peer and --compile",
+          );
         const { benchAlgorithms } = await import("../bench/algorithms.js");
         const { algorithmsText } = await import("./bench-algorithms.js");
         const { backbone = "mobilenet_v2", batch = "2", repeats = "3" } = raw;
@@ -58,9 +62,11 @@ export function benchCommand(): Command {
       print(json ? JSON.stringify(result) : stepText(result));
     });
   common(bench.command("nuclear-norm"))
-    .description("Times the penalty's value and gradient by each route beside torch.svd, at the sizes of real batches.")
+    .description(
+      "Measures the time of the penalty's value and gradient for each method of computing it, compared with torch.svd, at the sizes of real batches.",
+    )
     .addHelpText("after", examples("nuclear-norm", "nuclear-norm --peer --repeats 100"))
-    .option("--repeats <n>", "rounds; the fastest counts", "30")
+    .option("--repeats <n>", "the number of rounds; the fastest one counts", "30")
     .action(async ({ device, peer, json, repeats }: Common & { repeats: string }) => {
       const { benchNuclearNorm } = await import("../bench/nuclear-norm.js");
       const { nuclearNormText } = await import("./bench-nuclear-norm.js");
@@ -69,17 +75,17 @@ export function benchCommand(): Command {
     });
   common(bench.command("loader"))
     .description(
-      "Times pictures from files to augmented batches, cold and cached, and how long training waits for them.",
+      "Measures how fast pictures are loaded from files into augmented batches, without and with the cache, and how long training waits for data.",
     )
     .addHelpText("after", examples("loader --data data/PACS", "loader --data ./pictures --peer --backbone none"))
-    .requiredOption("--data <dir>", "a folder of pictures, or a dataset's name")
-    .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--batch <n>", "pictures of each domain in a batch", "32")
+    .requiredOption("--data <dir>", "a folder of pictures, or the name of a dataset")
+    .option("--root <dir>", "the folder that contains the named dataset")
+    .option("--batch <n>", "the number of pictures per domain in a batch", "32")
     .option("--steps <n>", "batches a round", "8")
-    .option("--repeats <n>", "rounds; the best counts", "3")
-    .option("--workers <n>", "worker processes of the peer's loader (default: one a core)")
-    .option("--backbone <id>", "what to train for the share of waiting, or none", "mobilenet_v2")
-    .option("--cache <dir>", "the cache's folder (default: one that is removed afterwards)")
+    .option("--repeats <n>", "the number of rounds; the best one counts", "3")
+    .option("--workers <n>", "the number of worker processes of PyTorch's DataLoader (default: one per core)")
+    .option("--backbone <id>", "the backbone for measuring how long training waits for data, or none", "mobilenet_v2")
+    .option("--cache <dir>", "the folder of the cache (default: a temporary folder)")
     .action(async (raw: Common & LoaderFlags) => {
       const { benchLoader } = await import("../bench/loader.js");
       const { loaderText } = await import("./bench-loader.js");
@@ -96,7 +102,7 @@ export function benchCommand(): Command {
     });
   common(bench.command("train"))
     .description(
-      "Times training end to end, from picture files to updated weights, and an evaluation of all splits; with --peer, DomainBed's loop too.",
+      "Measures training end to end, from picture files to updated weights, and an evaluation of all splits. With --peer, also measures DomainBed's training loop.",
     )
     .addHelpText(
       "after",
@@ -105,18 +111,25 @@ export function benchCommand(): Command {
         "train --data ./pictures --algorithm ERM-NU --limit 100 --batch 8 --steps 10",
       ),
     )
-    .requiredOption("--data <dir>", "a folder of pictures, or a dataset's name")
-    .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--test-domain <name>", "the domain held out (default: the first)")
-    .option("--limit <n>", "at most n pictures of each domain, evenly from all of them")
-    .option("--algorithm <name>", "what is trained; beside the peer ERM or ERM-NU", "ERM")
-    .option("--backbone <id>", "what is trained", "mobilenet_v2")
-    .option("--weights <file>", "what the backbone starts from (default: random weights)")
-    .option("--precision <word>", "of our products and convolutions, float32 or bf16; the peer's is float32", "float32")
-    .option("--batch <n>", "pictures of each training domain in a batch", "32")
-    .option("--steps <n>", "steps that are timed", "100")
-    .option("--workers <n>", "worker processes of each of the peer's loaders (default: one a core, at most 8)")
-    .option("--cache <dir>", "the cache's folder (default: one that is removed afterwards)")
+    .requiredOption("--data <dir>", "a folder of pictures, or the name of a dataset")
+    .option("--root <dir>", "the folder that contains the named dataset")
+    .option("--test-domain <name>", "the held-out domain (default: the first)")
+    .option("--limit <n>", "use at most n pictures of each domain, evenly spaced")
+    .option("--algorithm <name>", "the algorithm; with --peer, ERM or ERM-NU", "ERM")
+    .option("--backbone <id>", "the backbone", "mobilenet_v2")
+    .option("--weights <file>", "the initial weights of the backbone (default: random weights)")
+    .option(
+      "--precision <word>",
+      "the precision of matrix products and convolutions, float32 or bf16; PyTorch always uses float32",
+      "float32",
+    )
+    .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
+    .option("--steps <n>", "the number of measured steps", "100")
+    .option(
+      "--workers <n>",
+      "the number of worker processes of each PyTorch DataLoader (default: one per core, at most 8)",
+    )
+    .option("--cache <dir>", "the folder of the cache (default: a temporary folder)")
     .action(async ({ peer, json, batch, steps, workers, limit, ...rest }: Common & TrainFlags) => {
       const { benchTrain } = await import("../bench/train.js");
       const { trainText } = await import("./bench-train.js");
@@ -164,16 +177,16 @@ interface TrainFlags {
   cache?: string;
 }
 
-/** Examples as help prints them. */
+/** Examples, as the help prints them. */
 const examples = (...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  nudge bench ${line}`).join("\n")}`;
 
-/** The options all benchmarks share. */
+/** The options that all benchmarks share. */
 function common(command: Command): Command {
   return command
     .option("--device <device>", "cpu, or cuda:0", "cpu")
-    .option("--peer [python]", "time PyTorch too, from this Python (default: python3)")
-    .option("--json", "print the figures as JSON");
+    .option("--peer [python]", "also measure PyTorch, with this Python interpreter (default: python3)")
+    .option("--json", "print the results as JSON");
 }
 
 const peerName = (peer: string | true | undefined): string | undefined => (peer === true ? "python3" : peer);
@@ -181,7 +194,7 @@ const peerName = (peer: string | true | undefined): string | undefined => (peer 
 function count(name: string, text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)
-    throw new UsageError(`--${name}: expected a whole number from 1, got "${text}"`);
+    throw new UsageError(`--${name}: expected an integer of at least 1, got "${text}"`);
   return value;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What the program prints may hold names that come from files: of classes, domains, datasets, runs. Control characters in them would
- * reach the terminal, where they can move the cursor, hide text or set the window's title. So everything that is printed passes
- * here, and such characters are written out as escapes.
+ * Names from files (of classes, domains, datasets, runs) appear in what the program prints. Control characters in such
+ * names could move the cursor, hide text or set the title of the terminal window. All output therefore passes through
+ * this file, which prints control characters as escape sequences.
  *
- * Lines that replace each other (progress) begin with a carriage return and end by erasing the rest of the line; these stay, at
- * the beginning and the end of what is written at once, and nowhere else.
+ * Progress lines that replace each other begin with a carriage return and end by erasing the rest of the line. These
+ * sequences are kept at the beginning and at the end of one write, and nowhere else.
  */
 
 import { showText } from "../data/show-name.js";
@@ -12,7 +12,7 @@ import { showText } from "../data/show-name.js";
 const BEGINNINGS = ["\r\x1b[K", "\r", "\x1b[H\x1b[2J"];
 const END = "\x1b[K";
 
-/** The text with control characters written out, but for those of the program's own progress lines. */
+/** The text with control characters escaped, except those of the program's own progress lines. */
 export function cleanText(text: string): string {
   const begin = BEGINNINGS.find((own) => text.startsWith(own)) ?? "";
   const rest = text.slice(begin.length);
@@ -20,7 +20,7 @@ export function cleanText(text: string): string {
   return begin + showText(rest.slice(0, rest.length - end.length)) + end;
 }
 
-/** Cleans every text that is written to these streams from now on; bytes pass as they are. */
+/** Escapes control characters in all text that is written to these streams from now on. Bytes are not changed. */
 export function cleanOutput(streams: readonly NodeJS.WriteStream[]): void {
   for (const stream of streams) {
     const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;

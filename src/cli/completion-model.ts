@@ -1,37 +1,37 @@
 /**
- * What there is to complete, read from the commands themselves and from the tables that training reads: so a new verb,
- * option or algorithm is completed without a line here. The shells' scripts are written from this.
+ * What can be completed. It is read from the commands themselves and from the registries that training reads, so a new
+ * verb, option or algorithm needs no change here. The scripts for the shells are generated from this model.
  */
 
 import type { Command, Option } from "commander";
 
-/** What a value may be: names that are known, and whether files or folders may stand there too. */
+/** The possible values: known names, and whether files or folders are accepted too. */
 export interface Values {
   readonly names: readonly string[];
   readonly paths: "files" | "folders" | null;
 }
 
 export interface CompletedOption {
-  /** As typed: `--help`, `-h`. */
+  /** The spellings, such as `--help`, `-h`. */
   readonly flags: readonly string[];
   readonly about: string;
-  /** What follows it; null for a switch. */
+  /** The value of the option; null for a switch. */
   readonly value: Values | null;
 }
 
 export interface CompletedCommand {
   /** The words after the program's name: "", "sweep", "sweep plan". */
   readonly path: string;
-  /** The commands under it. */
+  /** The subcommands. */
   readonly commands: readonly { readonly name: string; readonly about: string }[];
   readonly options: readonly CompletedOption[];
-  /** What its arguments may be. */
+  /** The possible values of its arguments. */
   readonly argument: Values;
 }
 
 type Names = Readonly<Record<string, readonly string[]>>;
 
-/** The names of each kind of thing, by the options and arguments that take them. */
+/** The names of each kind of object, by the options and arguments that accept them. */
 async function registeredNames(): Promise<Names> {
   const [algorithms, averaging, backbones, datasets, regularizers, selections, presets, launchers, weights] =
     await Promise.all([
@@ -64,13 +64,13 @@ async function registeredNames(): Promise<Names> {
   };
 }
 
-/** The names that a reader of values has with it (see oneOf and someOf). */
+/** The names that a value parser carries (see oneOf and someOf). */
 function namesKnownTo(reader: unknown): readonly string[] {
   const known = typeof reader === "function" && "known" in reader ? reader.known : undefined;
   return Array.isArray(known) ? known : [];
 }
 
-/** What kind of path a placeholder such as `<dir>` stands for. */
+/** The kind of path that a placeholder such as `<dir>` stands for. */
 function pathsFor(placeholder: string): Values["paths"] {
   if (/\b(dirs?|folder|run)\b/.test(placeholder)) return "folders";
   return /\b(file|path|model|pictures)\b/.test(placeholder) ? "files" : null;
@@ -84,7 +84,7 @@ function optionOf(option: Option, names: Names): CompletedOption {
   return { flags: typed, about: briefly(description), value: required || optional ? { names: found, paths } : null };
 }
 
-/** The first clause of a description, for a list of one line each. */
+/** The first clause of a description, for lists with one line per entry. */
 function briefly(text: string): string {
   const [first] = text.split(/[;:(]|\. |\.$/);
   return first.trim().length > 70 ? `${first.trim().slice(0, 69)}…` : first.trim();
@@ -119,7 +119,7 @@ function walk(command: Command, path: string, names: Names): CompletedCommand[] 
   return [own, ...others.flatMap((each) => walk(each, `${path} ${each.name()}`.trim(), names))];
 }
 
-/** Everything that can be completed, a command at a time; the first is the program itself. */
+/** Everything that can be completed, one entry per command. The first entry is the program itself. */
 export async function completionModel(program: Command): Promise<CompletedCommand[]> {
   const commands = walk(program, "", await registeredNames());
   const verbs = commands[0].commands.map(({ name }) => name).filter((name) => name !== "help");

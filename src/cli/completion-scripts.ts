@@ -1,21 +1,21 @@
 /**
- * The completion scripts of three shells, written from the model. Each has the same three questions: which command is it
- * so far, does the word before take a value, and else what may come next.
+ * Generates the completion scripts for three shells from the model. Each script answers the same three questions: which
+ * command has been typed so far, does the previous word take a value, and otherwise what can follow.
  */
 
 import type { CompletedCommand, Values } from "./completion-model.js";
 
-/** A word for any of the shells, in single quotes. */
+/** A word in single quotes, valid in all three shells. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Everything that may be typed at a command where no option waits for its value. */
+/** Everything that can be typed after a command when no option is waiting for its value. */
 const wordsOf = ({ commands, options, argument }: CompletedCommand): string[] => [
   ...commands.map(({ name }) => name),
   ...argument.names,
   ...options.flatMap(({ flags }) => flags),
 ];
 
-/** The patterns of a `case` that knows the commands below others: `'|sweep'`, `'sweep|plan'`. */
+/** The patterns of a `case` that recognizes subcommands: `'|sweep'`, `'sweep|plan'`. */
 const steps = (model: readonly CompletedCommand[]): string =>
   model
     .filter(({ path }) => path !== "")
@@ -25,11 +25,11 @@ const steps = (model: readonly CompletedCommand[]): string =>
 function bashValues({ names, paths }: Values): string {
   const flag = { files: "-f", folders: "-d" };
   const reply = [
-    // Lists have commas: what stands before the last one stays.
+    // Values can be comma-separated lists: the part before the last comma is kept.
     ...(names.length > 0 ? [`$(compgen -P "$before" -W $'${names.join("\\n")}' -- "$last")`] : []),
     ...(paths ? [`$(compgen ${flag[paths]} -- "$cur")`] : []),
   ];
-  // IFS is a line's end here, so that a file's name with spaces in it is one word.
+  // IFS is a newline here, so that a file name with spaces is one word.
   return `${paths ? "compopt -o filenames 2>/dev/null; " : ""}COMPREPLY=(${reply.join(" ")})`;
 }
 
@@ -64,7 +64,7 @@ complete -F _nudge nudge
 `;
 }
 
-/** An entry of zsh's _describe: colons part the word from what is said of it. */
+/** An entry for zsh's _describe: a colon separates the word from its description. */
 const described = (name: string, about: string): string => quoted(`${name.replaceAll(":", "\\:")}:${about}`);
 
 function zshValues({ names, paths }: Values): string {
@@ -75,7 +75,7 @@ function zshValues({ names, paths }: Values): string {
   return both.length > 0 ? both.join("; ") : "_message 'a value'";
 }
 
-/** For `nudge completion zsh > ~/.zfunc/_nudge`, or to be sourced. */
+/** For `nudge completion zsh > ~/.zfunc/_nudge`, or for `source`. */
 export function zshScript(model: readonly CompletedCommand[]): string {
   const cases = model.map((command) => {
     const taking = command.options.flatMap(({ flags, value }) =>
@@ -150,5 +150,5 @@ function fishValues({ names, paths }: Values): string {
   return ` ${paths === "files" ? "-r -F" : "-x"}${given.length > 0 ? ` -a ${quoted(given.join(" "))}` : ""}`;
 }
 
-/** fish ends a single-quoted word only by \\', never by '\\''. */
+/** In fish, a single quote inside a single-quoted word is written \\', never '\\''. */
 const fishText = (text: string): string => text.replaceAll("'", "’");

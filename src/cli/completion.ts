@@ -4,14 +4,14 @@ import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 
-/** The shells there is a script for. */
+/** The supported shells. */
 const shells = ["bash", "zsh", "fish"] as const;
 
-/** The command; `program` gives the whole program, whose options are completed. */
+/** The command. `program` returns the whole program, whose options are completed. */
 export function completionCommand(program: () => Promise<Command>): Command {
   return new Command("completion")
     .description(
-      "Prints a script that completes verbs, options and the names of algorithms, datasets and so on in a shell. Source it, or keep it where the shell looks for such scripts.",
+      "Prints a script that completes verbs, options and the names of algorithms, datasets and so on in a shell. Source the script, or save it in a folder where the shell looks for completions.",
     )
     .argument("<shell>", shells.join(", "))
     .addHelpText(

@@ -1,19 +1,22 @@
-/** `nudge dashboard`: a local page over a folder of runs. It reads only, and never loads the engine. */
+/** `nudge dashboard`: a local web page that shows folders of runs. It only reads files and never loads the engine. */
 
 import { Command } from "commander";
 import { portNumber } from "./parse-options.js";
 import { untilStopped } from "./stop-signals.js";
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function dashboardCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
   return new Command("dashboard")
     .description(
-      "Serves a page over folders of runs and sweeps, and over packed studies, to a browser on this machine: runs as they train, curves side by side, tables under each selection rule, the grid of a sweep, the toy task. It changes nothing on disk and needs no network; end it with Ctrl-C.",
+      "Serves a web page for a browser on this machine. It shows the runs in folders, sweeps and packed studies: runs while they train, training curves side by side, tables for each selection method, the grid of a sweep, and the toy task. It changes nothing on disk and needs no network. Press Ctrl-C to stop it.",
     )
-    .argument("<dirs...>", "folders of runs or sweeps, up to four levels deep, one run's, or packed studies")
+    .argument(
+      "<dirs...>",
+      "folders of runs or sweeps (searched up to four levels deep), a run folder, or packed studies",
+    )
     .option(
       "--port <n>",
-      "the port to listen on; 0 for any that is free (default: 4747, or the next that is free)",
+      "the port to listen on; 0 selects any free port (default: 4747, or the next free port)",
       portNumber("--port"),
     )
     .option("--json", "print the address as JSON", false)
@@ -24,7 +27,7 @@ Examples:
   nudge dashboard runs                   watch what nudge train writes to runs/
   nudge dashboard sweeps/pacs --port 8080
   nudge dashboard results/*.nudge        packed studies
-From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.1:4747/ at home.`,
+From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.1:4747/ on your own machine.`,
     )
     .action(async (folder: readonly string[], options: { port?: number; json: boolean }) => {
       const { startDashboard } = await import("../dashboard/server.js");
@@ -33,7 +36,7 @@ From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.
       write(
         options.json
           ? `${JSON.stringify({ url, folder: folder.join(", ") })}\n`
-          : `watching ${folder.join(", ")}: open ${url} (Ctrl-C ends it)\n`,
+          : `watching ${folder.join(", ")}: open ${url} (press Ctrl-C to stop)\n`,
       );
       await untilStopped();
       await dashboard.close();

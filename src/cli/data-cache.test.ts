@@ -18,14 +18,14 @@ test("data cache tells the size first, then what it did, and the second time tha
   writeFileSync(join(root, "day/cat/empty.png"), "");
   expect(await main(["data", "cache", root, "--out", out])).toBe(0);
   expect(printed.stdout).toMatch(
-    /^9 pictures; about 1\.2 kB, of [\d.]+ [MG]B free\ncache: .*cache\ncached: 8 pictures, 1\.2 kB, 8 pictures decoded in/,
+    /^9 pictures; this needs about 1\.2 kB \([\d.]+ [MG]B are free\)\ncache: .*cache\ncached: 8 pictures, 1\.2 kB, 8 pictures decoded in/,
   );
   expect(printed.stdout).toMatch(
-    /cannot be decoded, 1:\n {2}picture .*day\/cat\/empty\.png: could not be decoded: empty: it has no bytes\n$/,
+    /1 could not be decoded:\n {2}picture .*day\/cat\/empty\.png: could not be decoded: empty: it has no bytes\n$/,
   );
   printed.stdout = "";
   expect(await main(["data", "cache", root, "--out", out])).toBe(0);
-  expect(printed.stdout).toMatch(/^9 pictures, all of them cached already\n/);
+  expect(printed.stdout).toMatch(/^9 pictures, all of them already cached\n/);
   expect(printed.stderr).toBe("");
 });
 
@@ -55,7 +55,7 @@ test("by default the cache is in the user's cache folder, with an index for each
 test("a dataset without files, a folder that is not there, and one that cannot be written to are refused in words", async () => {
   const { root, out } = await pictures();
   expect(await main(["data", "cache", "shapes"])).toBe(2);
-  expect(printed.stderr).toContain("dataset shapes has no picture files to decode: nothing to cache");
+  expect(printed.stderr).toContain("dataset shapes has no picture files to decode, so there is nothing to cache");
   expect(await main(["data", "cache", join(root, "none")])).toBe(2);
   writeFileSync(out, "a file");
   expect(await main(["data", "cache", root, "--out", out])).toBe(1);

@@ -1,4 +1,7 @@
-/** `nudge data cache`: decodes a dataset's pictures once, so that training need not. Never loads the engine. */
+/**
+ * `nudge data cache`: decodes the pictures of a dataset once, so that training does not have to. Never loads the
+ * engine.
+ */
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { Command } from "commander";
@@ -26,15 +29,20 @@ export function cacheCommand(write: Write): Command {
   return new Command("cache")
     .summary("decode every picture once, for training")
     .description(
-      "Decodes every picture once into a cache of pixels, which training reads instead of the files. Prints its size first; can be stopped at any moment and run again; decodes again what has changed.",
+      "Decodes every picture once into a cache of pixels, which training reads instead of the files. It prints the expected size first. You can stop it at any time and run it again: it then decodes only new and changed pictures.",
     )
     .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
-    .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--out <dir>", "the cache's folder (default: ~/.cache/nudge/pictures, where training looks)")
-    .option("--short-side <n>", "scale down pictures whose short side is longer", wholeNumber("--short-side", 1), 256)
-    .option("--full", "keep every picture in its full size", false)
-    .option("--fresh", "throw away what was made for this folder, and begin again", false)
-    .option("--json", "print the outcome as JSON", false)
+    .option("--root <dir>", "the folder that contains the named dataset")
+    .option("--out <dir>", "the folder of the cache (default: ~/.cache/nudge/pictures, where training looks for it)")
+    .option(
+      "--short-side <n>",
+      "scale pictures down so that their short side has at most n pixels",
+      wholeNumber("--short-side", 1),
+      256,
+    )
+    .option("--full", "store every picture at its full size", false)
+    .option("--fresh", "delete the cache of this folder and build it again", false)
+    .option("--json", "print the result as JSON", false)
     .addHelpText(
       "after",
       `
@@ -47,8 +55,8 @@ Examples:
 }
 
 /**
- * Node decodes on four threads unless it is told otherwise before it starts: with more cores, the command starts itself again
- * and tells it. Not where it is called from another program.
+ * By default Node.js decodes on four threads, and this can only be changed before it starts. On a machine with more
+ * cores, the command therefore starts itself again with more threads, except when it is called from another program.
  */
 async function restarted(): Promise<boolean> {
   const cores = availableParallelism();
@@ -68,14 +76,14 @@ async function restarted(): Promise<boolean> {
 async function cache(path: string, options: CacheCommandOptions, write: Write): Promise<void> {
   const dataset = await openDataset(path, { root: options.root });
   if (dataset.kind !== "pictures")
-    throw new UsageError(`dataset ${dataset.id} has no picture files to decode: nothing to cache`);
+    throw new UsageError(`dataset ${dataset.id} has no picture files to decode, so there is nothing to cache`);
   if (await restarted()) return;
-  const { buildCache } = await import("../data/cache.js"); // brings the decoder
+  const { buildCache } = await import("../data/cache.js"); // loads the decoder
   const line = terminalLine();
   const start = performance.now();
   using stop = onStopSignals((signal) => {
     line.clear();
-    process.stderr.write(`${signal}: finishing the picture; once more to stop at once\n`);
+    process.stderr.write(`${signal}: finishing the picture; press again to stop immediately\n`);
   });
   const tell: Write = options.json ? (text) => process.stderr.write(text) : write;
   const building = buildCache(dataset, {
@@ -86,19 +94,21 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
     onProgress: ({ done, total }) => {
       const rate = (done / (performance.now() - start)) * 1000;
       line.show(
-        `decoding: ${done} of ${total}, ${rate.toFixed(0)} a second, about ${Math.ceil((total - done) / rate)} s left`,
+        `decoding: ${done} of ${total}, ${rate.toFixed(0)} per second, about ${Math.ceil((total - done) / rate)} s left`,
       );
     },
     shouldStop: () => stop.asked,
     lock: {
       onWait: (owner) =>
-        tell(`waiting for another process at this cache${owner ? ` (${owner.pid} on ${owner.host})` : ""}\n`),
+        tell(
+          `waiting for another process that is building this cache${owner ? ` (${owner.pid} on ${owner.host})` : ""}\n`,
+        ),
     },
   });
   const report = await building.catch((error: unknown) => {
     if (!(error instanceof StoppedError)) throw error;
     line.clear();
-    process.stderr.write(`${error.message}; go on with: the same command\n`);
+    process.stderr.write(`${error.message}; run the same command to resume\n`);
     process.exitCode = RESUMABLE;
     return null;
   });
@@ -116,23 +126,24 @@ function planText({ folder, pictures, missing, bytes, free }: CachePlan): string
   const rest =
     missing === pictures
       ? ""
-      : `, ${missing === 0 ? "all of them cached already" : `${countOf(missing, "picture")} to decode`}`;
-  const room = missing === 0 ? "" : `; about ${size(bytes)}, of ${size(free)} free`;
+      : `, ${missing === 0 ? "all of them already cached" : `${countOf(missing, "picture")} to decode`}`;
+  const room = missing === 0 ? "" : `; this needs about ${size(bytes)} (${size(free)} are free)`;
   return `${countOf(pictures, "picture")}${rest}${room}\ncache: ${folder}\n`;
 }
 
 function reportText({ pictures, added, known, bytes, bad, truncated, unused, seconds }: CacheReport): string {
   const speed =
     added > 0
-      ? `, ${countOf(added, "picture")} decoded in ${seconds.toFixed(1)} s (${Math.round(added / seconds)} a second)`
+      ? `, ${countOf(added, "picture")} decoded in ${seconds.toFixed(1)} s (${Math.round(added / seconds)} per second)`
       : "";
-  const copies = known > 0 ? `, ${countOf(known, "picture")} known by content` : "";
+  const copies = known > 0 ? `, ${countOf(known, "picture")} recognized by content` : "";
   const lines = [`cached: ${countOf(pictures - bad.length, "picture")}, ${size(bytes)}${speed}${copies}`];
-  if (truncated.length > 0) lines.push(`cut short, read as far as they go: ${listNames(truncated)}`);
+  if (truncated.length > 0)
+    lines.push(`truncated files, of which the readable part was decoded: ${listNames(truncated)}`);
   if (bad.length > 0)
-    lines.push(`cannot be decoded, ${bad.length}:`, ...bad.slice(0, 20).map(({ problem }) => `  ${problem}`));
+    lines.push(`${bad.length} could not be decoded:`, ...bad.slice(0, 20).map(({ problem }) => `  ${problem}`));
   if (bad.length > 20) lines.push(`  … and ${bad.length - 20} more (--json lists them)`);
   if (unused > 0)
-    lines.push(`${size(unused)} in the cache are of pictures that have changed since; --fresh gives them back`);
+    lines.push(`${size(unused)} of the cache belong to pictures that have changed since; --fresh frees this space`);
   return `${lines.join("\n")}\n`;
 }

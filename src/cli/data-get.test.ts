@@ -104,7 +104,7 @@ test("a known source is downloaded after its licence was accepted; a script has 
   const root = temporaryFolder();
   expect(await get("pacs", "--root", root)).toBe(2);
   expect(printed.stderr).toMatch(
-    /licence +none is stated.*nothing was downloaded: .*give --yes \(nudge data get pacs --yes\)/s,
+    /licence +none is stated.*nothing was downloaded\. .*use --yes \(nudge data get pacs --yes\)/s,
   );
   expect(asked).toEqual([]);
   vi.stubEnv("NUDGE_NO_DOWNLOAD", "1");
@@ -162,7 +162,7 @@ test("pictures of one's own come from parquet files and archives too, and broken
   const root = join(temporaryFolder(), "mine");
   const file = new URL("../../tests/vectors/parquet/hugging-face.parquet", import.meta.url).pathname;
   expect(await get("image-folder", "--from", file, "--root", root)).toBe(0);
-  expect(printed.stderr).toContain("skipped 3 rows without a usable picture:");
+  expect(printed.stderr).toContain("skipped 3 rows without a readable picture:");
   expect(printed.stderr).toContain("row 4: a PNG that has been cut: its end is missing");
   expect(visible(root)).toEqual(["art_painting", "photo"]);
   expect(await get("image-folder", "--from", file, "--root", root)).toBe(2);

@@ -1,4 +1,4 @@
-/** `nudge data get`: a dataset from an archive, parquet files or the web into its folder. Never loads the engine. */
+/** `nudge data get`: creates a dataset's folder from an archive, parquet files or a download. Never loads the engine. */
 
 import { existsSync } from "node:fs";
 import { Command } from "commander";
@@ -32,34 +32,34 @@ interface GetFlags {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Rows of skipped pictures that are printed. */
+/** The largest number of skipped rows that are printed. */
 const MOST_ROWS = 10;
 
 export function getCommand(write: Write): Command {
   return new Command("get")
-    .summary("a benchmark from archives, parquet files or the web")
+    .summary("create a benchmark's folder from a download, archives or parquet files")
     .description(
-      "Gets a dataset into its folder: downloads it or takes archives (zip, tar, tar.gz) and parquet files that you have, arranges the folders and verifies the published counts. Run again after a stop, it resumes. Exits with 1 where the counts differ.",
+      "Creates the folder of a dataset: downloads the dataset, or reads archives (zip, tar, tar.gz) and parquet files that you have, then arranges the folders and compares the picture counts with the published ones. If it was interrupted, run it again to resume. The exit code is 1 if the counts differ.",
     )
-    .argument("[name]", "a dataset of nudge data get --list; image-folder for pictures of your own")
-    .option("--list", "show what is known: size, licence, where it comes from, and its state here")
+    .argument("[name]", "the name of a dataset (see nudge data get --list), or image-folder for your own pictures")
+    .option("--list", "list the known datasets with size, licence, source, and whether they are on this machine")
     .option(
       "--from <sources...>",
-      "archives or parquet files, addresses of such, or hf:owner/name for a dataset at Hugging Face (default: the known source)",
+      "archives or parquet files, their URLs, or hf:owner/name for a dataset on Hugging Face (default: the known source)",
     )
-    .option("--root <dir>", "the folder that datasets are kept in", "data")
-    .option("--image-column <name>", "the column of a parquet file with the pictures (default: guessed, and shown)")
-    .option("--label-column <name>", "the column with the classes (default: guessed, and shown)")
-    .option("--domain-column <name>", "the column with the domains (default: guessed, and shown)")
-    .option("--yes", "accept the licence of a known source and download it without a question")
-    .option("--keep", "keep the downloads and what was unpacked")
-    .option("--json", "print the outcome as JSON")
+    .option("--root <dir>", "the folder that contains datasets", "data")
+    .option("--image-column <name>", "the column of a parquet file with the pictures (default: detected and printed)")
+    .option("--label-column <name>", "the column with the classes (default: detected and printed)")
+    .option("--domain-column <name>", "the column with the domains (default: detected and printed)")
+    .option("--yes", "accept the licence and download without asking")
+    .option("--keep", "keep the downloaded and extracted files")
+    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `
 Examples:
   nudge data get --list
-  nudge data get pacs                    from its known source, after its licence was shown
+  nudge data get pacs                    shows the licence, then downloads
   nudge data get pacs --from PACS.zip
   nudge data get domain-net --from domain-net/*.zip
   nudge data get office-home --from hf:flwrlabs/office-home --root /data
@@ -69,7 +69,7 @@ Examples:
 }
 
 async function get(name: string | undefined, flags: GetFlags, write: Write): Promise<void> {
-  if (name === undefined) throw new UsageError("which dataset? Give its name; nudge data get --list shows them");
+  if (name === undefined) throw new UsageError("missing the name of a dataset; nudge data get --list prints the names");
   const definition = datasetNamed(name);
   const known = knownSources().find(({ dataset }) => dataset === definition.id);
   const isHere = definition.published !== undefined && existsSync(folderOf(definition, flags.root));
@@ -103,20 +103,20 @@ function report(
   write: Write,
 ): void {
   if (skippedRows.length > 0) {
-    say(`skipped ${countOf(skippedRows.length, "row")} without a usable picture:`);
+    say(`skipped ${countOf(skippedRows.length, "row")} without a readable picture:`);
     for (const { file, row, why } of skippedRows.slice(0, MOST_ROWS)) say(`  ${file}, row ${row}: ${why}`);
-    if (skippedRows.length > MOST_ROWS) say(`  and ${skippedRows.length - MOST_ROWS} more (--json has all)`);
+    if (skippedRows.length > MOST_ROWS) say(`  and ${skippedRows.length - MOST_ROWS} more (--json lists all)`);
   }
   if (verification && !verification.agrees) {
     process.exitCode = 1;
-    if (already) say(`what is in ${folder} was left as it is; move it away to get it again`);
+    if (already) say(`${folder} already exists and was not changed; to create it again, move it away first`);
   }
   const facts = { dataset: definition.id, folder, already, skippedRows, verification };
   const text = `${already ? "already there" : "done"}: ${folder}\n${verification ? `\n${verificationText(verification)}` : ""}`;
   write(json ? `${JSON.stringify(facts, null, 2)}\n` : text);
 }
 
-/** What is got, before anything is done: licence first. */
+/** What will be created, before anything is done. The licence comes first. */
 function aboutText({ title, licence, paper }: DatasetDefinition, from: readonly string[], known?: KnownSource): string {
   const isKnown = known?.from === from;
   return [
@@ -129,7 +129,7 @@ function aboutText({ title, licence, paper }: DatasetDefinition, from: readonly 
   ].join("\n");
 }
 
-/** A known source is downloaded only with consent; typing an address is consent. */
+/** A known source is downloaded only with consent. Typing a URL is consent. */
 async function checkMayDownload(
   { id }: DatasetDefinition,
   { from, yes }: GetFlags,
@@ -137,21 +137,21 @@ async function checkMayDownload(
 ): Promise<void> {
   if (downloadsForbidden())
     throw new UsageError(
-      `NUDGE_NO_DOWNLOAD is set, so ${id} is not downloaded. Get the files by other means${known ? ` (${known.page})` : ""}, and give them with --from FILE`,
+      `NUDGE_NO_DOWNLOAD is set, so ${id} is not downloaded. Download the files yourself${known ? ` (${known.page})` : ""} and pass them with --from FILE`,
     );
   if (from !== undefined) return;
-  if (await mayDownload(yes, "Do you accept the licence, and download it now?", "")) return;
+  if (await mayDownload(yes, "Do you accept the licence and want to download the dataset now?", "")) return;
   throw new UsageError(
     isTerminal()
       ? "nothing was downloaded"
-      : `nothing was downloaded: to accept the licence and download it in a script, give --yes (nudge data get ${id} --yes), or NUDGE_DOWNLOAD=1`,
+      : `nothing was downloaded. To accept the licence and download in a script, use --yes (nudge data get ${id} --yes) or set NUDGE_DOWNLOAD=1`,
   );
 }
 
 function noSource({ id, source, licence }: DatasetDefinition, known?: KnownSource): UsageError {
   const how = known
     ? `${known.about} (${known.page})`
-    : `where it can be had: ${source}. Give the archive with --from FILE-OR-ADDRESS`;
+    : `It is available from: ${source}. Pass the archive with --from FILE-OR-URL`;
   return new UsageError(`dataset ${id} cannot be downloaded by name. ${how}\nlicence: ${licence}`);
 }
 
@@ -163,14 +163,14 @@ function columnsIn({ imageColumn, labelColumn, domainColumn }: GetFlags): Partia
   };
 }
 
-/** What is known of a dataset: where it comes from, and what of it is here. */
+/** What is known about a dataset: its source, and what is on this machine. */
 async function stateOf(definition: DatasetDefinition, root: string): Promise<{ state: string; folder: string | null }> {
   const folder = folderOf(definition, root);
   if (!existsSync(folder)) return { state: "not here", folder: null };
   try {
     const { agrees, total } = await verifyDataset(definition, folder);
     return {
-      state: `${countOf(total, "picture")}, ${agrees ? "as published" : "differs from what is published"}`,
+      state: `${countOf(total, "picture")}, ${agrees ? "as published" : "differs from the published counts"}`,
       folder,
     };
   } catch (error) {

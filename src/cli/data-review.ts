@@ -1,4 +1,4 @@
-/** `nudge data review`: labels that are likely wrong, on a page with the pictures; decisions go into a manifest. */
+/** `nudge data review`: shows pictures whose labels are likely wrong on a page, and writes the decisions to a manifest. */
 
 import { basename, dirname, join, resolve } from "node:path";
 import { Command } from "commander";
@@ -30,28 +30,29 @@ Examples:
   nudge data review ./pictures
   nudge data review ./pictures --out pictures-reviewed.csv --json
 
-Five models are trained, each without a fifth of the pictures (an exact probe on
-frozen features), and each is asked about the pictures it was not trained on. A
-label is likely wrong where another class is as probable as it usually is for its
+Five models (exact probes on frozen features) are trained, each on four fifths of
+the pictures, and each predicts the fifth that it was not trained on. A label is
+likely wrong if another class is as probable for the picture as that class usually
+is for its own pictures (confident learning). The page shows these pictures. Your
 own pictures (confident learning). The page shows these pictures; what you decide
-is written to the manifest at once, and the folder is left as it is. Then:
+decisions are written to the manifest immediately; the folder is not changed. Then:
   nudge train --data pictures-reviewed.csv`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function reviewCommand(write: Write): Command {
   return new Command("review")
     .summary("find likely label errors, and correct them on a page")
     .description(
-      "Finds pictures whose labels are likely wrong, by models that were not trained on them, and opens a page on which you decide about each. The decisions go into a manifest that nudge train reads.",
+      "Finds pictures whose labels are likely wrong, with models that were not trained on these pictures, and serves a page on which you accept, change or remove each one. Your decisions are written to a manifest that nudge train reads.",
     )
     .argument("<dir>", "a folder of pictures, or a manifest")
-    .option("--out <file>", "the manifest, a .csv file (default: the folder's name and -reviewed.csv, beside it)")
-    .option("--backbone <id>", "the network whose features are used")
-    .option("--weights <file>", "its trained weights")
-    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU where there is one)")
-    .option("--limit <n>", "at most n pictures, the likeliest errors first", wholeNumber("--limit", 1), 200)
-    .option("--port <n>", "the page's port (default: 4949, or the next that is free)", portNumber("--port"))
-    .option("--json", "print the pictures as JSON, without a page")
+    .option("--out <file>", "the manifest to write, a .csv file (default: <dir>-reviewed.csv)")
+    .option("--backbone <id>", "the network that computes the features")
+    .option("--weights <file>", "the weights of that network")
+    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU if available)")
+    .option("--limit <n>", "show at most n pictures, the most likely errors first", wholeNumber("--limit", 1), 200)
+    .option("--port <n>", "the port of the page (default: 4949, or the next free port)", portNumber("--port"))
+    .option("--json", "print the pictures as JSON instead of serving a page")
     .addHelpText("after", EXAMPLES)
     .action((dir: string, flags: ReviewFlags) => review(dir, flags, write));
 }
@@ -59,8 +60,9 @@ export function reviewCommand(write: Write): Command {
 async function review(dir: string, flags: ReviewFlags, write: Write): Promise<void> {
   const place =
     flags.out ?? join(dirname(resolve(dir)), `${basename(resolve(dir)).replace(/\.\w+$/, "")}-reviewed.csv`);
-  if (!place.endsWith(".csv")) throw new UsageError(`--out ${showName(place)}: expected the name of a .csv file`);
-  if (resolve(place) === resolve(dir)) throw new UsageError(`--out ${showName(place)}: that is the manifest to review`);
+  if (!place.endsWith(".csv")) throw new UsageError(`--out ${showName(place)}: expected a file name that ends in .csv`);
+  if (resolve(place) === resolve(dir))
+    throw new UsageError(`--out ${showName(place)}: this is the manifest to review; choose another file`);
   if (!flags.json) checkFile(place);
   const { dataset, found } = await findErrors(dir, flags);
   const pictures = found.slice(0, flags.limit);
@@ -69,7 +71,7 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   write(`${countOf(found.length, "label")} of ${countOf(total, "picture")} are likely wrong\n`);
   for (const { path, label, suggested, probability } of pictures.slice(0, 10))
     write(
-      `  ${showName(path)}: ${showName(label)}, rather ${showName(suggested)} (${(100 * probability).toFixed(1)} %)\n`,
+      `  ${showName(path)}: ${showName(label)}, more likely ${showName(suggested)} (${(100 * probability).toFixed(1)} %)\n`,
     );
   if (pictures.length === 0) return;
   const [{ startReview }, { ReviewedManifest }] = await Promise.all([
@@ -80,7 +82,7 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   manifest.write();
   const command = `${typedCommand()} train --data ${shellWord(place)}`;
   await using server = await startReview({ dataset, pictures, manifest, command, port: flags.port });
-  write(`decide about them at ${server.url} (Ctrl-C ends it)\nmanifest: ${place}\n`);
+  write(`review them at ${server.url} (press Ctrl-C to stop)\nmanifest: ${place}\n`);
   await untilStopped();
   const { marks } = manifest;
   const removed = [...marks.values()].filter((mark) => mark === null).length;
@@ -89,7 +91,7 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
   );
 }
 
-/** The likely errors of a folder, by features of a network as it is. */
+/** The likely label errors of a folder, found with the features of a pretrained network. */
 async function findErrors(
   dir: string,
   { backbone, weights, device: asked }: ReviewFlags,
@@ -110,16 +112,18 @@ async function findErrors(
   const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
   const memo = new SettingsMemo();
   const dataset = await datasetFor(request, memo);
-  if (dataset.kind !== "pictures") throw new UsageError(`data review: ${dir} has no pictures to look at`);
+  if (dataset.kind !== "pictures") throw new UsageError(`data review: ${dir} contains no pictures`);
   const plan = await settle(recipeRequests(dataset, request, device).probe, memo);
   const reporter = streamReporter(process.stderr);
-  using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the batch; once more to stop at once`));
+  using stop = onStopSignals((signal) =>
+    reporter.line(`${signal}: finishing the batch; press again to stop immediately`),
+  );
   using samples = await openFeatures(plan, {
     say: (text) => reporter.line(text),
     progress: (text) => reporter.progress?.(text),
     shouldStop: () => stop.asked,
   });
-  if (samples === null) throw new UsageError("data review: stopped; the same command resumes it");
-  reporter.progress?.("predicting each fifth of the pictures by a model of the others");
+  if (samples === null) throw new UsageError("data review: stopped; run the same command to resume");
+  reporter.progress?.("predicting each fifth of the pictures with a model trained on the others");
   return { dataset, found: reviewLabels(samples, plan) };
 }

@@ -64,6 +64,8 @@ test("errors name the folder or the nearest dataset, and exit with 1 or 2", asyn
   expect(printed.stderr).toMatch(/^nudge: unknown dataset "packs": did you mean "pacs"\?/);
   printed.stderr = "";
   expect(await main(["data", "inspect", await animals(), "--html", join(empty, "no/where.html")])).toBe(1);
-  expect(printed.stderr).toMatch(/^nudge: --html .*: could not be written: there is no folder .*no\. Make it first\n$/);
+  expect(printed.stderr).toMatch(
+    /^nudge: --html .*: could not be written: there is no folder .*no\. Create it first\n$/,
+  );
   expect(existsSync(join(empty, "no"))).toBe(false);
 });

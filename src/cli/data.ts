@@ -1,4 +1,7 @@
-/** `nudge data`: what a folder of pictures holds, and whether a benchmark's copy is whole, its pixels cached. Never loads the engine. */
+/**
+ * `nudge data`: inspects folders of pictures, verifies benchmark copies and builds the pixel cache. Never loads the
+ * engine.
+ */
 import { writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { datasetNamed } from "../data/datasets/index.js";
@@ -35,7 +38,7 @@ async function inspect(
   const dataset = await openDataset(path, { root, options: readPairs(settings, DATASET_OPTIONS) });
   const inspection = await inspectDataset(dataset, { deep, progress: show });
   if (html !== undefined) {
-    // Loaded here, because the other ways to look at a folder need no decoder.
+    // Imported here, because the other ways to inspect a folder need no decoder.
     const { contactSheet, isVisible } = await import("../data/inspect-thumbnails.js");
     const { inspectionHtml } = await import("../data/inspect-html.js");
     const sheet = isVisible(dataset)
@@ -54,15 +57,15 @@ async function inspect(
 
 function inspectCommand(write: Write): Command {
   return new Command("inspect")
-    .summary("what a folder holds, and what is wrong with it")
+    .summary("show what a folder contains and what is wrong with it")
     .description(
-      "Tells what a folder (or manifest, or named dataset) holds: domains, classes, counts, sizes, formats, damaged or misnamed files, duplicates.",
+      "Shows what a folder (or manifest, or named dataset) contains: domains, classes, counts, sizes, formats, damaged or misnamed files, and duplicates.",
     )
     .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
     .argument("[key=value...]", "options of the dataset, such as size=64 for shapes or layout=class for a folder")
-    .option("--root <dir>", "the folder a named dataset lies in")
+    .option("--root <dir>", "the folder that contains the named dataset")
     .option("--html <file>", "write a page with a contact sheet of samples of each domain and class")
-    .option("--deep", "decode every picture, to find those that only look whole", false)
+    .option("--deep", "decode every picture, to find all damaged files", false)
     .option("--json", "print everything as JSON", false)
     .addHelpText(
       "after",
@@ -79,11 +82,13 @@ Examples:
 
 function verifyCommand(write: Write): Command {
   return new Command("verify")
-    .summary("a benchmark's copy against the published counts")
-    .description("Checks a benchmark's copy against the published counts and names each difference; exits with 1 then.")
-    .argument("<name>", "a benchmark, as nudge data get --list names them: pacs, vlcs, office-home, …")
-    .argument("<dir>", "its folder, or one up to three levels above it")
-    .option("--duplicates <file>", "for domain-net: the list of duplicates to leave out")
+    .summary("compare a benchmark's copy with the published counts")
+    .description(
+      "Compares your copy of a benchmark with the published picture counts and lists each difference. The exit code is 1 if there are any.",
+    )
+    .argument("<name>", "the name of a benchmark (see nudge data get --list): pacs, vlcs, office-home, …")
+    .argument("<dir>", "its folder, or a folder up to three levels above it")
+    .option("--duplicates <file>", "for domain-net: the list of duplicates to exclude")
     .option("--json", "print everything as JSON", false)
     .addHelpText(
       "after",
@@ -99,10 +104,10 @@ Examples:
     });
 }
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function dataCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("data")
-    .description("Gets benchmarks, and looks at data before training does.")
+    .description("Downloads benchmarks, and inspects data before training.")
     .addCommand(getCommand(write))
     .addCommand(inspectCommand(write))
     .addCommand(reviewCommand(write))

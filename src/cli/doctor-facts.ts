@@ -1,4 +1,7 @@
-/** What `nudge doctor` finds out about this machine and the engine. It works, and says why, when the engine does not. */
+/**
+ * Collects what `nudge doctor` reports about this machine and the engine. It also works when the engine does not load,
+ * and then reports why.
+ */
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
@@ -7,16 +10,16 @@ import { buildFolder } from "../engine/build-folder.js";
 import { addonPath, loadNative } from "../engine/load.js";
 import type { Native } from "../engine/native.js";
 
-/** What at::show_config says of how a libtorch was built. */
+/** What at::show_config reports about how libtorch was built. */
 export interface BuildSettings {
-  /** oneDNN's version, which runs the convolutions; null where it was left out. */
+  /** The version of oneDNN, which runs the convolutions; null if libtorch was built without it. */
   readonly oneDnn: string | null;
   readonly openMp: boolean;
-  /** Whether MKL is built in; then no other BLAS is used. */
+  /** Whether MKL is built in. If it is, no other BLAS is used. */
   readonly mkl: boolean;
-  /** The vector instructions in use, as `AVX2`. */
+  /** The vector instructions in use, such as `AVX2`. */
   readonly cpuCapability: string | null;
-  /** The CUDA it was built with; null for a CPU build. */
+  /** The CUDA version that libtorch was built with; null for a CPU build. */
   readonly cuda: string | null;
 }
 
@@ -32,18 +35,21 @@ export function readConfig(config: string): BuildSettings {
   };
 }
 
-/** A linear-algebra library, and where it is; `reference` is the slow one. */
+/** A linear-algebra library and its path. `reference` is the slow one. */
 export interface Blas {
   readonly name: string;
   readonly path: string | null;
 }
 
-/** The BLAS in use: MKL where it is built in, else the one mapped into the process (the text of /proc/self/maps). */
+/**
+ * The BLAS in use: MKL if it is built in, otherwise the library mapped into the process (read from the text of
+ * /proc/self/maps).
+ */
 export function blasInUse(settings: BuildSettings, maps: string): Blas {
   if (settings.mkl) return { name: "MKL", path: null };
   const paths = new Set(maps.match(/\/\S*(?:blas|mkl_rt|blis|atlas)\S*\.so\S*$/gim));
   const names = [...paths].map((path): Blas => ({ name: blasName(path), path }));
-  // OpenBLAS's libblas.so.3 pulls in libopenblas, which does the work; the reference one stands alone.
+  // OpenBLAS's libblas.so.3 loads libopenblas, which does the work. The reference BLAS has no such companion.
   return names.find(({ name }) => name !== "reference") ?? names[0] ?? { name: "unknown", path: null };
 }
 
@@ -52,7 +58,7 @@ function blasName(path: string): string {
   return Object.entries(known).find(([, pattern]) => pattern.test(path))?.[0] ?? "reference";
 }
 
-/** What set-up wrote to build/engine.json, as far as it is told here. */
+/** The parts of build/engine.json, written by set-up, that are reported here. */
 export interface SetupRecord {
   readonly libtorch: { readonly origin: string; readonly lib: string; readonly version: string; readonly std: number };
   readonly cuda: { readonly version: string } | null;
@@ -66,14 +72,14 @@ export interface Engine {
   readonly library: string;
   readonly settings: BuildSettings;
   readonly blas: Blas;
-  /** Whether the addon was built with CUDA's headers: graphs, streams and memory figures need them. */
+  /** Whether the addon was built with CUDA's headers, which CUDA graphs, streams and memory statistics need. */
   readonly builtForCuda: boolean;
   readonly threads: number;
   readonly gpus: readonly {
     readonly name: string;
     readonly memory: number;
     readonly capability: string;
-    /** Why it has no kernels of our own; empty where it has. */
+    /** Why our own CUDA kernels are not available; empty if they are. */
     readonly kernelsProblem?: string;
   }[];
 }
@@ -91,7 +97,7 @@ export interface Facts {
   readonly engine: Engine | null;
   readonly setup: SetupRecord | null;
   readonly cores: number;
-  /** Bytes: of the machine or the container, and what is free of it. */
+  /** Memory of the machine or the container in bytes: total and available. */
   readonly memory: { readonly total: number; readonly available: number };
   /** Whether the machine has an NVIDIA driver loaded. */
   readonly nvidia: boolean;
@@ -120,7 +126,7 @@ function setupRecord(): SetupRecord | null {
   }
 }
 
-/** Loads the engine, or says why it does not load. One that has not been built is not built here. */
+/** Loads the engine, or returns the reason why it does not load. This never builds an engine. */
 function tryEngine(path: string): { engine: Engine | null; error: string | null } {
   if (!existsSync(path)) return { engine: null, error: `${path} is missing` };
   try {
@@ -131,7 +137,7 @@ function tryEngine(path: string): { engine: Engine | null; error: string | null 
   }
 }
 
-/** Finds out everything; loads the engine if it can. */
+/** Collects all facts. Loads the engine if possible. */
 export function gatherFacts(nudge: string): Facts {
   const path = addonPath();
   const start = performance.now();

@@ -1,10 +1,10 @@
-/** What is wrong with a machine or an engine, and how to mend it: a pure function of the facts. */
+/** Problems of a machine or an engine, and how to fix each one: a pure function of the facts. */
 
 import { dirname } from "node:path";
 import type { Engine, Facts } from "./doctor-facts.js";
 
 export interface Problem {
-  /** An error keeps NUDGE from running; with a warning it runs slower, or on less than the machine has. */
+  /** With an error, NUDGE cannot run. With a warning it runs slower, or does not use all of the machine. */
   readonly severity: "error" | "warning";
   readonly what: string;
   readonly remedy: string;
@@ -15,7 +15,7 @@ const leastMemory = 2 * 2 ** 30;
 const setup = "npx nudge setup";
 const again = `${setup} --again`;
 
-/** Everything that is wrong, errors first. */
+/** All problems, errors first. */
 export function findProblems(facts: Facts): Problem[] {
   const errors: Problem[] = [];
   const warnings: Problem[] = [];
@@ -44,7 +44,7 @@ export function findProblems(facts: Facts): Problem[] {
   return [...errors, ...warnings];
 }
 
-/** A library other than the one the addon was built against. */
+/** Detects that the loaded library is not the one that the addon was built against. */
 function strayLibrary({ setup: record }: Facts, { library, version }: Engine): Problem[] {
   if (!record) return [];
   const { lib, version: built } = record.libtorch;
@@ -79,12 +79,11 @@ function slowness({ cores }: Facts, { blas, settings, threads }: Engine): Proble
     );
   if (!settings.oneDnn) warn("this libtorch was built without oneDNN: convolutions are slow on the CPU", other);
   if (!settings.openMp) warn("this libtorch was built without OpenMP: it computes on one CPU core", other);
-  if (threads > cores)
-    warn(`${threads} threads share ${cores} CPU cores and get in each other's way`, `set NUDGE_THREADS=${cores}`);
+  if (threads > cores) warn(`${threads} threads compete for ${cores} CPU cores`, `set NUDGE_THREADS=${cores}`);
   return found;
 }
 
-/** A GPU that is there and is not used. */
+/** A GPU that exists and is not used. */
 function gpuProblems({ nvidia, setup: record }: Facts, { settings, builtForCuda, gpus }: Engine): Problem[] {
   if (!nvidia) return [];
   const warn = (what: string, remedy: string): Problem[] => [{ severity: "warning", what, remedy }];

@@ -81,7 +81,7 @@ const wrongEngine = (change: Partial<Engine>, rest: Partial<Facts> = {}) =>
 
 test("a sound machine has nothing wrong with it", () => {
   expect(findProblems(facts)).toEqual([]);
-  expect(reportText(facts, [])).toMatch(/\n\nnothing is wrong$/);
+  expect(reportText(facts, [])).toMatch(/\n\nno problems found$/);
 });
 
 test("an engine that is missing or does not load is an error", () => {
@@ -175,6 +175,6 @@ test("the report has a row for each fact, and a line with the remedy for each pr
     "memory  6.0 GiB free of 8.0 GiB",
     "",
     "error: the engine has not been built: /nudge/build/nudge.node is missing",
-    "  mend it: npx nudge setup",
+    "  fix: npx nudge setup",
   ]);
 });

@@ -1,4 +1,4 @@
-/** `nudge doctor`: engine, devices, threads, versions; what is wrong and how to mend it. */
+/** `nudge doctor`: reports the engine, devices, threads and versions, what is wrong, and how to fix it. */
 
 import { basename } from "node:path";
 import { Command } from "commander";
@@ -50,36 +50,36 @@ export function factRows({ nudge, node, platform, addon, engine, setup, cores, m
   return rows;
 }
 
-/** The report as text: the facts, then each problem with its remedy. */
+/** The report as text: the facts, then each problem with its fix. */
 export function reportText(facts: Facts, problems: readonly Problem[]): string {
   const rows = factRows(facts);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
-  const wrong = problems.map(({ severity, what, remedy }) => `${severity}: ${what}\n  mend it: ${remedy}`);
-  return [...lines, "", ...(wrong.length > 0 ? wrong : ["nothing is wrong"])].join("\n");
+  const wrong = problems.map(({ severity, what, remedy }) => `${severity}: ${what}\n  fix: ${remedy}`);
+  return [...lines, "", ...(wrong.length > 0 ? wrong : ["no problems found"])].join("\n");
 }
 
 export function doctorCommand(): Command {
   return new Command("doctor")
     .description(
-      "Tells what the engine is and runs on, what is wrong with it, and how to mend that. Exits with 1 where it cannot run.",
+      "Reports the engine, devices, threads and versions, what is wrong, and how to fix it. The exit code is 1 if NUDGE cannot run.",
     )
     .option(
       "--full",
-      "also train: every algorithm against the CPU, replayed against plain updates, on real networks in bfloat16, and memory",
+      "also run training checks: every algorithm compared with the CPU, CUDA graph replay compared with plain updates, real networks in bfloat16, and memory use",
     )
-    .option("--device <device>", "what --full trains on: cpu, cuda or cuda:1; the first GPU unless told")
+    .option("--device <device>", "the device for --full: cpu, cuda or cuda:1 (default: the first GPU)")
     .option("--json", "print the facts and problems as JSON")
     .addHelpText(
       "after",
       `
 Examples:
-  nudge doctor                          what this machine has
-  nudge doctor --device cuda --full     whether its GPU trains correctly; a few minutes`,
+  nudge doctor                          report on this machine
+  nudge doctor --device cuda --full     check whether its GPU trains correctly (a few minutes)`,
     )
     .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
       if (device !== undefined && !full)
-        throw new UsageError("--device says what --full trains on: give --full too, or leave it out");
+        throw new UsageError("--device selects the device for --full; add --full or remove --device");
       const facts = gatherFacts(version());
       const problems = findProblems(facts);
       if (!json) process.stdout.write(`${reportText(facts, problems)}\n`);
@@ -90,7 +90,7 @@ Examples:
     });
 }
 
-/** Runs the self-test on a device, and prints each check as it is done. */
+/** Runs the self-test on a device and prints each check when it is finished. */
 async function runSelfTest(asked: string | undefined, { print }: { print: boolean }): Promise<Check[]> {
   const [{ selfTest }, { defaultDevice, devices }] = await Promise.all([
     import("../training/self-test.js"),
@@ -98,7 +98,7 @@ async function runSelfTest(asked: string | undefined, { print }: { print: boolea
   ]);
   const device = asked === undefined || asked === "cuda" ? defaultDevice() : asked;
   if (!devices().includes(device) || (asked === "cuda" && device === "cpu"))
-    throw new UsageError(`--device ${asked}: there is none; this machine has ${devices().join(", ")}`);
+    throw new UsageError(`--device ${asked}: no such device; this machine has ${devices().join(", ")}`);
   const tell = (text: string): void => {
     if (print) process.stdout.write(`${text}\n`);
   };
@@ -107,7 +107,7 @@ async function runSelfTest(asked: string | undefined, { print }: { print: boolea
   const began = performance.now();
   for (const check of selfTest(device)) {
     checks.push(check);
-    tell(`${check.ok ? "ok   " : "WRONG"}  ${check.name}: ${check.detail}`);
+    tell(`${check.ok ? "ok   " : "FAIL "}  ${check.name}: ${check.detail}`);
   }
   const failed = checks.filter(({ ok }) => !ok).length;
   const seconds = ((performance.now() - began) / 1000).toFixed(0);

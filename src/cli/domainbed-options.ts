@@ -1,11 +1,12 @@
 /**
- * What DomainBed's users type out of habit: the options of its `train.py`, `sweep.py` and `collect_results.py`, and what says
- * the same here. An unknown option is looked up in it for a hint, where none is spelt alike; none is taken in the place of ours.
+ * The options of DomainBed's `train.py`, `sweep.py` and `collect_results.py`, with their equivalents here. They are
+ * used for hints about unknown options that are not misspellings of ours. They are not accepted in place of our
+ * options.
  */
 
 import type { Command } from "commander";
 
-/** By DomainBed's name: the option of ours, the first of some that the command has; or what to do, in words. */
+/** By DomainBed's name: our option (the first of a list that the command has), or what to do, as text. */
 const OPTIONS: Readonly<Record<string, readonly string[] | string>> = {
   checkpoint_freq: ["--eval-every"],
   command_launcher: ["--launcher"],
@@ -13,22 +14,22 @@ const OPTIONS: Readonly<Record<string, readonly string[] | string>> = {
   dataset: ["--data"],
   datasets: ["--data"],
   holdout_fraction: "the setting holdout=0.2",
-  hparams: "settings as words, key=value: lr=1e-4 batchSize=16",
+  hparams: "settings as key=value arguments: lr=1e-4 batchSize=16",
   hparams_seed: ["--hparams-seed", "--hparams"],
-  input_dir: "the folder itself, as a word",
+  input_dir: "the folder, as an argument",
   latex: ["--format"],
   n_hparams: ["--hparams"],
   n_hparams_from: "a range: --hparams 5-19",
   n_trials: ["--trials"],
   n_trials_from: "a range: --trials 1-2",
   output_dir: ["--out"],
-  single_test_envs: "what is done unless --pairs is given",
-  skip_confirmation: "not needed: nothing is asked",
+  single_test_envs: "the default; --pairs adds pairs of domains",
+  skip_confirmation: "not needed: there is no confirmation",
   test_envs: ["--test-domain", "--test-domains"],
   trial_seed: ["--trial-seed", "--trials"],
 };
 
-/** What an option that a command does not know is called there; undefined where it is not one of DomainBed's. */
+/** The equivalent of an unknown option; undefined if it is not an option of DomainBed. */
 export function domainbedHint(option: string, command: Pick<Command, "options">): string | undefined {
   const name = option.replace(/^--/, "").replaceAll("-", "_");
   const known = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;

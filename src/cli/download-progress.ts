@@ -1,17 +1,17 @@
-/** How far a download is: a bar on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a download: a bar on a terminal, and a line from time to time elsewhere. */
 
 import { byteText } from "../files/byte-text.js";
 
 const CELLS = 24;
-/** Milliseconds between two pictures of the bar. */
+/** Milliseconds between two updates of the bar. */
 const REFRESH = 100;
-/** Elsewhere than on a terminal, a line for each such share of the file. */
+/** If stderr is not a terminal, one line is printed for each such share of the file. */
 const SHARE = 0.25;
 
 export interface DownloadProgress {
   onProgress(done: number, total: number | null): void;
   onNote(text: string): void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void;
 }
 

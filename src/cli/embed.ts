@@ -1,4 +1,4 @@
-/** `nudge embed`: a model's features of labelled pictures, as files, numbers and pictures. */
+/** `nudge embed`: a model's features of labelled pictures, as files, statistics and charts. */
 
 import { join } from "node:path";
 import { Command } from "commander";
@@ -26,20 +26,20 @@ Examples:
   nudge embed runs/9f2c… --data ./pictures --out embedding
   nudge embed runs/9f2c… --data pacs --root data --limit 300 --format csv
 
-Writes features.safetensors (features, labels, domains, distances, and in its
-metadata the names) or features.csv; the spectrum of the features; and their two
-leading directions as a map, coloured by domain and by class (SVG and PNG).
-Classes are the dataset's own: they need not be the model's.
-distance is how far a domain's middle picture lies from the domains the model
-was trained on, about 1 for pictures like those;
-The distance percentile is the percentage of held-back training pictures that lie
-nearer, about 50 for pictures like those.`;
+Writes features.safetensors (features, labels, domains and distances; the names are
+in its metadata) or features.csv, the spectrum of the features, and a map of their
+two leading principal directions, coloured by domain and by class (SVG and PNG).
+The classes are those of the dataset and can differ from those of the model.
+The distance is the distance of a domain's median picture from the training domains,
+in units in which pictures like the training pictures are at about 1.
+The distance percentile is the percentage of validation pictures of the training
+domains that are nearer: about 50 for pictures like the training pictures.`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function embedCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   const command = new Command("embed")
     .description(
-      "Computes a model's features of labelled pictures: as a file, how many directions they use, and a map of them.",
+      "Computes a model's features of labelled pictures and writes them to a file, with their effective rank and a two-dimensional map.",
     )
     .argument("<model>", "a model file, or the folder of a run");
   return withModelOptions(withDataOptions(command))
@@ -55,13 +55,13 @@ async function embed(path: string, pairs: readonly string[], flags: EmbedFlags, 
   using model = await openModel(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs, "dataset");
   const { embedDataset } = await import("../model/embed-dataset.js");
-  using line = progressLine("embedding", shown.count, "nothing was written (--limit takes fewer)");
+  using line = progressLine("embedding", shown.count, "nothing was written (use --limit for fewer pictures)");
   const embedding = await embedDataset(model, shown, { batchSize: flags.batchSize, onProgress: line.show });
   line.clear();
   try {
     makeFolder(flags.out);
   } catch (cause) {
-    throw new DataError(`${flags.out}: the folder could not be made: ${(cause as Error).message}`, { cause });
+    throw new DataError(`${flags.out}: the folder could not be created: ${(cause as Error).message}`, { cause });
   }
   const file = join(flags.out, `features.${flags.format}`);
   const { drawFigures, writeCsv, writeFeatures } = await import("./embedding-files.js");
@@ -80,10 +80,13 @@ async function embed(path: string, pairs: readonly string[], flags: EmbedFlags, 
   tellProblems(embedding.problems, shown.count);
 }
 
-/** What is told of a domain's features, or of all. */
+/** Statistics of the features of one domain, or of all. */
 interface Group extends RankMeasures {
   readonly domain: string;
-  /** Of its middle picture, and the share of held-back training pictures that lie nearer; null without a score. */
+  /**
+   * The distance of the median picture, and the share of validation pictures that are nearer; null for a model without
+   * a distance score.
+   */
   readonly distance: number | null;
   readonly percentile: number | null;
 }

@@ -14,7 +14,7 @@ import { WholeFile } from "./model-options.js";
 
 export interface WrittenEmbedding {
   readonly embedding: EmbeddedDataset;
-  /** The dataset's classes, which labels are places in. */
+  /** The classes of the dataset; labels are indices into them. */
   readonly classes: readonly string[];
   readonly about: ModelAbout;
 }
@@ -51,7 +51,7 @@ export function writeFeatures(path: string, { embedding, classes, about }: Writt
   );
 }
 
-/** A line a picture, its features last. */
+/** One line per picture, with the features last. */
 export function writeCsv(path: string, { embedding, classes }: WrittenEmbedding): void {
   const { pictures, features, width } = embedding;
   using file = new WholeFile(path);
@@ -65,7 +65,7 @@ export function writeCsv(path: string, { embedding, classes }: WrittenEmbedding)
   file.done();
 }
 
-/** The spectrum, and the map coloured by domain and by class; returns the files. */
+/** Draws the spectrum, and the map coloured by domain and by class. Returns the file names. */
 export async function drawFigures(folder: string, { embedding, classes, about }: WrittenEmbedding): Promise<string[]> {
   const { pictures } = embedding;
   const { plain, centred, plane } = scope(() => {

@@ -1,4 +1,4 @@
-/** `nudge eval --against`: another model on the same pictures, and how far the two can be told apart by them. */
+/** `nudge eval --against`: evaluates another model on the same pictures and tests whether the two differ. */
 
 import type { PlacedPicture } from "../analysis/evaluation.js";
 import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
@@ -8,16 +8,16 @@ import { type TrainedOn, trainedOn } from "../model/trained-on.js";
 import { type DataFlags, openModelData } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine } from "./model-options.js";
 
-/** The second of each pair is the model that is evaluated, the first the one it is held against. */
+/** In each pair, the second value belongs to the evaluated model and the first to the model it is compared with. */
 export interface Against {
   readonly model: string;
   readonly overall: PairedModels;
   readonly domains: readonly (PairedModels & { readonly domain: string })[];
-  /** What of the pictures the other model was trained on: then the comparison is not fair. */
+  /** The pictures that the other model was trained on, if any: then the comparison is not fair. */
   readonly trainedOn: TrainedOn | null;
 }
 
-/** Judges the same pictures by another model, and pairs the two. */
+/** Evaluates another model on the same pictures and compares the two pair by pair. */
 export async function judgeAgainst(
   path: string,
   pictures: readonly PlacedPicture[],
@@ -29,14 +29,14 @@ export async function judgeAgainst(
   using line = progressLine(
     `evaluating ${showName(path)}`,
     shown.count,
-    "the two are told of together (--limit takes fewer)",
+    "there is no result before both are finished (use --limit for fewer pictures)",
   );
   const { batchSize } = flags;
   const { pictures: others } = await judgeDataset(model, shown, { batchSize, onProgress: line.show });
   const overall = pairedModels(others, pictures);
   if (overall.count === 0)
     throw new DataError(
-      `--against ${path}: no picture is of a class that both models know, so they cannot be compared`,
+      `--against ${path}: no picture belongs to a class that both models know, so the models cannot be compared`,
     );
   const names = [...new Set(pictures.map(({ domain }) => domain))];
   const domains = names.flatMap((domain) => {
@@ -69,20 +69,20 @@ export async function againstText({ model, overall, domains }: Against): Promise
     "pictures",
     "it, %",
     "other, %",
-    "only it right",
+    "only this right",
     "only other right",
     "points",
     "95 % interval",
   ];
-  return `against ${showName(model)}, on the same pictures:\n${table(head, domains.length > 1 ? [...rows, row("all", overall)] : rows)}\n${verdict(overall)}\n`;
+  return `Compared with ${showName(model)} on the same pictures:\n${table(head, domains.length > 1 ? [...rows, row("all", overall)] : rows)}\n${verdict(overall)}\n`;
 }
 
-/** The comparison in a sentence, for a page. */
+/** The comparison as one sentence, for a page. */
 export const againstWords = ({ model, overall }: Against): string =>
-  `against ${showName(model)}, on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}`;
+  `compared with ${showName(model)} on the same ${countOf(overall.count, "picture")}: ${signed(overall.difference)} points (95 % interval ${signed(overall.interval[0])} to ${signed(overall.interval[1])}); ${verdict(overall)}`;
 
 function verdict({ count, interval: [from, to] }: PairedModels): string {
   if (from > 0 || to < 0)
-    return `it is ${from > 0 ? "better" : "worse"} than the other on pictures like these, by ${percent(Math.min(Math.abs(from), Math.abs(to)))} points or more`;
-  return `${countOf(count, "picture does", "pictures do")} not say which is better`;
+    return `this model is ${from > 0 ? "better" : "worse"} than the other on pictures like these, by at least ${percent(Math.min(Math.abs(from), Math.abs(to)))} points`;
+  return `${countOf(count, "picture is", "pictures are")} not enough to show which model is better`;
 }

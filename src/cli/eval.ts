@@ -1,4 +1,4 @@
-/** `nudge eval`: how good a model is on labelled pictures. */
+/** `nudge eval`: evaluates a model on labelled pictures. */
 
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -39,28 +39,28 @@ Examples:
   nudge eval model.safetensors --data new-clinic/ --html eval.html --limit 500
   nudge eval runs/9f2c… --data new-clinic/ --against runs/430a…
   nudge eval runs/9f2c… --with runs/430a… --data new-clinic/      an ensemble of two
-  nudge eval runs/9f2c… --t3a 20 --data new-clinic/               adapted as pictures come
+  nudge eval runs/9f2c… --t3a 20 --data new-clinic/               adapted during the evaluation
 
-Classes are matched to the model's by name; pictures of classes it does not know
-are left out and told. Pictures that cannot be read are left out, named at the
-end, and make the exit code 1. Where pictures that the model was trained on are
-among them, a note says how it does on the others.`;
+Classes are matched to those of the model by name. Pictures of classes that the
+model does not know are skipped and reported. Pictures that cannot be read are
+skipped and listed at the end, and the exit code is then 1. If the model was
+trained on some of the pictures, a note reports the accuracy on the others.`;
 
-/** Pictures on the page that the model was most wrong about. */
+/** The number of pictures on the page that the model was most wrong about. */
 const SHOWN_MISTAKES = 24;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function evalCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   const command = new Command("eval")
     .description(
-      "Measures a model on labelled pictures: accuracy by domain and class, the confusion matrix, calibration, accuracy against how much is abstained.",
+      "Evaluates a model on labelled pictures: accuracy by domain and class, the confusion matrix, calibration, and accuracy against coverage when the model abstains.",
     )
     .argument("<model>", "a model file, or the folder of a run");
   return withCombinationOptions(withModelOptions(withDataOptions(command)))
-    .option("--bins <n>", "bins of the calibration error", wholeNumber("--bins", 1), 15)
-    .option("--html <file>", "write a page with tables, charts and the pictures it was most wrong about")
-    .option("--figures <dir>", "write the charts, as SVG and PNG")
-    .option("--against <model>", "another model on the same pictures: which is better, as far as they say")
+    .option("--bins <n>", "the number of bins of the calibration error", wholeNumber("--bins", 1), 15)
+    .option("--html <file>", "write a page with tables, charts and the mistakes with the highest confidence")
+    .option("--figures <dir>", "write the charts to this folder, as SVG and PNG")
+    .option("--against <model>", "compare with another model on the same pictures")
     .option("--json", "print everything as JSON")
     .addHelpText("after", EXAMPLES)
     .action((model: string, pairs: string[], flags: EvalFlags) => evaluate(model, pairs, flags, write));
@@ -69,11 +69,15 @@ export function evalCommand(write: Write = (text) => void process.stdout.write(t
 async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags, write: Write): Promise<void> {
   if (flags.html !== undefined) checkFile(flags.html, "--html");
   if (flags.figures !== undefined) checkFolder(flags.figures, "--figures");
-  if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is told before the pictures are judged
+  if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is reported before the evaluation starts
   using model = await openCombined(path, flags);
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
-  using line = progressLine("evaluating", shown.count, "nothing is known before the last (--limit takes fewer)");
+  using line = progressLine(
+    "evaluating",
+    shown.count,
+    "there is no result before the last picture (use --limit for fewer)",
+  );
   const { pictures, problems } = await judgeDataset(model, shown, {
     batchSize: flags.batchSize,
     onProgress: line.show,
@@ -135,7 +139,7 @@ function placeOf(
   return index >= 0 ? { domain, index } : undefined;
 }
 
-/** The heat map of a mistake, for the class that the model says; undefined where there is none. */
+/** The heat map of a mistake, for the class that the model predicted; undefined if there is none. */
 async function heatOf(
   model: Model,
   dataset: Dataset,

@@ -1,4 +1,4 @@
-/** `predict --explain`: pictures with a heat map laid over each, as files. */
+/** `predict --explain`: writes pictures with a heat map over each. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
@@ -11,7 +11,7 @@ import { hasHeatMaps, heatMapOf } from "../model/heat-map.js";
 import type { Model } from "../model/index.js";
 
 export class ExplainedPictures {
-  /** How many were written. */
+  /** The number of files written. */
   count = 0;
   private readonly names = new Set<string>();
 
@@ -21,12 +21,12 @@ export class ExplainedPictures {
   ) {
     if (!hasHeatMaps(model))
       throw new UsageError(
-        `--explain: the model's ${model.about.backbone} has no map of places that a heat map could be made of`,
+        `--explain: the model's ${model.about.backbone} has no spatial feature map, so a heat map cannot be computed`,
       );
     makeFolder(folder);
   }
 
-  /** Writes one picture; returns its heat map for a page. */
+  /** Writes one picture and returns its heat map for a page. */
   async add({ name, input }: NamedPicture, label: string): Promise<string | undefined> {
     const bytes = typeof input === "string" ? await readFile(input) : input;
     const picture = await this.model.decode(bytes);
@@ -46,7 +46,7 @@ export class ExplainedPictures {
     return heatUri(heat, { width, height });
   }
 
-  /** A name of its own for each picture of this command. */
+  /** A unique file name for each picture of this command. */
   private nameFor(path: string): string {
     const plain = basename(path, extname(path));
     let name = `${plain}.png`;

@@ -1,4 +1,4 @@
-/** `nudge export`: a model for other programs, with a model card beside it. */
+/** `nudge export`: writes a model for other programs, with a model card. */
 
 import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
@@ -26,28 +26,28 @@ Examples:
   nudge export runs/9f2c… --out model.onnx --input pixels
   nudge export runs/9f2c… --out model-for-others.safetensors
 
-Batch norms are folded into the convolutions. An ONNX file takes any batch size
-and gives logits and features; labels, preprocessing and licence are in the
-file's metadata, and a model card lies beside it (model.onnx.md).`;
+Batch norms are folded into the convolutions. An ONNX file accepts any batch size
+and returns logits and features. The file's metadata contains labels, preprocessing
+and licence. The model card is written to the same folder (model.onnx.md).`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function exportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("export")
     .description("Writes a model for other programs, as ONNX or safetensors, and a model card in Markdown.")
     .argument("<model>", "a model file, or the folder of a run")
     .option(
       "--format <format>",
-      `${formats.join(", ")} (default: what --out ends in, or onnx)`,
+      `${formats.join(", ")} (default: by the ending of --out, or onnx)`,
       oneOf("format", formats),
     )
     .option(
       "--input <kind>",
-      "of an ONNX file: normalised (float32, prepared as the metadata says) or pixels (uint8, height × width × 3)",
+      "the input of an ONNX file: normalised (float32, preprocessed as the metadata describes) or pixels (uint8, height × width × 3)",
       oneOf("input", inputs),
       "normalised",
     )
-    .option("--out <file>", "the file to write (default: model.onnx or exported.safetensors here)")
-    .option("--json", "print what was written as JSON")
+    .option("--out <file>", "the file to write (default: model.onnx or exported.safetensors in the current folder)")
+    .option("--json", "print the names of the written files as JSON")
     .addHelpText("after", EXAMPLES)
     .action((model: string, flags: ExportFlags) => exportModel(model, flags, write));
 }
@@ -59,12 +59,12 @@ async function exportModel(
 ): Promise<void> {
   const format = formatFor({ asked, file: out, known: formats, usual: "onnx" });
   if (format === "safetensors" && input === "pixels")
-    throw new UsageError("--input pixels: only an ONNX file has an input; leave it out for safetensors");
+    throw new UsageError("--input pixels: only an ONNX file has an input; remove --input for safetensors");
   const file = out ?? join(".", format === "onnx" ? "model.onnx" : "exported.safetensors");
   checkFile(file);
   using model = await openModel(path, { device: "cpu" });
   if (resolve(file) === resolve(model.path))
-    throw new UsageError(`--out ${file} is the model itself, which would be lost; give another name`);
+    throw new UsageError(`--out ${file} is the model itself and would be overwritten; choose another name`);
   if (format === "onnx") {
     const { exportOnnx } = await import("../export/export-onnx.js");
     exportOnnx(model, file, { input, version: version() });

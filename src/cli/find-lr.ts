@@ -1,4 +1,4 @@
-/** `nudge train --find-lr`: a range test of learning rates, as a table and a drawing. */
+/** `nudge train --find-lr`: a learning-rate range test, printed as a table and drawn as a figure. */
 
 import { join } from "node:path";
 import { evenlyChosen } from "../data/evenly-chosen.js";
@@ -17,7 +17,7 @@ export interface FindLrOptions {
   readonly stop: StopSignals;
 }
 
-/** Tests rates for a run, prints what was found and writes the drawing. */
+/** Tests learning rates for a run, prints the result and writes the figure. */
 export async function findLr(plan: Plan, { out, json, reporter, stop }: FindLrOptions): Promise<void> {
   const say = (text: string): void => reporter.line(text);
   const test = await findRate(plan, { say, shouldStop: () => stop.asked });
@@ -37,13 +37,13 @@ function text(
   );
   const found =
     steepest === null
-      ? "The loss falls nowhere: look at the data, or test smaller rates."
-      : `The loss falls fastest at ${rate(steepest)}. Its smallest value is at ${rate(10 * tenthOfMinimum)}; a tenth of that is ${rate(tenthOfMinimum)}.\nThe run's own learning rate is ${settings.hparams.lr}. Set one with lr=${rate(steepest)}.`;
+      ? "The loss does not decrease at any learning rate. Check the data, or test smaller rates."
+      : `The loss decreases fastest at ${rate(steepest)}. It is smallest at ${rate(10 * tenthOfMinimum)}; one tenth of that rate is ${rate(tenthOfMinimum)}.\nThe learning rate of this run is ${settings.hparams.lr}. Set it with lr=${rate(steepest)}.`;
   const end = diverged
-    ? `The loss rose at ${rate(points.at(-1)!.lr)}, where the test ended.`
-    : "The loss did not rise up to the largest rate.";
+    ? `The test ended at ${rate(points.at(-1)!.lr)}, where the loss increased.`
+    : "The loss did not increase up to the largest rate.";
   return [
-    `Tested ${points.length} learning rates, one update each.\n`,
+    `Tested ${points.length} learning rates, with one update each.\n`,
     `  ${"lr".padEnd(9)} ${"loss".padStart(9)} ${"smoothed".padStart(9)}`,
     ...rows,
     `\n${end}\n${found}`,
@@ -72,8 +72,8 @@ function drawing({ settings }: Plan, { points, steepest, tenthOfMinimum }: RateT
     series: [
       { label: "each update", points: shown },
       { label: "smoothed", points: smooth.filter(({ y }) => y <= 2 * high) },
-      ...(steepest === null ? [] : [upright(steepest, `falls fastest: ${rate(steepest)}`)]),
-      upright(tenthOfMinimum, `a tenth of the minimum's: ${rate(tenthOfMinimum)}`),
+      ...(steepest === null ? [] : [upright(steepest, `fastest decrease: ${rate(steepest)}`)]),
+      upright(tenthOfMinimum, `one tenth of the rate at the minimum: ${rate(tenthOfMinimum)}`),
     ],
     width: 860,
     height: 420,

@@ -17,10 +17,10 @@ test("a format that was asked for goes before the name, and without either it is
 
 test("a name that ends in another format is refused, unless the format was asked for", () => {
   expect(() => formatFor({ ...formats, file: "rows.xlsx" })).toThrow(
-    "rows.xlsx: nothing is written as .xlsx; end the name in .txt, .csv, .jsonl, or say what is meant with --format",
+    "rows.xlsx: unknown file ending .xlsx; use a name that ends in .txt, .csv, .jsonl, or choose the format with --format",
   );
   expect(formatFor({ ...formats, asked: "csv", file: "rows.xlsx" })).toBe("csv");
   expect(() => formatFor({ known: ["onnx", "safetensors"], usual: "onnx", file: "model.pt" })).toThrow(
-    "end the name in .onnx, .safetensors",
+    "use a name that ends in .onnx, .safetensors",
   );
 });

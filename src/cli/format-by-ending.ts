@@ -1,4 +1,7 @@
-/** Which format a file is written in: the one that was asked for, else the one its name ends in, else the usual one. */
+/**
+ * Selects the format of an output file: the requested one, otherwise the one that the file name ends in, otherwise the
+ * default.
+ */
 
 import { extname } from "node:path";
 import { showName } from "../data/show-name.js";
@@ -6,21 +9,21 @@ import { UsageError } from "../errors.js";
 
 export interface FormatChoice<T extends string> {
   readonly asked?: T;
-  /** The file to be written; undefined where there is none. */
+  /** The output file; undefined if there is none. */
   readonly file?: string;
   readonly known: readonly T[];
   readonly usual: T;
-  /** Another ending that the usual format goes by. */
+  /** Another file ending of the default format. */
   readonly usualEnding?: string;
 }
 
-/** The format. A file called `rows.csv` that holds something else would be found out by the next program only. */
+/** The format. It refuses a name such as `rows.csv` for another format, because only the next program would notice. */
 export function formatFor<T extends string>({ asked, file, known, usual, usualEnding }: FormatChoice<T>): T {
   const ending = file === undefined ? "" : extname(file).slice(1).toLowerCase();
   const format = asked ?? known.find((name) => name === ending);
   if (format !== undefined) return format;
   if (file === undefined || ending === "" || ending === usualEnding) return usual;
   throw new UsageError(
-    `${showName(file)}: nothing is written as .${showName(ending)}; end the name in ${known.map((name) => `.${name === usual ? (usualEnding ?? name) : name}`).join(", ")}, or say what is meant with --format`,
+    `${showName(file)}: unknown file ending .${showName(ending)}; use a name that ends in ${known.map((name) => `.${name === usual ? (usualEnding ?? name) : name}`).join(", ")}, or choose the format with --format`,
   );
 }

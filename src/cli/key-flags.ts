@@ -1,4 +1,4 @@
-/** Flags that are settings of a run, made from the settings' declarations (settings/keys.ts). */
+/** Flags that are settings of a run, generated from the declarations of the settings (settings/keys.ts). */
 
 import { type Command, Option } from "commander";
 import { boolean } from "../options.js";
@@ -15,7 +15,7 @@ export function addKeyFlags(command: Command, names: readonly KeyName[]): Comman
   for (const name of names) {
     const option = optionOf(name);
     const { kind } = keys[name];
-    // Values stay as they are typed: they are read with all other settings. The names are for completion.
+    // Values stay as they were typed: they are parsed together with all other settings. The names are for completion.
     if (kind !== boolean) option.argParser(Object.assign((text: string) => text, { known: kind.known ?? [] }));
     command.addOption(option);
     if (name === "pretrained")
@@ -24,7 +24,7 @@ export function addKeyFlags(command: Command, names: readonly KeyName[]): Comman
   return command;
 }
 
-/** The settings that were given by such flags, by key. */
+/** The settings that were given as such flags, by key. */
 export function keysIn(flags: Readonly<Record<string, unknown>>, names: readonly KeyName[]): Request {
   const given = names.map((name) => [name, flags[optionOf(name).attributeName()]] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));

@@ -48,7 +48,7 @@ test("hyperparameters that depend on the size of the pictures are given for both
 
 test.each([
   ["datasets", "pacs", "PACS: paintings, cartoons, photos and sketches of seven kinds of things; domains art_painting"],
-  ["backbones", "resnet50", "ResNet-50: 2048 features, 23.5 million parameters; starting weights: "],
+  ["backbones", "resnet50", "ResNet-50: 2048 features, 23.5 million parameters; initial weights: "],
   ["regularizers", "nuclear-norm", "NU"],
   ["averaging", "swad", "SWAD"],
   ["selections", "training-domain", "training-domain validation set: the step and hyperparameters"],

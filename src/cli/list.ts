@@ -1,7 +1,7 @@
 /**
- * `nudge list <kind>`: what there is to name on a command line, read from the same tables that training reads: titles,
- * papers, hyperparameters with their search ranges and the reference testbed's names, settings and variants. Never loads
- * the engine.
+ * `nudge list <kind>`: lists everything that can be named on the command line, read from the same registries as
+ * training: titles, papers, hyperparameters with their search ranges and their names in DomainBed, settings and
+ * variants. Never loads the engine.
  */
 
 import { Command } from "commander";
@@ -14,11 +14,11 @@ import type { OptionWithDefault } from "../options.js";
 interface Knob {
   readonly name: string;
   readonly default: string | number | boolean;
-  /** What a random search draws from; absent where it is not searched. */
+  /** The distribution that a random search draws from; absent if it is not searched. */
   readonly range?: string;
-  /** The reference testbed's name for it. */
+  /** Its name in DomainBed. */
   readonly reference?: string;
-  /** What it may be, where that is a short list or has words. */
+  /** The allowed values, if that is a short list of words. */
   readonly accepts?: string;
   readonly meaning?: string;
 }
@@ -26,11 +26,11 @@ interface Knob {
 interface Entry {
   readonly id: string;
   readonly title: string;
-  /** One line on what it is or asks for. */
+  /** One line on what it is or what it requires. */
   readonly about?: string;
   readonly paper?: string;
   readonly knobs?: readonly Knob[];
-  /** Anything else, by name; for --json. */
+  /** Other facts by name, for --json. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
@@ -40,13 +40,13 @@ interface Kind {
   readonly note?: string;
 }
 
-/** What can be listed. */
+/** The kinds that can be listed. */
 const kinds: Readonly<Record<string, Kind>> = {
   algorithms: {
     entries: listAlgorithms,
     note:
-      "Any of them goes with a regularizer (ERM-NU, Mixup-NU) and under an average of its weights (SWAD, SWAD-NU,\n" +
-      "SWAD-CORAL, SWAD-MIRO). Every one also has the shared hyperparameters: lr, weightDecay, batchSize, dropout, …",
+      "Each one can be combined with a regularizer (ERM-NU, Mixup-NU) and with weight averaging (SWAD, SWAD-NU,\n" +
+      "SWAD-CORAL, SWAD-MIRO). All of them share these hyperparameters: lr, weightDecay, batchSize, dropout, …",
   },
   datasets: { entries: listDatasets },
   backbones: { entries: listBackbones },
@@ -57,12 +57,12 @@ const kinds: Readonly<Record<string, Kind>> = {
   selections: { entries: listSelections },
 };
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function listCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
   const names = Object.keys(kinds);
   return new Command("list")
     .description(
-      "Lists what there is: titles, papers, hyperparameters with default, search range and the reference's name.",
+      "Lists the available algorithms, datasets and so on, with titles, papers, and hyperparameters with their default, search range and name in DomainBed.",
     )
     .argument("<kind>", names.join(", "))
     .option("--json", "print everything as JSON", false)
@@ -72,7 +72,7 @@ export function listCommand(write: (text: string) => void = (text) => void proce
 Examples:
   nudge list algorithms
   nudge list backbones --json
-  nudge list algorithms --plugin ./mine.mjs     with those of a file of your own`,
+  nudge list algorithms --plugin ./mine.mjs     includes those of your own file`,
     )
     .action(async (name: string, { json }: { json: boolean }) => {
       if (!Object.hasOwn(kinds, name)) throw new UsageError(unknownName("list", name, names));
@@ -140,7 +140,7 @@ async function listBackbones(): Promise<Entry[]> {
     const { id, title, paper, weights, width, parameters } = backboneNamed(name);
     const published = publishedWeights().flatMap((each) => (each.backbone === id ? [each.name] : []));
     const size = parameters === undefined ? [] : [`${width} features, ${inMillions(parameters)} parameters`];
-    const start = weights ? `starting weights: ${weights}` : "trained from scratch";
+    const start = weights ? `initial weights: ${weights}` : "trained from scratch";
     return {
       ...{ id, title, paper, about: [...size, start].join("; ") },
       facts: { weights: weights ?? null, width: width ?? null, parameters: parameters ?? null, weightNames: published },
@@ -184,7 +184,7 @@ async function listSelections(): Promise<Entry[]> {
   return Object.values(selections).map(({ id, title, about }) => ({ id, title, about }));
 }
 
-/** What a plain kind accepts, which its default shows. */
+/** The kinds of values whose default already shows what they accept. */
 const PLAIN = ["a number", "text", "true or false"];
 
 function knobsOf(options: Readonly<Record<string, OptionWithDefault | Hparam>>): Knob[] {
@@ -204,7 +204,7 @@ const inWords = (settings: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(" ");
 
-/** An entry with its facts beside its other fields. */
+/** An entry with its facts and its other fields in one object. */
 const flat = ({ facts, knobs, ...entry }: Entry): object => ({ ...entry, ...facts, ...(knobs && { hparams: knobs }) });
 
 function listText(entries: readonly Entry[], note?: string): string {
@@ -219,7 +219,7 @@ function listText(entries: readonly Entry[], note?: string): string {
   return [...blocks, ...(note === undefined ? [] : [note])].join("\n\n");
 }
 
-/** A line for each: name, default, what it is drawn from or may be, and what the reference calls it or it means. */
+/** A line for each: name, default, search range or allowed values, and DomainBed's name or the meaning. */
 function knobLines(knobs: readonly Knob[]): string[] {
   const rows = knobs.map((knob) => [
     knob.name,
@@ -231,6 +231,6 @@ function knobLines(knobs: readonly Knob[]): string[] {
   return rows.map((row) => `    ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ")}`.trimEnd());
 }
 
-/** 1/3 as 0.333333, and text as it is. */
+/** 1/3 as 0.333333, and text unchanged. */
 const shortNumber = (value: string | number | boolean): string =>
   typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);

@@ -57,7 +57,7 @@ test.each([
   [["train", "--holdout_fraction", "0.1"], "--holdout_fraction", "the setting holdout=0.2"],
 ])("DomainBed's option in %j is met with ours", async (args, option, ours) => {
   expect(await main(args)).toBe(2);
-  expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(DomainBed's; here it is ${ours})\n`);
+  expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(an option of DomainBed; here: ${ours})\n`);
 });
 
 test("an unknown subcommand is met with those there are", async () => {

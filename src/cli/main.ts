@@ -1,6 +1,6 @@
 /**
- * The command line, `nudge <verb>`. A verb's module is imported only when it is asked for, so that help and the verbs
- * that do not compute never load the engine. Exit codes: 0, 1 (failed), 2 (called wrongly).
+ * The command line, `nudge <verb>`. The module of a verb is imported only when the verb is used, so that help and the
+ * verbs that do not compute never load the engine. Exit codes: 0, 1 (failure), 2 (usage error).
  */
 
 import { Command } from "commander";
@@ -14,139 +14,138 @@ import { buildOnFirstUse } from "./run-setup.js";
 
 interface Verb {
   readonly summary: string;
-  /** Whether it takes --plugin. */
+  /** Whether it accepts --plugin. */
   readonly plugins?: true;
   load(): Promise<Command>;
 }
 
-/** The verbs, in the order help lists them. */
+/** The verbs, in the order in which help lists them. */
 const verbs: Readonly<Record<string, Verb>> = {
   quickstart: {
-    summary: "ERM against ERM + NU, each domain left out once, on generated pictures",
+    summary: "compare ERM and ERM + NU on generated pictures, holding out each domain in turn",
     load: async () => (await import("./quickstart.js")).quickstartCommand(),
   },
   setup: {
-    summary: "find or install libtorch and build the engine; verbs that compute do it when it is due",
+    summary: "find or install libtorch and build the engine (other verbs do this when needed)",
     load: async () => (await import("./setup.js")).setupCommand(),
   },
   doctor: {
-    summary: "engine, devices, threads, versions; what is missing and how to mend it",
+    summary: "check the engine, devices, threads and versions, and print how to fix problems",
     load: async () => (await import("./doctor.js")).doctorCommand(),
   },
   list: {
-    summary:
-      "algorithms, datasets, backbones, regularizers, averaging, optimizers, schedules and selections, with their settings",
+    summary: "list algorithms, datasets, backbones, regularizers, averaging, optimizers, schedules and selections",
     plugins: true,
     load: async () => (await import("./list.js")).listCommand(),
   },
   data: {
-    summary: "get a benchmark; what a folder of pictures holds; whether a benchmark's copy is whole",
+    summary: "download a benchmark, inspect a folder of pictures, review labels, verify a copy",
     plugins: true,
     load: async () => (await import("./data.js")).dataCommand(),
   },
   weights: {
-    summary: "published starting weights by name: list, download, where they are kept",
+    summary: "list and download pretrained weights",
     load: async () => (await import("./weights.js")).weightsCommand(),
   },
   train: {
-    summary: "train a model, from your own pictures or by a benchmark's protocol; goes on where it was stopped",
+    summary: "train a model on your own pictures or on a benchmark; can be stopped and resumed",
     plugins: true,
     load: async () => (await import("./train.js")).trainCommand(),
   },
   sweep: {
-    summary: "many runs: plan them, make them on one machine or a cluster, see how far they are",
+    summary: "plan many runs, run them on one machine or a cluster, and follow their progress",
     plugins: true,
     load: async () => (await import("./sweep.js")).sweepCommand(),
   },
   report: {
-    summary: "tables from folders of runs, by a selection rule, beside the paper's numbers",
+    summary: "print tables of accuracy and comparisons from folders of runs",
     plugins: true,
     load: async () => (await import("./report.js")).reportCommand(),
   },
   pack: {
-    summary: "a sweep or a folder of runs in one compressed file, which report and dashboard read",
+    summary: "pack a sweep or a folder of runs into one file that report and dashboard read",
     load: async () => (await import("./pack.js")).packCommand(),
   },
   unpack: {
-    summary: "the folders of a packed study again",
+    summary: "restore the folders of a packed study",
     load: async () => (await import("./unpack.js")).unpackCommand(),
   },
   dashboard: {
-    summary: "a local page over a folder of runs: live curves, tables, sweep grids, the toy task",
+    summary: "serve a local web page with the curves, tables and sweeps of a folder of runs",
     plugins: true,
     load: async () => (await import("./dashboard.js")).dashboardCommand(),
   },
   soup: {
-    summary: "one model from the weights of several runs, compared with each of them",
+    summary: "average the weights of several runs into one model",
     plugins: true,
     load: async () => (await import("./soup.js")).soupCommand(),
   },
   predict: {
-    summary: "what a trained model says of pictures, and how far they lie from its training",
+    summary: "predict the class of pictures, and mark those unlike the training pictures",
     plugins: true,
     load: async () => (await import("./predict.js")).predictCommand(),
   },
   serve: {
-    summary: "a trained model over HTTP on this machine, with a page to drop pictures on",
+    summary: "serve a model over HTTP on this machine, with a page for trying it",
     plugins: true,
     load: async () => (await import("./serve.js")).serveCommand(),
   },
   eval: {
-    summary: "a model on labelled pictures: accuracy, mistakes, calibration, abstaining",
+    summary: "evaluate a model on labelled pictures: accuracy, mistakes, calibration",
     plugins: true,
     load: async () => (await import("./eval.js")).evalCommand(),
   },
   embed: {
-    summary: "features of pictures by a model: files, ranks, spectrum, a map of them",
+    summary: "compute a model's features of pictures: files, rank, spectrum, map",
     plugins: true,
     load: async () => (await import("./embed.js")).embedCommand(),
   },
   export: {
-    summary: "a model for other programs, as ONNX or safetensors, with a model card",
+    summary: "write a model as ONNX or safetensors, with a model card",
     plugins: true,
     load: async () => (await import("./export.js")).exportCommand(),
   },
   synthetic: {
-    summary: "the toy task of the paper's Section 3.1, over many seeds",
+    summary: "run the toy task of the paper's Section 3.1 over many seeds",
     load: async () => (await import("./synthetic.js")).syntheticCommand(),
   },
   theory: {
-    summary: "the paper's Section 4 at a setting of yours, every statement checked",
+    summary: "evaluate and check the statements of the paper's Section 4",
     load: async () => (await import("./theory.js")).theoryCommand(),
   },
   bench: {
-    summary: "the benchmarks behind the speed figures, beside PyTorch in the same run",
+    summary: "run the speed benchmarks, optionally with PyTorch for comparison",
     load: async () => (await import("./bench.js")).benchCommand(),
   },
   parity: {
-    summary: "an algorithm against what a reference implementation recorded: how far apart their updates are",
+    summary: "compare the updates of an algorithm with those of a reference implementation",
     plugins: true,
     load: async () => (await import("./parity.js")).parityCommand(),
   },
   completion: {
-    summary: "a script that completes verbs, options and names in bash, zsh or fish",
+    summary: "print a completion script for bash, zsh or fish",
     load: async () => (await import("./completion.js")).completionCommand(wholeProgram),
   },
 };
 
-/** The verb that is called or asked about: `nudge synthetic …`, `nudge help synthetic`. */
+/** The verb of the command line or of the help request: `nudge synthetic …`, `nudge help synthetic`. */
 function verbOf(args: readonly string[]): string | undefined {
   const words = args[0] === "help" ? args.slice(1) : args;
   return words[0]?.startsWith("-") ? undefined : words[0];
 }
 
-/** Gives a command, or those under it, the option --plugin. */
+/** Adds the option --plugin to a command or to its subcommands. */
 function addPluginOption(command: Command): void {
   if (command.commands.length > 0) command.commands.forEach(addPluginOption);
   else
     command.option(
       "--plugin <file>",
-      "a JavaScript file with algorithms, datasets and so on of your own; may be given more than once",
+      "a JavaScript file that defines your own algorithms, datasets and so on; can be repeated",
       (file: string, before: readonly string[] = []) => [...before, file],
     );
 }
 
-/** What to do about an error in how a command was called, where commander does not say. */
+/** Advice about a usage error, for errors where commander gives none. */
 function advice(text: string, command: Command): string {
   if (text.includes("missing required argument")) return `\nUsage: ${command.createHelp().commandUsage(command)}\n`;
   if (text.includes("Did you mean")) return "\n";
@@ -156,10 +155,10 @@ function advice(text: string, command: Command): string {
   }
   const [, option] = /unknown option '([^'=]+)/.exec(text) ?? [];
   const hint = option && domainbedHint(option, command);
-  return hint ? `\n(DomainBed's; here it is ${hint})\n` : "\n";
+  return hint ? `\n(an option of DomainBed; here: ${hint})\n` : "\n";
 }
 
-/** Errors of a command and of those under it are ours to print and to turn into an exit code. */
+/** Errors of a command and its subcommands are printed here and turned into an exit code. */
 function adopt(command: Command): void {
   command.exitOverride();
   command.configureOutput({
@@ -168,7 +167,7 @@ function adopt(command: Command): void {
   command.commands.forEach(adopt);
 }
 
-/** The program with every verb loaded, for what reads commands and options, such as the reference in the docs. */
+/** The program with all verbs loaded, for readers of commands and options such as the generated reference. */
 export const wholeProgram = (): Promise<Command> => programFor([], Object.keys(verbs));
 
 async function programFor(args: readonly string[], also: readonly string[] = []): Promise<Command> {
@@ -177,12 +176,12 @@ async function programFor(args: readonly string[], also: readonly string[] = [])
     throw new UsageError(unknownName("verb", asked, Object.keys(verbs)));
   const program = new Command("nudge")
     .description(
-      "Domain generalization with the nuclear norm: train classifiers that hold up on domains they never saw.",
+      "Domain generalization with the nuclear norm: train classifiers that generalize to domains they have not seen.",
     )
     .version(version(), "-V, --version", "print the version")
-    .helpOption("-h, --help", "print help; nudge <verb> --help for a verb's own")
+    .helpOption("-h, --help", "print help; use nudge <verb> --help for the help of a verb")
     .commandsGroup("Verbs:")
-    .helpCommand("help [verb]", "print a verb's help")
+    .helpCommand("help [verb]", "print the help of a verb")
     .usage("<verb> [options]");
   for (const [name, verb] of Object.entries(verbs)) {
     const loaded = name === asked || also.includes(name);
@@ -205,7 +204,7 @@ export async function main(args: readonly string[]): Promise<number> {
   try {
     const program = await programFor(args);
     await program.parseAsync(args, { from: "user" });
-    return Number(process.exitCode ?? 0); // a verb that printed its answer may still have to say that it is a bad one
+    return Number(process.exitCode ?? 0); // a verb that printed its result can still have set an exit code
   } catch (error) {
     const { text, code } = endOf(error);
     if (text) process.stderr.write(`${text}\n`);

@@ -1,4 +1,4 @@
-/** What `eval` and `embed` share: the dataset that a model is shown, from `--data`, `--root` and `key=value`. */
+/** The options that `eval` and `embed` share: the dataset, from `--data`, `--root` and `key=value`. */
 
 import type { Command } from "commander";
 import type { Dataset } from "../data/dataset.js";
@@ -22,9 +22,9 @@ export function withDataOptions(command: Command): Command {
   return command
     .argument("[key=value...]", "options of the dataset, such as size=64 for shapes or layout=class for a folder")
     .option("--data <path|name>", "a folder of pictures, a manifest, or a dataset's name (required)")
-    .option("--root <dir>", "the folder a named dataset lies in")
-    .option("--domain <names>", "these domains only, with commas between them")
-    .option("--limit <n>", "at most n pictures of each domain, evenly from all of them", wholeNumber("--limit", 1));
+    .option("--root <dir>", "the folder that contains the named dataset")
+    .option("--domain <names>", "use only these domains (comma-separated)")
+    .option("--limit <n>", "use at most n pictures of each domain, evenly spaced", wholeNumber("--limit", 1));
 }
 
 /** Opens the dataset and matches it to the model. */
@@ -35,18 +35,18 @@ export async function openModelData(
   labels: DatasetChoice["labels"] = "model",
 ): Promise<{ dataset: Dataset; shown: ModelDataset }> {
   if (data === undefined)
-    throw new UsageError("no dataset: give a folder of pictures, a manifest or a name with --data");
+    throw new UsageError("no dataset: use --data with a folder of pictures, a manifest or the name of a dataset");
   const dataset = await openDataset(data, { root, options: readPairs(pairs, DATASET_OPTIONS) });
   const domains = domain?.split(",").map((name) => name.trim());
   return { dataset, shown: new ModelDataset(model, dataset, { domains, limit, labels }) };
 }
 
-/** Says at the end what could not be read, and that the exit code is 1 for it. */
+/** Reports at the end which pictures could not be read, and sets the exit code to 1. */
 export function tellProblems(problems: ReadonlyMap<string, string>, total: number): void {
   if (problems.size === 0) return;
   const lines = shortened([...problems.values()]).map((problem) => `  ${problem}\n`);
   process.stderr.write(
-    `nudge: ${problems.size} of ${total} pictures could not be read, and are left out:\n${lines.join("")}`,
+    `nudge: ${problems.size} of ${total} pictures could not be read and were skipped:\n${lines.join("")}`,
   );
   process.exitCode = 1;
 }

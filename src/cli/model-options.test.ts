@@ -23,7 +23,7 @@ test("Ctrl-C ends the work where it next says how far it is, and leaves nothing 
     file.done();
   };
   expect(predict).toThrow(new StoppedError("predicting: stopped after 3 of 9; rows.csv was not written"));
-  expect(printed.stderr).toBe("SIGINT: finishing the batch; once more to stop at once\n");
+  expect(printed.stderr).toBe("SIGINT: finishing the batch; press again to stop immediately\n");
   expect(readdirSync(folder)).toEqual([]);
   expect(process.listenerCount("SIGINT")).toBe(before);
 });

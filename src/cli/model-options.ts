@@ -1,4 +1,7 @@
-/** What the verbs that use a model share: options, the model itself, a line that says how far it is, files that are whole. */
+/**
+ * What the verbs that use a model share: options, loading the model, a progress line, and files that are written
+ * completely or not at all.
+ */
 
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -24,25 +27,25 @@ export interface ModelFlags {
 /** Adds them to a command. */
 export function withModelOptions(command: Command): Command {
   return command
+    .option("--batch-size <n>", "the number of pictures per forward pass (default: 64)", wholeNumber("--batch-size", 1))
+    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU if available)")
     .option(
-      "--batch-size <n>",
-      "pictures that go through the network at once (default: 64)",
-      wholeNumber("--batch-size", 1),
-    )
-    .option("--device <device>", "cpu, cuda or cuda:1 (default: a GPU where there is one)")
-    .option("--threads <n>", "CPU threads an operator may use (default: all cores)", wholeNumber("--threads", 1));
+      "--threads <n>",
+      "the number of CPU threads per operator (default: all cores)",
+      wholeNumber("--threads", 1),
+    );
 }
 
 /** Loads a model onto the device that was asked for. */
 export async function openModel(path: string, { device, threads }: ModelFlags): Promise<Model> {
   const { loadModel, modelFile } = await import("../model/load-model.js");
-  modelFile(path); // before the engine is loaded: a wrong name is told at once
+  modelFile(path); // before the engine is loaded, so that a wrong name is reported immediately
   const { defaultDevice, setThreads } = await import("../engine/device.js");
   setThreads(threads ?? availableParallelism());
   return loadModel(path, { device: device ?? defaultDevice() });
 }
 
-/** Options of what a model is combined with or adapted by. */
+/** Options for ensembles and test-time adaptation. */
 export interface CombinationFlags {
   with?: string[];
   t3a?: number;
@@ -53,23 +56,23 @@ export function withCombinationOptions(command: Command): Command {
   return command
     .option(
       "--with <model>",
-      "predict by the mean of the logits of this model too; may be given more than once",
+      "predict with an ensemble: average the logits with those of this model; can be repeated",
       (model: string, before: readonly string[] = []) => [...before, model],
     )
     .option(
       "--t3a <n>",
-      "adapt the classifier to the pictures as they come, with n supports of each class; -1 keeps all",
+      "adapt the classifier to the pictures at test time (T3A) with n supports per class; -1 keeps all",
       realNumber("--t3a", { least: -1 }),
     );
 }
 
-/** Loads a model with what it is combined with or adapted by. */
+/** Loads a model together with its ensemble members or adaptation. */
 export async function openCombined(path: string, flags: ModelFlags & CombinationFlags): Promise<Model> {
   const others = flags.with ?? [];
   const { modelFile } = await import("../model/load-model.js");
   for (const each of [path, ...others]) modelFile(each);
   if (others.length > 0 && flags.t3a !== undefined)
-    throw new UsageError("--t3a adapts one model: it goes with no --with");
+    throw new UsageError("--t3a adapts a single model and cannot be combined with --with");
   const model = await openModel(path, flags);
   if (flags.t3a !== undefined) return new (await import("../model/t3a.js")).AdaptedModel(model, flags.t3a);
   if (others.length === 0) return model;
@@ -79,19 +82,21 @@ export async function openCombined(path: string, flags: ModelFlags & Combination
 }
 
 export interface ProgressLine extends Disposable {
-  /** Says how far it is; throws a `StoppedError` where a signal has asked to stop. */
+  /** Updates the progress; throws a `StoppedError` after a stop signal. */
   show(done: number): void;
-  /** Takes the line away; signals are the system's again. */
+  /** Removes the line and stops handling signals. */
   clear(): void;
 }
 
-/** A line on a terminal's stderr that says how far it is, and goes away; Ctrl-C ends the work at its next call. `kept` is what
- * is told then, after how far it was. */
+/**
+ * A progress line on stderr, for terminals, which is removed at the end. Ctrl-C ends the work at its next call; `kept`
+ * is then printed after the progress.
+ */
 export function progressLine(what: string, total: number, kept = "nothing was written"): ProgressLine {
   const line = terminalLine();
   const stop = onStopSignals((signal) => {
     line.clear();
-    process.stderr.write(`${signal}: finishing the batch; once more to stop at once\n`);
+    process.stderr.write(`${signal}: finishing the batch; press again to stop immediately\n`);
   });
   const clear = (): void => {
     stop[Symbol.dispose]();
@@ -107,20 +112,21 @@ export function progressLine(what: string, total: number, kept = "nothing was wr
   };
 }
 
-/** The first lines of many, and how many more there are. */
+/** The first lines of a long list, and the number of remaining ones. */
 export function shortened(lines: readonly string[], most = 20): string[] {
   if (lines.length <= most) return [...lines];
   return [...lines.slice(0, most), `and ${lines.length - most} more`];
 }
 
-/** A file that is written bit by bit, and is there when it is whole. */
+/** A file that is written in parts and appears only when it is complete. */
 export class WholeFile implements Disposable {
   private readonly fd: number;
   private readonly beside: string;
   private open = true;
 
   constructor(private readonly path: string) {
-    // No number of a process: in a container, the next one has the same, and what a killed one left would be in its way.
+    // The name has no process id: in a container, the next process has the same id, and the leftovers of a killed
+    // process would be in its way.
     this.beside = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
     this.fd = this.attempt(() => openSync(this.beside, "wx"));
   }
@@ -132,7 +138,7 @@ export class WholeFile implements Disposable {
     });
   };
 
-  /** Puts it in its place. */
+  /** Moves it to its final name. */
   done(): void {
     this.open = false;
     this.attempt(() => {

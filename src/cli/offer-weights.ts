@@ -1,4 +1,4 @@
-/** Offers to download the weights that a command needs and that are not on this machine. */
+/** Offers to download pretrained weights that a command needs and that are not on this machine. */
 
 import { MissingWeights, weightsFolder } from "../backbones/find-weights.js";
 import { addressOf, getWeights } from "../backbones/get-weights.js";
@@ -8,7 +8,7 @@ import { byteText } from "../files/byte-text.js";
 import { mayDownload } from "./ask.js";
 import { downloadProgress } from "./download-progress.js";
 
-/** Does some work; where weights are missing and may be downloaded, downloads them and does it again. */
+/** Runs some work. If weights are missing and may be downloaded, downloads them and runs it again. */
 export async function withWeights<T>(work: () => Promise<T>, yes?: boolean): Promise<T> {
   for (const offered = new Set<string>(); ; ) {
     try {
@@ -22,7 +22,7 @@ export async function withWeights<T>(work: () => Promise<T>, yes?: boolean): Pro
   }
 }
 
-/** Downloads weights with a progress bar, and says where they are. */
+/** Downloads weights with a progress bar and prints where they are. */
 export async function fetchWeights(weights: PublishedWeights): Promise<string> {
   const progress = downloadProgress(fileOf(weights));
   progress.onNote(`downloading ${shownUrl(addressOf(weights))}`);
@@ -35,12 +35,12 @@ export async function fetchWeights(weights: PublishedWeights): Promise<string> {
   }
 }
 
-/** What is offered. */
+/** The text of the offer. */
 export function offerText(weights: PublishedWeights): string {
   const size = weights.mebibytes === undefined ? "" : `, ${byteText(weights.mebibytes * 2 ** 20)}`;
   const accuracy = weights.top1 === undefined ? "" : `, ${weights.top1} % top-1`;
   return [
-    `Trained weights for ${weights.backbone} are needed and are not on this machine.`,
+    `This command needs pretrained weights for ${weights.backbone}, which are not on this machine.`,
     `  weights  ${weights.name}: ${weights.title}${size}`,
     `  trained  on ${weights.trainedOn}${accuracy}`,
     `  from     ${shownUrl(addressOf(weights))}`,

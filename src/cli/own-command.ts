@@ -1,11 +1,11 @@
-/** The words that start this program again, for processes and jobs that it starts. */
+/** The command that starts this program again, for processes and jobs that it starts. */
 
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../errors.js";
 
 /**
- * `node …/bin/nudge.mjs`, or what $NUDGE_COMMAND says: a JSON list of words, where another program has to be put before it (a
- * container's, for instance).
+ * `node …/bin/nudge.mjs`, or the value of $NUDGE_COMMAND: a JSON list of words, for when another program must come
+ * first (a container runtime, for instance).
  */
 export function ownCommand(env: NodeJS.ProcessEnv = process.env): string[] {
   const given = env.NUDGE_COMMAND;

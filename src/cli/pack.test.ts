@@ -43,7 +43,7 @@ test("a damaged pack is unpacked as far as it goes, with an exit code that says 
 
 test.each([
   [["pack", "runs"], "required option '--out <file>'"],
-  [["pack", "runs", "--out", "study.zip"], "the name of a pack ends in .nudge"],
+  [["pack", "runs", "--out", "study.zip"], "the name of a pack must end in .nudge"],
   [["pack", "nowhere", "--out", "study.nudge"], "nowhere: no such folder"],
   [["unpack", "package.json"], "package.json: not a packed study"],
   [["sweep", "status", "results/pacs-coral.nudge"], "unpack it: nudge unpack --help"],

@@ -1,4 +1,4 @@
-/** `nudge pack`: a study in one file, which `report` and `dashboard` read. Never loads the engine. */
+/** `nudge pack`: writes a study to one file, which `report` and `dashboard` read. Never loads the engine. */
 
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
@@ -14,34 +14,34 @@ interface PackFlags {
   json?: true;
 }
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function packCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("pack")
     .description(
-      "Packs the runs of a sweep, or a folder of runs, into one compressed file: settings, records, times, environments, assessments and the sweep's plan, without models, checkpoints and logs. nudge report and nudge dashboard read it; nudge unpack makes folders of it again, and so does tar xzf. Several sources are pieces of one study: a run that is in more than one is packed once.",
+      "Packs the runs of a sweep, or a folder of runs, into one compressed file. It contains settings, records, times, environments, assessments and the plan of the sweep, but no models, checkpoints or logs. nudge report and nudge dashboard read the file; nudge unpack and tar xzf restore the folders. Several sources are combined into one study: a run that several of them contain is packed once.",
     )
-    .argument("<sources...>", "the folder of a sweep or of runs, or a pack to add its runs")
-    .requiredOption("--out <file>", "the file to write, such as study.nudge; a file that is there is replaced")
-    .option("--metrics <names>", "only records of these metrics, with commas between them, such as accuracy,loss")
-    .option("--finished", "only runs that are done")
+    .argument("<sources...>", "folders of sweeps or runs, or packs whose runs are added")
+    .requiredOption("--out <file>", "the file to write, such as study.nudge; an existing file is replaced")
+    .option("--metrics <names>", "pack only records of these metrics (comma-separated), such as accuracy,loss")
+    .option("--finished", "pack only finished runs")
     .option(
       "--anonymous",
-      "without what names the machine: paths, host names, devices and thread counts of the plan, and what failed runs printed",
+      "remove what identifies the machine: paths, host names, devices and thread counts of the plan, and the output of failed runs",
     )
-    .option("--json", "print what was packed as JSON")
+    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `
 Examples:
   nudge pack sweeps/table1 --out table1.nudge
   nudge pack sweeps/table1 --out table1.nudge --finished --anonymous --metrics accuracy
-  nudge pack sweeps/table1 table1.nudge --out table1.nudge    add the runs that are new`,
+  nudge pack sweeps/table1 table1.nudge --out table1.nudge    add the new runs`,
     )
     .action(async (sources: string[], flags: PackFlags) => {
       const { isPackName, PACK_ENDING } = await import("../pack/pack-file.js");
       if (!isPackName(flags.out))
         throw new UsageError(
-          `--out ${flags.out}: the name of a pack ends in ${PACK_ENDING}, by which folders of packs are read`,
+          `--out ${flags.out}: the name of a pack must end in ${PACK_ENDING}, so that packs are recognized in folders`,
         );
       checkFile(flags.out);
       const { packStudy } = await import("../pack/pack-study.js");

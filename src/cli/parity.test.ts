@@ -55,7 +55,7 @@ test("a case that does not agree is named, with the tensor, and fails", async ()
   const path = changed("off", (tensors) => tensors.get("sd + nu/after/5/classifier.bias")!.add_(1e-4));
   const text = await printed(path, "--case", "sd + nu", "iga + nu");
   expect(text).toMatch(/^ +5 +\d\.\de-\d+ +1\.0e-4 +classifier\.bias/m);
-  expect(text).toContain("1 of 2 cases are further off than 1e-9: sd + nu.");
+  expect(text).toContain("1 of 2 cases differ by more than 1e-9: sd + nu.");
   expect(process.exitCode).toBe(1);
   const [sd] = JSON.parse(await printed(path, "--case", "sd + nu", "--json")) as { states: { largest: number }[] }[];
   expect(sd.states[1].largest).toBeCloseTo(1e-4, 9);

@@ -1,4 +1,4 @@
-/** `nudge parity`: an algorithm of this project or of a plug-in against a parity file. */
+/** `nudge parity`: compares an algorithm of this project or of a plug-in with a parity file. */
 
 import { Command } from "commander";
 import type { CaseDifferences } from "../porting/replay.js";
@@ -17,22 +17,29 @@ Examples:
   nudge parity iga.safetensors
   nudge parity --plugin ./mine.mjs my-method.safetensors --tolerance 1e-6
 
-A parity file has what a PyTorch implementation did in a few updates: states,
-minibatches, random draws, states after so many updates, predictions.
-scripts/porting/record_parity.py records one from an algorithm written in
-DomainBed's manner; docs/porting.md describes the format. Everything is computed
-in float64 on the CPU. The relative difference is the norm of the difference of
-two states over the norm of how far the reference moved from its start.
-Exit code 1: a relative difference, a logged number or a logit is further off
+A parity file records what a PyTorch implementation did in a few updates: states,
+minibatches, random draws, the states after a number of updates, and predictions.
+scripts/porting/record_parity.py records such a file from an algorithm written in
+DomainBed's style; docs/porting.md describes the format. Everything is computed in
+float64 on the CPU. The relative difference is the norm of the difference between
+the two final states, divided by the norm of the reference's total update.
+Exit code 1: a relative difference, a logged number or a logit differs by more
 than the tolerance.`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function parityCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("parity")
-    .description("Makes the updates of parity files again and prints how far the results are from the recorded ones.")
+    .description(
+      "Repeats the updates recorded in parity files and prints how much the results differ from the recorded ones.",
+    )
     .argument("<file...>", "parity files")
-    .option("--tolerance <number>", "the largest difference that passes", realNumber("--tolerance", { least: 0 }), 1e-9)
-    .option("--case <name...>", "only these cases")
+    .option(
+      "--tolerance <number>",
+      "the largest difference that is accepted",
+      realNumber("--tolerance", { least: 0 }),
+      1e-9,
+    )
+    .option("--case <name...>", "run only these cases")
     .option("--json", "print the differences as JSON")
     .addHelpText("after", EXAMPLES)
     .action((files: string[], flags: ParityFlags) => parity(files, flags, write));
@@ -59,7 +66,7 @@ async function parity(files: readonly string[], flags: ParityFlags, write: Write
   if (failed.length > 0) process.exitCode = 1;
 }
 
-/** What is held against the tolerance. */
+/** The values that are compared with the tolerance. */
 function largestOf({ states, logs, predictions }: CaseDifferences): number {
   return Math.max(...states.map(({ relative }) => relative), logs?.largest ?? 0, predictions ?? 0);
 }
@@ -85,6 +92,6 @@ function text(
   const verdict =
     failed.length === 0
       ? `All ${results.length} cases are within ${tolerance}.`
-      : `${failed.length} of ${results.length} cases are further off than ${tolerance}: ${failed.map(({ name }) => name).join(", ")}.`;
+      : `${failed.length} of ${results.length} cases differ by more than ${tolerance}: ${failed.map(({ name }) => name).join(", ")}.`;
   return `Recorded from ${sources}.\n\n${table(head, rows)}\n\n${verdict}\n`;
 }

@@ -10,9 +10,9 @@ test("values that fit are read", () => {
 });
 
 test.each([
-  ['--steps: expected a whole number from 1, got "0"', () => wholeNumber("--steps", 1)("0")],
-  ['--steps: expected a whole number from 0, got "2.5"', () => wholeNumber("--steps")("2.5")],
-  ['--steps: expected a whole number from 0, got ""', () => wholeNumber("--steps")("")],
+  ['--steps: expected an integer of at least 1, got "0"', () => wholeNumber("--steps", 1)("0")],
+  ['--steps: expected an integer of at least 0, got "2.5"', () => wholeNumber("--steps")("2.5")],
+  ['--steps: expected an integer of at least 0, got ""', () => wholeNumber("--steps")("")],
   ['--rate: expected a number above 0, got "0"', () => realNumber("--rate", { above: 0 })("0")],
   ['--p: expected a number from 0 to 1, got "1.5"', () => realNumber("--p", { least: 0, most: 1 })("1.5")],
   ['--p: expected a number, got "Infinity"', () => realNumber("--p")("Infinity")],

@@ -1,16 +1,17 @@
 /**
- * Plug-ins: `--plugin ./mine.js` adds what a file defines to what there is. The file is an ES module that exports what
- * `defineAlgorithm`, `defineRegularizer`, `defineFollower`, `defineDataset`, `defineBackbone`, `defineOptimizer`, `defineSchedule` or
- * `defineLauncher` made:
+ * Plug-ins: `--plugin ./mine.js` registers the definitions of a file. The file is an ES module that exports the results
+ * of `defineAlgorithm`, `defineRegularizer`, `defineFollower`, `defineDataset`, `defineBackbone`, `defineOptimizer`,
+ * `defineSchedule` or `defineLauncher`:
  *
  *     import { defineAlgorithm } from "nudge-dg";
  *     export const mine = defineAlgorithm({ id: "mine", title: "Mine", … });
  *
- * `nudge-dg` means this very program there, wherever the file lies and whether or not the package is installed beside it: a
- * second copy would have registries and an engine of its own.
+ * In a plug-in, `nudge-dg` always resolves to this program, wherever the file is and whether or not the package is
+ * installed next to it. A second copy would have its own registries and its own engine.
  *
- * A plug-in is code with the rights of the person who names it. So none is ever loaded because a run folder, a sweep or a model
- * says it was made with one: it must be named again. Processes that this one starts get the names in $NUDGE_PLUGINS.
+ * A plug-in is code that runs with the permissions of the user. It is therefore never loaded just because a run folder,
+ * a sweep or a model was made with it: the user must name it again. Child processes receive the names in
+ * $NUDGE_PLUGINS.
  */
 
 import { createHash } from "node:crypto";
@@ -25,13 +26,13 @@ import { addDefinition, type Definition, problemOf } from "../library/register.j
 const MAKERS =
   "defineAlgorithm, defineRegularizer, defineFollower, defineDataset, defineBackbone, defineOptimizer, defineSchedule or defineLauncher";
 
-/** Where the names of plug-ins go on to processes that this one starts, as in PATH. */
+/** The environment variable that passes the names of plug-ins to child processes, in the format of PATH. */
 export const PLUGINS_VARIABLE = "NUDGE_PLUGINS";
 
 const loaded = new Map<string, Promise<void>>();
 let hooked = false;
 
-/** Loads plug-ins, those of $NUDGE_PLUGINS first, and registers what they define; each once. */
+/** Loads plug-ins, those of $NUDGE_PLUGINS first, and registers their definitions. Each is loaded once. */
 export async function loadPlugins(paths: readonly string[]): Promise<void> {
   const inherited = (process.env[PLUGINS_VARIABLE] ?? "").split(delimiter).filter((path) => path !== "");
   const all = [...new Set([...inherited, ...paths].map((path) => resolve(path)))];
@@ -43,12 +44,12 @@ export async function loadPlugins(paths: readonly string[]): Promise<void> {
   process.env[PLUGINS_VARIABLE] = all.join(delimiter);
 }
 
-/** Refuses to go on with what was made with plug-ins that are not loaded, or are not the same any more. */
+/** Throws if something was made with plug-ins that are not loaded or have changed since. */
 export function requirePlugins(files: readonly PluginFile[], where: string): void {
   const missing = files.find((file) => !isPluginLoaded(file));
   if (missing)
     throw new UsageError(
-      `${where} was made with the plug-in ${missing.file} (SHA-256 ${missing.sha256.slice(0, 16)}…): name it with --plugin; if you did, the file has changed since`,
+      `${where} was made with the plug-in ${missing.file} (SHA-256 ${missing.sha256.slice(0, 16)}…): load it with --plugin; if you already do, the file has changed since`,
     );
 }
 
@@ -69,7 +70,7 @@ async function load(path: string): Promise<void> {
     const kind = kindOf(value);
     return kind ? [{ kind, definition: value as Definition }] : [];
   });
-  if (found.length === 0) throw refused(`it exports nothing that ${MAKERS} made`);
+  if (found.length === 0) throw refused(`it exports no definition made with ${MAKERS}`);
   for (const { kind, definition } of found) {
     const problem = problemOf(kind, definition);
     if (problem) throw refused(problem);
@@ -78,7 +79,7 @@ async function load(path: string): Promise<void> {
   for (const { kind, definition } of found) addDefinition(kind, definition, file);
 }
 
-/** Lets Node find this program under its package's name and the subpaths that it exports, from any file. */
+/** Lets Node.js resolve this program's package name and exported subpaths from any file. */
 function resolveOwnName(): void {
   if (hooked) return;
   hooked = true;
@@ -95,7 +96,7 @@ function resolveOwnName(): void {
   });
 }
 
-/** The files of this program by the names that package.json exports them under, relative to this file. */
+/** The files of this program by the names under which package.json exports them, relative to this file. */
 function exportedFiles(): Record<string, string> {
   const { exports } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     exports: Record<string, { default: string }>;

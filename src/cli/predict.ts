@@ -1,4 +1,4 @@
-/** `nudge predict`: what a trained model says of pictures. */
+/** `nudge predict`: predicts the classes of pictures. */
 
 import { Command } from "commander";
 import { median } from "../analysis/evaluation.js";
@@ -48,49 +48,53 @@ Examples:
   nudge predict runs/latest 'inbox/**/*.jpg' --copy-to sorted
   find inbox -mtime -1 -print0 | nudge predict runs/latest - --json
 
-A run's folder stands for its model. Pictures are files, folders (with all that is
-in them), patterns, lists of paths (@list.txt, one path a line) and - for standard
-input, which is such a list or one picture. A picture that cannot be read gets a
-row that says so; the others are predicted, the reasons are repeated at the end,
-and the exit code is then 1.
+A run folder stands for its model. Pictures can be files, folders (searched with
+their subfolders), glob patterns, lists of paths (@list.txt, one path per line), or
+- for standard input, which is such a list or a single picture. A picture that
+cannot be read gets a row that says so, and the reasons are printed at the end. The
+exit code is then 1.
 
-The distance percentile is the percentage of held-back training pictures that lie
-nearer to the training domains, by their features: about 50 for pictures like
-those, towards 100 for pictures unlike anything the model was trained on.
-A picture is marked as unknown where its distance percentile is above, or its
-probability below, what all but a small share of the held-back training pictures
-that the model is right about have; --unknown sets that share.`;
+The distance percentile measures how unusual a picture is for the model: it is the
+percentage of validation pictures of the training domains that are nearer to the
+training features. It is about 50 for pictures like the training pictures, and near
+100 for pictures unlike all of them.
+A picture is marked as unknown if its distance percentile is too high or its
+probability too low. The limits are set so that a small share (--unknown) of the
+correctly classified validation pictures would be marked.`;
 
 const withOptions = (command: Command): Command => withCombinationOptions(withModelOptions(command));
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function predictCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return withOptions(
     new Command("predict")
       .description(
-        "Predicts the class of pictures, with its probability, and marks pictures that the model should not be trusted with.",
+        "Predicts the class of pictures with its probability, and marks pictures for which the prediction should not be trusted.",
       )
       .argument("<model>", "a model file, or the folder of a run")
-      .argument("<pictures...>", "pictures, folders, patterns, @lists, or - for standard input")
-      .option("--top <k>", "the k most probable classes of each", wholeNumber("--top", 1), 1)
+      .argument("<pictures...>", "pictures, folders, glob patterns, @lists, or - for standard input")
+      .option("--top <k>", "print the k most probable classes", wholeNumber("--top", 1), 1)
       .option(
         "--unknown <share>",
-        "mark pictures as unknown by limits that this share of known pictures exceed; 0 marks none",
+        "the share of known pictures that may be marked as unknown; it sets the limits for marking, and 0 marks none",
         shareOfPictures("--unknown"),
         UNKNOWN_SHARE,
       )
-      .option("--copy-to <dir>", `copy each picture into a folder named by its class, or into ${UNKNOWN_FOLDER}`)
+      .option(
+        "--copy-to <dir>",
+        `copy each picture into a folder named after its predicted class, or into ${UNKNOWN_FOLDER}`,
+      )
       .option("--html <file>", "write a page with the pictures")
       .option(
         "--explain <dir>",
-        "write each picture with a heat map (Grad-CAM) of where it speaks for its class, also onto the page of --html",
+        "write each picture with a heat map (Grad-CAM) of the regions that support the predicted class, also on the page of --html",
       )
       .option(
         "--format <format>",
-        `${names.join(", ")} (default: what --out ends in, or table)`,
+        `${names.join(", ")} (default: by the ending of --out, or table)`,
         oneOf("format", names),
       )
-      .option("--json", "a JSON object a line, as --format jsonl")
+      .option("--json", "print one JSON object per line, same as --format jsonl")
       .option("--out <file>", "write to this file"),
   )
     .addHelpText("after", EXAMPLES)
@@ -109,7 +113,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   const pictures = found.map(({ name }) => name);
   const notes = [...skipped];
   if (flags.explain !== undefined && (flags.with || flags.t3a !== undefined))
-    throw new UsageError("--explain shows what one model looks at: it goes with neither --with nor --t3a");
+    throw new UsageError("--explain works with a single model and cannot be combined with --with or --t3a");
   using model = await openCombined(path, flags);
   const rule = unknownRule(model.about, flags.unknown);
   const copies = flags.copyTo === undefined ? null : new SortedCopies(flags.copyTo, model.classes);
@@ -117,7 +121,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   using file = flags.out === undefined ? null : new WholeFile(flags.out);
   const print = file?.write ?? write;
   const rows = predictionFormats[format]({ pictures, model, top: flags.top });
-  const kept = flags.out === undefined ? "what is printed stands" : `${flags.out} was not written`;
+  const kept = flags.out === undefined ? "the printed rows are valid" : `${flags.out} was not written`;
   using progress = progressLine("predicting", pictures.length, kept);
   const problems: string[] = [];
   const percentiles: number[] = [];
@@ -132,7 +136,7 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
       if (marked.unknown) unknown++;
       if (marked.distance) percentiles.push(marked.distance.percentile);
       if (marked.truncated)
-        notes.push(`picture ${showName(pictures[place])}: it ends early, and was read as far as it goes`);
+        notes.push(`picture ${showName(pictures[place])}: the file is truncated; the readable part was used`);
       await copies?.add(inputs[place], pictures[place], marked.unknown ? null : marked.label);
       const heat = explained ? await explained.add(found[place], marked.label) : undefined;
       if (flags.html !== undefined && shown.length < MOST_SHOWN)
@@ -147,12 +151,14 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   print(rows.foot);
   file?.done();
   if (model.dependsOnBatch)
-    notes.push("this model looks at pictures together: its prediction of one depends on the others of its batch");
+    notes.push(
+      "this model uses batch statistics: its prediction for a picture depends on the other pictures in the batch",
+    );
   if (percentiles.length >= FEWEST_FOR_MEDIAN) notes.push(medianWords(percentiles));
   if (unknown > 0) notes.push(`${countOf(unknown, "picture is", "pictures are")} marked as unknown`);
   if (rule.probability === null && rule.distance === null && flags.unknown > 0)
     notes.push(
-      "nothing can be marked as unknown: the model file has neither distances nor calibration; train it again",
+      "no picture can be marked as unknown, because the model file contains no distance score and no calibration; train the model again to add them",
     );
   for (const note of shortened(notes)) process.stderr.write(`note: ${note}\n`);
   if (flags.out !== undefined) process.stderr.write(`wrote ${flags.out}\n`);
@@ -169,13 +175,13 @@ async function predict(path: string, given: readonly string[], flags: PredictFla
   }
 }
 
-/** Where pictures with heat maps go; an error for a model that has none. */
+/** Where pictures with heat maps are written. Throws for a model that has none. */
 async function explainedPictures(model: Model, folder: string): Promise<ExplainedPictures> {
   const { ExplainedPictures } = await import("./explained-pictures.js");
   return new ExplainedPictures(model, folder);
 }
 
-/** Pictures on a page, so that a browser still opens it at once. */
+/** The largest number of pictures on a page, so that a browser opens it quickly. */
 const MOST_SHOWN = 2_000;
 
 async function shownOf({ name, input }: NamedPicture, prediction: MarkedPrediction): Promise<ShownPrediction> {
@@ -198,16 +204,16 @@ async function writeGallery(
   process.stderr.write(`wrote ${path}\n`);
 }
 
-/** Of fewer pictures the median says nothing that their rows do not. */
+/** With fewer pictures, the median adds nothing to the rows. */
 const FEWEST_FOR_MEDIAN = 5;
 
-/** Above this the pictures as a whole are another domain than those of training. */
+/** Above this median, the pictures as a whole come from a different domain. */
 const DIFFERENT = 75;
 
-/** How far the pictures as a whole lie from training: as `eval` says it of a domain. */
+/** How far the pictures as a whole are from training, in the same words as `eval` uses for a domain. */
 function medianWords(percentiles: readonly number[]): string {
   const middle = median(percentiles)!;
   const advice =
-    middle > DIFFERENT ? "; measure the model on some labelled ones, with nudge eval, before you rely on it" : "";
-  return `the median distance percentile of these ${percentiles.length} pictures is ${middle.toFixed(1)} (about 50 for pictures like those of training)${advice}`;
+    middle > DIFFERENT ? "; evaluate the model on some labelled pictures with nudge eval before you rely on it" : "";
+  return `the median distance percentile of these ${percentiles.length} pictures is ${middle.toFixed(1)} (about 50 for pictures like the training pictures)${advice}`;
 }

@@ -1,4 +1,7 @@
-/** Predictions as rows: a table for people, CSV for spreadsheets, JSON lines for programs. Rows are made one at a time. */
+/**
+ * Predictions as rows: a table for people, CSV for spreadsheets, JSON lines for programs. Rows are formatted one at a
+ * time.
+ */
 
 import { showName } from "../data/show-name.js";
 import type { Model, Prediction } from "../model/index.js";
@@ -11,7 +14,7 @@ interface Printed {
   readonly top: number;
 }
 
-/** A prediction, and why its picture is marked as unknown. */
+/** A prediction, and the reason why its picture is marked as unknown. */
 export interface MarkedPrediction extends Prediction {
   readonly unknown: Unknown | null;
 }
@@ -26,10 +29,10 @@ interface Rows {
 /** By their names on the command line. */
 export const predictionFormats = { table, csv, jsonl } as const satisfies Record<string, (printed: Printed) => Rows>;
 
-/** Rounded down, so that no picture is said to be farther than all others that is not. */
+/** Rounded down, so that 100 is printed only for pictures that are farther than all validation pictures. */
 const oneDecimal = (percentile: number): string => (Math.floor(10 * percentile) / 10).toFixed(1);
 
-/** The widest a picture's name makes the table. */
+/** The largest width of the column of picture names. */
 const WIDEST = 60;
 
 function table({ pictures, model, top }: Printed): Rows {
@@ -60,8 +63,8 @@ function table({ pictures, model, top }: Printed): Rows {
     },
     problem: (picture) => line(showName(picture), "could not be read", []),
     foot: has
-      ? "distance percentile: the percentage of held-back training pictures that lie nearer to training; 100 is unlike all of them\n"
-      : "(this model file has no score of distance: an earlier version wrote it, or there were too few pictures)\n",
+      ? "distance percentile: the percentage of validation pictures that are nearer to the training pictures; 100 means unlike all of them\n"
+      : "(this model file has no distance score: it was written by an earlier version, or there were too few pictures)\n",
   };
 }
 

@@ -1,8 +1,10 @@
 /**
- * The runs of `nudge quickstart`: ERM and ERM-NU on the generated shapes, every domain held out in turn, over some seeds. They
- * are ordinary runs in ordinary run folders, so what is done is not done again, and what was stopped goes on.
+ * The runs of `nudge quickstart`: ERM and ERM-NU on the generated shapes, with every domain held out in turn, over
+ * several seeds. They are ordinary runs in ordinary run folders, so finished runs are not repeated and stopped runs
+ * resume.
  *
- * One thread: at this size a second one costs more than it brings, and the table does not depend on how many cores there are.
+ * One thread: at this size a second thread costs more than it gains, and the table does not depend on the number of
+ * cores.
  */
 
 import { join } from "node:path";
@@ -16,7 +18,10 @@ import { train } from "../training/train.js";
 
 const METHODS = ["ERM", "ERM-NU"] as const;
 
-/** What is not the usual of `nudge train`: sized so that all runs together take about two minutes on one core. */
+/**
+ * Settings that differ from the defaults of `nudge train`, chosen so that all runs together take about two minutes on
+ * one core.
+ */
 const SETTINGS = {
   data: "shapes",
   "data.perCell": 40,
@@ -25,7 +30,7 @@ const SETTINGS = {
   lr: 2e-3,
   evaluateEvery: 50,
   evaluateFirst: false,
-  evaluateTraining: false, // selection does not read these
+  evaluateTraining: false, // model selection does not need these
   device: "cpu",
   threads: 1,
 };
@@ -37,7 +42,10 @@ export interface QuickstartRun {
   readonly seed: number;
 }
 
-/** All runs: both methods of a seed and a domain one after the other, from the same start and on the same batches. */
+/**
+ * All runs. For each seed and domain, both methods run one after the other, with the same initialization and the same
+ * batches.
+ */
 export function quickstartRuns(seeds: number): QuickstartRun[] {
   return Array.from({ length: seeds }, (_, seed) =>
     SHAPES_DOMAINS.flatMap((heldOut) => METHODS.map((method) => ({ method, heldOut, seed }))),
@@ -46,18 +54,18 @@ export function quickstartRuns(seeds: number): QuickstartRun[] {
 
 export interface RunOptions {
   readonly steps: number;
-  /** The folder of run folders. */
+  /** The folder that contains the run folders. */
   readonly out: string;
   readonly onStatus: (status: Status) => void;
   readonly shouldStop: () => boolean;
 }
 
-/** Trains a run, goes on with it, or finds it done. */
+/** Trains a run, resumes it, or finds it finished. */
 export async function trainQuickstartRun(
   { method, heldOut, seed }: QuickstartRun,
   { steps, out, onStatus, shouldStop }: RunOptions,
 ): Promise<{ folder: string; done: boolean; reused: boolean }> {
-  // The seed is of the split and of all else: trials differ in both, methods in neither.
+  // The seed controls the split and everything else: trials differ in both, methods in neither.
   const plan = await resolve({ ...SETTINGS, testDomains: heldOut, algorithm: method, steps, trialSeed: seed, seed });
   const path = join(out, runName(plan.settings));
   const { folder: owned, was } = await startRun(plan, path);

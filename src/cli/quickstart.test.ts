@@ -25,14 +25,14 @@ beforeAll(async () => {
 test("a signal stops it after a step, with words on how to go on", () => {
   expect(interrupted.code).toBe(RESUMABLE);
   expect(interrupted.stderr).toMatch(
-    /SIGINT: finishing the step.*\nstopped in run \d+ of 8; to go on, call nudge quickstart with the same options\n$/,
+    /SIGINT: finishing the step.*\nstopped in run \d+ of 8; run nudge quickstart with the same options to resume\n$/,
   );
   expect(interrupted.stdout).toBe("");
 });
 
 test("called again it uses what is done, and prints the table, the paired difference and three commands", () => {
   expect(first.code).toBe(0);
-  expect(first.stderr).toContain("run 1/8: ERM, filled held out, seed 0: was done before\n");
+  expect(first.stderr).toContain("run 1/8: ERM, filled held out, seed 0: already done\n");
   expect(first.stderr).toContain("run 8/8: ERM-NU, inverted held out, seed 0: done\n");
   expect(first.stdout).toMatch(/\| Algorithm +\| +filled +\| +outlined +\| +textured +\| +inverted +\| +Average \|/);
   for (const method of ["ERM", "ERM-NU"])
@@ -68,6 +68,6 @@ test("wrong numbers are refused before anything is made", async () => {
   const out = join(folder, "none");
   const wrong = await startNudge(["quickstart", "--seeds", "0", "--out", out]).ended;
   expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toBe('nudge: --seeds: expected a whole number from 1, got "0"\n');
+  expect(wrong.stderr).toBe('nudge: --seeds: expected an integer of at least 1, got "0"\n');
   expect(existsSync(out)).toBe(false);
 });

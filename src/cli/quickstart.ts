@@ -1,6 +1,6 @@
 /**
- * `nudge quickstart`: the whole road in two minutes, with nothing to download. Trains ERM and ERM with the nuclear norm on
- * generated pictures, every domain held out in turn, and reports on the runs as `nudge report` does.
+ * `nudge quickstart`: a complete experiment in two minutes, without a download. Trains ERM and ERM with the nuclear
+ * norm on generated pictures, with every domain held out in turn, and reports on the runs as `nudge report` does.
  */
 
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { onStopSignals } from "./stop-signals.js";
 import { terminalLine } from "./terminal-line.js";
 import { checkFolder } from "./writable-place.js";
 
-/** With these it takes about two minutes on one core. */
+/** With these defaults it takes about two minutes on one core. */
 const USUAL = { out: "quickstart", steps: 201, seeds: 3 };
 
 interface QuickstartFlags {
@@ -28,10 +28,15 @@ interface QuickstartFlags {
 export function quickstartCommand(): Command {
   return new Command("quickstart")
     .description(
-      "Trains ERM and ERM with the nuclear norm on generated pictures, every domain held out in turn, prints the accuracy on the domain neither has seen with the difference between them, and writes report.html. About two minutes on one CPU core. Stopped or killed, it goes on when called again; runs that are done are not done again.",
+      "Trains ERM and ERM with the nuclear norm on generated pictures, with each domain held out in turn. Prints the accuracy on the held-out domains and the difference between the two methods, and writes report.html. It takes about two minutes on one CPU core. If it was stopped or killed, run it again to resume; finished runs are not repeated.",
     )
     .option("--out <dir>", "the folder for the runs and the report", USUAL.out)
-    .option("--seeds <n>", "trials: other splits, starting values and batches", wholeNumber("--seeds", 1), USUAL.seeds)
+    .option(
+      "--seeds <n>",
+      "the number of trials, each with its own split, initialization and batches",
+      wholeNumber("--seeds", 1),
+      USUAL.seeds,
+    )
     .option("--steps <n>", "updates a run", wholeNumber("--steps", 1), USUAL.steps)
     .option("--json", "print the report as JSON, with the runs' folders")
     .addHelpText(
@@ -40,7 +45,7 @@ export function quickstartCommand(): Command {
 Examples:
   nudge quickstart
   nudge quickstart --seeds 10                 a narrower interval; seeds that are done stay
-  nudge quickstart --steps 401 --out longer   twice the training`,
+  nudge quickstart --steps 401 --out longer   train twice as long`,
     )
     .action((flags: QuickstartFlags) => quickstart(flags));
 }
@@ -51,14 +56,16 @@ async function quickstart(flags: QuickstartFlags): Promise<void> {
   const { quickstartRuns, trainQuickstartRun } = await import("./quickstart-runs.js");
   const runs = quickstartRuns(flags.seeds);
   const progress = new Progress(runs, flags.steps);
-  using stop = onStopSignals((signal) => progress.line(`${signal}: finishing the step; once more to stop at once`));
+  using stop = onStopSignals((signal) =>
+    progress.line(`${signal}: finishing the step; press again to stop immediately`),
+  );
   const folders: string[] = [];
   for (const [i, run] of runs.entries()) {
     const out = join(flags.out, "runs");
     const options = { steps: flags.steps, out, onStatus: progress.status(i), shouldStop: () => stop.asked };
     const { folder, done, reused } = await trainQuickstartRun(run, options);
     if (!done || (stop.asked && i < runs.length - 1)) {
-      progress.line(`stopped in run ${i + 1} of ${runs.length}; to go on, call nudge quickstart with the same options`);
+      progress.line(`stopped in run ${i + 1} of ${runs.length}; run nudge quickstart with the same options to resume`);
       process.exitCode = RESUMABLE;
       return;
     }
@@ -99,16 +106,16 @@ Next:
   npx nudge train --data shapes --test-domain outlined --algorithm SWAD-NU --steps 301 --eval-every 50
       one run of another method; nudge list algorithms has them all
   npx nudge train --data ./pictures
-      your own pictures, in folders domain/class/picture: a model, and how it does on domains it never saw
+      train on your own pictures (folders domain/class/picture) and estimate the accuracy on new domains
 `);
 }
 
-/** How far it is: one line that changes on a terminal, a line a run elsewhere. */
+/** Progress: one line that changes on a terminal, and one line per run elsewhere. */
 class Progress {
   private readonly terminal = process.stderr.isTTY === true;
-  /** When the first update was made: loading the engine takes longer than many of them. */
+  /** The time of the first update. Loading the engine takes longer than many updates. */
   private begun: number | undefined;
-  /** Updates made by this process, of runs before the one at work. */
+  /** The number of updates made by this process in earlier runs. */
   private updates = 0;
   private readonly terminalLine = terminalLine();
 
@@ -117,11 +124,11 @@ class Progress {
     private readonly steps: number,
   ) {}
 
-  /** Takes the status of a run. */
+  /** Receives the status of a run. */
   status(run: number): (status: { step: number }) => void {
     let first: number | undefined;
     return ({ step }) => {
-      first ??= step - 1; // a run that goes on does not start at 0
+      first ??= step - 1; // a resumed run does not start at 0
       const made = this.updates + step - first;
       if (step === this.steps) this.updates = made;
       const now = performance.now();
@@ -134,7 +141,7 @@ class Progress {
   }
 
   done(run: number, reused: boolean): void {
-    if (!this.terminal) this.line(`${this.name(run)}: ${reused ? "was done before" : "done"}`);
+    if (!this.terminal) this.line(`${this.name(run)}: ${reused ? "already done" : "done"}`);
   }
 
   line(text: string): void {

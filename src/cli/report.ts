@@ -1,4 +1,4 @@
-/** `nudge report`: runs on disk to tables. Never loads the engine. */
+/** `nudge report`: prints tables from runs on disk. Never loads the engine. */
 
 import { join } from "node:path";
 import { Command } from "commander";
@@ -29,63 +29,70 @@ interface ReportFlags {
   json?: true;
 }
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function reportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("report")
     .description(
-      "Reads folders of runs (ours, DomainBed's, SWAD's or MIRO's) and prints accuracy tables with the selection rule in words, paired differences between methods, what became of a method at each weight of its penalties where there are several, and on request the paper's numbers and claims. Of pictures of your own: how each training did on each domain it had not seen, how sure that is, and the models to use.",
+      "Reads folders of runs (of NUDGE, DomainBed, SWAD or MIRO) and prints accuracy tables with a description of the model selection method, paired differences between methods, a comparison of penalty weights if there are several, and on request the numbers and claims of the paper. For your own pictures, it prints the accuracy of each model on each held-out domain, with its uncertainty, and which model to use.",
     )
-    .argument("<dirs...>", "folders of runs, runs, sweep folders, which may still be running, or packed studies")
-    .option("--selection <rule>", `how models are chosen: ${Object.keys(selections).join(", ")}`, "training-domain")
+    .argument(
+      "<dirs...>",
+      "folders of runs, run folders, sweep folders (which may still be running), or packed studies",
+    )
+    .option(
+      "--selection <rule>",
+      `the model selection method: ${Object.keys(selections).join(", ")}`,
+      "training-domain",
+    )
     .option(
       "--format <format>",
-      "md, latex, csv, json, html, domainbed (the text its own collector prints) or figures (default: md)",
+      "md, latex, csv, json, html, domainbed (the same text as DomainBed's collect_results) or figures (default: md)",
     )
     .option(
       "--out <dir>",
-      "write files: report.md, .tex, .csv, .json, .html, results.txt and figures/ (SVG and PNG); or one --format only, where domainbed also writes our runs as its results.jsonl",
+      "write all formats to this folder: report.md, .tex, .csv, .json, .html, results.txt and figures/ (SVG and PNG); with --format, write only that one (domainbed also writes the runs as results.jsonl files)",
     )
-    .option("--published", "put the paper's numbers under ours, with the difference and the source")
-    .option("--claims", "judge each claim of the paper on its numbers and on these runs")
-    .option("--features", "also what the features are like: norms and ranks at the chosen step (md and json)")
+    .option("--published", "show the paper's numbers below ours, with the difference and the source")
+    .option("--claims", "check each claim of the paper against its own numbers and against these runs")
+    .option("--features", "also show norms and ranks of the features at the selected step (md and json)")
     .option(
       "--chosen",
-      "also the best hyperparameters of each method on each dataset, and the run, step, draw and accuracies behind every cell and trial",
+      "also show the best hyperparameters of each method on each dataset, and the run, step, draw and accuracies behind every cell and trial",
     )
     .option(
       "--influence",
-      "also how each searched hyperparameter moved validation and test accuracy, as a table and a figure",
+      "also show how each searched hyperparameter affects validation and test accuracy, as a table and a figure",
     )
     .option(
       "--coverage",
-      "how often the printed intervals contain the truth at 3, 5 and 10 trials, by resampling the residuals of these runs",
+      "also show how often the printed intervals contain the true value at 3, 5 and 10 trials, by resampling the residuals of these runs",
     )
     .option(
       "--curves <methods>",
-      "the methods whose training curves are drawn, with commas between them (default: all; more than six have a panel each)",
+      "the methods whose training curves are drawn (comma-separated; default: all, with one panel each if there are more than six)",
     )
     .option(
       "--compare <a,b>",
-      "two methods to compare pair by pair; give it several times for several pairs (default: each with its penalty against without)",
+      "two methods to compare pair by pair; can be repeated (default: each method with its penalty and without)",
       (text: string, pairs: [string, string][] = []) => [...pairs, twoNames(text)],
     )
-    .option("--against <method>", "compare every other method with this one pair by pair, in one table")
+    .option("--against <method>", "compare every other method with this one, pair by pair, in one table")
     .option(
       "--equivalence <points>",
-      "test whether the compared methods differ by less than so many points of accuracy: two one-sided tests, over the second half of training and at the chosen steps",
+      "test whether the compared methods differ by less than this many points of accuracy (two one-sided tests), over the second half of training and at the selected steps",
       realNumber("--equivalence", { above: 0, most: 100 }),
     )
     .option(
       "--only <parts>",
-      "some parts alone, with commas between them: tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves, chosen, influence, coverage",
+      "show only these parts (comma-separated): tables, pairs (paired differences), claims, weights (accuracy, size and rank of the features against the weight of penalties), features, curves, chosen, influence, coverage",
     )
-    .option("--json", "print everything as JSON, as --format json")
+    .option("--json", "print everything as JSON, same as --format json")
     .addHelpText(
       "after",
       `
 Examples:
   nudge report runs                                     tables and paired differences
-  nudge report runs --out report --claims --published   all as files, beside the paper's numbers
+  nudge report runs --out report --claims --published   write all files, with the paper's numbers
   nudge report runs --compare SWAD-NU,SWAD --json
   nudge report sweeps/table1 --against ERM              every method against ERM, in one table
   nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
@@ -97,20 +104,20 @@ Examples:
     .action((dirs: string[], flags: ReportFlags) => report(dirs, flags, write));
 }
 
-/** Figures are files only; every other format is a text. */
+/** Figures can only be written to files; every other format is text. */
 const FIGURES = "figures";
 
 async function report(dirs: readonly string[], flags: ReportFlags, write: Write): Promise<void> {
   const selection = selectionNamed(flags.selection);
   const { makeReport, reportFormats, reportParts, reportText, sweepWords } = await import("../report/index.js");
   if (flags.json && (flags.format ?? "json") !== "json")
-    throw new UsageError(`--json and --format ${flags.format}: give one of them`);
+    throw new UsageError(`--json and --format ${flags.format}: use only one of them`);
   const named = flags.json ? "json" : flags.format;
   const format = named === undefined ? undefined : oneOf("format", [...reportFormats, FIGURES] as const)(named);
   if (format === FIGURES && flags.out === undefined)
-    throw new UsageError("--format figures: they are files, so say where with --out");
+    throw new UsageError("--format figures: figures are files; choose a folder with --out");
   const { compare } = flags;
-  if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: give one of them");
+  if (compare && flags.against !== undefined) throw new UsageError("--compare and --against: use only one of them");
   const only = flags.only === undefined ? undefined : someOf("part of a report", reportParts)(flags.only);
   if (flags.out !== undefined) checkFolder(flags.out);
   const { readResults } = await import("../report/read-results.js");
@@ -120,7 +127,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     const notes = [...results.notes, ...sweeps.flatMap((sweep) => sweepWords(sweep, results.stored) ?? [])];
     const next = sweeps.length > 0 ? [] : [`Train with: nudge train --out ${dirs[0]}`];
     throw new DataError(
-      `${dirs.join(", ")}: nothing to report on:\n${[...notes, ...next].map((line) => `  ${line}`).join("\n")}`,
+      `${dirs.join(", ")}: no runs to report on:\n${[...notes, ...next].map((line) => `  ${line}`).join("\n")}`,
     );
   }
   const made = makeReport(results, {
@@ -141,7 +148,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   const parts = [tables, comparisons, claims, weights, features, best, influence, coverage];
   if (only && made.curves.length === 0 && !made.equivalence && parts.every(({ length }) => length === 0))
     throw new DataError(
-      `--only ${flags.only}: ${dirs.join(", ")} has no runs for it${only.includes("influence") ? ": influence needs a search, that is, several draws of hyperparameters" : ""}${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights are those of one penalty in two settings or more, on the same held-out domains and a common trial" : ""}`,
+      `--only ${flags.only}: ${dirs.join(", ")} has no runs for this part${only.includes("influence") ? ": influence needs a search, that is, several draws of hyperparameters" : ""}${only.includes("coverage") ? ": coverage needs six methods or more with every domain and trial" : ""}${only.includes("weights") ? ": weights needs one penalty with two or more weights, on the same held-out domains and a common trial" : ""}`,
     );
   if (format === "domainbed") tellUnknown(made);
   if (flags.out !== undefined) {
@@ -151,16 +158,16 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
   } else if (format !== FIGURES) write(reportText(made, format ?? "md"));
 }
 
-/** DomainBed's tables have its own datasets only, and would be empty without a word. */
+/** DomainBed's tables contain only its own datasets; without this note they would be empty without an explanation. */
 function tellUnknown({ outcome }: Report): void {
   const unknown = outcome.datasets.filter((dataset) => !referenceDataset(dataset));
   if (unknown.length > 0)
     process.stderr.write(
-      `nudge: DomainBed has no dataset ${unknown.join(", ")}, so its tables leave ${unknown.length === 1 ? "it" : "them"} out; --format md has ${unknown.length === 1 ? "it" : "them"}\n`,
+      `nudge: DomainBed has no dataset ${unknown.join(", ")}, so its tables do not include ${unknown.length === 1 ? "it" : "them"}; --format md does\n`,
     );
 }
 
-/** Writes one format, or all; what was written, in words. */
+/** Writes one format or all of them, and returns the names of the files as text. */
 async function writeFiles(
   made: Report,
   { out, format, dirs }: { out: string; format?: ReportFormat | typeof FIGURES; dirs: readonly string[] },
@@ -176,7 +183,7 @@ async function writeFiles(
   return names.length === 0 ? files : [...files, `${folder}: ${names.join(", ")} (SVG and PNG)`];
 }
 
-/** Names with commas between them; a comma inside brackets belongs to a name. */
+/** Comma-separated names. A comma inside brackets is part of a name. */
 const methodNames = (text: string): string[] => text.split(/,(?![^[]*\])/).map((name) => name.trim());
 
 function twoNames(text: string): [string, string] {

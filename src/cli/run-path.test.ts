@@ -42,7 +42,7 @@ test("a link leads to the newest run, and what is not a link is left alone", () 
   expect(readlinkSync(join(out, "latest"))).toBe("two");
   linkRun(join(out, "one"), "mine");
   expect(existsSync(join(out, "mine", "one"))).toBe(false);
-  expect(() => checkName(out, "mine")).toThrow("is there already");
+  expect(() => checkName(out, "mine")).toThrow("already exists");
   expect(() => checkName(out, "../evil")).toThrow("without slashes");
   checkName(out, "new");
   checkName(temporaryFolder(), "new");

@@ -1,4 +1,4 @@
-/** Where a run of `nudge train` lies, under a name that a person can read, and links by which it is found again. */
+/** The folder of a run of `nudge train`, with a readable name, and the links to it. */
 
 import { existsSync, lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -11,7 +11,10 @@ export const LATEST = "latest";
 
 const word = (text: string): string => text.replace(/[^\w.+-]+/g, "_").replace(/^[.-]+/, "_");
 
-/** `shop-exact-probe-2b5c8f1e`, `shop-erm+nuclear-norm-without-dusk-0c1d22aa`: a function of the settings, as every name of a run. */
+/**
+ * `shop-exact-probe-2b5c8f1e`, `shop-erm+nuclear-norm-without-dusk-0c1d22aa`: a function of the settings, like every
+ * name of a run.
+ */
 export function readableName(settings: TrainSettings): string {
   const { data, hash, testDomains, probe, algorithm, regularizers, averaging, trialSeed } = settings;
   const folder = data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? "pictures";
@@ -22,34 +25,37 @@ export function readableName(settings: TrainSettings): string {
   return [folder.replace(/\.\w+$/, ""), method, ...held, ...trial, hash.slice(0, 8)].map(word).join("-").slice(0, 200);
 }
 
-/** The folder of a run. Benchmarks keep the names that sweeps and reports know; so does a run that an earlier version began. */
+/**
+ * The folder of a run. Benchmark runs keep the names that sweeps and reports know, and so does a run that an earlier
+ * version began.
+ */
 export function runPath(out: string, settings: TrainSettings): string {
   const full = join(out, runName(settings));
   return isOwnDataset(settings.dataset) && !existsSync(full) ? join(out, readableName(settings)) : full;
 }
 
-/** Refuses a name that cannot be a link in the folder of runs; called before anything is trained. */
+/** Rejects a name that cannot be a link in the folder of runs. Called before anything is trained. */
 export function checkName(out: string, name: string): void {
   if (name === "" || name !== basename(name) || name === ".." || name === "." || name === LATEST)
-    throw new UsageError(`--name ${name}: expected the name of one run, such as shop-v2, without slashes`);
+    throw new UsageError(`--name ${name}: expected a name without slashes, such as shop-v2`);
   const there = lstatSync(join(out, name), { throwIfNoEntry: false });
   if (there && !there.isSymbolicLink())
     throw new UsageError(
-      `--name ${name}: ${join(out, name)} is there already, and not as the name of a run; take another`,
+      `--name ${name}: ${join(out, name)} already exists and is not a link to a run; choose another name`,
     );
 }
 
-/** The folder itself, where a run was given by one of its names. */
+/** The run folder itself, if a run was given by one of its names. */
 const behindLink = (run: string): string =>
   lstatSync(run, { throwIfNoEntry: false })?.isSymbolicLink() ? join(dirname(run), readlinkSync(run)) : run;
 
-/** Makes `name` beside a run lead to it; what it led to before stays where it is, and is returned. */
+/** Makes the link `name` point to a run and returns the run it pointed to before, which is not changed. */
 export function linkRun(given: string, name: string): string | undefined {
   const run = behindLink(given);
   const link = join(dirname(run), name);
   const target = relative(dirname(link), run);
   const there = lstatSync(link, { throwIfNoEntry: false });
-  if (there && !there.isSymbolicLink()) return undefined; // somebody's own; left alone
+  if (there && !there.isSymbolicLink()) return undefined; // a file of the user, which is not changed
   const before = there ? readlinkSync(link) : undefined;
   if (before === target) return undefined;
   const beside = `${link}.${process.pid}.tmp`;
@@ -57,13 +63,13 @@ export function linkRun(given: string, name: string): string | undefined {
     symlinkSync(target, beside, "dir");
     renameSync(beside, link);
   } catch {
-    rmSync(beside, { force: true }); // a file system without links: the run has its own name
+    rmSync(beside, { force: true }); // the file system has no links; the run still has its own name
     return undefined;
   }
   return before;
 }
 
-/** Names a run that is done, and says where a name led before. */
+/** Names a finished run, and reports where the name pointed before. */
 export function nameRun(
   run: string,
   { name }: { readonly name?: string },
@@ -72,10 +78,11 @@ export function nameRun(
   linkRun(run, LATEST);
   if (name === undefined) return;
   const before = linkRun(run, name);
-  if (before !== undefined) reporter.line(`note: ${name} was the name of ${before}, which is still there`);
+  if (before !== undefined)
+    reporter.line(`note: the name ${name} pointed to ${before} before; that run is still there`);
 }
 
-/** The path to print for a run: by its link where one leads to it. */
+/** The path to print for a run: its link, if one points to it. */
 export function shortPath(run: string, name: string = LATEST): string {
   const link = join(dirname(run), name);
   const there = lstatSync(link, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-/** Building the engine from the command line: by `nudge setup`, or when a verb that computes finds that there is none. */
+/** Builds the engine from the command line: for `nudge setup`, or when a verb that computes finds no engine. */
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -6,8 +6,8 @@ import { folderToBuildIn, packageRoot } from "../engine/build-folder.js";
 import { EngineError } from "../errors.js";
 
 /**
- * Runs set-up to its end, with its words on stderr; returns the exit code. It waits as a whole, since an addon is asked for
- * in the middle of a computation.
+ * Runs set-up to the end, with its messages on stderr, and returns the exit code. It is synchronous, because the addon
+ * can be requested in the middle of a computation.
  */
 export function runSetup(flags: readonly string[] = []): number {
   const script = join(packageRoot, "scripts/setup.mjs");
@@ -19,12 +19,15 @@ export function runSetup(flags: readonly string[] = []): number {
   return status ?? 1;
 }
 
-/** Builds the engine for a verb that needs it now, and says so. */
+/** Builds the engine for a verb that needs it now, and reports that. */
 export function buildOnFirstUse(): void {
   process.stderr.write(
-    "[setup] the engine has not been built yet: that is done now, once, and takes a minute or a few (nudge setup --help)\n",
+    "[setup] the engine has not been built yet. Building it now; this happens once and takes a few minutes (see nudge setup --help)\n",
   );
   if (runSetup() !== 0)
-    throw new EngineError("the engine could not be built, see above; then call this command again", "load");
+    throw new EngineError(
+      "the engine could not be built (see above); fix the problem and run this command again",
+      "load",
+    );
   process.stderr.write("[setup] the engine is ready\n");
 }

@@ -1,4 +1,4 @@
-/** `nudge serve`: a trained model behind HTTP, for programs and people on this machine. */
+/** `nudge serve`: serves a trained model over HTTP, for programs and people on this machine. */
 
 import { Command } from "commander";
 import { UNKNOWN_SHARE } from "../model/unknown.js";
@@ -19,32 +19,32 @@ Examples:
   curl --data-binary @photo.jpg http://127.0.0.1:4848/predict
   curl --data-binary @photo.jpg 'http://127.0.0.1:4848/predict?top=3'
 
-POST a picture's bytes to /predict; the answer is JSON as a line of nudge predict
---json has it, or 422 with the problem of a picture that cannot be read. Pictures
-that come at once share batches. GET / is a page to drop pictures on, /model the
-model's facts, /health and /metrics (Prometheus) are for monitoring. When too many
-pictures wait, the answer is 503: try again after a second.
-It listens on this machine only and refuses requests of other sites' pages. From
-another machine: ssh -L 4848:127.0.0.1:4848 HOST, or a reverse proxy that sets the
-Host header to 127.0.0.1:4848.`;
+POST the bytes of a picture to /predict. The response is the same JSON as a line of
+nudge predict --json, or status 422 with the problem if the picture cannot be read.
+Pictures that arrive at the same time share batches. GET / is a page for trying the
+model, /model describes it, and /health and /metrics (Prometheus) are for monitoring.
+If too many pictures are waiting, the response is status 503: retry after a second.
+The server listens on this machine only and rejects requests from other web sites.
+From another machine, use ssh -L 4848:127.0.0.1:4848 HOST, or a reverse proxy that
+sets the Host header to 127.0.0.1:4848.`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function serveCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return withModelOptions(
     new Command("serve")
       .description(
-        "Serves a model over HTTP on this machine: POST a picture and get its class as JSON, or open the page and drop pictures on it. End it with Ctrl-C.",
+        "Serves a model over HTTP on this machine: POST a picture to get its class as JSON, or open the page and drop pictures on it. Press Ctrl-C to stop it.",
       )
       .argument("<model>", "a model file, or the folder of a run")
       .option(
         "--port <n>",
-        "the port to listen on; 0 for any that is free (default: 4848, or the next that is free)",
+        "the port to listen on; 0 selects any free port (default: 4848, or the next free port)",
         portNumber("--port"),
       )
-      .option("--max-bytes <n>", "the largest picture in bytes", wholeNumber("--max-bytes", 1), 32 << 20)
+      .option("--max-bytes <n>", "the largest accepted picture, in bytes", wholeNumber("--max-bytes", 1), 32 << 20)
       .option(
         "--unknown <share>",
-        "mark pictures as unknown by limits that this share of known pictures exceed; 0 marks none",
+        "the share of known pictures that may be marked as unknown; it sets the limits for marking, and 0 marks none",
         shareOfPictures("--unknown"),
         UNKNOWN_SHARE,
       )
@@ -60,7 +60,7 @@ export function serveCommand(write: Write = (text) => void process.stdout.write(
       write(
         flags.json
           ? `${JSON.stringify({ url, model: model.path })}\n`
-          : `serving ${path}: open ${url} (Ctrl-C ends it)\n`,
+          : `serving ${path}: open ${url} (press Ctrl-C to stop)\n`,
       );
       await untilStopped();
       await server.close();

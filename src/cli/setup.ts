@@ -1,4 +1,4 @@
-/** `nudge setup`: finds or installs libtorch and builds the addon, when that is due. */
+/** `nudge setup`: finds or installs libtorch and builds the addon, if needed. */
 
 import { join } from "node:path";
 import { Command } from "commander";
@@ -9,10 +9,10 @@ import { runSetup } from "./run-setup.js";
 export function setupCommand(): Command {
   return new Command("setup")
     .description(
-      "Finds libtorch, or installs it on Debian and its kin, and builds the engine against it: a minute or a few, once. A verb that computes does the same when there is no engine yet. Where the package's folder cannot be written to, the engine is built in ~/.cache/nudge/addon. NUDGE_NO_INSTALL=1 forbids installing; LIBTORCH and CXX name a libtorch and a compiler.",
+      "Finds libtorch, or installs it on Debian-based systems if permitted, and builds the engine against it. This takes a few minutes and happens once; commands that need the engine do it automatically. If the package's folder is not writable, the engine is built in ~/.cache/nudge/addon. Set NUDGE_NO_INSTALL=1 to forbid installing; set LIBTORCH and CXX to choose a libtorch and a compiler.",
     )
-    .option("--again", "look for libtorch anew, after another one was installed")
-    .option("--json", "print where the engine is as JSON")
+    .option("--again", "search for libtorch again, for example after installing another one")
+    .option("--json", "print the path of the engine as JSON")
     .addHelpText(
       "after",
       `

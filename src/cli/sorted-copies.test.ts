@@ -27,7 +27,7 @@ test("a class's name cannot lead out of the folder, and two classes never share 
   expect(readdirSync(root)).toEqual(["out"]);
   expect(readdirSync(join(root, "out")).sort()).toEqual(["_", "__.._evil", "a_b"]);
   expect(() => new SortedCopies(root, ["a/b", "a:b"])).toThrow(
-    'would go into the folder "a_b", which is for class "a/b"',
+    'would be copied to the folder "a_b", which is for class "a/b"',
   );
   expect(() => new SortedCopies(root, ["Unknown"])).toThrow("which is for unknown pictures");
 });

@@ -1,4 +1,4 @@
-/** `predict --copy-to`: pictures copied into folders by the class that the model says, and into `unknown`. */
+/** `predict --copy-to`: copies pictures into folders named after the predicted class, and into `unknown`. */
 
 import { constants } from "node:fs";
 import { copyFile, writeFile } from "node:fs/promises";
@@ -6,16 +6,16 @@ import { basename, extname, join } from "node:path";
 import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 
-/** Where pictures go that are far from training or too uncertain. */
+/** The folder for pictures that are far from training or too uncertain. */
 export const UNKNOWN_FOLDER = "unknown";
 
 export class SortedCopies {
   private readonly folders: ReadonlyMap<string, string>;
   private readonly made = new Set<string>();
-  /** How many were copied. */
+  /** The number of copied files. */
   count = 0;
 
-  /** Fails where two classes would share a folder. */
+  /** Throws if two classes would share a folder. */
   constructor(
     private readonly root: string,
     classes: readonly string[],
@@ -26,14 +26,14 @@ export class SortedCopies {
       const other = names.get(folder.toLowerCase());
       if (other !== undefined)
         throw new UsageError(
-          `--copy-to: the pictures of class "${name}" would go into the folder "${folder}", which is for ${other === "" ? "unknown pictures" : `class "${other}"`}; use --out and sort by the file`,
+          `--copy-to: the pictures of class "${name}" would be copied to the folder "${folder}", which is for ${other === "" ? "unknown pictures" : `class "${other}"`}; use --out and sort the pictures with that file`,
         );
       names.set(folder.toLowerCase(), name);
     }
     this.folders = new Map(classes.map((name) => [name, folderName(name)]));
   }
 
-  /** Copies one picture; a file that is there already is never replaced. */
+  /** Copies one picture. An existing file is never replaced. */
   async add(input: string | Uint8Array, name: string, label: string | null): Promise<void> {
     const folder = join(this.root, label === null ? UNKNOWN_FOLDER : this.folders.get(label)!);
     if (!this.made.has(folder)) makeFolder(folder);
@@ -54,7 +54,7 @@ export class SortedCopies {
   }
 }
 
-/** A class's name as the name of a folder on any system; it cannot lead anywhere else. */
+/** The name of a class as a folder name that is valid on any system and cannot point anywhere else. */
 const folderName = (name: string): string =>
   name
     .replace(/[/\\:*?"<>|\p{C}]+/gu, "_")

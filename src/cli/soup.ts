@@ -1,4 +1,4 @@
-/** `nudge soup`: one model from the weights of several runs. */
+/** `nudge soup`: averages the weights of several runs into one model. */
 
 import { Command } from "commander";
 import { makeFolder } from "../files/make-folder.js";
@@ -25,12 +25,13 @@ Examples:
   nudge soup runs/* --kind uniform --out soup
   nudge predict soup photo.jpg
 
-Runs must have the same classes, backbone, starting weights and split. greedy takes
-in a run where the mean with it is better on the validation pictures of the training
-domains than the mean without; uniform takes all. Writes model.safetensors, a model
-like any other, and soup.json. The held-out domain is shown and chooses nothing.`;
+The runs must have the same classes, backbone, initial weights and split. greedy adds
+a run if the average with it is better on the validation pictures of the training
+domains than the average without it; uniform averages all runs. The command writes
+model.safetensors, which is used like any other model, and soup.json. The accuracy on
+the held-out domain is shown but does not influence the choice.`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function soupCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("soup")
     .description("Averages the weights of several runs into one model, and compares it with each of them.")
@@ -38,8 +39,8 @@ export function soupCommand(write: Write = (text) => void process.stdout.write(t
     .option("--kind <kind>", "greedy or uniform", oneOf("kind", kinds), "greedy")
     .option("--out <dir>", "the folder to write to", "soup")
     .option("--device <device>", "cpu, cuda or cuda:1")
-    .option("--quiet", "print nothing on the way")
-    .option("--json", "print the outcome as JSON")
+    .option("--quiet", "do not print progress")
+    .option("--json", "print the result as JSON")
     .addHelpText("after", EXAMPLES)
     .action((runs: string[], flags: SoupFlags) => soup(runs, flags, write));
 }
@@ -65,9 +66,9 @@ function text({ kind, runs, soup: made, notes }: Soup, path: string): string {
   );
   const taken = runs.filter((run) => run.taken).length;
   return [
-    table(["model", "validation, %", "held out, %", "taken"], rows),
+    table(["model", "validation, %", "held out, %", "in soup"], rows),
     "",
-    `The soup has ${taken} of ${runs.length} runs.`,
+    `The soup averages ${taken} of ${runs.length} runs.`,
     ...notes.map((note) => `note: ${note}`),
     `wrote ${path}`,
     "",

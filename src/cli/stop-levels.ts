@@ -1,17 +1,17 @@
-/** Signals as a wish to stop that grows: the first for a checkpoint, the second for an end at once. */
+/** Signals as a request to stop with two levels: the first asks for a checkpoint, the second for an immediate end. */
 
 import { SAME_MS } from "./stop-signals.js";
 
 export interface StopLevels extends Disposable {
   readonly level: 0 | 1 | 2;
-  /** The first signal that came. */
+  /** The first signal received. */
   readonly signal: NodeJS.Signals | undefined;
 }
 
-/** Listens to signals until disposed of; `told` hears of each that counts. */
+/** Listens for signals until disposed of. `onLevel` is called for each signal that raises the level. */
 export function onStopLevels(
   signals: readonly NodeJS.Signals[],
-  told: (signal: NodeJS.Signals, level: 1 | 2) => void,
+  onLevel: (signal: NodeJS.Signals, level: 1 | 2) => void,
 ): StopLevels {
   const state: { level: 0 | 1 | 2; signal: NodeJS.Signals | undefined } & Disposable = {
     level: 0,
@@ -27,7 +27,7 @@ export function onStopLevels(
     if (state.level === 2 || again) return;
     state.signal ??= signal;
     state.level = state.level === 0 ? 1 : 2;
-    told(signal, state.level);
+    onLevel(signal, state.level);
   };
   for (const signal of signals) process.on(signal, hear);
   return state;

@@ -1,14 +1,17 @@
-/** SIGINT and SIGTERM as a wish to stop at the next good moment. */
+/** SIGINT and SIGTERM as a request to stop at the next safe point. */
 
 export interface StopSignals extends Disposable {
-  /** Whether one has come. */
+  /** Whether a signal has been received. */
   readonly asked: boolean;
 }
 
-/** One wish may arrive twice: npm, timeout and schedulers send a signal to a process and to its group. */
+/** One request can arrive twice: npm, timeout and schedulers send a signal to a process and to its group. */
 export const SAME_MS = 500;
 
-/** Listens until disposed of: the first signal asks to stop and is told; a later one is the system's to act on. */
+/**
+ * Listens until disposed of. The first signal requests a stop and is reported; the default action applies to a later
+ * one.
+ */
 export function onStopSignals(told: (signal: string) => void): StopSignals {
   const signals = ["SIGINT", "SIGTERM"] as const;
   const end = (): void => {

@@ -1,4 +1,4 @@
-/** `nudge sweep cancel`: stops a sweep, or some of its runs, wherever they are made. */
+/** `nudge sweep cancel`: stops a sweep, or some of its runs, on all machines. */
 
 import { Command } from "commander";
 import { shellWord } from "../files/shell-words.js";
@@ -12,10 +12,10 @@ type Write = (text: string) => void;
 export function sweepCancelCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("cancel")
     .description(
-      "Stops a sweep on every machine: what runs writes a checkpoint and ends within seconds of its next step, and jobs are taken back from their scheduler. nudge sweep run goes on. Or takes some runs out, until nudge sweep retry puts them back.",
+      "Stops a sweep on every machine: each active run writes a checkpoint after its next step and ends, and queued jobs are removed from the scheduler. nudge sweep run resumes the sweep. With run ids, cancels only these runs until nudge sweep retry restores them.",
     )
     .argument("<dir>", "the folder of a sweep")
-    .argument("[runs...]", "only these runs, by the first digits of their ids")
+    .argument("[runs...]", "cancel only these runs, given by the first characters of their ids")
     .addHelpText(
       "after",
       `
@@ -27,17 +27,17 @@ Examples:
 }
 
 async function cancel(folder: string, words: readonly string[], write: Write): Promise<void> {
-  readSweepFile(folder); // says so where it is none
+  readSweepFile(folder); // throws if it is not a sweep
   const where = shellWord(folder);
   if (words.length > 0) {
     const chosen = namedRuns([...planLines(folder)], words);
     for (const { id } of chosen) cancelRun(folder, id);
     const count = chosen.length === 1 ? "1 run" : `${chosen.length} runs`;
-    write(`${count} taken out; put back with: nudge sweep retry ${where} ${words.map(shellWord).join(" ")}\n`);
+    write(`${count} cancelled; restore with: nudge sweep retry ${where} ${words.map(shellWord).join(" ")}\n`);
     return;
   }
   cancelAll(folder);
   for (const { cancel: takeBack } of Object.values(launchers))
     for (const line of (await takeBack?.(folder)) ?? []) write(`${line}\n`);
-  write(`cancelled: what runs stops after a checkpoint; go on with: nudge sweep run ${where}\n`);
+  write(`cancelled: active runs write a checkpoint and stop; resume with: nudge sweep run ${where}\n`);
 }

@@ -1,4 +1,4 @@
-/** `nudge sweep clean`: gives room back. Says what would go, and deletes it only with --yes. */
+/** `nudge sweep clean`: frees disk space. Lists what would be deleted, and deletes it only with --yes. */
 
 import { Command } from "commander";
 import { type CleanWishes, findWaste, removeWaste, type Waste } from "../sweep/clean.js";
@@ -13,20 +13,20 @@ interface CleanFlags extends Partial<CleanWishes> {
 export function sweepCleanCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("clean")
     .description(
-      "Says what of a sweep can be deleted, and how much room that gives back; deletes it with --yes. By default the checkpoints of runs that are done: records, figures and models stay.",
+      "Lists what can be deleted from a sweep and how much disk space that frees; deletes it with --yes. By default it selects the checkpoints of finished runs; records, figures and models are kept.",
     )
     .argument("<dir>", "the folder of a sweep")
-    .option("--models", "the models of runs that are done, too")
-    .option("--unfinished", "runs that were begun, are not done and not at work, too")
-    .option("--unplanned", "runs that the plan does not have, too")
-    .option("--done", "runs that are done, too: their records are gone then, and the sweep makes them again")
+    .option("--models", "also the models of finished runs")
+    .option("--unfinished", "also runs that were started, are not finished and are not running")
+    .option("--unplanned", "also runs that are not in the plan")
+    .option("--done", "also finished runs: this deletes their records, and the sweep will run them again")
     .option("--yes", "delete it")
-    .option("--json", "print what can go, or went, as JSON")
+    .option("--json", "print what can be deleted, or was deleted, as JSON")
     .addHelpText(
       "after",
       `
 Examples:
-  nudge sweep clean sweeps/table1                    what would go
+  nudge sweep clean sweeps/table1                    list only
   nudge sweep clean sweeps/table1 --yes
   nudge sweep clean sweeps/table1 --unfinished --yes`,
     )
@@ -46,13 +46,13 @@ function clean(folder: string, flags: CleanFlags, write: Write): void {
   }
   for (const line of inWords(waste)) write(`${line}\n`);
   if (!yes) {
-    write("nothing was deleted; with --yes it will be\n");
+    write("nothing was deleted; use --yes to delete\n");
     return;
   }
   const gone = removeWaste(folder, waste);
   write(`deleted: ${size(gone)}\n`);
   if (gone.length < waste.length)
-    write(`left alone, since somebody has begun to work on them: ${waste.length - gone.length} runs\n`);
+    write(`not deleted, because they are running again: ${waste.length - gone.length} runs\n`);
 }
 
 function inWords(waste: readonly Waste[]): string[] {

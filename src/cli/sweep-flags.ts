@@ -11,19 +11,19 @@ export interface RuleFlags {
   stopHopeless?: true;
 }
 
-/** Adds the options that decide how a sweep is worked off. */
+/** Adds the options that control how a sweep is executed. */
 export function withRules(command: Command): Command {
   return command
-    .option("--only <ids>", "only these runs, by the first digits of their ids, with commas between them")
-    .option("--retries <n>", "how many more tries a run has after an error", wholeNumber("--retries"), 0)
-    .option("--max-failures <n>", "begin no more runs once so many have failed", wholeNumber("--max-failures", 1))
+    .option("--only <ids>", "only these runs (comma-separated), given by the first characters of their ids")
+    .option("--retries <n>", "how often a failed run is retried", wholeNumber("--retries"), 0)
+    .option("--max-failures <n>", "start no more runs after this many have failed", wholeNumber("--max-failures", 1))
     .option(
       "--stop-hopeless",
-      "give up draws of hyperparameters that are last in their cell after half of their updates (docs/sweeps.md has the rule)",
+      "stop hyperparameter draws early that are last in their cell after half of their updates (docs/sweeps.md has the rule)",
     );
 }
 
-/** Reads them. */
+/** Parses them. */
 export function rulesIn({ retries, maxFailures, only, stopHopeless }: RuleFlags): WorkRules {
   return {
     retries,
@@ -33,5 +33,5 @@ export function rulesIn({ retries, maxFailures, only, stopHopeless }: RuleFlags)
   };
 }
 
-/** The cancel token under which a process was launched: no business of people. */
+/** The cancel token under which a process was launched. For internal use. */
 export const launchedUnder = (): Option => new Option("--launched-under <token>").hideHelp().default("");

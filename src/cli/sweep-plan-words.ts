@@ -1,16 +1,16 @@
-/** What `nudge sweep plan` says of a plan. */
+/** The output of `nudge sweep plan`. */
 
 import { shellWord } from "../files/shell-words.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
 
-/** All there is to say of a plan that was made. */
+/** Everything about a new plan that is printed. */
 export interface PlanOutcome {
   readonly made: MadePlan;
   readonly folder: string;
   readonly growth: Growth;
   readonly existing: { readonly done: number; readonly begun: number };
-  /** Of the runs that are new; none where nothing was measured. */
+  /** The estimate for the new runs; absent if nothing was measured. */
   readonly estimate?: Estimate;
   readonly dryRun: boolean;
 }
@@ -18,7 +18,7 @@ export interface PlanOutcome {
 const thousands = (count: number): string => count.toLocaleString("en-US");
 const runs = (count: number): string => `${thousands(count)} ${count === 1 ? "run" : "runs"}`;
 
-/** The plan in lines. */
+/** The plan as lines of text. */
 export function planInWords({ made, folder, growth, existing, estimate, dryRun }: PlanOutcome): string {
   const { words, runs: all } = made;
   const lines = [
@@ -29,22 +29,20 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
     ...byDataset(made).map((line) => `  ${line}`),
     ...made.notes.map((note) => `  note: ${note}`),
     "",
-    `  done already: ${thousands(existing.done)}; begun: ${thousands(existing.begun)}; to do: ${thousands(all.length - existing.done)}`,
+    `  already done: ${thousands(existing.done)}; started: ${thousands(existing.begun)}; to do: ${thousands(all.length - existing.done)}`,
   ];
   if (growth.shared > 0)
     lines.push(
-      `  ${runs(growth.shared)} not planned by themselves: a run with an average of the same weights has their records`,
+      `  ${runs(growth.shared)} not planned separately: a run that averages the weights of the same training contains their records`,
     );
   if (growth.moved.size > 0)
-    lines.push(
-      `  ${runs(growth.moved.size)} planned before, with other files or another device: they are made with these`,
-    );
+    lines.push(`  ${runs(growth.moved.size)} were planned with other files or another device, and will now use these`);
   if (estimate) lines.push(...estimateInWords(estimate).map((line) => `  ${line}`));
   const where = growth.added.length === growth.runs ? "" : `, ${runs(growth.runs)} in all`;
   lines.push(
     "",
     dryRun
-      ? `nothing was written (--dry-run); ${runs(growth.added.length)} would be new in ${folder}`
+      ? `nothing was written (--dry-run); ${runs(growth.added.length)} would be added to ${folder}`
       : `${folder}: ${growth.added.length === 0 ? "nothing new" : `${runs(growth.added.length)} added`}${where}`,
   );
   if (!dryRun)
@@ -52,7 +50,7 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
   return `${lines.join("\n")}\n`;
 }
 
-/** What was given, in the place of the protocol's and the preset's own. */
+/** The values given by the user, which replace those of the protocol and the preset. */
 function givenInWords({ words: { request } }: MadePlan): string[] {
   const { given } = request as SweepAsked;
   const pairs = Object.entries(given).flatMap(([name, value]) => {
@@ -62,7 +60,10 @@ function givenInWords({ words: { request } }: MadePlan): string[] {
   return pairs.length === 0 ? [] : [`With ${pairs.join(" ")}.`];
 }
 
-/** `pacs: 1,200 runs: 25 methods, 4 sets of held-out domains, 3 trials, 20 draws`, and how many values of what a grid has. */
+/**
+ * `pacs: 1,200 runs: 25 methods, 4 sets of held-out domains, 3 trials, 20 draws`, and the number of values of each
+ * setting of a grid.
+ */
 function byDataset({ runs: all, parts }: MadePlan): string[] {
   const groups = new Map<string, PlannedRun[]>();
   for (const run of all) {
@@ -85,23 +86,23 @@ function byDataset({ runs: all, parts }: MadePlan): string[] {
   });
 }
 
-/** More methods than these are not named on one line. */
+/** If there are more methods than this, they are not listed on the line. */
 const NAMED = 8;
 
-/** ` (ERM and SWAD, ERM-NU)`: SWAD, which was asked for by itself, is there with the method whose weights it averages. */
+/** ` (ERM and SWAD, ERM-NU)`: SWAD is listed with the method whose weights it averages. */
 function namedMethods(runs: readonly PlannedRun[]): string {
   const names = new Set(runs.map(({ title }) => title.split(" · ")[2]));
   return names.size > NAMED ? "" : ` (${[...names].join(", ")})`;
 }
 
-/** How many values each setting of a grid takes on a dataset. */
+/** The number of values of each setting of a grid on a dataset. */
 function gridOf(parts: MadePlan["parts"], data: string): [name: string, values: number][] {
   const grids = parts.filter((part) => part.data.includes(data)).flatMap(({ grid }) => Object.entries(grid));
   const names = [...new Set(grids.map(([name]) => name))];
   return names.map((name) => [name, new Set(grids.flatMap(([other, values]) => (other === name ? values : []))).size]);
 }
 
-/** What the new runs would take, on what it stands, and how little it knows. */
+/** The estimated cost of the new runs, what the estimate is based on, and how complete that is. */
 export function estimateInWords({ seconds, disk, device, threads, kinds, measured, guessed }: Estimate): string[] {
   const total = seconds.reduce((sum, each) => sum + each, 0);
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
@@ -113,10 +114,10 @@ export function estimateInWords({ seconds, disk, device, threads, kinds, measure
   const basis =
     measured === kinds
       ? `${kinds} of ${kinds} kinds of runs`
-      : `${measured} of ${kinds} kinds of runs; the others count as their mean`;
+      : `${measured} of ${kinds} kinds of runs; the mean is used for the others`;
   return [
-    `estimated for what is new, one run at a time on this machine (${device}, ${threads} ${threads === 1 ? "thread" : "threads"}): ${durationWords(total)} (${spread} a run), ${sizeWords(disk)} of disk`,
-    `  from a short trial of ${basis}${guessed ? "; evaluations by the cost of updates" : ""}`,
+    `estimate for the new runs, one at a time on this machine (${device}, ${threads} ${threads === 1 ? "thread" : "threads"}): ${durationWords(total)} (${spread} per run), ${sizeWords(disk)} of disk`,
+    `  measured in a short trial of ${basis}${guessed ? "; the cost of evaluations is derived from that of updates" : ""}`,
   ];
 }
 

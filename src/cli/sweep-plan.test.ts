@@ -40,12 +40,12 @@ test("a plan is written to its folder, and says how many runs there are, are don
   const text = await plan(...tiny, "--algorithms", "ERM,SWAD,ERM-NU", "--no-measure", "--out", out);
   expect(text).toContain("sweep: 8 runs\n");
   expect(text).toContain("shapes: 8 runs: 2 methods (ERM and SWAD, ERM-NU), 4 sets of held-out domains, 1 trial\n");
-  expect(text).toContain("done already: 0; begun: 0; to do: 8\n");
+  expect(text).toContain("already done: 0; started: 0; to do: 8\n");
   expect(text).toContain(`${out}: 8 runs added\n`);
   expect(text).toContain(`nudge sweep run ${out}\n`);
   expect(readPlan(out)).toHaveLength(8);
   expect(await plan(...tiny, "--algorithms", "ERM", "--no-measure", "--out", out)).toContain(
-    "4 runs not planned by themselves: a run with an average of the same weights has their records",
+    "4 runs not planned separately: a run that averages the weights of the same training contains their records",
   );
   expect(readPlan(out)).toHaveLength(8);
 });
@@ -59,7 +59,7 @@ test("--probe plans probes, and so needs pictures in files", async () => {
 test("without writing, nothing is written", async () => {
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--no-measure", "--dry-run", "--out", out);
-  expect(text).toContain("nothing was written (--dry-run); 4 runs would be new");
+  expect(text).toContain("nothing was written (--dry-run); 4 runs would be added to");
   expect(existsSync(out)).toBe(false);
 });
 
@@ -94,9 +94,9 @@ test("an estimate comes from a trial that is really made, and is kept with each 
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--measure-seconds", "1", "--device", "cpu", "--out", out);
   expect(text).toMatch(
-    /estimated for what is new, one run at a time on this machine \(cpu, 1 thread\): .* a run\), [\d.]+ [kM]B of disk/,
+    /estimate for the new runs, one at a time on this machine \(cpu, 1 thread\): .* per run\), [\d.]+ [kM]B of disk/,
   );
-  expect(text).toContain("from a short trial of 1 of 1 kinds of runs");
+  expect(text).toContain("measured in a short trial of 1 of 1 kinds of runs");
   for (const { cost } of readPlan(out)) expect(cost).toBeGreaterThan(0);
   expect(await plan(...tiny, "--device", "cpu", "--out", out)).toContain("nothing new");
 });
@@ -105,7 +105,7 @@ test("a sweep may be planned where its runs cannot be made", async () => {
   const told = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => told.mockRestore());
   expect(await plan(...tiny, "--device", "cuda:9", "--out", join(folder, "sweep"))).toContain("4 runs added");
-  expect(told.mock.calls.join()).toContain("nudge: no estimate, since a trial failed: device cuda:9: there is none");
+  expect(told.mock.calls.join()).toContain("nudge: no estimate, because a trial failed: device cuda:9: there is none");
 });
 
 test("presets are listed with what they are", async () => {
@@ -115,7 +115,7 @@ test("presets are listed with what they are", async () => {
 });
 
 test("nothing to plan, and the reference's jobs, are told", async () => {
-  await expect(plan()).rejects.toThrow("nothing to plan: give --preset, --config or --data");
+  await expect(plan()).rejects.toThrow("nothing to plan: use --preset, --config or --data");
   await expect(plan("--data", "shapes", "--measure-seconds", "x")).rejects.toThrow(
     "--measure-seconds: expected a number",
   );

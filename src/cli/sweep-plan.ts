@@ -1,4 +1,4 @@
-/** `nudge sweep plan`: which runs make a sweep, what they would cost, and which are there already. */
+/** `nudge sweep plan`: determines the runs of a sweep, what they would cost, and which ones already exist. */
 
 import { join } from "node:path";
 import { Command } from "commander";
@@ -16,7 +16,7 @@ import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
 
-/** Options that plan a sweep; `run` takes them too. */
+/** Options that plan a sweep. `run` accepts them too. */
 export interface PlanFlags {
   out?: string;
   preset?: string;
@@ -29,12 +29,12 @@ export interface PlanFlags {
   [option: string]: unknown;
 }
 
-/** Options that are lists of the sweep, or go by the name of a setting. */
+/** Options that are lists of the sweep, or that have the name of a setting. */
 const LISTS = [
   ...["data", "algorithms", "regularizers", "testDomains", "pairs", "trials", "hparams", "grid", "root", "batchSize"],
 ];
 
-/** Settings of all its runs that have flags, in the order of the help. */
+/** Settings of all runs that have flags, in the order of the help. */
 const METHOD = ["protocol", "backbone", "weights", "pretrained", "probe", "steps", "evaluateEvery"] as const;
 const REST = ["device", "precision"] as const;
 
@@ -43,36 +43,38 @@ export function addPlanOptions(command: Command): Command {
   command
     .option(
       "--preset <name>",
-      "a table or figure of the paper: table1 … table9, figure2 … figure4 (nudge sweep plan --list-presets)",
+      "plan a table or figure of the paper: table1 … table9, figure2 … figure4 (nudge sweep plan --list-presets)",
     )
-    .option("--config <file>", "lists and settings from a YAML file")
-    .option("--data <names>", "datasets, by name or path, with commas between them")
-    .option("--root <dir>", "the folder that named datasets lie in")
+    .option("--config <file>", "read lists and settings from a YAML file")
+    .option("--data <names>", "datasets by name or path (comma-separated)")
+    .option("--root <dir>", "the folder that contains the named datasets")
     .option(
       "--algorithms <names>",
-      "algorithms, or methods as papers name them (ERM-NU, SWAD-NU), or all; with a preset, those of its methods",
+      "algorithms, or methods as papers name them (ERM-NU, SWAD-NU), or all; with a preset, a selection of its methods",
     )
     .option(
       "--regularizers <sets>",
-      "penalties to add to each: none, nuclear-norm, or both with a comma; + joins two in one run",
+      "penalties to add to each algorithm: none, nuclear-norm, or both separated by a comma; + combines two in one run",
     )
     .option(
       "--test-domains <sets>",
-      "domains held out, one set after the other: photo,sketch or photo+sketch (default: each in turn)",
+      "sets of held-out domains: photo,sketch for two sets, or photo+sketch for one set of two (default: each domain in turn)",
     )
-    .option("--pairs", "hold out every two domains together as well, for leave-one-domain-out cross-validation")
-    .option("--trials <n>", "trials, each with a split of its own: 3, or 3-5 for the seeds 3, 4, 5 (default: 3)")
-    .option("--hparams <n>", "draws of hyperparameters, of which 0 is the defaults: 20, or 1-19 (default: 1)")
+    .option("--pairs", "also hold out every pair of domains, for leave-one-domain-out cross-validation")
     .option(
-      "--grid <setting=values>",
-      "a setting that takes each of some values; may be given more than once",
-      addGrid,
-    );
-  addKeyFlags(command, METHOD).option("--batch-size <n>", "pictures of each training domain in a batch");
+      "--trials <n>",
+      "the number of trials, each with its own split: 3, or 3-5 for seeds 3, 4 and 5 (default: 3)",
+    )
+    .option(
+      "--hparams <n>",
+      "the number of hyperparameter draws: 20, or 1-19 for a range; draw 0 is the defaults (default: 1)",
+    )
+    .option("--grid <setting=values>", "run with each of these values of a setting; can be repeated", addGrid);
+  addKeyFlags(command, METHOD).option("--batch-size <n>", "the number of pictures per training domain in a batch");
   return addKeyFlags(command, REST)
-    .option("--yes", "download trained weights that are missing, without a question")
-    .option("--name <name>", "what the sweep is called")
-    .option("--reference-jobs", "the seeds that the reference testbed gives these jobs, and its names for them");
+    .option("--yes", "download missing pretrained weights without asking")
+    .option("--name <name>", "the name of the sweep")
+    .option("--reference-jobs", "use the seeds and names that DomainBed gives these jobs");
 }
 
 function addGrid(text: string, before: Request | undefined): Request {
@@ -82,20 +84,20 @@ function addGrid(text: string, before: Request | undefined): Request {
 export function planCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   const command = new Command("plan")
     .description(
-      "Plans a sweep: datasets × methods × held-out domains × trials × draws or a grid, written to a folder that nudge sweep run works on. Planned again it changes nothing; planned with more, it keeps what is there. Methods that share a trajectory, as ERM and SWAD do, are one run.",
+      "Plans a sweep: datasets × methods × held-out domains × trials × draws or a grid, written to a folder for nudge sweep run. Planning the same sweep again changes nothing; planning more runs keeps the existing ones. Methods that share a training trajectory, such as ERM and SWAD, share one run.",
     )
     .argument(
       "[key=value...]",
-      "settings of all runs: lr=1e-4 data.size=32; one with an owner (swad.tolerance=0.2) goes to those that have it",
+      "settings of all runs: lr=1e-4 data.size=32; a setting with a prefix (swad.tolerance=0.2) applies to the runs that have it",
     );
   return addPlanOptions(command)
-    .option("--out <dir>", "the sweep's folder (default: sweeps/<name>)")
-    .option("--list-presets", "say what each preset is")
+    .option("--out <dir>", "the folder of the sweep (default: sweeps/<name>)")
+    .option("--list-presets", "list the presets")
     .option("--dry-run", "write nothing")
-    .option("--show-jobs", "with --reference-jobs: every run with the reference's name for it")
-    .option("--no-measure", "no measured trial, and so no estimate of time and disk")
-    .option("--measure-seconds <n>", "how long the measured trial may take, roughly", "20")
-    .option("--json", "print the plan's outcome as JSON")
+    .option("--show-jobs", "with --reference-jobs: print every run with its name in DomainBed")
+    .option("--no-measure", "skip the measured trial, and with it the estimate of time and disk space")
+    .option("--measure-seconds <n>", "the approximate duration of the measured trial", "20")
+    .option("--json", "print the result as JSON")
     .addHelpText("after", EXAMPLES)
     .action(async (pairs: string[], flags: PlanFlags) => {
       if (flags.listPresets) return listPresets(write, flags.json === true);
@@ -113,7 +115,7 @@ Examples:
   nudge sweep plan --data ./pictures --algorithms ERM,ERM-NU --probe --backbone mobilenet_v2
   nudge sweep plan --config sweep.yaml --out sweeps/mine
 
-A YAML file has the same lists, and any other key is a setting of the runs:
+A YAML file contains the same lists; every other key is a setting of the runs:
   data: [pacs, vlcs]
   algorithms: [ERM, ERM-NU]
   trials: 3
@@ -132,7 +134,7 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked 
     if (value !== undefined && typeof value !== "string") throw new UsageError(`${key}: expected a name, got ${value}`);
   const { name: called, preset: chosen } = asked as { name?: string; preset?: string };
   if (Object.keys(given).length === 0 && chosen === undefined)
-    throw new UsageError("nothing to plan: give --preset, --config or --data; see nudge sweep plan --help");
+    throw new UsageError("nothing to plan: use --preset, --config or --data; see nudge sweep plan --help");
   return {
     ...(called !== undefined && { name: called }),
     ...(chosen !== undefined && { preset: chosen }),
@@ -141,10 +143,10 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked 
   };
 }
 
-/** Where sweeps are, unless told. */
+/** The default folder of sweeps. */
 const SWEEPS = "sweeps";
 
-/** Refuses a place for a sweep that cannot be written to, before anything is planned. */
+/** Rejects a folder that cannot be written to, before anything is planned. */
 export const checkPlace = ({ out }: PlanFlags): void => checkFolder(out ?? SWEEPS);
 
 /** The folder of a sweep that is planned. */
@@ -160,7 +162,7 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   line.clear();
   const folder = folderFor(made, flags);
   const news = growthOf(uncountedPlan(folder), made.runs);
-  // Costs of runs that are planned already are in the plan.
+  // The plan already contains the costs of runs that were planned before.
   const estimate = flags.measure === false || news.added.length === 0 ? undefined : await measure(news.added, seconds);
   const costs = new Map(news.added.map(({ id }, i) => [id, estimate && toTenths(estimate.seconds[i])]));
   const runs = estimate ? made.runs.map((run) => ({ ...run, cost: costs.get(run.id) })) : made.runs;
@@ -179,7 +181,7 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
 
 const toTenths = (seconds: number): number => Math.round(10 * seconds) / 10;
 
-/** Tries runs of every kind on this machine; undefined, and told, where that cannot be done. */
+/** Tries runs of every kind on this machine. Returns undefined, with a message, if that is not possible. */
 async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Estimate | undefined> {
   const [{ estimateRuns }, { SettingsMemo }, { defaultDevice }] = await Promise.all([
     import("../sweep/estimate.js"),
@@ -193,15 +195,15 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
   try {
     return await estimateRuns(runs, { memo: new SettingsMemo(), device, seconds, onTrial });
   } catch (error) {
-    // A plan may be made where its runs cannot be, such as without their GPU.
-    process.stderr.write(`nudge: no estimate, since a trial failed: ${(error as Error).message}\n`);
+    // A plan can be made on a machine that cannot execute its runs, for example without their GPU.
+    process.stderr.write(`nudge: no estimate, because a trial failed: ${(error as Error).message}\n`);
     return undefined;
   } finally {
     line.clear();
   }
 }
 
-/** The outcome for --json. */
+/** The result for --json. */
 function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutcome, "dryRun">): object {
   const { added, moved, ...counts } = growth;
   const { seconds, ...facts } = estimate ?? { seconds: [] };

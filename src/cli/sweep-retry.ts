@@ -1,4 +1,4 @@
-/** `nudge sweep retry`: puts runs back that failed, were given up or were taken out. */
+/** `nudge sweep retry`: restores runs that failed, were stopped early or were cancelled. */
 
 import { rmSync } from "node:fs";
 import { Command } from "commander";
@@ -16,11 +16,11 @@ type Write = (text: string) => void;
 export function sweepRetryCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("retry")
     .description(
-      "Puts runs of a sweep back that failed, were given up or were cancelled: the next nudge sweep run goes on with them from their last checkpoints.",
+      "Restores runs of a sweep that failed, were stopped early or were cancelled: the next nudge sweep run resumes them from their last checkpoints.",
     )
     .argument("<dir>", "the folder of a sweep")
-    .argument("[runs...]", "these runs, by the first digits of their ids (default: all that failed)")
-    .option("--fresh", "begin them anew: what they have made so far is deleted")
+    .argument("[runs...]", "the runs, given by the first characters of their ids (default: all failed runs)")
+    .option("--fresh", "start them from the beginning: their existing results are deleted")
     .addHelpText(
       "after",
       `
@@ -40,7 +40,7 @@ function retry(folder: string, words: readonly string[], fresh: boolean, write: 
       ? namedRuns(all, words).map((run) => reader.one(run))
       : [...reader.read().failed, ...all.filter(({ id }) => cancelled.has(id)).map((run) => reader.one(run))];
   for (const { id, name, state } of chosen) {
-    if (state === "done") throw new UsageError(`run ${id}: it is done; nudge sweep clean deletes runs`);
+    if (state === "done") throw new UsageError(`run ${id}: it is finished; nudge sweep clean deletes runs`);
     if (state === "running") throw new UsageError(`run ${id}: it is running; nudge sweep cancel stops it`);
     if (fresh) begin(sweepPaths(folder).run(name));
     forgetAttempts(folder, id);
@@ -49,14 +49,14 @@ function retry(folder: string, words: readonly string[], fresh: boolean, write: 
   const count = chosen.length === 1 ? "1 run" : `${chosen.length} runs`;
   write(
     chosen.length === 0
-      ? "no run has failed, so there is nothing to put back\n"
-      : `${count} put back; go on with: nudge sweep run ${shellWord(folder)}\n`,
+      ? "no run has failed, so there is nothing to restore\n"
+      : `${count} restored; resume with: nudge sweep run ${shellWord(folder)}\n`,
   );
 }
 
-/** Deletes what a run has made, unless somebody has begun to work on it meanwhile. */
+/** Deletes the results of a run, unless another process has started to work on it in the meantime. */
 function begin(path: string): void {
   using folder = RunFolder.tryOwn(path);
-  if (!folder) throw new UsageError(`${path}: somebody has begun to work on it`);
+  if (!folder) throw new UsageError(`${path}: another process has started to work on it`);
   rmSync(path, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-/** `nudge sweep run`: does what is missing of a sweep, with a launcher. Loads no engine itself. */
+/** `nudge sweep run`: executes the missing runs of a sweep with a launcher. Loads no engine itself. */
 
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
@@ -27,21 +27,32 @@ export interface RunFlags extends RuleFlags, PlanFlags {
   stay: boolean;
 }
 
-/** Adds the options of launching; those of planning, with the device, are there. */
+/** Adds the options of launching to those of planning, which include the device. */
 function withLaunching(command: Command): Command {
   return withRules(command)
-    .option("--launcher <name>", `${Object.keys(launchers).join(", ")} (default: gpus where there are any, else local)`)
-    .option("--jobs <n>", "runs at a time on this machine: -o jobs=<n> of launcher local", wholeNumber("--jobs", 1))
+    .option(
+      "--launcher <name>",
+      `${Object.keys(launchers).join(", ")} (default: gpus if there are any, otherwise local)`,
+    )
+    .option(
+      "--jobs <n>",
+      "the number of parallel runs on this machine; same as -o jobs=<n> of launcher local",
+      wholeNumber("--jobs", 1),
+    )
     .option(
       "-o, --option <name=value>",
-      "an option of the launcher; may be given often",
+      "an option of the launcher; can be repeated",
       (word: string, before: readonly string[] = []) => [...before, word],
     )
-    .option("--options <file>", "options of the launcher from a YAML file; -o goes before it")
-    .option("--threads <n>", "CPU threads of a run; the sweep's first launch fixes it", wholeNumber("--threads", 1))
-    .option("--runs <n>", "make so many runs at most", wholeNumber("--runs", 1))
-    .option("--no-stay", "end when nothing is left to begin, though others are still at work on some runs")
-    .addHelpText("after", () => `\nLaunchers, and their options (-o name=value):\n${launchersInWords()}`);
+    .option("--options <file>", "read options of the launcher from a YAML file; -o takes precedence")
+    .option(
+      "--threads <n>",
+      "the number of CPU threads per run; fixed by the first launch of the sweep",
+      wholeNumber("--threads", 1),
+    )
+    .option("--runs <n>", "execute at most this many runs", wholeNumber("--runs", 1))
+    .option("--no-stay", "end when no run is left to start, even if other processes are still working on some")
+    .addHelpText("after", () => `\nLaunchers and their options (-o name=value):\n${launchersInWords()}`);
 }
 
 function launchersInWords(): string {
@@ -59,16 +70,16 @@ function launchersInWords(): string {
 export function sweepRunCommand(): Command {
   const command = new Command("run")
     .description(
-      "Does what is missing of a sweep: runs that are done stay, runs that were begun go on. It may be stopped, killed, and started on several machines that share the folder: no run is made twice. With options of planning, it plans first.",
+      "Executes the missing runs of a sweep: finished runs are kept, and interrupted runs resume. You can stop or kill it at any time, and start it on several machines that share the folder: no run is executed twice. With options of nudge sweep plan, it plans first.",
     )
-    .argument("[words...]", "the folder of a sweep; where it is planned first, settings of all runs as key=value")
-    .option("--out <dir>", "where it is planned first: the sweep's folder (default: sweeps/<name>)");
+    .argument("[words...]", "the folder of a sweep; when planning first, also settings of all runs as key=value")
+    .option("--out <dir>", "when planning first: the folder of the sweep (default: sweeps/<name>)");
   return withLaunching(addPlanOptions(command))
     .addHelpText(
       "after",
       `
 Examples:
-  nudge sweep run sweeps/table1                      on this machine, one run a core (or a GPU)
+  nudge sweep run sweeps/table1                      on this machine, one run per core (or GPU)
   nudge sweep run --preset table1 --data shapes --trials 1 --steps 200 --out sweeps/small
   nudge sweep run sweeps/table1 --jobs 2 --retries 1
   nudge sweep run sweeps/table1 --launcher gpus -o per_gpu=2
@@ -76,7 +87,7 @@ Examples:
     -o array_parallelism=16 -o "setup=module load cuda"
   nudge sweep run sweeps/table1 --launcher print > commands.txt
 
-Exit codes: 0 all done or handed over, 1 some failed, 75 stopped and can go on.`,
+Exit codes: 0 all done or submitted, 1 some failed, 75 stopped and can resume.`,
     )
     .action(async (words: string[], flags: RunFlags) => runSweep(await sweepFor(words, flags), flags));
 }
@@ -84,7 +95,7 @@ Exit codes: 0 all done or handed over, 1 some failed, 75 stopped and can go on.`
 /** Options without which there is nothing to plan. */
 const PLANS = ["preset", "config", "data"] as const;
 
-/** The folder of the sweep that is meant; where options of planning are given, it is planned. */
+/** The folder of the sweep. If options of planning are given, the sweep is planned first. */
 async function sweepFor(words: readonly string[], flags: RunFlags): Promise<string> {
   const pairs = words.filter((word) => word.includes("="));
   const folders = words.filter((word) => !word.includes("="));
@@ -94,10 +105,10 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
     return planFirst(pairs, folder === undefined ? flags : { ...flags, out: folder });
   if (pairs.length > 0)
     throw new UsageError(
-      `${pairs[0]}: settings are the plan's; give them to nudge sweep plan, or --preset or --data here`,
+      `${pairs[0]}: settings belong to the plan; pass them to nudge sweep plan, or add --preset or --data here`,
     );
   if (folder === undefined)
-    throw new UsageError("which sweep? Give its folder, or what to plan: --preset, --config or --data");
+    throw new UsageError("missing the folder of a sweep; pass it, or plan one with --preset, --config or --data");
   return folder;
 }
 
@@ -113,7 +124,7 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
   return folder;
 }
 
-/** Runs the sweep in a folder. */
+/** Executes the sweep in a folder. */
 async function runSweep(dir: string, flags: RunFlags): Promise<void> {
   const launcher = launcherNamed(flags.launcher ?? (visibleGpus().length > 0 ? "gpus" : "local"));
   const rules = rulesIn(flags);
@@ -121,8 +132,8 @@ async function runSweep(dir: string, flags: RunFlags): Promise<void> {
   using stop = onStopLevels(["SIGINT", "SIGTERM"], (signal, level) =>
     say(
       level === 1
-        ? `${signal}: the runs finish their step and write a checkpoint; once more to kill them`
-        : `${signal}: the runs are killed; they go on from their last checkpoints`,
+        ? `${signal}: the runs finish their step and write a checkpoint; press again to kill them`
+        : `${signal}: the runs are killed; they will resume from their last checkpoints`,
     ),
   );
   const { end, runs, done } = await launch({
@@ -143,7 +154,10 @@ async function runSweep(dir: string, flags: RunFlags): Promise<void> {
   process.exitCode = exitCode(end, runs - done);
 }
 
-/** The launcher's options: a file's, then those of the command line; one that is given often is a list of lines. */
+/**
+ * The options of the launcher: first those of the file, then those of the command line. A repeated option becomes a
+ * list of lines.
+ */
 function optionsIn({ options, option = [], jobs }: RunFlags): Record<string, unknown> {
   const given: Record<string, unknown> = {};
   for (const word of option) {
@@ -172,17 +186,17 @@ function endLine(end: LaunchEnd, dir: string, { runs, done }: { runs: number; do
   const status = `nudge sweep status ${folder}`;
   switch (end) {
     case "handed over":
-      return `see how it goes with: ${status}`;
+      return `follow the progress with: ${status}`;
     case "stopped":
     case "cancelled":
     case "enough":
-      return `${end === "enough" ? "made as many as were asked for" : end}: ${done} of ${runs} done; go on with: nudge sweep run ${folder}`;
+      return `${end === "enough" ? "stopped after --runs" : end}: ${done} of ${runs} done; resume with: nudge sweep run ${folder}`;
     case "too many failures":
-      return `too many runs failed, so no more were begun: ${done} of ${runs} done; see: ${status}`;
+      return `too many runs failed, so no more were started: ${done} of ${runs} done; see: ${status}`;
     case "settled":
       return done === runs
         ? `all ${runs} done; tables: nudge report ${folder}`
-        : `${done} of ${runs} done, ${runs - done} failed or taken out; why: ${status}; put back with: nudge sweep retry ${folder}`;
+        : `${done} of ${runs} done, ${runs - done} failed or cancelled; see why: ${status}; restore with: nudge sweep retry ${folder}`;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `nudge sweep slurm-task`: what a task of a Slurm array runs. A controller of one slot; told that its time is running out
- * (SIGUSR2), it has the run write a checkpoint and puts the task back into the queue.
+ * `nudge sweep slurm-task`: the program of a task in a Slurm array. It is a controller with one slot. When Slurm
+ * signals that the time limit is near (SIGUSR2), it lets the run write a checkpoint and requeues the task.
  */
 
 import { Command } from "commander";
@@ -25,13 +25,13 @@ interface TaskFlags extends RuleFlags {
 export function sweepSlurmTaskCommand(): Command {
   return withRules(new Command("slurm-task"))
     .description(
-      "Makes runs of a sweep in a task of a Slurm array; nudge sweep run --launcher slurm submits such tasks.",
+      "Executes runs of a sweep in a task of a Slurm array; nudge sweep run --launcher slurm submits such tasks.",
     )
     .argument("<dir>")
     .option("--device <device>", "cpu, cuda or cuda:1")
-    .option("--threads <n>", "CPU threads of runs begun here", wholeNumber("--threads", 1), 1)
-    .option("--runs <n>", "runs to make", wholeNumber("--runs", 1), 1)
-    .option("--first <n>", "the task's number", wholeNumber("--first"), 0)
+    .option("--threads <n>", "the number of CPU threads of runs started here", wholeNumber("--threads", 1), 1)
+    .option("--runs <n>", "the number of runs to execute", wholeNumber("--runs", 1), 1)
+    .option("--first <n>", "the number of the task", wholeNumber("--first"), 0)
     .addOption(launchedUnder())
     .action((dir: string, flags: TaskFlags) => runTask(dir, flags));
 }
@@ -55,7 +55,7 @@ async function runTask(folder: string, flags: TaskFlags): Promise<void> {
     first: first * most,
     stay: false,
     cancelToken: flags.launchedUnder,
-    // Slurm may send its signals to all processes of a task, some of them twice: only its own end is at once.
+    // Slurm can send its signals to all processes of a task, some of them twice, so only its own end is immediate.
     stop: {
       get level() {
         return stop.level === 0 ? 0 : 1;
@@ -65,11 +65,13 @@ async function runTask(folder: string, flags: TaskFlags): Promise<void> {
     say,
   });
   if (end === "stopped" && stop.signal === "SIGUSR2" && task !== undefined) {
-    say(`the time limit is near: task ${task} goes back into the queue`);
+    say(`the time limit is near: task ${task} is requeued`);
     try {
       await slurm("scontrol", "requeue", task);
     } catch (error) {
-      say(`it could not: ${(error as Error).message}. Submit what is left with nudge sweep run --launcher slurm`);
+      say(
+        `requeueing failed: ${(error as Error).message}. Submit the remaining runs with nudge sweep run --launcher slurm`,
+      );
     }
   }
   say(`task ended: ${end}`);

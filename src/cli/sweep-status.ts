@@ -1,4 +1,4 @@
-/** `nudge sweep status`: how far a sweep is. Never loads the engine. */
+/** `nudge sweep status`: prints the progress of a sweep. Never loads the engine. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
@@ -20,21 +20,23 @@ interface StatusFlags {
 
 export function sweepStatusCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("status")
-    .description("Says what is done, running, waiting and failed of a sweep, whoever is at work on it.")
+    .description(
+      "Shows how many runs of a sweep are done, running, waiting and failed, on all machines that work on it.",
+    )
     .argument("<dir>", "the folder of a sweep")
-    .argument("[runs...]", "all that is known of these runs, by the first digits of their ids")
-    .option("--watch [seconds]", "say it again every few seconds until all is done (default: 5)", (text) =>
+    .argument("[runs...]", "show details of these runs, given by the first characters of their ids")
+    .option("--watch [seconds]", "repeat every few seconds until all runs are done (default: 5)", (text) =>
       realNumber("--watch", { least: 0.2 })(text),
     )
-    .option("--all", "list all that run, failed or were given up, and not only the first")
-    .option("--json", "print it as JSON; with --watch a line each time")
+    .option("--all", "list all running, failed and early-stopped runs instead of only the first ones")
+    .option("--json", "print as JSON; with --watch, one line each time")
     .addHelpText(
       "after",
       `
 Examples:
   nudge sweep status sweeps/table1
   nudge sweep status sweeps/table1 --watch
-  nudge sweep status sweeps/table1 c8c64362          why this one failed
+  nudge sweep status sweeps/table1 c8c64362          why this run failed
   nudge sweep status sweeps/table1 --json | jq .counts`,
     )
     .action((dir: string, runs: string[], flags: StatusFlags) => status(dir, runs, flags, write));
@@ -61,7 +63,7 @@ async function status(folder: string, words: readonly string[], flags: StatusFla
 
 const isSettled = ({ counts }: SweepStatus): boolean => counts.running === 0 && counts.waiting === 0;
 
-/** What schedulers say of the sweep; a scheduler that does not answer is told of, and costs no more. */
+/** The reports of schedulers on the sweep. A scheduler that does not answer is reported and not asked again. */
 async function schedulerJobs(folder: string): Promise<string[]> {
   const told = await Promise.all(
     Object.values(launchers).map(async ({ jobs }) => {

@@ -1,4 +1,4 @@
-/** `nudge sweep work`: what controllers start. It tells what happens on its output, and stops when its input closes. */
+/** `nudge sweep work`: the process that controllers start. It reports events on stdout and stops when its stdin closes. */
 
 import { Command } from "commander";
 import { version } from "../library/version.js";
@@ -16,12 +16,12 @@ interface WorkFlags extends RuleFlags {
 
 export function sweepWorkCommand(): Command {
   return withRules(new Command("work"))
-    .description("Makes runs of a sweep in this process; nudge sweep run starts such processes.")
+    .description("Executes runs of a sweep in this process; nudge sweep run starts such processes.")
     .argument("<dir>")
     .option("--device <device>", "cpu, cuda or cuda:1")
-    .option("--threads <n>", "CPU threads of runs begun here", wholeNumber("--threads", 1), 1)
-    .option("--runs <n>", "make so many runs at most", wholeNumber("--runs", 1))
-    .option("--first <n>", "where in the plan to begin to look", wholeNumber("--first"), 0)
+    .option("--threads <n>", "the number of CPU threads of runs started here", wholeNumber("--threads", 1), 1)
+    .option("--runs <n>", "execute at most this many runs", wholeNumber("--runs", 1))
+    .option("--first <n>", "the position in the plan at which to start", wholeNumber("--first"), 0)
     .addOption(launchedUnder())
     .action((dir: string, flags: WorkFlags) => workOn(dir, flags));
 }
@@ -33,7 +33,7 @@ async function workOn(folder: string, flags: WorkFlags): Promise<void> {
     asked = true;
   };
   process.on("SIGTERM", stop);
-  process.on("SIGINT", () => {}); // a terminal sends it to everybody; the controller decides
+  process.on("SIGINT", () => {}); // a terminal sends it to all processes; the controller decides
   process.stdin.on("close", stop).resume(); // it closes when the controller is gone
   const why = await work({
     ...rulesIn(flags),

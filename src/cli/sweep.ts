@@ -1,4 +1,4 @@
-/** `nudge sweep`: many runs, planned once and made on this machine, its GPUs or a cluster. A file a subcommand. */
+/** `nudge sweep`: many runs, planned once and executed on this machine, its GPUs or a cluster. One file per subcommand. */
 
 import { Command } from "commander";
 import { sweepCancelCommand } from "./sweep-cancel.js";
@@ -12,11 +12,11 @@ import { sweepWorkCommand } from "./sweep-work.js";
 
 type Write = (text: string) => void;
 
-/** The command; `write` takes what its subcommands print. */
+/** The command. `write` receives the output of its subcommands. */
 export function sweepCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("sweep")
     .description(
-      "Many runs: plan them, make them, see how far they are. Everything is in one folder, and nothing is done twice.",
+      "Plans many runs, executes them and shows their progress. A sweep is one folder, and no run is executed twice.",
     )
     .addCommand(planCommand(write))
     .addCommand(sweepRunCommand())

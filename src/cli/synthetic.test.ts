@@ -76,14 +76,14 @@ test("figures are written as SVG and PNG and named", async () => {
 });
 
 test.each([
-  [["--seeds", "0"], /--seeds: expected a whole number from 1/],
+  [["--seeds", "0"], /--seeds: expected an integer of at least 1/],
   [["--samples", "many"], /--samples/],
   [["--init", "unifrom"], /did you mean "uniform"/],
   [["--penalties", "nuclear-norm,ridge"], /unknown penalty "ridge"/],
   [["--learning-rate", "-1"], /--learning-rate: expected a number above 0/],
   [["--agreement-in", "1.5"], /--agreement-in/],
   [["--scaling", "mean"], /unknown scaling "mean"/],
-  [["--grid", "--environmental", "4"], /--grid looks for the paper's numbers/],
+  [["--grid", "--environmental", "4"], /--grid reproduces the paper's numbers/],
 ])("%j is a usage error", async (args, message) => {
   await expect(run(...args)).rejects.toThrow(UsageError);
   await expect(run(...args)).rejects.toThrow(message);

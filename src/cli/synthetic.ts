@@ -1,4 +1,7 @@
-/** `nudge synthetic`: Section 3.1's toy task, ERM against ERM-NU over many seeds. Pure TypeScript; never loads the engine. */
+/**
+ * `nudge synthetic`: the toy task of Section 3.1, ERM compared with ERM-NU over many seeds. Pure TypeScript; never
+ * loads the engine.
+ */
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { checkTask } from "../data/toy-task.js";
@@ -59,55 +62,68 @@ interface Options {
 
 const probability = (option: string) => realNumber(option, { least: 0, most: 1 });
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function syntheticCommand(write: (text: string) => void = (text) => void process.stdout.write(text)): Command {
   return new Command("synthetic")
     .description(
-      "Trains on the paper's 2-D toy task (Section 3.1): ERM against ERM-NU over many seeds, beside the paper's 0.76 and 0.94.",
+      "Trains on the paper's 2-D toy task (Section 3.1): compares ERM with ERM-NU over many seeds. The paper reports 0.76 and 0.94.",
     )
-    .option("--seeds <count>", "seeds 0 to count − 1; each is a sample and a start", wholeNumber("--seeds", 1), 20)
+    .option(
+      "--seeds <count>",
+      "run seeds 0 to count − 1; each has its own sample and initialization",
+      wholeNumber("--seeds", 1),
+      20,
+    )
     .option("--samples <count>", "training points", wholeNumber("--samples", 1), 100)
-    .option("--init <name>", `start: ${initNames.join(", ")}`, oneOf("initialisation", initNames), "uniform")
-    .option("--loss <name>", `loss: ${lossNames.join(", ")}`, oneOf("loss", lossNames), "cross-entropy")
+    .option(
+      "--init <name>",
+      `the initialization: ${initNames.join(", ")}`,
+      oneOf("initialisation", initNames),
+      "uniform",
+    )
+    .option("--loss <name>", `the loss: ${lossNames.join(", ")}`, oneOf("loss", lossNames), "cross-entropy")
     .option(
       "--map <name>",
-      `the map A: ${mapNames.join(", ")} (diagonal: the penalty acts like ℓ1)`,
+      `the feature map A: ${mapNames.join(", ")} (diagonal: the penalty acts like ℓ1)`,
       oneOf("map", mapNames),
       "full",
     )
-    .option("--bias", "give the head a bias", false)
+    .option("--bias", "use a bias in the classifier", false)
     .option(
       "--learning-rate <rate>",
-      "step length of gradient descent",
+      "the learning rate of gradient descent",
       realNumber("--learning-rate", { above: 0 }),
       0.1,
     )
-    .option("--steps <count>", "at most this many steps", wholeNumber("--steps"), 3000)
+    .option("--steps <count>", "the maximum number of steps", wholeNumber("--steps"), 3000)
     .option(
       "--gradient-norm <length>",
-      "stop at a gradient this short (0: never)",
+      "stop when the gradient norm is below this value (0: never)",
       realNumber("--gradient-norm", { least: 0 }),
       0.001,
     )
     .option(
       "--loss-below <loss>",
-      "stop at a mean loss this low (0: never)",
+      "stop when the mean loss is below this value (0: never)",
       realNumber("--loss-below", { least: 0 }),
       0,
     )
     .addOption(
-      new Option("--penalties <names>", `beside plain ERM, with commas: ${penaltyNames.slice(1).join(", ")}`)
+      new Option(
+        "--penalties <names>",
+        `penalties to compare with plain ERM (comma-separated): ${penaltyNames.slice(1).join(", ")}`,
+      )
         .argParser(someOf("penalty", penaltyNames))
         .default(["nuclear-norm", "frobenius-norm", "centred-nuclear-norm", "weight-decay"], "all four"),
     )
-    .option("--weight <weight>", "weight of each penalty", realNumber("--weight", { least: 0 }), 0.01)
+    .option("--weight <weight>", "the weight of each penalty", realNumber("--weight", { least: 0 }), 0.01)
     .option(
       "--scaling <name>",
       "sum (the paper's formula) or per-sample (the official code)",
       oneOf("scaling", ["sum", "per-sample"]),
       "sum",
     )
-    .option("--warmup <steps>", "steps before the penalty joins", wholeNumber("--warmup"), 0)
+    .option("--warmup <steps>", "the number of steps before the penalty is applied", wholeNumber("--warmup"), 0)
     .option("--invariant <count>", "invariant features, r", wholeNumber("--invariant", 1), 1)
     .option("--environmental <count>", "environmental features, d − r", wholeNumber("--environmental"), 1)
     .option(
@@ -116,10 +132,10 @@ export function syntheticCommand(write: (text: string) => void = (text) => void 
       probability("--agreement-in"),
       0.7,
     )
-    .option("--agreement-out <p>", "the same out of domain", probability("--agreement-out"), 0.3)
-    .option("--grid", "survey every weight and scaling too, and print every cell (half a minute)")
-    .option("--no-grid", "no survey of sample sizes, starts and stopping rules")
-    .option("--figure <folder>", "write Figures 2 and 1b and the training curves there, as SVG and PNG")
+    .option("--agreement-out <p>", "the same probability out of domain", probability("--agreement-out"), 0.3)
+    .option("--grid", "also run every weight and scaling, and print every cell (half a minute)")
+    .option("--no-grid", "skip the survey of sample sizes, initializations and stopping rules")
+    .option("--figure <folder>", "write Figures 2 and 1b and the training curves to this folder, as SVG and PNG")
     .option("--json", "print everything as JSON", false)
     .addHelpText(
       "after",
@@ -141,7 +157,7 @@ async function synthetic(options: Options): Promise<string> {
   if (options.figure !== undefined) checkFolder(options.figure, "--figure");
   if (options.grid && !isPaperTask(task))
     throw new UsageError(
-      "--grid looks for the paper's numbers: leave --invariant, --environmental and --agreement-… as they are",
+      "--grid reproduces the paper's numbers; do not combine it with --invariant, --environmental or --agreement-…",
     );
   const { samples, init, loss, map, bias, learningRate, steps, gradientNorm, lossBelow, weight, scaling, warmup } =
     options;
@@ -196,7 +212,7 @@ function curveSteps(steps: number): Checkpoint[] {
   return [...new Set([0, ...spaced])].filter((step) => step <= steps).map((step) => ({ steps: step }));
 }
 
-/** The grid asked for: all of it, or for the paper's task the part with the run's own weight and scaling. */
+/** The requested grid: all of it, or for the paper's task the part with the weight and scaling of the run. */
 function survey(
   options: Options,
   settings: Settings,

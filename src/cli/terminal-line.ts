@@ -1,7 +1,10 @@
-/** A line on a terminal's stderr that the next one replaces, and that goes away; nothing where there is no terminal. */
+/**
+ * A line on the stderr of a terminal that is replaced by the next one and removed at the end. Nothing is shown without
+ * a terminal.
+ */
 
 export interface TerminalLine {
-  /** Shows a text, unless another was shown just before. */
+  /** Shows a text, unless another one was shown just before. */
   show(text: string): void;
   clear(): void;
 }

@@ -1,11 +1,11 @@
-/** `nudge theory`: Section 4 of the paper at a setting, every statement checked. Loads no engine. */
+/** `nudge theory`: evaluates Section 4 of the paper for given parameters and checks every statement. Loads no engine. */
 
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import type { TheoryOptions } from "../paper/theory/index.js";
 import { checkFolder } from "./writable-place.js";
 
-/** The options as commander hands them over: text, still to be read. */
+/** The options as commander passes them: text that is not yet parsed. */
 interface RawOptions {
   r?: string;
   gamma?: string;
@@ -21,15 +21,18 @@ interface RawOptions {
 export function theoryCommand(): Command {
   return new Command("theory")
     .description(
-      "Evaluates Section 4 of the paper: solves ERM-ℓ2, ERM-rank and the nuclear norm exactly on its data model, and checks each statement.",
+      "Evaluates Section 4 of the paper: solves ERM-ℓ2, ERM-rank and the nuclear norm exactly on its data model, and checks every statement.",
     )
-    .option("--r <count>", "invariant features (default: 64)")
-    .option("--gamma <decimal>", "spurious correlation, above 0 and up to 0.5 (default: 0.4)")
-    .option("--d <count>", "features in all (default: the smallest the Proposition allows, floor(r/γ²) + r + 1)")
-    .option("--lambda <number>", "weight of the penalties (default: λ₀, the smallest the proof's own terms allow)")
-    .option("--b-rank <count>", "bound on the features that ERM-rank uses (default: r)")
-    .option("--samples <count>", "draws of each sampled check (default: by d, at most 100000)")
-    .option("--seed <number>", "seed of the sampled checks (default: 0)")
+    .option("--r <count>", "the number of invariant features (default: 64)")
+    .option("--gamma <decimal>", "the spurious correlation, above 0 and at most 0.5 (default: 0.4)")
+    .option(
+      "--d <count>",
+      "the total number of features (default: the smallest that the Proposition allows, floor(r/γ²) + r + 1)",
+    )
+    .option("--lambda <number>", "the weight of the penalties (default: λ₀, the smallest that the proof allows)")
+    .option("--b-rank <count>", "the bound on the number of features that ERM-rank uses (default: r)")
+    .option("--samples <count>", "the number of samples of each sampled check (default: depends on d, at most 100000)")
+    .option("--seed <number>", "the seed of the sampled checks (default: 0)")
     .option("--json", "print everything as one JSON object")
     .option("--figure <folder>", "also draw out-of-domain accuracy against γ and d: theory-accuracy.svg and .png")
     .addHelpText(
@@ -55,7 +58,7 @@ Examples:
     });
 }
 
-/** Reads the options' text; γ stays text, for its decimals are exact. */
+/** Parses the options. γ stays text, because its decimals are exact. */
 export function readOptions(raw: RawOptions): TheoryOptions {
   const options: TheoryOptions = {};
   if (raw.r !== undefined) options.r = number("r", raw.r);
@@ -75,7 +78,10 @@ function number(name: string, text: string): number {
   return value;
 }
 
-/** JSON with the exact fraction's integers as text; infinite values (log of an impossible event) become null. */
+/**
+ * JSON in which the integers of exact fractions are text, and infinite values (the log of an impossible event) are
+ * null.
+ */
 export function theoryJson(result: object): string {
   return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? value.toString() : value), 2);
 }

@@ -1,4 +1,4 @@
-/** The runs of one `nudge train`, one after the other, and what is said at the end. */
+/** The runs of one `nudge train` command, one after the other, and the summary at the end. */
 
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -29,7 +29,7 @@ import type { StopSignals } from "./stop-signals.js";
 import { type RunOutcome, trainRun } from "./train-run.js";
 
 export interface TrainPlansOptions {
-  /** The folder that run folders are made in; or the folder of the one run there is, which then goes on. */
+  /** The folder in which run folders are created; or the folder of the only run, which is then resumed. */
   readonly out?: string;
   readonly path?: string;
   /** Another name for the main run. */
@@ -39,7 +39,7 @@ export interface TrainPlansOptions {
   readonly stop: StopSignals;
 }
 
-/** Trains all runs; the main one first, so that there is a model to use while the others estimate. */
+/** Trains all runs. The main run comes first, so that there is a model to use while the others estimate its accuracy. */
 export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions): Promise<void> {
   const { main, heldOut, words } = plans;
   const { stop, json } = options;
@@ -48,17 +48,18 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const path = pathOf(main);
   for (const text of words) reporter.line(text);
   if (plans.own && !existsSync(join(path, "done"))) {
-    reporter.progress?.("measuring how long it will take");
+    reporter.progress?.("measuring the training time");
     reporter.line(timeWords(plans));
   }
   const goOn = options.path !== undefined || heldOut.length > 0 || isOwnDataset(main.dataset.id);
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
-    // For a signal that came while the time was measured; twice, since the first turn may come before signals are looked for.
+    // For a signal that arrived while the time was measured. Twice, because the first turn can come before signals are
+    // handled.
     await turn();
     await turn();
     if (stop.asked) {
-      reporter.line(`stopped before the ${i === 0 ? "first" : "next"} run; go on with: the same command`);
+      reporter.line(`stopped before the ${i === 0 ? "first" : "next"} run; run the same command to resume`);
       process.exitCode = RESUMABLE;
       if (json) printJson(path, main, stopped(outcome));
       return;
@@ -66,8 +67,8 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
     const held = plan.settings.testDomains;
     if (heldOut.length > 0)
       reporter.line(`run ${i + 1} of ${heldOut.length + 1}: ${i === 0 ? "all domains" : `without ${held.join(", ")}`}`);
-    const goOnWith = heldOut.length > 0 ? "the same command" : undefined;
-    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, goOnWith });
+    const resumeWith = heldOut.length > 0 ? "the same command" : undefined;
+    const ended = await trainRun(plan, { path: pathOf(plan), reporter, stop, goOn, resumeWith });
     if (i === 0) outcome = ended;
     if (!ended.done) {
       process.exitCode = RESUMABLE;
@@ -78,7 +79,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const estimate = heldOut.length > 0 ? await addEstimate(main, path, heldOut.map(pathOf)) : null;
   if (heldOut.length > 0 && estimate === null)
     reporter.line(
-      "note: runs with a domain held out have no assessment.json, so there is no estimate; train them anew",
+      "note: some runs with a held-out domain have no assessment.json, so there is no estimate; train them again",
     );
   nameRun(path, options, reporter);
   const found = join(path, ASSESSMENT_FILE);
@@ -92,7 +93,7 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   else process.stdout.write(`${"already" in outcome ? "already done" : "done"}: ${path}\n`);
 }
 
-/** Runs on the same pictures have the same notes: each is told once. */
+/** Runs on the same pictures have the same notes, so each note is printed once. */
 function withoutRepeatedNotes(reporter: Reporter): Reporter {
   const told = new Set<string>();
   return {
@@ -105,10 +106,10 @@ function withoutRepeatedNotes(reporter: Reporter): Reporter {
   };
 }
 
-/** Seconds that nobody waits for without having been told of another way. */
+/** Above this number of seconds, a faster alternative is suggested. */
 const LONG = 600;
 
-/** How long it will take, as measured just now. */
+/** The measured estimate of the training time. */
 function timeWords({ main, heldOut }: TrainPlans): string {
   const { steps, hparams, domains, testDomains, device, threads } = main.settings;
   const one = estimateRun(main);
@@ -116,20 +117,20 @@ function timeWords({ main, heldOut }: TrainPlans): string {
   const on = device === "cpu" ? countOf(threads, "CPU thread") : device;
   const work = `${runs}${steps} updates of ${domains.length - testDomains.length} × ${hparams.batchSize} pictures`;
   if (one === null) return `${work} on ${on}`;
-  // Runs that hold a domain out train on fewer pictures and assess more: about the same.
+  // Runs that hold a domain out train on fewer pictures and assess more, so they take about the same time.
   const total = (one.training + one.evaluation) * (1 + heldOut.length);
   const { weights } = main.settings;
-  return `${work}: about ${roughly(total)} on ${on}, as measured just now; ${waysToShorten(total, weights !== null)}`;
+  return `${work}: about ${roughly(total)} on ${on}(just measured); ${waysToShorten(total, weights !== null)}`;
 }
 
 function waysToShorten(seconds: number, hasWeights: boolean): string {
-  if (!hasWeights) return "--steps makes it shorter";
+  if (!hasWeights) return "use --steps to make it shorter";
   return seconds > LONG
-    ? "--probe takes minutes, and with few pictures is often no worse: try it first"
-    : "--steps and --probe make it shorter";
+    ? "--probe takes only minutes and is often as good with few pictures, so try it first"
+    : "use --steps or --probe to make it shorter";
 }
 
-/** Puts what the runs with a domain held out found beside the main run's model, and into its report. */
+/** Adds the results of the runs with a held-out domain to the main run's folder and report. */
 async function addEstimate(main: Plan, path: string, runs: readonly string[]): Promise<Assessment | null> {
   const { dataset, settings } = main;
   const found = runs.map((run) => join(run, ASSESSMENT_FILE));
@@ -157,7 +158,10 @@ function factsOf(path: string, assessment: Assessment, estimate: Assessment | nu
   };
 }
 
-/** A main run's outcome where it or one that goes with it was stopped: a run that was found done is not one that is left. */
+/**
+ * The result of a main run, if it or one of its companion runs was stopped. A run that was found finished is not one
+ * that was stopped.
+ */
 const stopped = (outcome: RunOutcome): object => ({ ...("steps" in outcome && outcome), done: false });
 
 function printJson(run: string, { settings: { hash } }: Plan, facts: object): void {

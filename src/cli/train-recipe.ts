@@ -1,7 +1,8 @@
 /**
- * `nudge train` on one's own pictures where no method is named: the exact probe first, whose model is there in a minute or two; then,
- * where there is time, one fine-tuned network for each fold of held-out domains; then the choice, the model, and the estimate.
- * Every part is a run folder of its own, so that the same command resumes where it was stopped.
+ * `nudge train` on the user's own pictures when no method is named. The exact probe comes first, so that a model is
+ * ready in a minute or two; then, if there is time, one fine-tuned network for each fold of held-out domains; then the
+ * choice, the model and the estimate. Every part is a run folder of its own, so that the same command resumes after a
+ * stop.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -55,9 +56,9 @@ import { trainRun } from "./train-run.js";
 
 export interface RecipeOptions {
   readonly recipe: RecipeName;
-  /** Seconds for all of it. */
+  /** The time budget for everything, in seconds. */
   readonly budget?: number;
-  /** False where no domain is to be held out. */
+  /** False if no domain is to be held out. */
   readonly leaveOneOut?: boolean;
   readonly device: string;
   readonly out: string;
@@ -68,22 +69,22 @@ export interface RecipeOptions {
   readonly stop: StopSignals;
 }
 
-/** In a fold's run folder: what each coefficient made of its pictures. */
+/** In the run folder of a fold: the accuracy of each interpolation coefficient on its pictures. */
 const CANDIDATES_FILE = "candidates.json";
-/** In the probe's run folder: what a resumed command must not measure again, since runs are named by it. */
+/** In the run folder of the probe: measurements that a resumed command must not repeat, because runs are named by them. */
 const LENGTH_FILE = "length.json";
 
-/** Stopped by the user: what is there is kept. */
+/** Stopped by the user. Everything done so far is kept. */
 class Stopped extends Error {}
 
-/** Trains by a recipe, and reports. */
+/** Trains with a recipe, and reports. */
 export async function trainRecipe(asked: Request, options: RecipeOptions): Promise<void> {
   const { reporter } = options;
   try {
     await new RecipeRun(asked, options).run();
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
-    reporter.line("stopped; resume with the same command");
+    reporter.line("stopped; run the same command to resume");
     process.exitCode = RESUMABLE;
   }
 }
@@ -142,7 +143,7 @@ class RecipeRun {
       reason:
         recipe === "auto"
           ? reasonFor(rows, by)
-          : `${rows.find(({ chosen }) => chosen)!.name}: asked for with --recipe ${recipe}.`,
+          : `${rows.find(({ chosen }) => chosen)!.name}: selected with --recipe ${recipe}.`,
       nested: nestedChoices(folds).map((at, i) => ({ domains: folds[i].domains, coefficient: coefficients[at] })),
       steps: length.steps,
       seconds: this.seconds,
@@ -154,7 +155,7 @@ class RecipeRun {
     await this.report(main, made, estimate, this.pathOf(probe));
   }
 
-  /** Features of all pictures, then what the exact probe gives on held-out domains. */
+  /** Computes the features of all pictures, then the results of the exact probe on held-out domains. */
   private async evidence(template: Plan): Promise<ProbeEvidence> {
     const { reporter, stop, leaveOneOut = true } = this.options;
     const count = trainDomainsOf(template.settings).reduce(
@@ -162,7 +163,7 @@ class RecipeRun {
       0,
     );
     reporter.line(
-      `stage 1: features of ${countOf(count, "picture")} by the network as it is, kept for the next time; then the exact probe`,
+      `stage 1: computing the features of ${countOf(count, "picture")} with the pretrained network (stored for the next time), then the exact probe`,
     );
     using samples = await openFeatures(template, {
       say: (text) => reporter.line(text),
@@ -170,7 +171,7 @@ class RecipeRun {
       shouldStop: () => stop.asked,
     });
     if (samples === null) throw new Stopped();
-    reporter.progress?.("exact probe: choosing C with each domain held out");
+    reporter.progress?.("exact probe: choosing C with each domain held out in turn");
     return probeEvidence(samples, template, leaveOneOut);
   }
 
@@ -178,11 +179,11 @@ class RecipeRun {
     const { reporter } = this.options;
     for (const names of nearCopies)
       reporter.line(
-        `${names.join(" and ")} are near-copies of each other by their features, so they are held out together: a twin in training would flatter`,
+        `${names.join(" and ")} have nearly identical pictures, so they are held out together; otherwise the estimate would be too high`,
       );
     if (folds.length === 1)
       reporter.line(
-        "no domain can be held out, so choices are made by validation pictures, which says nothing of other domains",
+        "no domain can be held out, so the choice is based on validation pictures; this says nothing about other domains",
       );
     const right = held.map(({ domains, c, judged }) => {
       const share = judged.filter(({ label, predicted }) => label === predicted).length / judged.length;
@@ -201,7 +202,7 @@ class RecipeRun {
     };
   }
 
-  /** How long fine-tunings are: measured once, and then as it was. */
+  /** The length of the fine-tuning runs: measured once, then reused. */
   private async length(sample: Plan, probe: Plan, evidence: ProbeEvidence): Promise<Length> {
     const { reporter, device, budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = this.options;
     const file = join(this.pathOf(probe), LENGTH_FILE);
@@ -214,7 +215,7 @@ class RecipeRun {
       if (kept.key === key) return kept;
     }
     const left = budget - (performance.now() - this.begun) / 1000;
-    reporter.progress?.("measuring how long fine-tuning takes");
+    reporter.progress?.("measuring the time of fine-tuning");
     const asked = this.asked.steps === undefined ? undefined : Number(this.asked.steps);
     const most = device === "cpu" ? CPU_JUDGED : Number.POSITIVE_INFINITY;
     const counts = trainDomainsOf(sample.settings).map((name) =>
@@ -226,13 +227,13 @@ class RecipeRun {
     folder.writeJson(LENGTH_FILE, { ...length, key });
     reporter.line(
       length.steps === 0
-        ? `fine-tuning is left out: ${runs} short ones would take about ${roughly(length.seconds ?? 0)}, and ${roughly(Math.max(1, left))} of the time is left (--budget 1h for more)`
-        : `stage 2: ${lengthWords(length, runs, pictures)} (--budget 10min for less, --recipe probe for none)`,
+        ? `fine-tuning is skipped: ${runs} short runs would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
+        : `stage 2: ${lengthWords(length, runs, pictures)} (use --budget 10min for less time, or --recipe probe to skip it)`,
     );
     return length;
   }
 
-  /** One fine-tuning for each fold, and what each coefficient makes of the fold's pictures. */
+  /** One fine-tuning run for each fold, and the accuracy of each interpolation coefficient on the fold's pictures. */
   private async folds(
     plan: (request: Request) => Promise<Plan>,
     finetune: Request,
@@ -276,13 +277,13 @@ class RecipeRun {
       ...reporter,
       line: (text) => (text.startsWith("note: ") ? undefined : reporter.line(text)),
     };
-    const goOnWith = "the same command";
+    const resumeWith = "the same command";
     const { done } = await trainRun(plan, {
       path: this.pathOf(plan),
       reporter: quiet,
       stop,
       goOn: true,
-      goOnWith,
+      resumeWith,
       ...more,
     });
     if (!done) throw new Stopped();
@@ -299,11 +300,12 @@ class RecipeRun {
     return made;
   }
 
-  /** Puts recipe and estimate beside the model, writes the report, and prints. */
+  /** Writes the recipe and the estimate next to the model, writes the report, and prints the summary. */
   private async report(main: Plan, recipe: Recipe, measured: Assessment | null, probe: string): Promise<void> {
     const { json } = this.options;
     const path = this.pathOf(main);
-    // The models of the folds are gone: where the final one sees what speaks for a mistake is told by its page.
+    // The models of the folds no longer exist, so the heat maps of mistakes come from the final model, and the page
+    // says so.
     const estimate: Assessment | null = measured && {
       ...measured,
       heatOfFinal: true,

@@ -1,4 +1,4 @@
-/** One run of `nudge train`: its folder, its training, and for pictures its assessment and report. */
+/** One run of `nudge train`: its folder, its training and, for pictures, its assessment and report. */
 
 import { DataError, UsageError } from "../errors.js";
 import { assessAndReport } from "../library/train.js";
@@ -14,30 +14,32 @@ export interface RunOptions {
   readonly path: string;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
-  /** Whether a run that was begun in this folder goes on; otherwise that is refused. */
+  /** Whether an interrupted run in this folder is resumed. Otherwise that is an error. */
   readonly goOn: boolean;
-  /** What goes on with the run when it was stopped, in words, where that is not --resume. */
-  readonly goOnWith?: string;
-  /** What is done with the model before the run counts as done; assessment and report by default. */
+  /** How to resume the run after a stop, as text, if not with --resume. */
+  readonly resumeWith?: string;
+  /** What is done with the model before the run counts as finished. The default is assessment and report. */
   readonly beforeDone?: (run: EndedRun) => Promise<void>;
 }
 
-/** A run's outcome; `already` where it had been done before. */
+/** The result of a run; `already` if it had been finished before. */
 export type RunOutcome = TrainOutcome | { readonly done: true; readonly already: true };
 
-/** Trains a run in its folder, or finds it done. */
+/** Trains a run in its folder, or finds it finished. */
 export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOutcome> {
-  const { path, reporter, stop, goOn, goOnWith } = options;
+  const { path, reporter, stop, goOn, resumeWith } = options;
   const { plan, folder: owned, was } = await startRun(asked, path);
   using folder = owned;
-  linkRun(path, LATEST); // from its start on, so that a run that is stopped is found
+  linkRun(path, LATEST); // from the start, so that a stopped run can be found
   if (was === "done") return { done: true, already: true };
   if (was === "begun" && !goOn)
-    throw new UsageError(`a run of these settings was begun in ${path}: go on with nudge train --resume ${path}`);
+    throw new UsageError(
+      `an unfinished run with these settings is in ${path}; resume it with: nudge train --resume ${path}`,
+    );
   reporter.line(`run folder: ${path}`);
   const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assessAndReport : undefined);
   const shouldStop = (): boolean => stop.asked;
-  const training = train({ plan, folder, reporter, shouldStop, goOn: goOnWith, version: version(), beforeDone });
+  const training = train({ plan, folder, reporter, shouldStop, goOn: resumeWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
     throw isDiskFull(error) ? goOnOnceThereIsSpace(error, path) : error;
   });
@@ -47,4 +49,6 @@ const isDiskFull = (error: unknown): error is DataError =>
   error instanceof DataError && ["ENOSPC", "EDQUOT"].includes((error.cause as NodeJS.ErrnoException)?.code ?? "");
 
 const goOnOnceThereIsSpace = (error: DataError, run: string): DataError =>
-  new DataError(`${error.message}. Make room, then go on with: nudge train --resume ${run}`, { cause: error });
+  new DataError(`${error.message}. Free some disk space, then resume with: nudge train --resume ${run}`, {
+    cause: error,
+  });

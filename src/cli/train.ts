@@ -1,6 +1,7 @@
 /**
- * `nudge train`: one run, or one that goes on. Every option stands for a setting (`--eval-every 100` is `evaluateEvery=100`), and
- * hyperparameters are given as `key=value`. Settings come from defaults, then `--config`, then the command line.
+ * `nudge train`: trains one run or resumes one. Every option stands for a setting (`--eval-every 100` is
+ * `evaluateEvery=100`), and hyperparameters are given as `key=value`. Settings come from the defaults, then `--config`,
+ * then the command line.
  */
 
 import { Command, Option } from "commander";
@@ -37,17 +38,17 @@ const LENGTH = ["steps", "evaluateEvery"] as const;
 const REST = ["seed", "trialSeed", "hparamsSeed", "device", "precision", "threads"] as const;
 const FLAGS = [...DATA, ...METHOD, ...LENGTH, ...REST];
 
-/** What a resumed run may be told: where its files are now, and nothing that changes numbers. */
+/** The settings that a resumed run may change: where its files are now, and nothing that changes results. */
 const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
 
 const EXAMPLES = `
 Examples:
-Pictures of your own, in domain/class/picture (a domain is what changes: camera, clinic, style) or
+Your own pictures, in folders domain/class/picture (a domain is a camera, a clinic, a style, …) or
 in class/picture:
-  nudge train --data ./pictures                          offers to download trained weights
-  nudge train --data ./pictures --probe                  a linear classifier on frozen features
-  nudge train --data ./pictures --test-domain clinic-3   one run, one domain kept for testing
-  nudge train --data ./pictures --no-leave-one-out       the model, no estimate for new domains
+  nudge train --data ./pictures                          offers to download pretrained weights
+  nudge train --data ./pictures --probe                  trains a linear classifier on frozen features
+  nudge train --data ./pictures --test-domain clinic-3   trains one run, with one domain held out
+  nudge train --data ./pictures --no-leave-one-out       trains the model without estimating its accuracy
 
 Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --algorithm SWAD-NU --trial-seed 1
@@ -56,51 +57,54 @@ Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --probe sgd --algorithm CORAL-NU
   nudge train --data shapes --test-domain outlined --algorithm ERM-NU nuclear-norm.weight=0.03
 
-Steps of another kind (nudge list optimizers, nudge list schedules), and which learning rate:
+Other optimizers and schedules (nudge list optimizers, nudge list schedules), and a learning-rate test:
   nudge train --data ./pictures optimizer=adamw schedule=cosine warmupSteps=50 clipNorm=1 patience=5
   nudge train --data ./pictures --find-lr
 
-Go on with a run, or make it again from its settings:
+Resume a run, or repeat it from its settings:
   nudge train --resume runs/9f2c…
   nudge train --config runs/9f2c…/settings.json --seed 1
 
-Trained weights are looked for in --weights, then $NUDGE_WEIGHTS (a file, or a folder of them), then
-~/.cache/nudge/weights. Where they are missing, a terminal is asked whether to download them; in a
-script, --yes or NUDGE_DOWNLOAD=1 downloads them, and nudge weights get does it beforehand.`;
+Pretrained weights are searched in --weights, then $NUDGE_WEIGHTS (a file or a folder), then
+~/.cache/nudge/weights. If they are missing, the command asks on a terminal whether to download them.
+In scripts, use --yes or NUDGE_DOWNLOAD=1, or download them beforehand with nudge weights get.`;
 
 export function trainCommand(): Command {
   const command = new Command("train")
     .description(
-      "Trains a classifier that holds up on domains it never saw, and writes a run folder: the model, a report, settings, records, checkpoints, figures. For pictures of your own it needs no more than their folder; a benchmark is trained by its protocol. A run that was stopped or killed goes on with --resume, to the same bytes on the CPU.",
+      "Trains a classifier that generalizes to domains it has not seen, and writes a run folder with the model, a report, settings, records, checkpoints and figures. For your own pictures, the folder is all it needs; benchmarks are trained with their published protocol. If a run was stopped or killed, resume it with --resume; on a CPU, the result is identical to that of an uninterrupted run.",
     )
     .argument("[key=value...]", "hyperparameters and other settings: lr=1e-4 nuclear-norm.weight=0.03 data.size=32");
   addKeyFlags(command, DATA)
     .option(
       "--leave-one-out",
-      "train on all domains, and once more with each held out; the default for pictures of your own and with --probe",
+      "train on all domains, and once more with each domain held out (the default for your own pictures and with --probe)",
     )
-    .addOption(new Option("--no-leave-one-out", "train on all domains, and no more").default(undefined));
+    .addOption(new Option("--no-leave-one-out", "train only one model, on all domains").default(undefined));
   command
     .addOption(
       new Option(
         "--recipe <name>",
-        "for pictures of your own: auto (the default) chooses between the exact probe and fine-tuned networks by domains that are held out; probe or finetune for one of them",
+        "for your own pictures: auto (the default) chooses between the exact probe and fine-tuned networks by their accuracy on held-out domains; probe or finetune selects one of them",
       ).choices(["auto", "probe", "finetune"]),
     )
-    .option("--budget <time>", "how long all of it may take, such as 10min or 1h; 20min on a CPU by default");
+    .option("--budget <time>", "the time budget for everything, such as 10min or 1h (default on a CPU: 20min)");
   addKeyFlags(addKeyFlags(command, METHOD), LENGTH).option(
     "--batch-size <n>",
-    "pictures of each training domain in a batch",
+    "the number of pictures per training domain in a batch",
   );
   return addKeyFlags(command, REST)
-    .option("--config <file>", "settings from a YAML file, or from another run's settings.json")
-    .option("--out <dir>", "the folder that run folders are made in", "runs")
-    .option("--name <name>", "a name for the run: a link beside it, as latest always is to the last run")
-    .option("--resume <run>", "go on with the run in this folder")
-    .option("--find-lr", "train nothing: test learning rates from small to large, and draw the losses")
-    .option("--yes", "download trained weights that are missing, without a question")
-    .option("--quiet", "print nothing on the way")
-    .option("--json", "print the outcome as JSON")
+    .option("--config <file>", "read settings from a YAML file or from the settings.json of another run")
+    .option("--out <dir>", "the folder in which run folders are created", "runs")
+    .option(
+      "--name <name>",
+      "a name for the run: creates a link to it in the same folder (the link latest always points to the last run)",
+    )
+    .option("--resume <run>", "resume the run in this folder")
+    .option("--find-lr", "run a learning-rate range test instead of training, and plot the losses")
+    .option("--yes", "download missing pretrained weights without asking")
+    .option("--quiet", "do not print progress")
+    .option("--json", "print the result as JSON")
     .addHelpText("after", EXAMPLES)
     .action((pairs: string[], flags: TrainFlags) => run(pairs, flags));
 }
@@ -121,8 +125,10 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   ]);
   const reporter = flags.quiet ? quietReporter : streamReporter(process.stderr);
   const device = (asked.device as string | undefined) ?? defaultDevice();
-  checkDevice(device); // before anything is said or written
-  using stop = onStopSignals((signal) => reporter.line(`${signal}: finishing the step; once more to stop at once`));
+  checkDevice(device); // before anything is printed or written
+  using stop = onStopSignals((signal) =>
+    reporter.line(`${signal}: finishing the step; press again to stop immediately`),
+  );
   // Awaited here: `stop` listens until this function ends.
   if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
   const request = requestOver(flags.config ? readConfig(flags.config) : {}, asked);
@@ -145,7 +151,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   await trainPlans(plans, { ...flags, reporter, stop });
 }
 
-/** Whether a recipe is chosen for the user: for pictures of one's own where no method is named, or where it is asked for. */
+/** Whether a recipe is chosen: for the user's own pictures if no method is named, or if it is requested. */
 async function byRecipe(request: Request, { recipe, budget }: TrainFlags): Promise<boolean> {
   const [{ datasetFor }, { SettingsMemo }, { isOwnDataset }, { leavesRecipeOpen }] = await Promise.all([
     import("../settings/resolve.js"),
@@ -156,14 +162,14 @@ async function byRecipe(request: Request, { recipe, budget }: TrainFlags): Promi
   const open = leavesRecipeOpen(request);
   if ((recipe !== undefined || budget !== undefined) && !open)
     throw new UsageError(
-      "--recipe and --budget choose how to train; do without them, or without a method of your own (--algorithm, --probe, …)",
+      "--recipe and --budget choose the method; they cannot be combined with options that name one (--algorithm, --probe, …)",
     );
   if (!open) return false;
   const dataset = await datasetFor(request, new SettingsMemo());
   return dataset.kind === "pictures" && (recipe !== undefined || budget !== undefined || isOwnDataset(dataset.id));
 }
 
-/** Goes on with a run as it was begun. */
+/** Resumes a run with its own settings. */
 async function resume(
   path: string,
   asked: Request,
@@ -187,7 +193,7 @@ function requestAgain(before: TrainSettings, asked: Request, config: string | un
   const other = Object.keys(asked).find((name) => !MAY_MOVE.includes(name));
   if (other !== undefined || config !== undefined)
     throw new UsageError(
-      `--resume goes on with the run's own settings, and takes no ${other ?? "--config"}; it may be told ${MAY_MOVE.join(", ")}`,
+      `--resume uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${MAY_MOVE.join(", ")}`,
     );
   return { fixed: Object.keys(before.fixed), ...before.request, ...asked };
 }
@@ -199,9 +205,9 @@ function changed(run: string, before: TrainSettings, now: TrainSettings): UsageE
   );
   const isOlder = before.pictures === undefined && now.pictures !== undefined;
   const why = isOlder
-    ? "An earlier version began it, and did not write down which pictures it is of: train again"
+    ? "An earlier version started this run and did not record its pictures: train again"
     : "Has the dataset or the file of weights changed?";
   return new UsageError(
-    `${run}: the run cannot go on: ${differ.join(", ") || "its settings"} ${differ.length === 1 ? "is" : "are"} not what it was begun with (${before.hash}, now ${now.hash}). ${why}`,
+    `${run}: the run cannot be resumed: ${differ.join(", ") || "its settings"} ${differ.length === 1 ? "is" : "are"} not the same as at its start (${before.hash}, now ${now.hash}). ${why}`,
   );
 }

@@ -1,19 +1,19 @@
-/** `nudge unpack`: the folders of a packed study. Never loads the engine. */
+/** `nudge unpack`: restores the folders of a packed study. Never loads the engine. */
 
 import { Command } from "commander";
 import { checkFolder } from "./writable-place.js";
 
 type Write = (text: string) => void;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function unpackCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("unpack")
     .description(
-      "Makes the folders of a packed study again: the sweep's plan and a folder for each run. The sweep can then be resumed with nudge sweep run. What is damaged is skipped and reported, and all else is unpacked.",
+      "Restores the folders of a packed study: the plan of the sweep and one folder per run. You can then resume the sweep with nudge sweep run. Damaged parts are skipped and reported.",
     )
     .argument("<file>", "a file that nudge pack wrote")
-    .option("--out <dir>", "an empty or new folder (default: the file's name without its ending)")
-    .option("--json", "print what was unpacked as JSON")
+    .option("--out <dir>", "an empty or new folder (default: the name of the file without its extension)")
+    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `

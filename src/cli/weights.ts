@@ -1,4 +1,4 @@
-/** `nudge weights`: published starting weights by name. Never loads the engine. */
+/** `nudge weights`: pretrained weights by name. Never loads the engine. */
 
 import { Command } from "commander";
 import { findWeights, locateWeights, MissingWeights, weightsFolder } from "../backbones/find-weights.js";
@@ -35,7 +35,7 @@ function listText(): string {
     locateWeights(weights) ? "yes" : "no",
     `${weights.title}; ${weights.licence}`,
   ]);
-  const all = [["name", "backbone", "size", "top-1 %", "here", "what it is; licence"], ...rows];
+  const all = [["name", "backbone", "size", "top-1 %", "installed", "description; licence"], ...rows];
   const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
   const lines = all.map((row) =>
     row
@@ -43,13 +43,13 @@ function listText(): string {
       .join("  ")
       .trimEnd(),
   );
-  return `${lines.join("\n")}\n\nAccuracy is on ImageNet-1k, as published. Get one with: nudge weights get NAME. Use it with: --weights NAME\n`;
+  return `${lines.join("\n")}\n\nAccuracy is on ImageNet-1k, as published. Download with: nudge weights get NAME. Use with: --weights NAME\n`;
 }
 
 function listCommand(write: Write): Command {
   return new Command("list")
     .description(
-      "Lists the published weights that can be downloaded: size, accuracy, licence, and whether they are here.",
+      "Lists the pretrained weights that can be downloaded, with size, accuracy, licence, and whether they are on this machine.",
     )
     .option("--json", "print everything as JSON", false)
     .addHelpText("after", "\nExamples:\n  nudge weights list\n  nudge weights list --json")
@@ -66,10 +66,10 @@ function listCommand(write: Write): Command {
 function getCommand(write: Write): Command {
   return new Command("get")
     .description(
-      "Downloads published weights to the folder for weights, and checks them by their SHA-256. An interrupted download resumes.",
+      "Downloads pretrained weights to the folder for weights and verifies their SHA-256. An interrupted download resumes.",
     )
     .argument("<weights...>", "names of weights, as nudge weights list prints them")
-    .option("--from <file>", "take them from this file instead of downloading them")
+    .option("--from <file>", "use this file instead of downloading")
     .addHelpText(
       "after",
       `
@@ -81,7 +81,7 @@ Examples:
     .action(async (names: string[], { from }: { from?: string }) => {
       const wanted = names.map(namedOrRefused);
       if (from !== undefined && wanted.length > 1)
-        throw new UsageError("--from is one file, so expected the name of one set of weights");
+        throw new UsageError("--from is a single file, so give the name of a single set of weights");
       for (const weights of wanted) {
         const path =
           from === undefined
@@ -95,9 +95,9 @@ Examples:
 function whereCommand(write: Write): Command {
   return new Command("where")
     .description(
-      "Prints the folder for weights; with a name, the file that would be used (exit code 1 where there is none).",
+      "Prints the folder for weights, or with a name the file that would be used (exit code 1 if there is none).",
     )
-    .argument("[weights]", "a backbone, or a name of weights")
+    .argument("[weights]", "the name of a backbone or of weights")
     .addHelpText("after", "\nExamples:\n  nudge weights where\n  nudge weights where resnet50")
     .action((name?: string) => {
       if (name === undefined) return write(`${weightsFolder()}\n`);
@@ -115,10 +115,10 @@ function whereCommand(write: Write): Command {
     });
 }
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function weightsCommand(write: Write = (text) => void process.stdout.write(text)): Command {
   return new Command("weights")
-    .description("Published starting weights by name: what there is, download, and where it is kept.")
+    .description("Lists and downloads pretrained weights, and shows where they are stored.")
     .addCommand(listCommand(write))
     .addCommand(getCommand(write))
     .addCommand(whereCommand(write))
@@ -128,11 +128,11 @@ export function weightsCommand(write: Write = (text) => void process.stdout.writ
 Examples:
   nudge weights list
   nudge weights get resnet50
-  nudge weights get resnet50 --from resnet50-0676ba61.pth    from a file that was brought
+  nudge weights get resnet50 --from resnet50-0676ba61.pth    from a local file
   nudge weights where resnet50
 
-Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is an address that has the
-files under their publishers' names. NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are kept in
-$NUDGE_WEIGHTS where that is a folder, else in ~/.cache/nudge/weights.`,
+Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is the URL of a mirror with
+the publishers' file names. NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are stored in
+$NUDGE_WEIGHTS if it is a folder, otherwise in ~/.cache/nudge/weights.`,
     );
 }

@@ -24,14 +24,17 @@ test("a place that can be written to is left as it was", () => {
 test.each([
   [
     () => checkFolder("/proc/x"),
-    "--out /proc/x: nothing can be written in /proc: the system keeps that place for itself",
+    "--out /proc/x: nothing can be written in /proc: the system does not allow files there",
   ],
-  [() => checkFolder(join(home, "file")), `${join(home, "file")} is not a folder, and one is needed there`],
+  [() => checkFolder(join(home, "file")), `${join(home, "file")} is not a folder. Choose another path`],
   [() => checkFolder(join(home, "file/runs"), "--figure"), `--figure ${home}/file/runs: ${home}/file is not a folder`],
-  [() => checkFile(home), `that is a folder, and a file is to be written. Name it, as in ${home}/NAME`],
-  [() => checkFile(join(home, "new/a.csv")), `there is no folder ${home}/new. Make it first`],
+  [() => checkFile(home), `this is a folder, but a file name is needed, such as ${home}/NAME`],
+  [() => checkFile(join(home, "new/a.csv")), `there is no folder ${home}/new. Create it first`],
   [() => checkFile(join(home, "file/a.csv")), `${home}/file is not a folder`],
-  [() => checkFile("/dev/stdout"), "that is a device or pipe, and a file is to be written. Leave --out out to print"],
+  [
+    () => checkFile("/dev/stdout"),
+    "this is a device or pipe, but a file is needed. Remove --out to print to the terminal",
+  ],
 ])("a place that cannot is refused in words (%#)", (check, words) => {
   expect(check).toThrow(words);
 });
@@ -39,7 +42,7 @@ test.each([
 test.skipIf(!disk)("a full disk is found before anything is begun (needs root)", () => {
   disk!.leave(0);
   expect(() => checkFolder(join(disk!.folder, "runs"))).toThrow(
-    `nothing can be written in ${disk!.folder}: ENOSPC: no space left on device. Make room, or give another place`,
+    `nothing can be written in ${disk!.folder}: ENOSPC: no space left on device. Free some disk space, or choose another path`,
   );
   expect(readdirSync(disk!.folder)).toEqual(["ballast"]);
   disk!.makeRoom();

@@ -1,6 +1,6 @@
 /**
- * Whether something can be written where it was asked for: told before any work is done, and not after hours of it. Leaves
- * nothing behind, not even the folder that was asked for.
+ * Checks whether an output can be written where it was requested, before any work is done and not after hours of it. It
+ * leaves nothing behind, not even the requested folder.
  */
 
 import { randomUUID } from "node:crypto";
@@ -8,37 +8,35 @@ import { closeSync, openSync, rmSync, type Stats, statSync, writeSync } from "no
 import { dirname, join, resolve } from "node:path";
 import { DataError } from "../errors.js";
 
-/** As little as a disk gives to a file. */
+/** The smallest size that a disk allocates to a file. */
 const BLOCK = new Uint8Array(4096);
 
-/** Refuses a folder that cannot be made or written in. `option` is what asked for it. */
+/** Rejects a folder that cannot be created or written to. `option` is the option that requested it. */
 export function checkFolder(path: string, option = "--out"): void {
   let there = resolve(path);
   let found = statOf(there);
   for (; !found && there !== dirname(there); found = statOf(there)) there = dirname(there);
   if (found && !found.isDirectory())
-    throw new DataError(`${option} ${path}: ${there} is not a folder, and one is needed there. Give another place`);
+    throw new DataError(`${option} ${path}: ${there} is not a folder. Choose another path`);
   tryToWrite(there, `${option} ${path}`);
 }
 
-/** Refuses a file that cannot be written: its folder has to be there. */
+/** Rejects a file that cannot be written: its folder must exist. */
 export function checkFile(path: string, option = "--out"): void {
   const asked = `${option} ${path}`;
   const folder = dirname(resolve(path));
   const found = statOf(path);
   if (found?.isDirectory())
-    throw new DataError(
-      `${asked}: that is a folder, and a file is to be written. Name it, as in ${join(path, "NAME")}`,
-    );
-  // It would be replaced, as every file is: /dev/stdout by a file of that name.
+    throw new DataError(`${asked}: this is a folder, but a file name is needed, such as ${join(path, "NAME")}`);
+  // Like every output file it would be replaced: /dev/stdout by a file of that name.
   if ((found && !found.isFile()) || folder === "/dev")
     throw new DataError(
-      `${asked}: that is a device or pipe, and a file is to be written. Leave ${option} out to print`,
+      `${asked}: this is a device or pipe, but a file is needed. Remove ${option} to print to the terminal`,
     );
   const above = statOf(folder);
   if (!above?.isDirectory())
     throw new DataError(
-      `${asked}: could not be written: ${above ? `${dirname(path)} is not a folder` : `there is no folder ${dirname(path)}. Make it first`}`,
+      `${asked}: could not be written: ${above ? `${dirname(path)} is not a folder` : `there is no folder ${dirname(path)}. Create it first`}`,
     );
   tryToWrite(folder, asked);
 }
@@ -68,11 +66,11 @@ function tryToWrite(folder: string, asked: string): void {
   }
 }
 
-/** The system's reason, without the name of the file that was tried, and what to do. */
+/** The reason given by the system, without the name of the file that was tried, and what to do. */
 function reason({ code, message }: NodeJS.ErrnoException): string {
-  if (code === "ENOSPC" || code === "EDQUOT") return `${plain(message)}. Make room, or give another place`;
-  if (code === "ENOENT") return `the system keeps that place for itself (ENOENT). Give another place`;
-  return `${plain(message)}. Give another place`;
+  if (code === "ENOSPC" || code === "EDQUOT") return `${plain(message)}. Free some disk space, or choose another path`;
+  if (code === "ENOENT") return `the system does not allow files there (ENOENT). Choose another path`;
+  return `${plain(message)}. Choose another path`;
 }
 
 /** `EROFS: read-only file system`, of `EROFS: read-only file system, open '/x/.nudge-…'` */

@@ -144,7 +144,7 @@ function resized(source: Tensor, samples: readonly Sample[], size: number): Tens
 
 /**
  * The triangle filter for each sample's `length` in PIL's fixed point of 22 bits, float32 [n, 2 · size, padded]: the upper 11
- * bits of every weight, then the lower 11. So every product and sum is a whole number that float32 holds, and so do tensor
+ * bits of every weight, then the lower 11. So every product and sum is an integer that float32 holds, and so do tensor
  * cores of 11 bits (TF32). See `Filter` in native/src/resample.cc.
  */
 function weights(

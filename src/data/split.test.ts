@@ -104,7 +104,7 @@ test.each([
   [{ holdout: Number.NaN }, "expected holdout to be a fraction"],
   [{ uda: 1 }, "expected uda to be a fraction"],
   [{ count: 2.5 }, "expected a number of pictures, got 2.5"],
-  [{ trialSeed: 0.5 }, "expected a whole number as trial seed, got 0.5"],
+  [{ trialSeed: 0.5 }, "expected an integer as trial seed, got 0.5"],
 ])("%o is refused", (wrong, message) => {
   const split = () => splitDomain({ count: 10, domain: 0, trialSeed: 0, ...wrong });
   expect(split).toThrow(UsageError);

@@ -78,7 +78,7 @@ export function splitDomain({
   if (!Number.isSafeInteger(count) || count < 0)
     throw new UsageError(`split: expected a number of pictures, got ${count}`);
   if (!Number.isSafeInteger(trialSeed))
-    throw new UsageError(`split: expected a whole number as trial seed, got ${trialSeed}`);
+    throw new UsageError(`split: expected an integer as trial seed, got ${trialSeed}`);
   const seed = seedHash(trialSeed, domain);
   const [out, remaining] = cut(
     Array.from({ length: count }, (_, i) => i),

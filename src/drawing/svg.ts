@@ -36,7 +36,7 @@ export function coordinate(value: number): string {
 /** The number, or an error that says where in the chart it stood. */
 export function finite(value: number, where: string): number {
   if (Number.isFinite(value)) return value;
-  throw new UsageError(`${where}: expected a finite number, got ${value}; leave the point out or mend its source`);
+  throw new UsageError(`${where}: expected a finite number, got ${value}; remove the point or correct its source`);
 }
 
 export interface TextOptions {

@@ -92,7 +92,7 @@ export class Philox {
   /** A whole number from 0 to n − 1, each equally likely: draws in the incomplete last round of n are thrown away. */
   integer(n: number): number {
     if (!Number.isSafeInteger(n) || n < 1)
-      throw new UsageError(`integer: expected a whole number from 1 to 2^53 − 1, got ${n}`);
+      throw new UsageError(`integer: expected an integer from 1 to 2^53 − 1, got ${n}`);
     const range = n <= two32 ? two32 : two53;
     const limit = range - (range % n);
     for (;;) {
@@ -154,7 +154,7 @@ export class Philox {
   /** The numbers 0 to n − 1 in random order, every order equally likely (Fisher and Yates). */
   permutation(n: number): Uint32Array {
     if (!Number.isInteger(n) || n < 0 || n > two32)
-      throw new UsageError(`permutation: expected a whole number from 0 to 2^32, got ${n}`);
+      throw new UsageError(`permutation: expected an integer from 0 to 2^32, got ${n}`);
     const order = Uint32Array.from({ length: n }, (_, i) => i);
     for (let i = n - 1; i > 0; i--) {
       const j = this.integer(i + 1);
@@ -171,7 +171,7 @@ export class Philox {
  * as little-endian words, so that other programs can make the same numbers.
  */
 export function keyedRandom(seed: number, ...purpose: (string | number)[]): Philox {
-  if (!Number.isSafeInteger(seed)) throw new UsageError(`a random seed: expected a whole number, got ${seed}`);
+  if (!Number.isSafeInteger(seed)) throw new UsageError(`a random seed: expected an integer, got ${seed}`);
   for (const part of purpose)
     if (typeof part === "number" && !Number.isFinite(part))
       throw new UsageError(`random draws for ${purpose.join(", ")}: expected finite numbers, got ${part}`);

@@ -201,7 +201,7 @@ function placeTensor(
     throw file.error(`tensor ${quoted(name)}: the strides must be ${shape.length} whole numbers from 0 up`);
   }
   if (typeof elementOffset !== "number" || !isIndex(elementOffset)) {
-    throw file.error(`tensor ${quoted(name)}: the offset into its storage must be a whole number from 0 up`);
+    throw file.error(`tensor ${quoted(name)}: the offset into its storage must be an integer of at least 0`);
   }
   const available = Math.floor(storage.byteLength / DTYPES[dtype].bytes);
   const last = shape.reduce((sum, size, i) => sum + (size - 1) * strides[i], elementOffset);

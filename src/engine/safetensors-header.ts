@@ -113,7 +113,7 @@ class Scanner {
     const digits = token.exec(this.text)?.[0] ?? this.text.slice(this.#at, this.#at + 1);
     const value = /^(0|[1-9][0-9]*)$/.test(digits) ? Number(digits) : Number.NaN;
     if (!Number.isSafeInteger(value)) {
-      throw this.fault(`expected a whole number from 0 to 2^53 - 1, found ${quoted(digits)}`);
+      throw this.fault(`expected an integer from 0 to 2^53 - 1, found ${quoted(digits)}`);
     }
     this.#at += digits.length;
     return value;

@@ -1,7 +1,7 @@
 /**
  * What is read from disk may come from another machine, another version or a damaged disk. It is checked once, where it is read,
  * by a schema (valibot), and trusted from there on. A message of a schema is what was expected, as in `expected "seed" to be
- * a whole number from 0, got -1`.
+ * an integer of at least 0, got -1`.
  */
 
 import * as v from "valibot";
@@ -96,7 +96,7 @@ export const textsSchema = v.custom<readonly string[]>(
   "a list of texts",
 );
 
-const WHOLE = "a whole number from 0";
+const WHOLE = "an integer of at least 0";
 export const wholeSchema = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(0, WHOLE));
 
 export const numberSchema = v.pipe(v.number("a number"), v.finite("a number"));

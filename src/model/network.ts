@@ -168,7 +168,7 @@ function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): B
   );
   const batchSize = Number(prediction.hparams.batchSize ?? 32);
   if (!Number.isSafeInteger(batchSize) || batchSize < 1)
-    throw new DataError(`${path}: ${METADATA_KEY}.prediction.hparams.batchSize: expected a whole number from 1`);
+    throw new DataError(`${path}: ${METADATA_KEY}.prediction.hparams.batchSize: expected an integer of at least 1`);
   let classifier: Layer | undefined;
   const built = algorithm.build({
     backbone,

@@ -55,7 +55,7 @@ export class StoredFacts {
   whole(key: string, least: number, most: number): number {
     const isWhole = (value: unknown): value is number =>
       Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
-    return this.get(key, isWhole, `a whole number from ${least} to ${most}`);
+    return this.get(key, isWhole, `an integer from ${least} to ${most}`);
   }
 
   number(key: string, least: number, most: number): number {

@@ -97,7 +97,7 @@ function parityCase(path: string, name: string, value: unknown): ParityCase {
     throw new DataError(`${path}: ${at}.backbone.inputShape: expected sizes, got ${JSON.stringify(shape)}`);
   for (const count of ["classes", "domains", "updates"] as const)
     if (!(Number.isSafeInteger(read[count]) && (read[count] as number) > 0))
-      throw new DataError(`${path}: ${at}.${count}: expected a whole number from 1, got ${read[count]}`);
+      throw new DataError(`${path}: ${at}.${count}: expected an integer of at least 1, got ${read[count]}`);
   objectAt(path, `${at}.hparams`, hparams);
   if (!Array.isArray(regularizers) || (logs !== undefined && !Array.isArray(logs)))
     throw new DataError(`${path}: ${at}: expected lists as regularizers and logs`);

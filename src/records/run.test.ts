@@ -28,7 +28,7 @@ test.each([
   ["[]", "expected an object, got []"],
   [JSON.stringify({ ...somePacsSettings, dataset: "" }), 'expected "dataset" to be a name, got ""'],
   [JSON.stringify({ ...somePacsSettings, format: 2 }), "in format 2, and this version of NUDGE reads formats up to 1"],
-  [JSON.stringify({ ...somePacsSettings, seed: -1 }), 'expected "seed" to be a whole number from 0, got -1'],
+  [JSON.stringify({ ...somePacsSettings, seed: -1 }), 'expected "seed" to be an integer of at least 0, got -1'],
   [JSON.stringify({ ...somePacsSettings, domains: ["a", "a"] }), 'expected "domains" to be a list of different names'],
   [
     JSON.stringify({ ...somePacsSettings, regularizers: ["nuclear-norm"] }),

@@ -65,7 +65,7 @@ test("shuffling works on lists of anything and moves nothing in or out", () => {
 
 test.each([-1, 0.5, 2 ** 32, Number.NaN])("the seed %s is refused in words", (seed) => {
   expect(() => new RandomState(seed)).toThrow(
-    new UsageError(`RandomState: expected a whole number from 0 to 2^32 − 1 as seed, got ${seed}`),
+    new UsageError(`RandomState: expected an integer from 0 to 2^32 − 1 as seed, got ${seed}`),
   );
 });
 

@@ -18,7 +18,7 @@ export class RandomState {
 
   constructor(seed: number) {
     if (!Number.isInteger(seed) || seed < 0 || seed >= two32)
-      throw new UsageError(`RandomState: expected a whole number from 0 to 2^32 − 1 as seed, got ${seed}`);
+      throw new UsageError(`RandomState: expected an integer from 0 to 2^32 − 1 as seed, got ${seed}`);
     this.#state[0] = seed;
     for (let i = 1; i < size; i++) {
       const before = this.#state[i - 1];
@@ -61,7 +61,7 @@ export class RandomState {
   /** A whole number from 0 to `max`, `max` included: words cut to its bits, drawn until one fits. 0 draws nothing. */
   upTo(max: number): number {
     if (!Number.isInteger(max) || max < 0 || max >= two32)
-      throw new UsageError(`RandomState.upTo: expected a whole number from 0 to 2^32 − 1, got ${max}`);
+      throw new UsageError(`RandomState.upTo: expected an integer from 0 to 2^32 − 1, got ${max}`);
     if (max === 0) return 0;
     const mask = 0xffffffff >>> Math.clz32(max);
     for (;;) {
@@ -89,7 +89,7 @@ export class RandomState {
   /** The numbers 0 to n − 1 as `shuffle` leaves them. */
   permutation(n: number): Uint32Array {
     if (!Number.isInteger(n) || n < 0 || n > two32)
-      throw new UsageError(`RandomState.permutation: expected a whole number from 0 to 2^32, got ${n}`);
+      throw new UsageError(`RandomState.permutation: expected an integer from 0 to 2^32, got ${n}`);
     const order = Uint32Array.from({ length: n }, (_, i) => i);
     this.shuffle(order);
     return order;

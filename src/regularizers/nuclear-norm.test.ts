@@ -147,7 +147,7 @@ test("unknown settings and values that do not fit are named", () => {
   );
   expect(bad({ weight: -1 })).toThrow(UsageError);
   expect(bad({ weight: Number.NaN })).toThrow(/nuclear-norm\.weight: expected a number/);
-  expect(bad({ warmup: 1.5 })).toThrow(/nuclear-norm\.warmup: expected a whole number from 0, got 1.5/);
+  expect(bad({ warmup: 1.5 })).toThrow(/nuclear-norm\.warmup: expected an integer of at least 0, got 1.5/);
   expect(bad({ route: "qr" })).toThrow(/unknown nuclear-norm\.route "qr"/);
 });
 

@@ -100,7 +100,7 @@ class Service {
   ): Promise<Refusal | undefined> {
     response.once("finish", () => this.metrics.request(response.statusCode));
     const top = Number(query.get("top") ?? 5);
-    if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected a whole number from 1" };
+    if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected an integer of at least 1" };
     if (request.headers["content-type"]?.startsWith("multipart/"))
       return { status: 415, words: "send the file's bytes alone, not a form: curl --data-binary @photo.jpg" };
     // What a client says it will send counts as sent: many large pictures at once must not fill the memory.

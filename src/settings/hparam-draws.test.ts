@@ -105,6 +105,6 @@ test("a hyperparameter that the reference does not know is drawn by its own name
 
 test.each([-1, 0.5, Number.NaN])("the seed %s is refused", (hparamsSeed) => {
   expect(() => drawHparams(shared.large, { hparamsSeed, trialSeed: 0 })).toThrow(
-    `hyperparameter lr: expected hparamsSeed to be a whole number from 0, got ${hparamsSeed}`,
+    `hyperparameter lr: expected hparamsSeed to be an integer of at least 0, got ${hparamsSeed}`,
   );
 });

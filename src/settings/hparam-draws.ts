@@ -24,7 +24,7 @@ export interface DrawSeeds {
 export function drawHparam<T extends HparamValue>(name: string, hparam: Hparam<T>, seeds: DrawSeeds): T {
   for (const [key, value] of Object.entries(seeds))
     if (!Number.isSafeInteger(value) || value < 0)
-      throw new UsageError(`hyperparameter ${name}: expected ${key} to be a whole number from 0, got ${value}`);
+      throw new UsageError(`hyperparameter ${name}: expected ${key} to be an integer of at least 0, got ${value}`);
   const { hparamsSeed, trialSeed } = seeds;
   if (hparamsSeed === 0) return hparam.default;
   const search = seedHash(hparamsSeed, trialSeed);

@@ -57,7 +57,7 @@ export const keys = {
   data: option(text, "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)", {
     flag: "--data <path|name>",
   }),
-  root: option(text, "the folder a named dataset lies in", { flag: "--root <dir>" }),
+  root: option(text, "the folder that contains the named dataset", { flag: "--root <dir>" }),
   cache: option(
     text,
     "where decoded pictures, or with probe their features, are kept: a folder, or `false` to make them again each time",

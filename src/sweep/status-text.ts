@@ -101,6 +101,6 @@ function nextLine({ folder, runs: total, counts }: SweepStatus): string {
   const where = shellWord(folder);
   if (counts.done === total) return `all done; tables: nudge report ${where}`;
   if (counts.running > 0) return `tables so far: nudge report ${where}`;
-  if (counts.waiting > 0) return `nobody is at work on it; go on with: nudge sweep run ${where}`;
+  if (counts.waiting > 0) return `no process is working on it; resume with: nudge sweep run ${where}`;
   return `put back what failed or was taken out with: nudge sweep retry ${where}`;
 }

@@ -47,7 +47,7 @@ test("stopped again and again, each time later than before, it ends as if left a
   while (!ended.done) ended = await trainUntil(rough, ++attempts);
   expect(attempts).toBeGreaterThan(5);
   // More than once after the same step: in its evaluation, whose update is not made again.
-  const stops = [...ended.log.matchAll(/stopped after step (\d+); go on with/g)].map(([, step]) => Number(step));
+  const stops = [...ended.log.matchAll(/stopped after step (\d+); resume with/g)].map(([, step]) => Number(step));
   const resumed = [...ended.log.matchAll(/resumed after step (\d+)/g)].map(([, step]) => Number(step));
   expect(resumed).toEqual(stops);
   expect(new Set(stops).size).toBeLessThan(stops.length);

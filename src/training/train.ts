@@ -95,7 +95,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
   if (samples === null) {
     const next = existsSync(folder.lastCheckpoint) ? "its next" : "the first";
-    say(`stopped before ${next} step; go on with: ${waysOn(options)}`);
+    say(`stopped before ${next} step; resume with: ${resumeCommand(options)}`);
     return { done: false, steps: 0, best: null };
   }
   const reading = loaderOptions(plan, samples);
@@ -111,7 +111,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
     if (settings.headFirst === true && !existsSync(folder.lastCheckpoint)) {
       const extraction = { say, progress: (text: string) => reporter.progress?.(text), shouldStop };
       if (!(await unlessStopped(() => startFromProbe(plan, learner, extraction)))) {
-        say(`stopped before the first step; go on with: ${waysOn(options)}`);
+        say(`stopped before the first step; resume with: ${resumeCommand(options)}`);
         return { done: false, steps: 0, best: null };
       }
     }
@@ -136,7 +136,7 @@ function checkValidation({ settings, split }: Plan): void {
   );
 }
 
-const waysOn = ({ goOn, folder }: TrainOptions): string => goOn ?? `nudge train --resume ${folder.path}`;
+const resumeCommand = ({ goOn, folder }: TrainOptions): string => goOn ?? `nudge train --resume ${folder.path}`;
 
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
@@ -218,7 +218,7 @@ class Loop implements Disposable {
 
   private stoppedAfter(step: number): TrainOutcome {
     this.run.say(
-      `stopped ${step < 0 ? "before the first step" : `after step ${step}`}; go on with: ${waysOn(this.options)}`,
+      `stopped ${step < 0 ? "before the first step" : `after step ${step}`}; resume with: ${resumeCommand(this.options)}`,
     );
     return { done: false, steps: step + 1, best: this.run.progress.best };
   }

@@ -77,7 +77,7 @@ withBrowser("a run is followed while it trains, and told how to go on with once 
   await page.getByText("stopped", { exact: true }).waitFor();
   await page.getByText(/^nudge train --resume .*shapes-outlined/).waitFor();
   await page.getByRole("tab", { name: "Log" }).click();
-  await page.getByRole("log").getByText("go on with: nudge train --resume").waitFor();
+  await page.getByRole("log").getByText("resume with: nudge train --resume").waitFor();
   await page.getByRole("tab", { name: "Features" }).click();
   await page.getByRole("heading", { name: "Stable rank" }).waitFor();
   // All of this, the toy task too, and the engine is not in its memory, as it was in the one that trained.

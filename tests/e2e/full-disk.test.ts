@@ -52,7 +52,8 @@ test.skipIf(!disk).each(ROOMS)(
     expect(printed.stderr).toMatch(/^nudge: .*ENOSPC: no space left on device/);
     expect(printed.stderr.split("\n")).toHaveLength(2); // words, and no stack
     const begun = existsSync(out) && existsSync(join(runIn(out), "settings.json"));
-    if (begun) expect(printed.stderr).toContain(`Make room, then go on with: nudge train --resume ${runIn(out)}\n`);
+    if (begun)
+      expect(printed.stderr).toContain(`Free some disk space, then resume with: nudge train --resume ${runIn(out)}\n`);
 
     disk!.makeRoom();
     expect(await main(begun ? ["train", "--resume", runIn(out), "--quiet"] : [...TRAIN, "--out", out])).toBe(0);

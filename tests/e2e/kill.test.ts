@@ -108,8 +108,8 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     run.process.kill(signal);
     const { code, stderr } = await run.ended;
     expect(code).toBe(RESUMABLE);
-    expect(stderr).toContain(`${signal}: finishing the step; once more to stop at once\n`);
-    const [, step] = /stopped after step (\d+); go on with: nudge train --resume (.+)\n/.exec(stderr) ?? [];
+    expect(stderr).toContain(`${signal}: finishing the step; press again to stop immediately\n`);
+    const [, step] = /stopped after step (\d+); resume with: nudge train --resume (.+)\n/.exec(stderr) ?? [];
     expect(Number(step)).toBeGreaterThanOrEqual(7);
     expect(ownerOf(join(runIn(out), "lock"))).toBeUndefined();
     const resumed = start(method, out);

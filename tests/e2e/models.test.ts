@@ -195,7 +195,7 @@ test("predict walks folders in order, in every format, and says how far each pic
   expect(lines).toHaveLength(18);
   expect(lines[17]).toMatch(/^distance percentile: the percentage of held-back training pictures that lie nearer/);
   expect(printed.stderr).toMatch(
-    /^note: the median distance percentile of these 16 pictures is [\d.]+ \(about 50 for pictures like those of training\)/m,
+    /^note: the median distance percentile of these 16 pictures is [\d.]+ \(about 50 for pictures like the training pictures\)/m,
   );
   expect(lines[1]).toMatch(
     /sketch\/x\/000\.png\s+[xy]\s+[\d.]+%\s+[xy]\s+[\d.]+%\s+[\d.]+\s+(paint|photo)(\s+(far|uncertain))?$/,
@@ -282,7 +282,7 @@ test("broken pictures are named, the rest is done, and the exit code is 1", asyn
   expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   process.exitCode = undefined;
   expect(await used("eval", "--data", mixed)).toBe(1);
-  expect(printed.stderr).toContain("1 of 3 pictures could not be read, and are left out");
+  expect(printed.stderr).toContain("1 of 3 pictures could not be read and were skipped");
 });
 
 test("wrong calls end with 2 and say what is wrong", async () => {
@@ -468,7 +468,7 @@ test("a file of format 1 still loads, predicts, and says that it has no score of
   expect((await model.predict(picture)).distance).toBe(null);
   expect(await main(["export", old, "--out", join(folder, "old.onnx")])).toBe(0); // by trying: mixup predicts plainly
   expect(await main(["predict", old, picture])).toBe(0);
-  expect(printed.stdout).toContain("this model file has no score of distance");
+  expect(printed.stdout).toContain("this model file has no distance score");
 });
 
 test("the library's example describes pictures, and leaves nothing behind", async () => {

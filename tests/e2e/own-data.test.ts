@@ -125,7 +125,7 @@ test("a run of an earlier version, which does not say which pictures it is of, i
   });
   expect(await main(["train", "--resume", old])).toBe(2);
   expect(told).toMatch(
-    /: the run cannot go on: pictures is not what .* An earlier version began it, .*: train again\n$/,
+    /: the run cannot be resumed: pictures is not the same as at its start .* An earlier version started this run .*: train again\n$/,
   );
 });
 

@@ -101,7 +101,7 @@ test("a run resumes only with the plug-in it was made with, wherever that lies n
   appendFileSync(changed, "\n// one line more\n");
   const other = await nudge("train", "--resume", run, "--plugin", changed, "--quiet");
   expect(other.code).toBe(2);
-  expect(other.stderr).toContain("if you did, the file has changed since");
+  expect(other.stderr).toContain("if you already do, the file has changed since");
   expect(await nudge(...words, "--plugin", changed, ...TINY, "--out", out)).toMatchObject({ code: 0 });
   expect(readdirSync(out).filter((name) => name !== "latest")).toHaveLength(2); // another plug-in, another run
 

@@ -89,10 +89,10 @@ test("a report beside the runs it reads does not become one of them", async () =
 test.each([
   [["--selection", "training"], 'unknown selection method "training"'],
   [["--format", "markdown"], 'unknown format "markdown"'],
-  [["--format", "figures"], "--format figures: they are files, so say where with --out"],
+  [["--format", "figures"], "--format figures: figures are files; choose a folder with --out"],
   [["--compare", "ERM"], "--compare: expected two methods with a comma between them, such as ERM-NU,ERM"],
   [["--compare", "ERM,Mixup"], 'unknown method among these runs "Mixup"'],
-  [["--compare", "ERM-NU,ERM", "--against", "ERM"], "--compare and --against: give one of them"],
+  [["--compare", "ERM-NU,ERM", "--against", "ERM"], "--compare and --against: use only one of them"],
   [["--equivalence", "0"], '--equivalence: expected a number above 0 to 100, got "0"'],
   [["--curves", "ERM,EMR-NU"], 'unknown method among these runs "EMR-NU": did you mean "ERM-NU"?'],
   [["--only", "weigths"], 'unknown part of a report "weigths": did you mean "weights"?'],
@@ -109,7 +109,9 @@ test("--only prints some parts alone, with the words that tables have otherwise;
   expect(printed.stdout).toContain("\n## ERM-NU against ERM, pair by pair\n");
   expect(printed.stdout).not.toContain("## PACS");
   expect(await main(["report", runs, "--only", "weights"])).toBe(1);
-  expect(printed.stderr).toContain("has no runs for it: weights are those of one penalty in two settings or more");
+  expect(printed.stderr).toContain(
+    "has no runs for this part: weights are those of one penalty in two settings or more",
+  );
 });
 
 test("--equivalence adds the tests for the compared methods; a search is needed for --only influence, and is said to be", async () => {
@@ -163,7 +165,7 @@ test("two runs of the same setting count once, and the report says which was lef
 test("a folder without runs, and one that is not there, are errors that say so", async () => {
   const empty = temporaryFolder();
   expect(await main(["report", empty])).toBe(1);
-  expect(printed.stderr).toContain("nothing to report on:\n");
+  expect(printed.stderr).toContain("no runs to report on:\n");
   expect(printed.stderr).toContain("no runs in it");
   expect(await main(["report", join(empty, "absent")])).toBe(1);
   expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, one run's, or a packed study");
@@ -177,7 +179,7 @@ test("a sweep whose runs all failed says so, with the first failure's words and 
   }
   expect(await main(["report", folder])).toBe(1);
   expect(printed.stderr).toBe(
-    `nudge: ${folder}: nothing to report on:\n  ${folder}: 0 of 2 planned runs are done, 2 failed. ` +
+    `nudge: ${folder}: no runs to report on:\n  ${folder}: 0 of 2 planned runs are done, 2 failed. ` +
       "The first to fail: pacs · art_painting held out · erm · trial 0 · draw 0: training stopped at step 0: the loss is NaN. " +
       `More on each: nudge sweep status ${folder}. Put them back with: nudge sweep retry ${folder}\n`,
   );
@@ -197,5 +199,5 @@ test("a folder that cannot be written is an error that names it", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "file"), "");
   expect(await main(["report", twoDatasets(), "--out", join(folder, "file", "below")])).toBe(1);
-  expect(printed.stderr).toContain("is not a folder, and one is needed there");
+  expect(printed.stderr).toContain("is not a folder. Choose another path");
 });

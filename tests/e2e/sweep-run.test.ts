@@ -52,7 +52,7 @@ test("a run that fails stops no other, has the tries it was given, and is told o
   expect(printed.stdout).toContain("tries that ended with an error: 2");
 
   expect(await main(["sweep", "retry", sweep])).toBe(0);
-  expect(printed.stdout).toContain(`1 run put back; go on with: nudge sweep run ${sweep}`);
+  expect(printed.stdout).toContain(`1 run restored; resume with: nudge sweep run ${sweep}`);
   expect(counts(sweep)).toMatchObject({ done: 2, failed: 0, waiting: 1 });
 
   expect(await main(["sweep", "cancel", sweep, bad.id])).toBe(0);
@@ -70,7 +70,7 @@ test("a run whose controller is killed writes a checkpoint and ends", { timeout:
   started.process.kill("SIGKILL");
   await until(() => counts(sweep).running === 0, "the run did not end");
   const log = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "log.txt"), "utf8");
-  expect(log).toMatch(/stopped after step \d+; go on with/);
+  expect(log).toMatch(/stopped after step \d+; resume with/);
   expect(counts(sweep)).toMatchObject({ waiting: 1 });
 });
 
@@ -86,8 +86,8 @@ test("stopped by a signal it can go on; the same plan does only what is missing;
   started.process.kill("SIGINT");
   const { code, stderr } = await started.ended;
   expect(code).toBe(RESUMABLE);
-  expect(stderr).toContain("SIGINT: the runs finish their step and write a checkpoint; once more to kill them");
-  expect(stderr).toContain(`stopped: 0 of 2 done; go on with: nudge sweep run ${sweep}`);
+  expect(stderr).toContain("SIGINT: the runs finish their step and write a checkpoint; press again to kill them");
+  expect(stderr).toContain(`stopped: 0 of 2 done; resume with: nudge sweep run ${sweep}`);
   expect(counts(sweep)).toMatchObject({ done: 0, running: 0, waiting: 2 });
 
   const one = await run(sweep, `--only ${runs[0].id}`).ended;
@@ -120,7 +120,7 @@ test("too many failures end it, and what is planned at once is run at once", { t
   const { sweep } = await plan("doomed", "--trials 3 --test-domains filled --steps 3 lr=1e38");
   const doomed = await run(sweep, "--jobs 1 --max-failures 1").ended;
   expect(doomed.code).toBe(1);
-  expect(doomed.stderr).toContain("too many runs failed, so no more were begun: 0 of 3 done");
+  expect(doomed.stderr).toContain("too many runs failed, so no more were started: 0 of 3 done");
   expect(counts(sweep)).toMatchObject({ failed: 1, waiting: 2 });
 
   const out = join(folder, "at-once");
@@ -133,9 +133,9 @@ test("too many failures end it, and what is planned at once is run at once", { t
 
 test("a wrong call says what is right", async () => {
   for (const [words, message] of [
-    ["run", "which sweep? Give its folder, or what to plan"],
+    ["run", "missing the folder of a sweep; pass it, or plan one with"],
     ["run a b", "expected one folder of a sweep, got a, b"],
-    [`run ${folder} steps=3`, "steps=3: settings are the plan's"],
+    [`run ${folder} steps=3`, "steps=3: settings belong to the plan"],
     [`run ${folder} -o nothing`, "-o nothing: expected name=value"],
     [`status ${join(folder, "none")}`, "no sweep is there"],
     [`cancel ${join(folder, "none")}`, "no sweep is there"],

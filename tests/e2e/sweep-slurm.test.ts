@@ -87,7 +87,7 @@ async function leaveAndGoOn(name: string, steps: number, options: string, leave:
   await leave(submittedJobs(sweep)[0]);
   await run(calm, "--jobs 1 --threads 1");
   await until(() => counts(sweep).done === 1, `the run was not done: ${queued()} ${logs(sweep)}`, 180);
-  expect(logs(sweep)).toContain("goes back into the queue");
+  expect(logs(sweep)).toContain("is requeued");
   const log = readFileSync(join(sweep, "runs", readPlan(sweep)[0].name, "log.txt"), "utf8");
   expect(log).toMatch(/stopped after step (\d+)[\s\S]*resumed after step \1\n/);
   expectEqual(sweep, calm);

@@ -31,7 +31,7 @@ const armed = (hparams: object) => ({ kind: "algorithm", classifier: "linear", i
 /** What the metadata says, and words of the refusal. */
 const lies: [what: string, about: Record<string, unknown>, words: string][] = [
   ["a format of the future", { format: 99 }, "this program reads formats up to 2"],
-  ["a format that is no number", { format: "2; drop" }, "nudge.format: expected a whole number"],
+  ["a format that is no number", { format: "2; drop" }, "nudge.format: expected an integer"],
   ["a checkpoint's facts", { next: 3 }, "a checkpoint, not a model"],
   ["a backbone that there is not", { backbone: "resnet9000" }, 'unknown backbone "resnet9000"'],
   ["a backbone from the prototype", { backbone: "__proto__" }, 'unknown backbone "__proto__"'],
@@ -44,7 +44,7 @@ const lies: [what: string, about: Record<string, unknown>, words: string][] = [
     "could not be built: loading weights",
   ],
   ["a width that is not the backbone's", { width: 9 }, "nudge.width: expected toy-cnn's 8, got 9"],
-  ["an absurd width", { width: 1e300 }, "nudge.width: expected a whole number"],
+  ["an absurd width", { width: 1e300 }, "nudge.width: expected an integer"],
   ["more classes than the head", { classes: ["a", "b", "c", "d"] }, "wrong shape of classifier.weight"],
   ["fewer classes than the head", { classes: ["a"] }, "wrong shape of classifier.weight"],
   ["no classes", { classes: [] }, "nudge.classes: expected at least 1 different names"],

@@ -95,7 +95,7 @@ export interface ShapesDataset {
 
 function checkWhole(what: string, value: number, from: number, to: number): void {
   if (!Number.isInteger(value) || value < from || value > to)
-    throw new UsageError(`dataset shapes: expected ${what} to be a whole number from ${from} to ${to}, got ${value}`);
+    throw new UsageError(`dataset shapes: expected ${what} to be an integer from ${from} to ${to}, got ${value}`);
 }
 
 function resolve({ size = 32, perCell = 100, seed = 0, cue = 0.8 }: ShapesOptions): Required<ShapesOptions> {

@@ -30,7 +30,7 @@ function dataset(
   options: OptionValues & { samples: number; seed: number },
 ): ArrayDataset {
   if (!Number.isSafeInteger(options.samples) || options.samples < 1)
-    throw new UsageError(`dataset ${id}: expected samples to be a whole number of at least 1, got ${options.samples}`);
+    throw new UsageError(`dataset ${id}: expected samples to be an integer of at least 1, got ${options.samples}`);
   const domains = (["in", "out"] as const).map((domain): ArrayDomain => {
     const { x, y, d } = sampleTask(task, options.samples, domain, options.seed);
     const values = Float32Array.from(x);

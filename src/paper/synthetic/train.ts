@@ -90,7 +90,7 @@ function checkOptions(options: TrainOptions): void {
   for (const [key, least] of Object.entries(whole) as [keyof typeof whole, number][])
     if (!Number.isInteger(options[key]) || options[key] < least)
       throw new UsageError(
-        `synthetic training: expected ${key} to be a whole number of at least ${least}, got ${options[key]}`,
+        `synthetic training: expected ${key} to be an integer of at least ${least}, got ${options[key]}`,
       );
   for (const key of ["gradientNorm", "lossBelow", "weight"] as const)
     if (!(options[key] >= 0 && Number.isFinite(options[key])))

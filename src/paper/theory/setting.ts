@@ -68,7 +68,7 @@ export function resolveSetting(options: TheoryOptions = {}): Setting {
   const defaultSamples = Math.min(100_000, Math.max(400, Math.floor(SAMPLE_BUDGET / d)));
   const seed = options.seed ?? 0;
   if (!Number.isSafeInteger(seed) || seed < 0)
-    throw new UsageError(`seed: expected a whole number from 0, got ${seed}`);
+    throw new UsageError(`seed: expected an integer of at least 0, got ${seed}`);
   const samples = positiveInteger("samples", options.samples ?? defaultSamples);
   const lambdaStated = Math.sqrt(r) / Math.exp(Math.sqrt(r) / 5);
   return { r, d, gamma, exactGamma, lambda, lambda0, lambdaStated, bRank, seed, samples };
@@ -76,7 +76,7 @@ export function resolveSetting(options: TheoryOptions = {}): Setting {
 
 function positiveInteger(name: string, value: number): number {
   if (!Number.isSafeInteger(value) || value < 1)
-    throw new UsageError(`${name}: expected a whole number from 1, got ${value}`);
+    throw new UsageError(`${name}: expected an integer of at least 1, got ${value}`);
   return value;
 }
 

@@ -84,7 +84,7 @@ test("a launcher of one's own has its options read, and is told of the threads t
     'unknown option of launcher own "qeue": did you mean "queue"?',
   );
   await expect(tryLaunch(own, { nodes: "many" })).rejects.toThrow(
-    'own: nodes: expected a whole number from 1, got "many"',
+    'own: nodes: expected an integer of at least 1, got "many"',
   );
   await expect(tryLaunch(launchers.print, { queue: "x" })).rejects.toThrow(
     'launcher print has no options, got "queue"',
