@@ -33,7 +33,7 @@ const SCALAR_TYPES: Record<string, string> = {
   ScalarType: "DType",
   Layout: '"strided"',
   MemoryFormat: "MemoryFormat",
-  Generator: "Generator",
+  Generator: "RandomGenerator",
 };
 
 /** An argument's TypeScript type and the expression that hands it to the addon. */
@@ -140,7 +140,7 @@ export function generate(native: Native, opsText: string): string {
 import type { DType } from "./dtype.js";
 import { native, resolveOperator } from "./load.js";
 import type { Handle } from "./native.js";
-import type { Generator } from "./random.js";
+import type { RandomGenerator } from "./random.js";
 import type { Tensor } from "./tensor.js";
 import { generatorId, handle, handles, many, type MemoryFormat, one, operand, optionalHandle, optionalHandles } from "./wrap.js";
 

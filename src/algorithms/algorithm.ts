@@ -17,7 +17,7 @@
  * One with several optimizers or inner steps has `update` instead: it owns its backward passes, makes its optimizers with
  * `adam`, and adds `ctx.penalty(features)` once to each loss whose gradient updates the backbone.
  *
- * State lives in modules: a Buffer is saved, resumed, moved to the device and freed with the rest. How many updates came
+ * State lives in modules: a StateBuffer is saved, resumed, moved to the device and freed with the rest. How many updates came
  * before is `ctx.step`; no algorithm counts them itself. Random draws come from `ctx.draw`, keyed by step and name, so that
  * a resumed run draws the same and a test can put its own numbers in their place.
  */
@@ -43,6 +43,13 @@ export interface Batch {
   /** All samples in that order. */
   readonly x: Tensor;
   readonly y: Tensor;
+}
+
+/** The labels of the rows of a loss, for penalties that depend on them. */
+export interface RowLabels {
+  readonly y: Tensor;
+  /** The training domain of each row, by its position: int64 [rows]. A function, since few penalties need it. */
+  readonly domains?: () => Tensor;
 }
 
 /** The shared hyperparameters that an algorithm may read. */
@@ -91,8 +98,11 @@ export interface StepContext {
    * the number, so there it is found when it is logged. An update of several steps may have made some of them.
    */
   checked(loss: Tensor): Tensor;
-  /** The regularizers' terms on these features, to be added to a loss; null when there is none now. */
-  penalty(features: Tensor, logits?: Tensor): Tensor | null;
+  /**
+   * The regularizers' terms on these features, to be added to a loss; null when there is none now. If there is a row for each sample of
+   * the batch, `labels` are the batch's by default; pass null for rows without labels of their own, such as mixtures.
+   */
+  penalty(features: Tensor, logits?: Tensor, labels?: RowLabels | null): Tensor | null;
 }
 
 /** What a step returns: a scalar loss, what the penalties are taken of, and numbers for the log. */
@@ -101,6 +111,8 @@ export interface StepOutcome {
   /** The penultimate features of the rows of this loss. Null where the algorithm added the penalties itself. */
   readonly features: Tensor | null;
   readonly logits?: Tensor;
+  /** The labels of these rows, as for `StepContext.penalty`. */
+  readonly labels?: RowLabels | null;
   /** Scalars under the reference's names; `loss` is the total unless given. */
   readonly logs?: Readonly<Record<string, Tensor | number>>;
   /**

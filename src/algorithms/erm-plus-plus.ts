@@ -13,7 +13,7 @@ import { zeros } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam, powerOfTen, variant } from "../hparams.js";
-import { Buffer, crossEntropy, Module } from "../nn/index.js";
+import { crossEntropy, Module, StateBuffer } from "../nn/index.js";
 import { LARS, type Optimizer } from "../optim/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { mixesRows } from "./domain-parts.js";
@@ -80,11 +80,11 @@ export const ermPlusPlus = defineAlgorithm({
 
 /** How many iterates the average has, less one. */
 class Average extends Module {
-  readonly count: Buffer; // float64, so that it can be divided by on the device
+  readonly count: StateBuffer; // float64, so that it can be divided by on the device
 
   constructor() {
     super();
-    this.count = new Buffer(zeros([], { dtype: "float64" }));
+    this.count = new StateBuffer(zeros([], { dtype: "float64" }));
   }
 
   /** Moves the average's parameters and running statistics on to the network's, or copies them while nothing is averaged. */

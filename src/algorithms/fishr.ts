@@ -17,7 +17,7 @@ import { cat, stack, zeros } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, uniform, uniformInteger } from "../hparams.js";
-import { Buffer, crossEntropy, forSum, Linear, Module } from "../nn/index.js";
+import { crossEntropy, forSum, Linear, Module, StateBuffer } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 
@@ -88,11 +88,11 @@ export function gradientVariance(z: Tensor, delta: Tensor): Tensor {
 
 /** The smoothed variances of each domain. */
 class DomainVariances extends Module {
-  readonly variances: Buffer; // [domains, entries]
+  readonly variances: StateBuffer; // [domains, entries]
 
   constructor(domains: number, entries: number) {
     super();
-    this.variances = new Buffer(zeros([domains, entries]));
+    this.variances = new StateBuffer(zeros([domains, entries]));
   }
 
   /** The smoothed variances after these, scaled so that a change of these changes them as much. */

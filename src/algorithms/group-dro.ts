@@ -13,7 +13,7 @@
 import { ones } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen, variant } from "../hparams.js";
-import { Buffer, Module } from "../nn/index.js";
+import { Module, StateBuffer } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
 
@@ -47,11 +47,11 @@ export const groupDro = defineAlgorithm({
 
 /** The weights of the domains; equal at first. */
 export class DomainWeights extends Module {
-  readonly q: Buffer; // [domains]
+  readonly q: StateBuffer; // [domains]
 
   constructor(domains: number) {
     super();
-    this.q = new Buffer(ones([domains]));
+    this.q = new StateBuffer(ones([domains]));
   }
 
   /** The weights after the domains' losses [domains] are known; no gradient goes through them. */

@@ -101,6 +101,7 @@ export {
   type HparamsOf,
   type LossAlgorithm,
   type Minibatch,
+  type RowLabels,
   type SharedValues,
   type StepContext,
   type StepOutcome,

@@ -87,7 +87,7 @@ export const mdsdi = defineAlgorithm({
             const shared = noGrad(() => invariant.forward(samples.x));
             const both = cat([shared, specific.forward(samples.x)], 1);
             const scores = classifier.forward(both);
-            return addPenalty(crossEntropy(scores, samples.y), ctx, both, scores);
+            return addPenalty(crossEntropy(scores, samples.y), ctx, both, scores, { y: samples.y });
           },
         });
         optimizers.meta.step();

@@ -63,12 +63,13 @@ export const mixStyle = defineAlgorithm({
           const samples = halves(domain, domains[(e + 1) % domains.length]);
           const features = forward(samples.x, draw, acrossHalves);
           const logits = classifier.forward(features);
-          return { loss: crossEntropy(logits, samples.y), features, logits };
+          return { loss: crossEntropy(logits, samples.y), features, logits, y: samples.y };
         });
         return {
           loss: stack(passes.map(({ loss }) => loss)).mean(),
           features: cat(passes.map(({ features }) => features)),
           logits: cat(passes.map(({ logits }) => logits)),
+          labels: { y: cat(passes.map((pass) => pass.y)) },
         };
       },
       predict: (x) => classifier.forward(backbone.forward(x)),

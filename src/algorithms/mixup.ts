@@ -45,7 +45,7 @@ export const mixup = defineAlgorithm({
         const mixed = mix({ x, y }, { x: x.take(order), y: y.take(order) }, draw.betaLike("lambda", alpha, alpha, x));
         const features = backbone.forward(mixed.x);
         const logits = classifier.forward(features);
-        return { loss: mixed.loss(logits), features, logits };
+        return { loss: mixed.loss(logits), features, logits, labels: null };
       }
       const pairs = randomPairs(batch, draw);
       const mixed = pairs.map(([first, second]) => mix(first, second, draw.betaLike("lambda", alpha, alpha, x)));
@@ -55,7 +55,7 @@ export const mixup = defineAlgorithm({
       );
       const losses = parts.map((features, i) => {
         const logits = classifier.forward(features);
-        return addPenalty(mixed[i].loss(logits), ctx, features, logits);
+        return addPenalty(mixed[i].loss(logits), ctx, features, logits, null);
       });
       return { loss: losses.reduce((sum, each) => sum.add(each)).div(domains.length), features: null };
     },

@@ -19,7 +19,7 @@ import { cat, stack, zeros } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam, variant } from "../hparams.js";
-import { Buffer, Module } from "../nn/index.js";
+import { Module, StateBuffer } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
 
@@ -61,11 +61,11 @@ export const mtl = defineAlgorithm({
 
 /** A running mean of the features of each domain. */
 class DomainEmbeddings extends Module {
-  readonly embeddings: Buffer; // [domains, width]
+  readonly embeddings: StateBuffer; // [domains, width]
 
   constructor(domains: number, width: number) {
     super();
-    this.embeddings = new Buffer(zeros([domains, width]));
+    this.embeddings = new StateBuffer(zeros([domains, width]));
   }
 
   /** The embeddings after these features of each domain; the gradient goes through the new means. */

@@ -3,21 +3,28 @@
 import type { Backbone } from "../backbones/index.js";
 import type { Tensor } from "../engine/tensor.js";
 import { crossEntropy, type Layer } from "../nn/index.js";
-import type { Minibatch, StepContext } from "./algorithm.js";
+import type { Batch, Minibatch, RowLabels, StepContext } from "./algorithm.js";
 
 /** The loss with the regularizers' terms on its rows' features, where there are any now; checked. */
-export function addPenalty(loss: Tensor, ctx: StepContext, features: Tensor, logits: Tensor): Tensor {
-  const term = ctx.penalty(features, logits);
+export function addPenalty(
+  loss: Tensor,
+  ctx: StepContext,
+  features: Tensor,
+  logits: Tensor,
+  labels?: RowLabels | null,
+): Tensor {
+  const term = ctx.penalty(features, logits, labels);
   return ctx.checked(term ? loss.add(term) : loss);
 }
 
 /** The mean cross-entropy of samples, with the regularizers' terms. */
 export function penalisedCrossEntropy(
   { backbone, classifier }: { readonly backbone: Backbone; readonly classifier: Layer },
-  { x, y }: Minibatch,
+  samples: Minibatch | Batch,
   ctx: StepContext,
 ): Tensor {
+  const { x, y } = samples;
   const features = backbone.forward(x); // [n, width]
   const logits = classifier.forward(features); // [n, classes]
-  return addPenalty(crossEntropy(logits, y), ctx, features, logits);
+  return addPenalty(crossEntropy(logits, y), ctx, features, logits, "domains" in samples ? undefined : { y });
 }

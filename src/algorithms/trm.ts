@@ -26,7 +26,7 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger, variant } from "../hparams.js";
-import { Buffer, crossEntropy, forSum, Linear, Module } from "../nn/index.js";
+import { crossEntropy, forSum, Linear, Module, StateBuffer } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 import { errors } from "./fishr.js";
@@ -88,9 +88,9 @@ export const trm = defineAlgorithm({
 
 /** A linear head for each domain, and how much each counts its losses on the others. */
 export class Heads extends Module {
-  readonly weight: Buffer; // [domains, classes, width]
-  readonly bias: Buffer; // [domains, classes]
-  readonly alpha: Buffer; // [domains, domains]
+  readonly weight: StateBuffer; // [domains, classes, width]
+  readonly bias: StateBuffer; // [domains, classes]
+  readonly alpha: StateBuffer; // [domains, domains]
 
   constructor(
     private readonly domains: number,
@@ -98,9 +98,9 @@ export class Heads extends Module {
     classes: number,
   ) {
     super();
-    this.weight = new Buffer(empty([domains, classes, width]));
-    this.bias = new Buffer(empty([domains, classes]));
-    this.alpha = new Buffer(scope(() => ones([domains, domains]).sub(eye(domains))));
+    this.weight = new StateBuffer(empty([domains, classes, width]));
+    this.bias = new StateBuffer(empty([domains, classes]));
+    this.alpha = new StateBuffer(scope(() => ones([domains, domains]).sub(eye(domains))));
   }
 
   /** As linear layers start: U(±1/√width). */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../errors.js";
 import { call, callPrivate, schemas } from "./operator.js";
-import { Generator } from "./random.js";
+import { RandomGenerator } from "./random.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
@@ -68,7 +68,7 @@ test("lists, optionals, lists of optionals, dtypes, devices, memory formats, str
     expect(numbers("aten::einsum", "ij,ij->i", [x, x])).toEqual([5, 25]);
     expect(numbers("aten::quantile.scalar", x, 0.4, { interpolation: "lower" })).toEqual([2]);
     const draw = () => {
-      using generator = new Generator("cpu", 3);
+      using generator = new RandomGenerator("cpu", 3);
       return numbers("aten::rand.generator", [3], { generator });
     };
     expect(draw()).toEqual(draw());
@@ -152,7 +152,7 @@ test.for<[string, () => unknown, string]>([
     'the argument "self" should be Tensor, got a number',
   ],
   ["a number for a generator", () => call("aten::rand.generator", [1], { generator: 0 }), "should be Generator?"],
-  ["a generator for a number", () => call("aten::unsqueeze", x(), new Generator("cpu", 1)), "got a generator"],
+  ["a generator for a number", () => call("aten::unsqueeze", x(), new RandomGenerator("cpu", 1)), "got a generator"],
   ["an array that holds itself", () => call("aten::neg.", endless()), "should be Tensor"],
 ])("%s is an EngineError", ([, body, message]) => {
   scope(() => {

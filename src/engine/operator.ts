@@ -5,7 +5,7 @@ import { EngineError } from "../errors.js";
 import { DTYPES } from "./dtype.js";
 import { loadNative, native, resolveOperator } from "./load.js";
 import type { Schema, SchemaArgument } from "./native.js";
-import { Generator } from "./random.js";
+import { RandomGenerator } from "./random.js";
 import { Tensor } from "./tensor.js";
 import { handle } from "./wrap.js";
 
@@ -150,8 +150,8 @@ function toNative(type: string, value: unknown): unknown {
     });
     return items.includes(MISFIT) ? MISFIT : items;
   }
-  if (type.startsWith("Generator")) return value instanceof Generator ? value.id : MISFIT;
-  return value instanceof Tensor || value instanceof Generator ? MISFIT : value;
+  if (type.startsWith("Generator")) return value instanceof RandomGenerator ? value.id : MISFIT;
+  return value instanceof Tensor || value instanceof RandomGenerator ? MISFIT : value;
 }
 
 /** Whether a value has the type of an argument, for the choice among overloads. */
@@ -172,7 +172,7 @@ function fits({ type, length, hasDefault }: SchemaArgument, value: unknown, numb
     case "Tensor":
       return value instanceof Tensor || (numbersAsTensors && isNumber(value));
     case "Generator":
-      return value instanceof Generator;
+      return value instanceof RandomGenerator;
     case "int":
     case "SymInt":
       return Number.isInteger(value) || typeof value === "bigint";
@@ -196,7 +196,7 @@ function fits({ type, length, hasDefault }: SchemaArgument, value: unknown, numb
 
 function kindOf(value: unknown): string {
   if (value instanceof Tensor) return value.describe();
-  if (value instanceof Generator) return "a generator";
+  if (value instanceof RandomGenerator) return "a generator";
   if (Array.isArray(value)) return "an array";
   if (value === null || value === undefined) return String(value);
   return typeof value === "object" ? "an object" : `a ${typeof value}`;

@@ -3,7 +3,7 @@
 import type { DType } from "./dtype.js";
 import { native, resolveOperator } from "./load.js";
 import type { Handle } from "./native.js";
-import type { Generator } from "./random.js";
+import type { RandomGenerator } from "./random.js";
 import type { Tensor } from "./tensor.js";
 import { generatorId, handle, handles, many, type MemoryFormat, one, operand, optionalHandle, optionalHandles } from "./wrap.js";
 
@@ -797,21 +797,21 @@ export abstract class Operators {
   }
 
   /** `aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)` */
-  uniform_(from?: number, to?: number, options?: { generator?: Generator | null }): this {
+  uniform_(from?: number, to?: number, options?: { generator?: RandomGenerator | null }): this {
     const op = ids[108] ?? resolve(108);
     native.call(op, handle(this), from, to, generatorId(options?.generator));
     return this;
   }
 
   /** `aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)` */
-  normal_(mean?: number, std?: number, options?: { generator?: Generator | null }): this {
+  normal_(mean?: number, std?: number, options?: { generator?: RandomGenerator | null }): this {
     const op = ids[109] ?? resolve(109);
     native.call(op, handle(this), mean, std, generatorId(options?.generator));
     return this;
   }
 
   /** `aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)` */
-  bernoulli_(p?: number, options?: { generator?: Generator | null }): this {
+  bernoulli_(p?: number, options?: { generator?: RandomGenerator | null }): this {
     const op = ids[110] ?? resolve(110);
     native.call(op, handle(this), p, generatorId(options?.generator));
     return this;
@@ -1044,7 +1044,7 @@ export function arange(start: number | boolean, end: number | boolean, step?: nu
 }
 
 /** `aten::randperm.generator(int n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
-export function randperm(n: number, options?: { generator?: Generator | null; dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
+export function randperm(n: number, options?: { generator?: RandomGenerator | null; dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
   const op = ids[111] ?? resolve(111);
   return one(native.call(op, n, generatorId(options?.generator), options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }

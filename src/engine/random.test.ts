@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EngineError, UsageError } from "../errors.js";
 import { empty, zeros } from "./ops.generated.js";
-import { currentRandom, Generator, Random, withRandom } from "./random.js";
+import { currentRandom, Random, RandomGenerator, withRandom } from "./random.js";
 import { scope } from "./scope.js";
 import { tensor } from "./tensor.js";
 
@@ -90,13 +90,13 @@ test("filling returns the tensor itself", () => {
 
 test("a generator goes on, and is an error once disposed of", () => {
   scope(() => {
-    const generator = new Generator("cpu", 5);
+    const generator = new RandomGenerator("cpu", 5);
     const first = empty([4]).uniform_(0, 1, { generator }).toNumbers();
     expect(empty([4]).uniform_(0, 1, { generator }).toNumbers()).not.toEqual(first);
     generator.dispose();
     generator.dispose();
     // Its place may be another's by now: it must not draw from that.
-    using other = new Generator("cpu", 6);
+    using other = new RandomGenerator("cpu", 6);
     expect(() => empty([4]).uniform_(0, 1, { generator })).toThrow(EngineError);
     expect(empty([4]).uniform_(0, 1, { generator: other }).toNumbers()).not.toEqual(first);
   });
@@ -105,9 +105,9 @@ test("a generator goes on, and is an error once disposed of", () => {
 test("a seed is an integer; a generator's device is one there is", () => {
   expect(() => new Random(0.5)).toThrow(UsageError);
   expect(() => new Random(Number.NaN)).toThrow("a seed is an integer, got NaN");
-  expect(() => new Generator("gpu", 1)).toThrow("expected a device");
-  expect(() => new Generator("meta", 1)).toThrow(EngineError);
-  expect(() => new Generator("cpu", 0.5)).toThrow("seed: expected an integer");
+  expect(() => new RandomGenerator("gpu", 1)).toThrow("expected a device");
+  expect(() => new RandomGenerator("meta", 1)).toThrow(EngineError);
+  expect(() => new RandomGenerator("cpu", 0.5)).toThrow("seed: expected an integer");
 });
 
 test("layers draw from the random they run in, and say so where there is none", () => {

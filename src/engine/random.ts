@@ -19,7 +19,7 @@ export type Purpose = string | number;
 export type Draw = (random: Random, target: Tensor) => void;
 
 /** A random generator of the engine, on one device. */
-export class Generator implements Disposable {
+export class RandomGenerator implements Disposable {
   private slot: number;
 
   constructor(device: string, seed: number | bigint) {
@@ -71,9 +71,9 @@ export class Random {
   }
 
   /** A generator for whole tensors on a device; dispose of it. */
-  generator(device: string): Generator {
+  generator(device: string): RandomGenerator {
     const text = JSON.stringify(["tensor", this.seed, ...this.purpose]);
-    return new Generator(device, createHash("sha256").update(text).digest().readBigInt64LE());
+    return new RandomGenerator(device, createHash("sha256").update(text).digest().readBigInt64LE());
   }
 
   /** Fills a tensor with uniform numbers from [from, to). */
@@ -112,7 +112,7 @@ export class Random {
   }
 }
 
-function byGenerator(draw: (generator: Generator, target: Tensor) => void): Draw {
+function byGenerator(draw: (generator: RandomGenerator, target: Tensor) => void): Draw {
   return (random, target) => {
     using generator = random.generator(target.device);
     draw(generator, target);

@@ -126,6 +126,16 @@ test("views share memory with what they view, copies do not", () => {
   });
 });
 
+test("shapes and orders of dimensions are given one by one, or as a list", () => {
+  scope(() => {
+    const x = tensor([1, 2, 3, 4, 5, 6]);
+    expect(x.view([2, 3]).shape).toEqual(x.view(2, 3).shape);
+    expect(x.reshape([3, 2]).permute(1, 0).toArray()).toEqual(x.reshape(3, 2).permute([1, 0]).toArray());
+    expect(tensor([7]).view([]).shape).toEqual([]);
+    expect(tensor([7]).view().shape).toEqual([]);
+  });
+});
+
 test("a view keeps the memory when the tensor it came from is freed", () => {
   scope(() => {
     const x = tensor([1, 2, 3]);
@@ -286,7 +296,7 @@ test.for<[string, () => unknown, string]>([
   ["NaN for an integer", () => tensor([1]).unsqueeze(Number.NaN), "dim: expected an integer, got nan"],
   ["a string for an integer", () => tensor([1]).unsqueeze("0" as never), 'dim: expected an integer, got "0"'],
   ["nothing for an integer", () => tensor([1]).unsqueeze(undefined as never), 'the argument "dim" (int) is missing'],
-  ["a number for a list", () => tensor([1]).permute(0 as never), "dims: expected an array of integers, got 0"],
+  ["a number for a list", () => tensor([1]).viewAs(0 as never), "size: expected an array of integers, got 0"],
   ["an infinite size", () => zeros([Number.POSITIVE_INFINITY]), "size: expected an integer, got inf"],
   ["an unsafe integer", () => zeros([2 ** 60]), "size: expected an integer"],
   ["a bigint too wide", () => zeros([(2n ** 70n) as never]), "an integer of at most 64 bits"],

@@ -130,12 +130,19 @@ export class Tensor extends ops.Operators implements Disposable {
 
   // --- Shape
 
-  view(...shape: number[]): Tensor {
-    return this.viewAs(shape);
+  /** The same elements in another shape: `view(2, 3)` or `view([2, 3])`. */
+  view(...shape: Sizes): Tensor {
+    return this.viewAs(sizes(shape));
   }
 
-  reshape(...shape: number[]): Tensor {
-    return this.reshapeTo(shape);
+  /** As `view`, with a copy where the memory layout needs one. */
+  reshape(...shape: Sizes): Tensor {
+    return this.reshapeTo(sizes(shape));
+  }
+
+  /** The dimensions in another order: `permute(1, 0)` or `permute([1, 0])`. */
+  override permute(...dims: Sizes): Tensor {
+    return super.permute(sizes(dims));
   }
 
   /** The rows at these positions. */
@@ -357,5 +364,9 @@ export function tensor(data: Nested | TypedArray, options: TensorOptions & { sha
 export function tensorFromFile(fd: number, offset: number, dtype: DType, shape: readonly number[]): Tensor {
   return new Tensor(loadNative().readFile(fd, offset, dtype, shape));
 }
+
+/** Numbers one by one, or in one list. */
+type Sizes = readonly number[] | readonly [readonly number[]];
+const sizes = (given: Sizes): readonly number[] => (Array.isArray(given[0]) ? given[0] : (given as readonly number[]));
 
 const list = (dim: number | readonly number[]): readonly number[] => (typeof dim === "number" ? [dim] : dim);

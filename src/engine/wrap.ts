@@ -2,7 +2,7 @@
 
 import { EngineError } from "../errors.js";
 import type { Handle } from "./native.js";
-import type { Generator } from "./random.js";
+import type { RandomGenerator } from "./random.js";
 import type { Tensor } from "./tensor.js";
 
 /** How the elements of a 4-D tensor lie in memory. */
@@ -53,7 +53,7 @@ export function optionalHandles(tensors: readonly (Tensor | null)[]): (Handle | 
   return tensors.map((tensor) => (tensor === null || tensor === undefined ? null : handle(tensor)));
 }
 
-export function generatorId(generator: Generator | null | undefined): number | null | undefined {
+export function generatorId(generator: RandomGenerator | null | undefined): number | null | undefined {
   return generator === undefined || generator === null ? generator : generator.id;
 }
 

@@ -15,16 +15,16 @@ import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { relu6_ } from "./activation.js";
 import type { Conv2d } from "./conv.js";
-import { Buffer, Layer, type Module, Parameter } from "./module.js";
+import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
 import { forProduct, forSum } from "./precision.js";
 
 /** Batch norm over the channels of [n, c] or [n, c, h, w]. */
 export class BatchNorm extends Layer {
   readonly weight: Parameter;
   readonly bias: Parameter;
-  readonly running_mean: Buffer;
-  readonly running_var: Buffer;
-  readonly num_batches_tracked: Buffer;
+  readonly running_mean: StateBuffer;
+  readonly running_var: StateBuffer;
+  readonly num_batches_tracked: StateBuffer;
   /** Fixed statistics, also in training; weight and bias stay trainable. */
   frozen = false;
   /** Whether `convNorm` may fold it. Off only to compare with the plain path. */
@@ -40,9 +40,9 @@ export class BatchNorm extends Layer {
     super();
     this.weight = new Parameter(empty([channels]));
     this.bias = new Parameter(empty([channels]));
-    this.running_mean = new Buffer(zeros([channels]));
-    this.running_var = new Buffer(ones([channels]));
-    this.num_batches_tracked = new Buffer(zeros([], { dtype: "int64" }));
+    this.running_mean = new StateBuffer(zeros([channels]));
+    this.running_var = new StateBuffer(ones([channels]));
+    this.num_batches_tracked = new StateBuffer(zeros([], { dtype: "int64" }));
     this.eps = eps;
     this.momentum = momentum;
   }

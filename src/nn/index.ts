@@ -11,7 +11,7 @@ export { LayerNorm } from "./layer-norm.js";
 export { LayerScale } from "./layer-scale.js";
 export { Linear } from "./linear.js";
 export { binaryCrossEntropy, crossEntropy, mse, type Reduction } from "./loss.js";
-export { Buffer, Layer, type LoadOptions, Module, Parameter, type Place, Sequential } from "./module.js";
+export { Layer, type LoadOptions, Module, Parameter, type Place, Sequential, StateBuffer } from "./module.js";
 export { nonlinearClassifier } from "./nonlinear-classifier.js";
 export {
   AdaptiveAvgPool2d,

@@ -1,6 +1,6 @@
 /**
  * Modules: parameters and buffers under names, as in PyTorch, so that checkpoints of the field load. A module's own
- * properties are its contents: a Parameter, a Buffer or a Module assigned to `this.conv1` is found under "conv1".
+ * properties are its contents: a Parameter, a StateBuffer or a Module assigned to `this.conv1` is found under "conv1".
  */
 
 import type { DType } from "../engine/dtype.js";
@@ -28,7 +28,7 @@ export class Parameter extends Owned {
 }
 
 /** A tensor that is saved with the module but not trained, such as a running mean. */
-export class Buffer extends Owned {}
+export class StateBuffer extends Owned {}
 
 /** What `loadStateDict` does about keys that do not fit. */
 export interface LoadOptions {
@@ -76,8 +76,8 @@ export abstract class Module implements Disposable {
     return this.own(Parameter);
   }
 
-  namedBuffers(): Generator<[string, Buffer]> {
-    return this.own(Buffer);
+  namedBuffers(): Generator<[string, StateBuffer]> {
+    return this.own(StateBuffer);
   }
 
   /** Every parameter once. */

@@ -56,3 +56,7 @@ test("the precision is put back when the body throws", () => {
     expect(linear.forward(formulaTensor("x", [1, 2])).dtype).toBe("float32");
   });
 });
+
+test("withPrecision refuses an async body, which would end in another precision", () => {
+  expect(() => withPrecision("bf16", async () => 1)).toThrow("withPrecision: the body is async");
+});

@@ -4,6 +4,7 @@
  */
 
 import type { DType } from "../engine/dtype.js";
+import { refuseAsync } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 
 /** `float32`: as the parameters are. `bf16`: products in bfloat16. */
@@ -11,12 +12,12 @@ export type Precision = "float32" | "bf16";
 
 let compute: DType | undefined;
 
-/** Runs `body` with its layers computing in the given precision. */
+/** Runs `body`, which must not be async, with its layers computing in the given precision. */
 export function withPrecision<T>(precision: Precision, body: () => T): T {
   const before = compute;
   compute = precision === "bf16" ? "bfloat16" : undefined;
   try {
-    return body();
+    return refuseAsync("withPrecision", body());
   } finally {
     compute = before;
   }

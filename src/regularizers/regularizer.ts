@@ -22,6 +22,10 @@ export interface StepResult {
   features: Tensor;
   /** The logits of the same rows, where the algorithm returned them. */
   logits?: Tensor;
+  /** The labels of the same rows, int64 [rows]; missing where a row has none of its own, as in Mixup. */
+  y?: Tensor;
+  /** The training domain of each row, by its position: int64 [rows]; missing where rows are not those of the batch. */
+  domains?: () => Tensor;
   /** The weights and where they started, for penalties on them; made when asked for. */
   weights?: () => TrainedWeights;
   /** The number of updates made before this one. */

@@ -14,11 +14,13 @@ import type {
   BuiltAlgorithm,
   LossAlgorithm,
   Minibatch,
+  RowLabels,
   SharedValues,
   StepContext,
 } from "../algorithms/algorithm.js";
 import { checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
 import { checkDomains } from "../algorithms/check-domains.js";
+import { domainLabels } from "../algorithms/domain-labels.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
 import { unknownName } from "../closest-name.js";
@@ -190,9 +192,11 @@ export class Learner implements Disposable {
   ): Scalars {
     if (!captured) this.setRates(step);
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
-    const penalty: StepContext["penalty"] = (features, logits) => {
+    const ofBatch: RowLabels = { y: batch.y, domains: () => domainLabels(batch) };
+    const penalty: StepContext["penalty"] = (features, logits, given) => {
       this.penaltyCheck.taken();
-      return this.penalty({ features, logits, weights: () => this.weights(), step, watch, notice });
+      const labels = given === undefined && features.rows === batch.y.rows ? ofBatch : given;
+      return this.penalty({ features, logits, ...labels, weights: () => this.weights(), step, watch, notice });
     };
     const checked: StepContext["checked"] = (loss) => {
       if (loss.device === "cpu") checkFinite("loss", loss.item(), step);
@@ -236,7 +240,7 @@ export class Learner implements Disposable {
     const { built } = this;
     const outcome = compute(() => built.step(batch, ctx));
     checkOutcome(this.options.algorithm, outcome);
-    const term = outcome.features && ctx.penalty(outcome.features, outcome.logits);
+    const term = outcome.features && ctx.penalty(outcome.features, outcome.logits, outcome.labels);
     const loss = term ? outcome.loss.add(term) : outcome.loss;
     ctx.checked(loss); // before the weights change
     if (outcome.resetOptimizer) {

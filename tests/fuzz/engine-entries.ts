@@ -3,7 +3,7 @@
 import { CudaGraph } from "../../src/engine/cuda-graph.js";
 import { memory, resetPeakMemory, setFlag, synchronize } from "../../src/engine/device.js";
 import { call, schemas } from "../../src/engine/operator.js";
-import { Generator, Random } from "../../src/engine/random.js";
+import { Random, RandomGenerator } from "../../src/engine/random.js";
 import { keep, scope } from "../../src/engine/scope.js";
 import { grad, Tensor, tensor, tensorFromFile } from "../../src/engine/tensor.js";
 
@@ -52,7 +52,7 @@ export const ENTRIES: Record<string, Entry> = {
   call: (name: never, ...args: never[]) => call(name, ...args),
   "call of a known operator": (...args: never[]) => call("aten::index_put", ...args),
   schemas: (name: never) => schemas(name),
-  Generator: (device: never, seed: never) => new Generator(device, seed).dispose(),
+  RandomGenerator: (device: never, seed: never) => new RandomGenerator(device, seed).dispose(),
   "Random.normal_": (seed: never, purpose: never, target: never) => new Random(seed).for(purpose).normal_(target),
   "CudaGraph.capture": (device: never) => CudaGraph.capture(device, () => {}),
   memory: (device: never) => memory(device),

@@ -1,7 +1,7 @@
 /** Values an operator might be given: right in type and odd in content, or wrong altogether. */
 
 import type { Philox } from "../../src/engine/philox.js";
-import { Generator } from "../../src/engine/random.js";
+import { RandomGenerator } from "../../src/engine/random.js";
 import { type Tensor, tensor } from "../../src/engine/tensor.js";
 
 const SHAPES: readonly (readonly number[])[] = [
@@ -285,8 +285,8 @@ export class Hostile {
     }
   }
 
-  generator(): Generator {
-    const made = new Generator("cpu", 7);
+  generator(): RandomGenerator {
+    const made = new RandomGenerator("cpu", 7);
     if (this.random.bernoulli(0.3)) made.dispose();
     return made;
   }
@@ -306,7 +306,7 @@ export function show(value: unknown, depth = 0): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value !== "object" || value === null) return typeof value === "function" ? "a function" : String(value);
-  if (value instanceof Generator) return "Generator";
+  if (value instanceof RandomGenerator) return "Generator";
   if (isTensor(value)) {
     if (value.isDisposed) return "freed";
     const values = value.numel <= 12 ? valuesOf(value) : "";
