@@ -62,6 +62,8 @@ export interface BackboneOptions extends BatchNormUse {
   inputChannels?: number;
   /** The probability of dropout: on the features (ResNet, MobileNetV2), or after each hidden layer (MLP). */
   dropout?: number;
+  /** The probability with which a sample's branch of the last block is dropped in training; smaller before (EfficientNet, ConvNeXt). */
+  stochasticDepth?: number;
   /** The width of the hidden layers (MLP) or of the features (linear map). */
   width?: number;
   /** The number of linear layers (MLP). */

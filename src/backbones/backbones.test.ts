@@ -9,6 +9,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { BatchNorm } from "../nn/batch-norm.js";
 import { withPrecision } from "../nn/precision.js";
+import { StochasticDepth } from "../nn/stochastic-depth.js";
 import { type BackboneOptions, backboneNamed, backbones } from "./index.js";
 
 const VECTORS = ["mlp", "linear-map", "diagonal-map"];
@@ -54,11 +55,13 @@ test.each(ALL)("$id gives gradients in float32 and features near float32's in bf
     low.square().mean().backward();
     expect(low.dtype).toBe("float32");
     expect(backbone.parameters().every(({ grad }) => grad?.dtype === "float32")).toBe(true);
-    expect(low.sub(full).norm().item() / full.norm().item()).toBeLessThan(0.03);
+    // ConvNeXt's last norm takes out the mean, which enlarges what is left: PyTorch's own bfloat16 is 4.5 % off here.
+    const tolerance = id === "convnext_tiny" ? 0.06 : 0.03;
+    expect(low.sub(full).norm().item() / full.norm().item()).toBeLessThan(tolerance);
   });
 });
 
-test.each(["toy-cnn", "mnist-cnn", "wide-resnet-16-2", "resnet50", "mobilenet_v2"])(
+test.each(["toy-cnn", "mnist-cnn", "wide-resnet-16-2", "resnet50", "mobilenet_v2", "regnet_y_400mf", "convnext_tiny"])(
   "%s holds no map but the features",
   (id) => {
     scope(() => {
@@ -91,6 +94,9 @@ const WITH_STAGES = {
   resnet18: ["64×16×16", "64×16×16", "128×8×8", "256×4×4", "512×2×2"],
   resnet50: ["64×16×16", "256×16×16", "512×8×8", "1024×4×4", "2048×2×2"],
   mobilenet_v2: ["16×32×32", "24×16×16", "32×8×8", "96×4×4", "320×2×2"],
+  efficientnet_b0: ["16×32×32", "24×16×16", "40×8×8", "112×4×4", "320×2×2"],
+  regnet_y_400mf: ["32×32×32", "48×16×16", "104×8×8", "208×4×4", "440×2×2"],
+  convnext_tiny: ["96×16×16", "96×16×16", "192×8×8", "384×4×4", "768×2×2"],
 };
 
 test.each(Object.entries(WITH_STAGES))("%s shows its stages, and takes other maps for them", (id, sizes) => {
@@ -119,30 +125,35 @@ test.each(Object.entries(WITH_STAGES))("%s shows its stages, and takes other map
   });
 });
 
-test.each(["resnet18", "mobilenet_v2"])("%s gives the same in channels-last, gradients too", (id) => {
-  scope(() => {
-    const [plain, last] = (["contiguous", "channels_last"] as const).map((memoryFormat) => {
-      using backbone = fillByFormula(backboneNamed(id).build()).to({ memoryFormat });
-      const features = backbone.forward(inputFor(backbone.inputShape).to({ memoryFormat }));
-      features.square().mean().backward();
-      const gradients = backbone.parameters().map((parameter) => parameter.grad!);
-      return { features, gradients };
+test.each(["resnet18", "mobilenet_v2", "efficientnet_b0", "convnext_tiny"])(
+  "%s gives the same in channels-last, gradients too",
+  (id) => {
+    scope(() => {
+      const [plain, last] = (["contiguous", "channels_last"] as const).map((memoryFormat) => {
+        using backbone = fillByFormula(backboneNamed(id).build()).to({ memoryFormat });
+        const features = backbone.forward(inputFor(backbone.inputShape).to({ memoryFormat }));
+        features.square().mean().backward();
+        const gradients = backbone.parameters().map((parameter) => parameter.grad!);
+        return { features, gradients };
+      });
+      expectClose(last.features, plain.features, { rtol: 1e-4, atol: 1e-5 });
+      for (const [i, gradient] of last.gradients.entries()) {
+        const size = plain.gradients[i].abs().max().item();
+        expectClose(gradient, plain.gradients[i], { rtol: 1e-3, atol: 1e-4 * size });
+      }
     });
-    expectClose(last.features, plain.features, { rtol: 1e-4, atol: 1e-5 });
-    for (const [i, gradient] of last.gradients.entries()) {
-      const size = plain.gradients[i].abs().max().item();
-      expectClose(gradient, plain.gradients[i], { rtol: 1e-3, atol: 1e-4 * size });
-    }
-  });
-});
+  },
+);
 
-test("batch norm is frozen in ResNet and MobileNetV2 unless told otherwise, and never in WideResNet", () => {
+test("batch norm is frozen in networks that start from trained weights by default, and never in WideResNet", () => {
   const norms = (id: string, options?: BackboneOptions) => {
     using backbone = backboneNamed(id).build(options);
     return [...backbone.modules()].flatMap(([, module]) => (module instanceof BatchNorm ? [module.frozen] : []));
   };
   expect(norms("resnet50")).toEqual(new Array(53).fill(true));
   expect(norms("mobilenet_v2")).toEqual(new Array(52).fill(true));
+  expect(norms("efficientnet_b0")).toEqual(new Array(49).fill(true));
+  expect(norms("regnet_y_400mf", { batchNorm: "trained" })).toEqual(new Array(53).fill(false));
   expect(norms("resnet18", { batchNorm: "trained" })).toEqual(new Array(20).fill(false));
   expect(norms("wide-resnet-16-2", { batchNorm: "frozen" })).toEqual(new Array(13).fill(false));
   expect(() => norms("resnet18", { batchNorm: "forzen" as "frozen" })).toThrow('did you mean "frozen"?');
@@ -187,4 +198,20 @@ test("input sizes that make no sense are errors that say what was expected", () 
   expect(() => backboneNamed("mnist-cnn").build({ inputShape: [1, 28, 28], inputChannels: 2 })).toThrow("contradicts");
   expect(() => backboneNamed("mlp").build()).toThrow("backbone mlp: expected inputShape, such as [20]");
   expect(() => backboneNamed("mlp").build({ inputShape: [3], depth: 1 })).toThrow("a depth of 2 or more");
+});
+
+test.each(["efficientnet_b0", "convnext_tiny"])("%s drops branches by keyed draws in training only", (id) => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed(id).build({ stochasticDepth: 0.5 }));
+    using plain = fillByFormula(backboneNamed(id).build());
+    const x = inputFor(backbone.inputShape);
+    const run = (seed: number) => noGrad(() => withRandom(new Random(seed), () => backbone.forward(x)));
+    expect(run(1).equal(run(1))).toBe(true);
+    expect(run(1).equal(run(2))).toBe(false);
+    backbone.eval();
+    expectClose(run(1), plain.forward(x), { rtol: 1e-5, atol: 1e-5 });
+    const rates = [...backbone.modules()].flatMap(([, each]) => (each instanceof StochasticDepth ? [each.p] : []));
+    // torchvision's: k/K of the rate at block k of EfficientNet's K = 16, and k/(K − 1) of ConvNeXt's 18.
+    expect([rates[1], rates.at(-1)]).toEqual(id === "convnext_tiny" ? [0.5 / 17, 0.5] : [0.5 / 16, (0.5 * 15) / 16]);
+  });
 });

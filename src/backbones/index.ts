@@ -3,11 +3,22 @@
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import type { BackboneDefinition } from "./backbone.js";
+import { convnextBase, convnextSmall, convnextTiny } from "./convnext.js";
 import { diagonalMap } from "./diagonal-map.js";
+import { efficientnetB0, efficientnetB1, efficientnetB2, efficientnetB3, efficientnetB4 } from "./efficientnet.js";
 import { linearMap } from "./linear-map.js";
 import { mlp } from "./mlp.js";
 import { mnistCnn } from "./mnist-cnn.js";
 import { mobilenetV2 } from "./mobilenet-v2.js";
+import {
+  regnetY8gf,
+  regnetY16gf,
+  regnetY32gf,
+  regnetY400mf,
+  regnetY800mf,
+  regnetY1600mf,
+  regnetY3200mf,
+} from "./regnet.js";
 import { resnet18, resnet34, resnet50, resnet101, resnet152 } from "./resnet.js";
 import { smallCnn } from "./small-cnn.js";
 import { toyCnn } from "./toy-cnn.js";
@@ -28,6 +39,21 @@ export const backbones = {
   resnet101,
   resnet152,
   mobilenet_v2: mobilenetV2,
+  efficientnet_b0: efficientnetB0,
+  efficientnet_b1: efficientnetB1,
+  efficientnet_b2: efficientnetB2,
+  efficientnet_b3: efficientnetB3,
+  efficientnet_b4: efficientnetB4,
+  regnet_y_400mf: regnetY400mf,
+  regnet_y_800mf: regnetY800mf,
+  regnet_y_1_6gf: regnetY1600mf,
+  regnet_y_3_2gf: regnetY3200mf,
+  regnet_y_8gf: regnetY8gf,
+  regnet_y_16gf: regnetY16gf,
+  regnet_y_32gf: regnetY32gf,
+  convnext_tiny: convnextTiny,
+  convnext_small: convnextSmall,
+  convnext_base: convnextBase,
 } as const satisfies Record<string, BackboneDefinition>;
 
 export type BackboneId = keyof typeof backbones;
@@ -49,12 +75,15 @@ export {
   type Step,
   vectorSize,
 } from "./backbone.js";
+export { ConvNeXt } from "./convnext.js";
 export { DiagonalMap } from "./diagonal-map.js";
+export { EfficientNet } from "./efficientnet.js";
 export { LinearMap } from "./linear-map.js";
 export { loadPretrained } from "./load-pretrained.js";
 export { Mlp, type MlpOptions } from "./mlp.js";
 export { MnistCnn } from "./mnist-cnn.js";
 export { MobileNetV2 } from "./mobilenet-v2.js";
+export { RegNet } from "./regnet.js";
 export { ResNet } from "./resnet.js";
 export { SmallCnn } from "./small-cnn.js";
 export { ToyCnn } from "./toy-cnn.js";

@@ -23,13 +23,6 @@ import {
 const init = "he-fan-out";
 const ID = "mobilenet_v2";
 
-/** A convolution, its norm and ReLU6. */
-class ConvNormReLU6 extends ConvNorm {
-  override forward(x: Tensor): Tensor {
-    return super.forward(x, { act: "relu6" });
-  }
-}
-
 /** 1×1 up to `expansion` times the channels, a 3×3 on each channel by itself, 1×1 down, and the way around them. */
 class InvertedResidual extends Layer {
   readonly conv: Sequential;
@@ -42,10 +35,10 @@ class InvertedResidual extends Layer {
   constructor(inputs: number, outputs: number, stride: number, expansion: number) {
     super();
     const hidden = inputs * expansion;
-    const depthwise = { kernel: 3, stride, padding: 1, groups: hidden, init } as const;
+    const depthwise = { kernel: 3, stride, padding: 1, groups: hidden, init, act: "relu6" } as const;
     this.#wide = [
-      ...(expansion === 1 ? [] : [new ConvNormReLU6(inputs, hidden, { kernel: 1, init })]),
-      new ConvNormReLU6(hidden, hidden, depthwise),
+      ...(expansion === 1 ? [] : [new ConvNorm(inputs, hidden, { kernel: 1, init, act: "relu6" })]),
+      new ConvNorm(hidden, hidden, depthwise),
     ];
     this.#project = new Conv2d(hidden, outputs, { kernel: 1, bias: false, init });
     this.#norm = new BatchNorm2d(outputs);
@@ -95,9 +88,9 @@ export class MobileNetV2 extends Backbone {
       return block;
     });
     this.features = new Sequential(
-      new ConvNormReLU6(this.inputShape[0], 32, { kernel: 3, stride: 2, padding: 1, init }),
+      new ConvNorm(this.inputShape[0], 32, { kernel: 3, stride: 2, padding: 1, init, act: "relu6" }),
       ...blocks,
-      new ConvNormReLU6(inputs, this.width, { kernel: 1, init }),
+      new ConvNorm(inputs, this.width, { kernel: 1, init, act: "relu6" }),
     );
     this.dropout = new Dropout(options.dropout ?? 0);
     useBatchNorm(this, options);

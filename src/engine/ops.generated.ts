@@ -142,6 +142,9 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::group_norm", "", "input num_groups weight bias eps cudnn_enabled"],
   ["aten::layer_norm", "", "input normalized_shape weight bias eps cudnn_enable"],
   ["aten::gelu", "", "self approximate"],
+  ["aten::silu", "", "self"],
+  ["aten::silu_", "", "self"],
+  ["aten::hardswish", "", "self"],
   ["aten::relu", "", "self"],
   ["aten::relu_", "", "self"],
   ["aten::hardtanh", "", "self min_val max_val"],
@@ -902,89 +905,108 @@ export abstract class Operators {
     return one(native.call(op, handle(this), options?.approximate));
   }
 
+  /** `aten::silu(Tensor self) -> Tensor` */
+  silu(): Tensor {
+    const op = ids[133] ?? resolve(133);
+    return one(native.call(op, handle(this)));
+  }
+
+  /** `aten::silu_(Tensor(a!) self) -> Tensor(a!)` */
+  silu_(): this {
+    const op = ids[134] ?? resolve(134);
+    native.call(op, handle(this));
+    return this;
+  }
+
+  /** `aten::hardswish(Tensor self) -> Tensor` */
+  hardswish(): Tensor {
+    const op = ids[135] ?? resolve(135);
+    return one(native.call(op, handle(this)));
+  }
+
   /** `aten::relu(Tensor self) -> Tensor` */
   relu(): Tensor {
-    const op = ids[133] ?? resolve(133);
+    const op = ids[136] ?? resolve(136);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu_(Tensor(a!) self) -> Tensor(a!)` */
   relu_(): this {
-    const op = ids[134] ?? resolve(134);
+    const op = ids[137] ?? resolve(137);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor` */
   hardtanh(min_val?: number | boolean, max_val?: number | boolean): Tensor {
-    const op = ids[135] ?? resolve(135);
+    const op = ids[138] ?? resolve(138);
     return one(native.call(op, handle(this), min_val, max_val));
   }
 
   /** `aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)` */
   hardtanh_(min_val?: number | boolean, max_val?: number | boolean): this {
-    const op = ids[136] ?? resolve(136);
+    const op = ids[139] ?? resolve(139);
     native.call(op, handle(this), min_val, max_val);
     return this;
   }
 
   /** `aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor` */
   maxPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, ceil_mode?: boolean): Tensor {
-    const op = ids[137] ?? resolve(137);
+    const op = ids[140] ?? resolve(140);
     return one(native.call(op, handle(this), kernel_size, stride, padding, dilation, ceil_mode));
   }
 
   /** `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor` */
   avgPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, ceil_mode?: boolean, count_include_pad?: boolean, divisor_override?: number | null): Tensor {
-    const op = ids[138] ?? resolve(138);
+    const op = ids[141] ?? resolve(141);
     return one(native.call(op, handle(this), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   }
 
   /** `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` */
   adaptiveAvgPool2d(output_size: readonly number[] | number): Tensor {
-    const op = ids[139] ?? resolve(139);
+    const op = ids[142] ?? resolve(142);
     return one(native.call(op, handle(this), output_size));
   }
 
   /** `aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   softmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[142] ?? resolve(142);
+    const op = ids[145] ?? resolve(145);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   logSoftmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[143] ?? resolve(143);
+    const op = ids[146] ?? resolve(146);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.) -> Tensor` */
   crossEntropyLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number, label_smoothing?: number): Tensor {
-    const op = ids[144] ?? resolve(144);
+    const op = ids[147] ?? resolve(147);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index, label_smoothing));
   }
 
   /** `aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor` */
   nllLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number): Tensor {
-    const op = ids[145] ?? resolve(145);
+    const op = ids[148] ?? resolve(148);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index));
   }
 
   /** `aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor` */
   mseLoss(target: Tensor | number, reduction?: number): Tensor {
-    const op = ids[146] ?? resolve(146);
+    const op = ids[149] ?? resolve(149);
     return one(native.call(op, handle(this), operand(target), reduction));
   }
 
   /** `aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor` */
   binaryCrossEntropyWithLogits(target: Tensor | number, weight?: Tensor | null, pos_weight?: Tensor | null, reduction?: number): Tensor {
-    const op = ids[147] ?? resolve(147);
+    const op = ids[150] ?? resolve(150);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), optionalHandle(pos_weight), reduction));
   }
 
   /** `aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBilinear2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[148] ?? resolve(148);
+    const op = ids[151] ?? resolve(151);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 }
@@ -1093,102 +1115,102 @@ export function layerNorm(input: Tensor | number, normalized_shape: readonly num
 
 /** `aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export function embedding(weight: Tensor | number, indices: Tensor | number, padding_idx?: number, scale_grad_by_freq?: boolean, sparse?: boolean): Tensor {
-  const op = ids[140] ?? resolve(140);
+  const op = ids[143] ?? resolve(143);
   return one(native.call(op, operand(weight), operand(indices), padding_idx, scale_grad_by_freq, sparse));
 }
 
 /** `aten::dropout(Tensor input, float p, bool train) -> Tensor` */
 export function dropout(input: Tensor | number, p: number, train: boolean): Tensor {
-  const op = ids[141] ?? resolve(141);
+  const op = ids[144] ?? resolve(144);
   return one(native.call(op, operand(input), p, train));
 }
 
 /** `aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachAddScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[149] ?? resolve(149);
+  const op = ids[152] ?? resolve(152);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
 export function _foreachAdd_(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): void {
-  const op = ids[150] ?? resolve(150);
+  const op = ids[153] ?? resolve(153);
   native.call(op, handles(self), handles(other), options?.alpha);
 }
 
 /** `aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachAdd(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[151] ?? resolve(151);
+  const op = ids[154] ?? resolve(154);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachSub(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[152] ?? resolve(152);
+  const op = ids[155] ?? resolve(155);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachMulScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[153] ?? resolve(153);
+  const op = ids[156] ?? resolve(156);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]` */
 export function _foreachMulScalar(self: readonly Tensor[], scalar: number | boolean): Tensor[] {
-  const op = ids[154] ?? resolve(154);
+  const op = ids[157] ?? resolve(157);
   return many(native.call(op, handles(self), scalar));
 }
 
 /** `aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcmul_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[155] ?? resolve(155);
+  const op = ids[158] ?? resolve(158);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcdiv_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[156] ?? resolve(156);
+  const op = ids[159] ?? resolve(159);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_sqrt(Tensor[] self) -> Tensor[]` */
 export function _foreachSqrt(self: readonly Tensor[]): Tensor[] {
-  const op = ids[157] ?? resolve(157);
+  const op = ids[160] ?? resolve(160);
   return many(native.call(op, handles(self)));
 }
 
 /** `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2) -> Tensor[]` */
 export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): Tensor[] {
-  const op = ids[158] ?? resolve(158);
+  const op = ids[161] ?? resolve(161);
   return many(native.call(op, handles(self), ord));
 }
 
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[159] ?? resolve(159);
+  const op = ids[162] ?? resolve(162);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }
 
 /** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
 export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[160] ?? resolve(160);
+  const op = ids[163] ?? resolve(163);
   return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
 export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
-  const op = ids[161] ?? resolve(161);
+  const op = ids[164] ?? resolve(164);
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[162] ?? resolve(162);
+  const op = ids[165] ?? resolve(165);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean): Tensor {
-  const op = ids[163] ?? resolve(163);
+  const op = ids[166] ?? resolve(166);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last));
 }

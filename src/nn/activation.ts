@@ -54,6 +54,26 @@ export class ReLU6 extends Layer {
   }
 }
 
+/** x·sigmoid(x), also called Swish; x is written over where no gradient needs it. */
+export function silu(x: Tensor): Tensor {
+  // With a gradient the operator in place would copy x first, which is more work than the operator out of place.
+  return x.requiresGrad ? x.silu() : x.silu_();
+}
+
+/** x·sigmoid(x) (Elfwing et al., 2017, https://arxiv.org/abs/1702.03118) */
+export class SiLU extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.silu();
+  }
+}
+
+/** x·min(max(x + 3, 0), 6)/6 (Howard et al., 2019, https://arxiv.org/abs/1905.02244) */
+export class Hardswish extends Layer {
+  forward(x: Tensor): Tensor {
+    return x.hardswish();
+  }
+}
+
 /** Which GELU: exact x·Φ(x), its approximation by tanh, or CLIP's "quick" one, x·sigmoid(1.702·x). They differ by up to 0.02. */
 export type GeluKind = "exact" | "tanh" | "quick";
 

@@ -13,7 +13,7 @@ import { batchNorm, biasClamp, empty, foldNorm, ones, zeros } from "../engine/op
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { relu6_ } from "./activation.js";
+import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
 import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
 import { forProduct, forSum } from "./precision.js";
@@ -98,14 +98,15 @@ export class BatchNorm2d extends BatchNorm {}
 /** What follows a convolution and its norm: the way around them is added, then an activation taken. */
 export interface After {
   readonly around?: Tensor;
-  readonly act?: "relu" | "relu6";
+  readonly act?: "relu" | "relu6" | "silu";
 }
 
-/** The range an activation clamps to. */
+/** The range an activation clamps to; SiLU comes after it. */
 const RANGES = {
   none: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
   relu: [0, Number.POSITIVE_INFINITY],
   relu6: [0, 6],
+  silu: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
 } as const;
 
 /** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
@@ -116,6 +117,7 @@ export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, a
   const y = folds ? folded(conv, norm, x) : norm.forward(conv.forward(x));
   const sum = around ? y.add_(around) : y;
   if (act === undefined) return sum;
+  if (act === "silu") return silu(sum);
   return act === "relu" ? sum.relu_() : relu6_(sum);
 }
 
@@ -132,7 +134,8 @@ function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, act }: Afte
   const half = input.dtype === "bfloat16";
   const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
   const [low, high] = RANGES[act ?? "none"];
-  return biasClamp(conv.convolve(input, kernel, null), shift, around ?? null, low, high);
+  const y = biasClamp(conv.convolve(input, kernel, null), shift, around ?? null, low, high);
+  return act === "silu" ? silu(y) : y;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** A convolution and its batch norm as one layer, under torchvision's names for the pair: 0 and 1. */
+/** A convolution and its batch norm as one layer, with an activation or without, under torchvision's names for the pair: 0 and 1. */
 
 import type { Tensor } from "../engine/tensor.js";
 import { type After, BatchNorm2d, convNorm } from "./batch-norm.js";
@@ -8,17 +8,23 @@ import { Sequential } from "./module.js";
 export class ConvNorm extends Sequential {
   readonly conv: Conv2d;
   readonly norm: BatchNorm2d;
+  readonly act: After["act"];
 
   /** Without a bias, which the norm would take out again. */
-  constructor(inputs: number, outputs: number, options: Omit<ConvOptions, "bias">) {
+  constructor(
+    inputs: number,
+    outputs: number,
+    { act, ...options }: Omit<ConvOptions, "bias"> & { readonly act?: After["act"] },
+  ) {
     const conv = new Conv2d(inputs, outputs, { ...options, bias: false });
     const norm = new BatchNorm2d(outputs);
     super(conv, norm);
     this.conv = conv;
     this.norm = norm;
+    this.act = act;
   }
 
   override forward(x: Tensor, after: After = {}): Tensor {
-    return convNorm(this.conv, this.norm, x, after);
+    return convNorm(this.conv, this.norm, x, { act: this.act, ...after });
   }
 }

@@ -13,9 +13,11 @@ export interface ConvOptions {
   padding?: number;
   groups?: number;
   bias?: boolean;
-  /** How `initialize` draws the weight: PyTorch's default, or He's by fan-out as torchvision's networks do (bias 0). */
-  init?: "default" | "he-fan-out";
+  /** How `initialize` draws the weight: PyTorch's default, He's by fan-out as torchvision's networks do, or with a standard deviation (the last two with bias 0). */
+  init?: ConvInit;
 }
+
+export type ConvInit = "default" | "he-fan-out" | number;
 
 export class Conv2d extends Layer {
   readonly weight: Parameter; // [outputs, inputs / groups, kernel, kernel]
@@ -23,7 +25,7 @@ export class Conv2d extends Layer {
   readonly stride: number;
   readonly padding: number;
   readonly groups: number;
-  private readonly init: "default" | "he-fan-out";
+  private readonly init: ConvInit;
 
   constructor(
     readonly inputs: number,
@@ -50,9 +52,10 @@ export class Conv2d extends Layer {
 
   protected override reset(random: Random): void {
     const [outputs, inputs, kernel] = this.weight.shape;
-    if (this.init === "he-fan-out") {
-      // Fan-out counts the outputs of a group's channel, as torch.nn.init does: outputs · kernel², groups left aside.
-      random.for("weight").normal_(this.weight, 0, Math.sqrt(2 / (outputs * kernel * kernel)));
+    if (this.init !== "default") {
+      // Fan-out counts the outputs of a group's channel, as torch.nn.init does: outputs · kernel², without the groups.
+      const std = this.init === "he-fan-out" ? Math.sqrt(2 / (outputs * kernel * kernel)) : this.init;
+      random.for("weight").normal_(this.weight, 0, std);
       this.bias?.zero_();
       return;
     }

@@ -1,6 +1,6 @@
 /** Layers and losses. */
 
-export { GELU, type GeluKind, LeakyReLU, ReLU, ReLU6, relu6_ } from "./activation.js";
+export { GELU, type GeluKind, Hardswish, LeakyReLU, ReLU, ReLU6, relu6_, SiLU } from "./activation.js";
 export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
 export { Conv2d, type ConvOptions } from "./conv.js";
 export { ConvNorm } from "./conv-norm.js";
@@ -22,4 +22,5 @@ export {
   type PoolOptions,
 } from "./pooling.js";
 export { forProduct, forSum, type Precision, withPrecision } from "./precision.js";
+export { SqueezeExcitation } from "./squeeze-excitation.js";
 export { StochasticDepth, stochasticDepthRates } from "./stochastic-depth.js";

@@ -15,7 +15,6 @@ import { LARGER_BACKBONES } from "../support/larger-backbones.js";
 
 const VECTORS = fileURLToPath(new URL("../vectors/backbones.safetensors", import.meta.url));
 const CLASSES = 5;
-const RATE = 1e-4;
 const SHOWN = 6;
 
 interface Case {
@@ -24,10 +23,14 @@ interface Case {
   options?: BackboneOptions;
   scale?: number;
   evaluate?: boolean;
+  /** One by default. */
+  updates?: number;
+  rate?: number;
 }
 
 const picture = [2, 3, 64, 64];
 const pictures = [4, 3, 64, 64];
+const five = { updates: 5, rate: 2e-5 };
 const trained = { batchNorm: "trained" } as const;
 
 /** By the names under which their numbers are stored. */
@@ -48,6 +51,11 @@ const CASES: Record<string, Case> = {
   // Large inputs, so that ReLU6 meets its upper end.
   mobilenet_v2: { id: "mobilenet_v2", shape: picture, scale: 40 },
   "mobilenet_v2 trained": { id: "mobilenet_v2", shape: pictures, options: trained },
+  efficientnet_b0: { id: "efficientnet_b0", shape: picture, ...five },
+  "efficientnet_b0 trained": { id: "efficientnet_b0", shape: pictures, options: trained, ...five },
+  regnet_y_400mf: { id: "regnet_y_400mf", shape: picture, ...five },
+  "regnet_y_400mf trained": { id: "regnet_y_400mf", shape: pictures, options: trained, ...five },
+  convnext_tiny: { id: "convnext_tiny", shape: picture, ...five },
 };
 
 /**
@@ -98,7 +106,7 @@ function storedNames(): (key: string) => string[] {
 }
 
 function check(name: string, dtype: "float64" | "float32", options: BackboneOptions = {}): void {
-  const { id, shape, scale = 1, evaluate = false, options: own } = CASES[name];
+  const { id, shape, scale = 1, evaluate = false, options: own, updates = 1, rate = 1e-4 } = CASES[name];
   const deep = dtype === "float32" && own?.batchNorm === "trained";
   const tolerance = TOLERANCES[deep ? "float32 trained" : dtype];
   const expected = readWeights(VECTORS);
@@ -130,7 +138,7 @@ function check(name: string, dtype: "float64" | "float32", options: BackboneOpti
     what: "features",
   });
 
-  const loss = crossEntropy(head.forward(features), y);
+  let loss = crossEntropy(head.forward(features), y);
   loss.backward();
   const gradients = new Map([...backbone.namedParameters()].map(([key, parameter]) => [key, parameter.grad!]));
   expectRows("gradient", gradients, rows("gradients"), tolerance);
@@ -139,17 +147,20 @@ function check(name: string, dtype: "float64" | "float32", options: BackboneOpti
     expectRows("statistic", buffers, rows("buffers"), tolerance);
   }
 
-  noGrad(() => {
-    for (const parameter of [...backbone.parameters(), ...head.parameters()]) {
-      parameter.sub_(parameter.grad!, { alpha: RATE });
-    }
-    expectRows("parameter", new Map(backbone.namedParameters()), rows("parameters"), tolerance);
-    const after = crossEntropy(head.forward(backbone.forward(x)), y);
-    expectClose([loss.item(), after.item()], stored("losses"), {
-      rtol: tolerance.loss,
-      what: "loss before and after",
+  const losses = [loss.item()];
+  for (let update = 1; update <= updates; update++) {
+    noGrad(() => {
+      for (const parameter of [...backbone.parameters(), ...head.parameters()]) {
+        parameter.sub_(parameter.grad!, { alpha: rate });
+        parameter.grad = null;
+      }
     });
-  });
+    loss = crossEntropy(head.forward(backbone.forward(x)), y);
+    losses.push(loss.item());
+    if (update < updates) loss.backward();
+  }
+  expectRows("parameter", new Map(backbone.namedParameters()), rows("parameters"), tolerance);
+  expectClose(losses, stored("losses"), { rtol: tolerance.loss, what: "losses before and after" });
 }
 
 for (const name of Object.keys(CASES)) {

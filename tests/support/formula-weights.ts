@@ -44,8 +44,12 @@ export function formulaState(name: string, shape: readonly number[]): Tensor {
   if (name.endsWith("num_batches_tracked")) return tensor(0, { dtype: "int64" });
   if (name.endsWith("running_var")) return formulaTensor(name, shape, { scale: 0.3, around: 1, dtype });
   if (name.endsWith("running_mean") || name.endsWith("bias")) return formulaTensor(name, shape, { scale: 0.1, dtype });
+  if (name.endsWith("layer_scale")) return formulaTensor(name, shape, { scale: 0.25, around: 0.75, dtype });
   // Small, so that a block adds little: at 1, training mode amplifies so much that PyTorch's own float32 is 5 % off.
-  if (name.endsWith("bn3.weight")) return formulaTensor(name, shape, { scale: 0.03, around: 0.1, dtype });
+  if (name.endsWith("bn3.weight") || name.endsWith("f.c.1.weight"))
+    return formulaTensor(name, shape, { scale: 0.03, around: 0.1, dtype });
+  // Large, because SiLU and the gates of squeeze-and-excitation take most of a map: at 1, no picture is left at the end.
+  if (/block\.\d\.1\.weight$/.test(name)) return formulaTensor(name, shape, { scale: 0.2, around: 1.8, dtype });
   if (shape.length < 2) return formulaTensor(name, shape, { scale: 0.2, around: 1, dtype });
   return formulaTensor(name, shape, { scale: Math.sqrt(3 / product(shape.slice(1))), dtype });
 }

@@ -1,7 +1,8 @@
 """Makes backbones.safetensors: features of every backbone and one training step, in float64, with torchvision's networks
 and, for those it does not have, the same built from torch.nn after their descriptions.
 
-Weights and inputs come by formula.py. The step is plain gradient descent on the cross-entropy of a linear head. Run:
+Weights and inputs come by formula.py. A step is plain gradient descent on the cross-entropy of a linear head; of the networks
+that came last, five steps. Run:
 python3 tests/vectors/backbones.py
 """
 
@@ -129,6 +130,24 @@ def resnet(name, trained):
     return network if trained else network.eval()
 
 
+def efficientnet(trained):
+    network = torchvision.models.efficientnet_b0(stochastic_depth_prob=0.0)
+    network.classifier = nn.Identity()
+    return network if trained else network.eval()
+
+
+def regnet(trained):
+    network = torchvision.models.regnet_y_400mf()
+    network.fc = nn.Identity()
+    return network if trained else network.eval()
+
+
+def convnext():
+    network = torchvision.models.convnext_tiny(stochastic_depth_prob=0.0)
+    network.classifier[2] = nn.Identity()
+    return network
+
+
 def rows(tensors):
     """A row for each tensor: mean of the absolute values, mean, and the first elements."""
     out = torch.zeros(len(tensors), 2 + SHOWN, dtype=torch.float64)
@@ -139,14 +158,14 @@ def rows(tensors):
     return out
 
 
-def record(case, backbone, shape, scale=1.0):
+def record(case, backbone, shape, scale=1.0, updates=1, rate=RATE):
     backbone = fill(backbone.double())
     x = formula("x", shape, scale)
     y = torch.arange(shape[0]) % CLASSES
     features = backbone(x)
     head = fill(nn.Linear(features.shape[1], CLASSES).double(), "head.")
-    loss = F.cross_entropy(head(features), y)
-    loss.backward()
+    losses = [F.cross_entropy(head(features), y)]
+    losses[0].backward()
     parameters = dict(backbone.named_parameters())
     stored[f"{case}/features"] = features[:, :64]
     stored[f"{case}/gradients"] = rows([parameter.grad for parameter in parameters.values()])
@@ -154,14 +173,20 @@ def record(case, backbone, shape, scale=1.0):
     if buffers and backbone.training:
         stored[f"{case}/buffers"] = rows(buffers.values())
         names[f"{case}/buffers"] = list(buffers)
-    with torch.no_grad():
-        for parameter in (*parameters.values(), *head.parameters()):
-            parameter -= RATE * parameter.grad
-        stored[f"{case}/parameters"] = rows(parameters.values())
-        after = F.cross_entropy(head(backbone(x)), y)
-    stored[f"{case}/losses"] = torch.stack([loss, after])
+    trained = (*parameters.values(), *head.parameters())
+    for update in range(updates):
+        with torch.no_grad():
+            for parameter in trained:
+                parameter -= rate * parameter.grad
+                parameter.grad = None
+        losses.append(F.cross_entropy(head(backbone(x)), y))
+        if update < updates - 1:
+            losses[-1].backward()
+    stored[f"{case}/parameters"] = rows(parameters.values())
+    stored[f"{case}/losses"] = torch.stack(losses).detach()
     names[f"{case}/gradients"] = names[f"{case}/parameters"] = list(parameters)
-    print(f"{case}: loss {loss.item():.6f}, then {after.item():.6f}")
+    size, spread = features.abs().mean().item(), features.std(0).mean().item()
+    print(f"{case}: features {size:.4f}, between pictures {spread:.4f}; losses {[round(each.item(), 6) for each in losses]}")
 
 
 record("mlp", Mlp(12, 16, 4), (6, 12))
@@ -179,6 +204,11 @@ record("resnet50", resnet("resnet50", False), (2, 3, 64, 64))
 record("resnet50 trained", resnet("resnet50", True), (4, 3, 64, 64))
 record("mobilenet_v2", mobilenet(False), (2, 3, 64, 64), scale=40.0)
 record("mobilenet_v2 trained", mobilenet(True), (4, 3, 64, 64))
+
+for case, trained, shape in (("", False, (2, 3, 64, 64)), (" trained", True, (4, 3, 64, 64))):
+    record(f"efficientnet_b0{case}", efficientnet(trained), shape, updates=5, rate=2e-5)
+    record(f"regnet_y_400mf{case}", regnet(trained), shape, updates=5, rate=2e-5)
+record("convnext_tiny", convnext(), (2, 3, 64, 64), updates=5, rate=2e-5)
 
 metadata = {"torch": torch.__version__, "torchvision": torchvision.__version__}
 # Names as their order: most lists are the same for several cases.

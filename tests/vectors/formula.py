@@ -1,6 +1,7 @@
 """Weights and inputs by an exact integer formula, the same in tests/support/formula-weights.ts, so none need storing."""
 
 import math
+import re
 import zlib
 
 import numpy
@@ -22,9 +23,14 @@ def formula_state(name, shape):
         return formula(name, shape, 0.3, 1)
     if name.endswith("running_mean") or name.endswith("bias"):
         return formula(name, shape, 0.1)
-    if name.endswith("bn3.weight"):
+    if name.endswith("layer_scale"):
+        return formula(name, shape, 0.25, 0.75)
+    if name.endswith(("bn3.weight", "f.c.1.weight")):
         # Small, so that a block adds little: at 1, training mode amplifies so much that PyTorch's own float32 is 5 % off.
         return formula(name, shape, 0.03, 0.1)
+    if re.search(r"block\.\d\.1\.weight$", name):
+        # Large, because SiLU and the gates of squeeze-and-excitation take most of a map: at 1, no picture is left at the end.
+        return formula(name, shape, 0.2, 1.8)
     if len(shape) < 2:
         return formula(name, shape, 0.2, 1)
     return formula(name, shape, math.sqrt(3 / math.prod(shape[1:])))

@@ -1,0 +1,38 @@
+/**
+ * Squeeze-and-excitation (Hu et al., 2018, https://arxiv.org/abs/1709.01507): each channel of a map is scaled by a number from
+ * 0 to 1, which two layers compute from the means of all channels. Parameter names and shapes are torchvision's, where the
+ * layers are 1×1 convolutions; they run as linear layers on [n, channels], which is the same product.
+ */
+
+import { linear } from "../engine/ops.generated.js";
+import type { Tensor } from "../engine/tensor.js";
+import { Conv2d } from "./conv.js";
+import { Layer } from "./module.js";
+import { globalAverage } from "./pooling.js";
+import { forProduct } from "./precision.js";
+
+export class SqueezeExcitation extends Layer {
+  readonly fc1: Conv2d;
+  readonly fc2: Conv2d;
+
+  constructor(
+    channels: number,
+    squeezed: number,
+    private readonly act: "relu" | "silu",
+  ) {
+    super();
+    this.fc1 = new Conv2d(channels, squeezed, { kernel: 1, init: "he-fan-out" });
+    this.fc2 = new Conv2d(squeezed, channels, { kernel: 1, init: "he-fan-out" });
+  }
+
+  forward(x: Tensor): Tensor {
+    const squeezed = product(this.fc1, globalAverage(x));
+    const excited = product(this.fc2, this.act === "relu" ? squeezed.relu_() : squeezed.silu()).sigmoid();
+    return x.mul(excited.toDType(x.dtype).view(...excited.shape, 1, 1));
+  }
+}
+
+/** A 1×1 convolution of maps of one pixel, given as [n, channels]. */
+function product({ weight, bias, outputs, inputs }: Conv2d, x: Tensor): Tensor {
+  return linear(forProduct(x), forProduct(weight.view(outputs, inputs)), bias && forProduct(bias));
+}
