@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { afterAll, expect, test } from "vitest";
+import { LARGER_BACKBONES } from "../../tests/support/larger-backbones.js";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { squares } from "../../tests/support/picture.js";
 import { backbones } from "../backbones/index.js";
@@ -73,12 +74,20 @@ const SHAPES: Readonly<Record<string, readonly number[]>> = {
   "toy-cnn": [3, 8, 8],
 };
 
-test.each(Object.keys(backbones))("%s in ONNX gives our logits and features to 1e-4", async (backbone) => {
-  const path = place("safetensors");
-  writeMadeModel(path, { backbone, inputShape: SHAPES[backbone] ?? [3, 32, 32] });
-  using model = await loadModel(path);
-  expect(await worstDifference(model, [1, 3])).toBeLessThan(1e-4);
-});
+/** Families that have no description as ONNX nodes, and are refused by name. */
+const UNWRITTEN = ["efficientnet", "regnet", "convnext"];
+
+const written = Object.keys(backbones).filter((id) => !LARGER_BACKBONES.includes(id));
+
+test.each(written.filter((id) => !UNWRITTEN.some((family) => id.startsWith(family))))(
+  "%s in ONNX gives our logits and features to 1e-4",
+  async (backbone) => {
+    const path = place("safetensors");
+    writeMadeModel(path, { backbone, inputShape: SHAPES[backbone] ?? [3, 32, 32] });
+    using model = await loadModel(path);
+    expect(await worstDifference(model, [1, 3])).toBeLessThan(1e-4);
+  },
+);
 
 test("the map that a probe trains on a frozen network is written too", async () => {
   const path = place("safetensors");
