@@ -7,11 +7,11 @@
 import { freemem } from "node:os";
 import { constrainedMemory } from "node:process";
 import { loadNative } from "../engine/load.js";
-import { DataError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import { type ContentStore, isStored } from "../files/content-store.js";
 import type { PixelBlock } from "./augment.js";
 import { type CacheOptions, updateCache } from "./cache.js";
-import type { PictureDataset } from "./dataset.js";
+import type { Dataset, PictureDataset } from "./dataset.js";
 import { defaultShortSide } from "./decode.js";
 import { DecodedPictures } from "./decoded-pictures.js";
 import { FilePictures } from "./file-pictures.js";
@@ -68,8 +68,10 @@ export interface PictureStoreOptions {
   shouldStop?: CacheOptions["shouldStop"];
 }
 
-/** Opens a dataset's pictures, in the fastest way that fits. */
-export async function openPictures(dataset: PictureDataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
+/** Opens the pictures of a dataset, in the fastest way that fits. A dataset of arrays has none: give it to a `Loader` as it is. */
+export async function openPictures(dataset: Dataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
+  if (dataset.kind !== "pictures")
+    throw new UsageError(`dataset ${dataset.id} has arrays and no picture files: give it to a Loader without pictures`);
   const { cache = true, shortSide = defaultShortSide, device = "cpu" } = options;
   const memoryLimit = options.memoryLimit ?? defaultMemoryLimit(cache === false ? "cpu" : device);
   if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });
