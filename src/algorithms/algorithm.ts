@@ -178,8 +178,8 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly hparamsByDataset?: Readonly<Record<string, HparamSpecs>>;
   /** Shared hyperparameters it replaces. */
   readonly overrides?: HparamOverrides;
-  /** What its backbone must have: intermediate maps for MixStyle and MIRO, one more input channel for ARM. */
-  readonly backbone?: { readonly stages?: true; readonly extraChannels?: number };
+  /** What its backbone must have: intermediate maps of pixels for MixStyle, those or tokens for MIRO, one more input channel for ARM. */
+  readonly backbone?: { readonly stages?: true | "maps"; readonly extraChannels?: number };
   build(context: BuildContext<HparamsOf<H>>): BuiltAlgorithm;
 }
 

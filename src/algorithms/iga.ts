@@ -15,6 +15,7 @@
 import { cat, stack } from "../engine/ops.generated.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
+import { withComposedAttention } from "../nn/attention.js";
 import { crossEntropy } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 
@@ -33,7 +34,7 @@ export const iga = defineAlgorithm({
       step({ domains }) {
         // Each domain by itself, so that its gradient takes a pass over its own samples only.
         const each = domains.map(({ x, y }) => {
-          const features = backbone.forward(x);
+          const features = withComposedAttention(() => backbone.forward(x)); // its gradient is differentiated
           const logits = classifier.forward(features);
           const loss = crossEntropy(logits, y);
           return {

@@ -40,7 +40,7 @@ export const mixStyle = defineAlgorithm({
   paper: "Zhou et al., Domain Generalization with MixStyle, ICLR 2021, https://arxiv.org/abs/2104.02008",
   needsDomains: false,
   hparams: { mixing: variant(MIXINGS) },
-  backbone: { stages: true },
+  backbone: { stages: "maps" },
 
   build({ backbone, classifier, domains: count, hparams }) {
     const mixing = variantOf("mixing of MixStyle", hparams.mixing, MIXINGS);

@@ -9,8 +9,10 @@ import { declare } from "../definitions.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
+import type { GeluKind } from "../nn/activation.js";
 import type { BatchNormUse } from "../nn/batch-norm.js";
 import { Layer } from "../nn/module.js";
+import type { PositionRule } from "../nn/position-embedding.js";
 
 /** Sees a stage's map [n, channels, h, w] and returns what the next stage is to be given: the map, or another. */
 export type OnStage = (map: Tensor, stage: number) => Tensor;
@@ -25,11 +27,20 @@ export abstract class Backbone extends Layer {
   /** The channels of each stage's map, where there are stages. */
   readonly stageChannels?: readonly number[];
 
+  /** Whether all stages are maps of pixels [n, channels, h, w]; those of a transformer are tokens, [n, channels, tokens, 1]. */
+  readonly stagesAreMaps: boolean = true;
+
   /** The features of a batch, [n, width], in float32 at least. */
   abstract override forward(x: Tensor): Tensor;
 
   /** The same, with a look at the maps between stages and a hand in them: MixStyle changes them, MIRO records them. */
   stages?(x: Tensor, onStage?: OnStage): Tensor;
+
+  /**
+   * The tensors of a published file as this network has them, where files come under other names or in other shapes. What the
+   * features do not depend on is left out; what does not fit is left in, for the loader to report.
+   */
+  adopt?(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor>;
 }
 
 /** A part of a network from one map to the next, and the stage that ends with it, if one does. */
@@ -54,6 +65,15 @@ export function runSteps(x: Tensor, steps: readonly Step[], onStage?: OnStage): 
   return map;
 }
 
+/** What differs between publishers of one network and is in no tensor of it; a backbone has its own where it is not given. */
+export interface NetworkVariant {
+  /** Of the layer norms. */
+  readonly eps?: number;
+  readonly gelu?: GeluKind;
+  /** How position embeddings are resized to other picture sizes. */
+  readonly positions?: PositionRule;
+}
+
 /** What backbones can be told; each reads what it has. */
 export interface BackboneOptions extends BatchNormUse {
   /** The sizes of one input: [channels, height, width], or [numbers]. */
@@ -68,6 +88,10 @@ export interface BackboneOptions extends BatchNormUse {
   width?: number;
   /** The number of linear layers (MLP). */
   depth?: number;
+  /** The probability with which the last block's branches are dropped in training (stochastic depth); none by default. */
+  dropPath?: number;
+  /** What the publisher of the weights chose and their file does not say. */
+  variant?: NetworkVariant;
 }
 
 /** A backbone that can be had by name. */

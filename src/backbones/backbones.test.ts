@@ -10,14 +10,75 @@ import { UsageError } from "../errors.js";
 import { BatchNorm } from "../nn/batch-norm.js";
 import { withPrecision } from "../nn/precision.js";
 import { StochasticDepth } from "../nn/stochastic-depth.js";
-import { type BackboneOptions, backboneNamed, backbones } from "./index.js";
+import { type BackboneOptions, backboneNamed, backbones, type VisionTransformer } from "./index.js";
+import { parametersOf, TRANSFORMERS, type TransformerId } from "./transformer-layouts.js";
 
 const VECTORS = ["mlp", "linear-map", "diagonal-map"];
 
+/** Of the vision transformers, which differ in sizes only, the smallest of two kinds. */
+const SIDES: Record<string, number> = { vit_s_16: 64, dinov2_vits14_reg: 56 };
+
 /** Every backbone but the larger ones of a family, with the options it needs. */
-const ALL = Object.keys(backbones).flatMap((id) => {
-  const options: BackboneOptions = VECTORS.includes(id) ? { inputShape: [10] } : {};
-  return LARGER_BACKBONES.includes(id) ? [] : [{ id, options }];
+const ALL = Object.keys(backbones)
+  .filter((id) => !LARGER_BACKBONES.includes(id) && (!Object.hasOwn(TRANSFORMERS, id) || Object.hasOwn(SIDES, id)))
+  .map((id) => {
+    const options: BackboneOptions = VECTORS.includes(id) ? { inputShape: [10] } : {};
+    const side = SIDES[id];
+    return { id, options: side === undefined ? options : { inputShape: [3, side, side] } };
+  });
+
+test.each([
+  // Of timm, without the classifier.
+  ["vit_s_16", 224, 384, 21_665_664],
+  ["vit_b_16", 224, 768, 85_798_656],
+  ["vit_b_32", 224, 768, 87_455_232],
+  ["vit_l_16", 224, 1024, 303_301_632],
+  // Of Meta's files, without the mask token.
+  ["dinov2_vits14", 518, 384, 22_056_576 - 384],
+  ["dinov2_vitb14", 518, 768, 86_580_480 - 768],
+  ["dinov2_vitl14", 518, 1024, 304_368_640 - 1024],
+  ["dinov2_vits14_reg", 518, 384, 22_058_112 - 384],
+  ["dinov2_vitb14_reg", 518, 768, 86_583_552 - 768],
+  ["dinov2_vitl14_reg", 518, 1024, 304_372_736 - 1024],
+  // Of OpenAI's image towers, with the projection.
+  ["clip_vit_b_32", 224, 512, 87_849_216],
+  ["clip_vit_b_16", 224, 512, 86_192_640],
+  ["clip_vit_l_14", 224, 768, 303_966_208],
+])("%s at %d pixels has %d features and the published number of parameters", (id, side, width, count) => {
+  scope(() => {
+    using backbone = backboneNamed(id).build({ inputShape: [3, side, side] });
+    expect(backbone.width).toBe(width);
+    expect(backbone.parameters().reduce((sum, { numel }) => sum + numel, 0)).toBe(count);
+    expect(parametersOf(TRANSFORMERS[id as TransformerId], side)).toBe(count);
+  });
+});
+
+test("pictures that the patches do not divide are an error that names a size that they do", () => {
+  expect(() => backboneNamed("vit_b_16").build({ inputShape: [3, 100, 100] })).toThrow(
+    "backbone vit_b_16: pictures of 100×100 pixels do not divide into patches of 16×16; take a multiple of 16, such as 96",
+  );
+  scope(() => {
+    using backbone = backboneNamed("dinov2_vits14").build();
+    expect(() => backbone.forward(formulaTensor("x", [1, 3, 32, 32]))).toThrow("such as 28");
+  });
+});
+
+test("a transformer shows the map of patches and the tokens after each quarter of its blocks, and takes changed ones", () => {
+  scope(() => {
+    using backbone = fillByFormula(
+      backboneNamed("vit_s_16").build({ inputShape: [3, 32, 32] }) as VisionTransformer,
+    ).eval();
+    const x = formulaTensor("x", [2, 3, 32, 32]);
+    const shapes: string[] = [];
+    const features = backbone.stages(x, (map, stage) => {
+      shapes.push(`${stage}: ${map.shape}`);
+      return map;
+    });
+    expect(shapes).toEqual(["0: 2,384,2,2", "1: 2,384,5,1", "2: 2,384,5,1", "3: 2,384,5,1", "4: 2,384,5,1"]);
+    expect(features.equal(backbone.forward(x))).toBe(true);
+    const changed = backbone.stages(x, (map, stage) => (stage === 4 ? map.mul(0) : map));
+    expect(changed.sub(backbone.norm.bias).abs().max().item()).toBe(0); // the norm of 0 is its bias
+  });
 });
 
 function inputFor(shape: readonly number[], n = 2): Tensor {

@@ -22,6 +22,21 @@ import {
 import { resnet18, resnet34, resnet50, resnet101, resnet152 } from "./resnet.js";
 import { smallCnn } from "./small-cnn.js";
 import { toyCnn } from "./toy-cnn.js";
+import {
+  clipB16,
+  clipB32,
+  clipL14,
+  dinov2B14,
+  dinov2B14Reg,
+  dinov2L14,
+  dinov2L14Reg,
+  dinov2S14,
+  dinov2S14Reg,
+  vitB16,
+  vitB32,
+  vitL16,
+  vitS16,
+} from "./transformers.js";
 import { wideResNet } from "./wide-resnet.js";
 
 /** Backbones by id. */
@@ -54,6 +69,19 @@ export const backbones = {
   convnext_tiny: convnextTiny,
   convnext_small: convnextSmall,
   convnext_base: convnextBase,
+  vit_s_16: vitS16,
+  vit_b_16: vitB16,
+  vit_b_32: vitB32,
+  vit_l_16: vitL16,
+  dinov2_vits14: dinov2S14,
+  dinov2_vitb14: dinov2B14,
+  dinov2_vitl14: dinov2L14,
+  dinov2_vits14_reg: dinov2S14Reg,
+  dinov2_vitb14_reg: dinov2B14Reg,
+  dinov2_vitl14_reg: dinov2L14Reg,
+  clip_vit_b_32: clipB32,
+  clip_vit_b_16: clipB16,
+  clip_vit_l_14: clipL14,
 } as const satisfies Record<string, BackboneDefinition>;
 
 export type BackboneId = keyof typeof backbones;
@@ -87,4 +115,5 @@ export { RegNet } from "./regnet.js";
 export { ResNet } from "./resnet.js";
 export { SmallCnn } from "./small-cnn.js";
 export { ToyCnn } from "./toy-cnn.js";
+export { type TransformerLayout, type TransformerVariant, VisionTransformer } from "./vision-transformer.js";
 export { WideResNet } from "./wide-resnet.js";

@@ -29,7 +29,8 @@ const HEADS = ["fc.", "classifier."] as const;
 /** Loads trained weights into a backbone; all that does not fit is told in one error, and nothing is changed then. */
 export function loadPretrained<B extends Backbone>(backbone: B, path: string): B {
   scope(() => {
-    const state = adaptInput(backbone, backboneState(readWeights(path)));
+    const file = readWeights(path);
+    const state = adaptInput(backbone, backbone.adopt?.(file) ?? backboneState(file));
     refuseFolded(backbone, state, path);
     // Files from before PyTorch 0.4.1 and converted ones have no count of batches; only momentum null reads it.
     backbone.loadStateDict(state, { from: path, ignoreMissing: (key) => key.endsWith(".num_batches_tracked") });

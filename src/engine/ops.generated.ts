@@ -161,6 +161,8 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::mse_loss", "", "self target reduction"],
   ["aten::binary_cross_entropy_with_logits", "", "self target weight pos_weight reduction"],
   ["aten::upsample_bilinear2d", "", "self output_size align_corners scales_h scales_w"],
+  ["aten::upsample_bicubic2d", "", "self output_size align_corners scales_h scales_w"],
+  ["aten::_upsample_bicubic2d_aa", "", "self output_size align_corners scales_h scales_w"],
   ["aten::_foreach_add_", "Scalar", "self scalar"],
   ["aten::_foreach_add_", "List", "self other alpha"],
   ["aten::_foreach_add", "List", "self other alpha"],
@@ -1009,6 +1011,18 @@ export abstract class Operators {
     const op = ids[151] ?? resolve(151);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
+
+  /** `aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
+  upsampleBicubic2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
+    const op = ids[152] ?? resolve(152);
+    return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
+  }
+
+  /** `aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
+  upsampleBicubic2dAntialias(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
+    const op = ids[153] ?? resolve(153);
+    return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
+  }
 }
 
 /** `aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor` */
@@ -1127,90 +1141,90 @@ export function dropout(input: Tensor | number, p: number, train: boolean): Tens
 
 /** `aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachAddScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[152] ?? resolve(152);
+  const op = ids[154] ?? resolve(154);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
 export function _foreachAdd_(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): void {
-  const op = ids[153] ?? resolve(153);
+  const op = ids[155] ?? resolve(155);
   native.call(op, handles(self), handles(other), options?.alpha);
 }
 
 /** `aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachAdd(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[154] ?? resolve(154);
+  const op = ids[156] ?? resolve(156);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachSub(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[155] ?? resolve(155);
+  const op = ids[157] ?? resolve(157);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachMulScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[156] ?? resolve(156);
+  const op = ids[158] ?? resolve(158);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]` */
 export function _foreachMulScalar(self: readonly Tensor[], scalar: number | boolean): Tensor[] {
-  const op = ids[157] ?? resolve(157);
+  const op = ids[159] ?? resolve(159);
   return many(native.call(op, handles(self), scalar));
 }
 
 /** `aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcmul_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[158] ?? resolve(158);
+  const op = ids[160] ?? resolve(160);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcdiv_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[159] ?? resolve(159);
+  const op = ids[161] ?? resolve(161);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_sqrt(Tensor[] self) -> Tensor[]` */
 export function _foreachSqrt(self: readonly Tensor[]): Tensor[] {
-  const op = ids[160] ?? resolve(160);
+  const op = ids[162] ?? resolve(162);
   return many(native.call(op, handles(self)));
 }
 
 /** `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2) -> Tensor[]` */
 export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): Tensor[] {
-  const op = ids[161] ?? resolve(161);
+  const op = ids[163] ?? resolve(163);
   return many(native.call(op, handles(self), ord));
 }
 
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[162] ?? resolve(162);
+  const op = ids[164] ?? resolve(164);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }
 
 /** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
 export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[163] ?? resolve(163);
+  const op = ids[165] ?? resolve(165);
   return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
 export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
-  const op = ids[164] ?? resolve(164);
+  const op = ids[166] ?? resolve(166);
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[165] ?? resolve(165);
+  const op = ids[167] ?? resolve(167);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean): Tensor {
-  const op = ids[166] ?? resolve(166);
+  const op = ids[168] ?? resolve(168);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last));
 }

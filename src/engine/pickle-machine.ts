@@ -8,6 +8,7 @@ import type { ByteReader } from "../files/file-bytes.js";
 import {
   PickleFault,
   PickleGlobal,
+  PickleObject,
   PickleTuple,
   type PickleValue,
   type PickleWorld,
@@ -225,10 +226,17 @@ export class PickleMachine {
     this.pushNew(target.call(args.items));
   }
 
-  /** Attributes are only ever set on the OrderedDict itself (`_metadata`: versions of layers), and nothing needs them. */
+  /**
+   * Attributes are set on modules of a TorchScript program, which keep them, and on an OrderedDict itself (`_metadata`: versions
+   * of layers), where nothing needs them.
+   */
   build(): void {
     const state = this.pop();
     const target = this.top();
+    if (target instanceof PickleObject && target.build && state instanceof Map) {
+      target.build(state);
+      return;
+    }
     if (!(target instanceof Map && state instanceof Map)) {
       throw new PickleFault(`the pickle sets the state of ${pickleTypeName(target)}; only a dict's is known`);
     }

@@ -19,6 +19,9 @@ export class PickleGlobal {
 export abstract class PickleObject {
   /** The Python name, for errors. */
   abstract readonly typeName: string;
+
+  /** Takes the attributes that the pickle gives the object; absent for objects that have none. */
+  build?(attributes: Map<PickleValue, PickleValue>): void;
 }
 
 export type PickleValue =

@@ -1,7 +1,8 @@
 /**
  * PyTorch's own weight files (`.pth`, `.pt`), written by `torch.save` of a state dict: the zip format of torch 1.6 and
  * later, and the one before it. Both hold a pickle that says which tensors look at which storages, and the storages as
- * raw bytes. The pickle is read without running anything (pickle.ts, torch-pickle.ts); the bytes stay in the file.
+ * raw bytes. A TorchScript program (`torch.jit.save`, as OpenAI publishes CLIP) is such a zip too, with its modules in the
+ * pickle and code beside it, which is not looked at. The pickle is read without running anything (pickle.ts, torch-pickle.ts); the bytes stay in the file.
  */
 
 import { ByteReader, type SourceFile } from "../files/file-bytes.js";
@@ -16,7 +17,7 @@ import {
   type WeightsContents,
   type WeightsFile,
 } from "./stored-tensor.js";
-import { type PickledStorage, PickledTensor, TorchWorld } from "./torch-pickle.js";
+import { type PickledStorage, PickledTensor, ScriptModule, ScriptWorld, TorchWorld } from "./torch-pickle.js";
 import { identify } from "./weights-format.js";
 import { locateZipEntry, readZip } from "./zip.js";
 
@@ -33,6 +34,9 @@ const LEGACY_PROTOCOL = 1001;
  */
 const mostBytes = (fileSize: number): number => 16 * fileSize + (256 << 20);
 
+/** What the metadata of a TorchScript program have as `format`. */
+export const TORCHSCRIPT = "torchscript";
+
 /** Opens a state dict that PyTorch saved, in either format. */
 export function openPth(path: string): WeightsFile {
   return openWeightsFile(path, readPth);
@@ -44,7 +48,7 @@ export function readPth(file: SourceFile): WeightsContents {
   if (format !== "pth-zip" && format !== "pth-legacy") {
     throw file.error(`expected a PyTorch state dict (.pth), found ${look}`);
   }
-  const { root, locate } = format === "pth-zip" ? readZipFormat(file) : readLegacyFormat(file);
+  const { root, locate, isScript } = format === "pth-zip" ? readZipFormat(file) : readLegacyFormat(file);
   const tensors = new Map<string, StoredTensor>();
   let bytes = 0;
   for (const [name, value] of findStateDict(file, root)) {
@@ -60,11 +64,14 @@ export function readPth(file: SourceFile): WeightsContents {
     }
     tensors.set(name, tensor);
   }
-  return { tensors, metadata: Object.freeze({}) };
+  const metadata: Record<string, string> = isScript ? { format: TORCHSCRIPT } : {};
+  return { tensors, metadata: Object.freeze(metadata) };
 }
 
 interface PickledFile {
   readonly root: PickleValue;
+  /** Whether it is a TorchScript program, of which only the tensors are read. */
+  readonly isScript?: boolean;
   /** The file offset of a storage's bytes, all of which are there. */
   readonly locate: (storage: PickledStorage) => number;
 }
@@ -80,11 +87,7 @@ function readZipFormat(file: SourceFile): PickledFile {
   }
   const [pickle] = pickles;
   const folder = pickle.name.slice(0, -"data.pkl".length);
-  if (archive.entries.has(`${folder}constants.pkl`)) {
-    throw file.error(
-      "a TorchScript program, not a state dict; save the weights alone with torch.save(model.state_dict())",
-    );
-  }
+  const isScript = archive.entries.has(`${folder}constants.pkl`);
   const byteOrder = archive.entries.get(`${folder}byteorder`);
   if (byteOrder !== undefined) {
     const { offset, byteLength } = locateZipEntry(archive, byteOrder);
@@ -94,7 +97,8 @@ function readZipFormat(file: SourceFile): PickledFile {
 
   const { offset, byteLength } = locateZipEntry(archive, pickle);
   const reader = new ByteReader(file, offset, offset + byteLength, `the pickle ${quoted(pickle.name)}`);
-  const root = readPickle(reader, new TorchWorld());
+  const read = readPickle(reader, isScript ? new ScriptWorld() : new TorchWorld());
+  const root = isScript ? stateDictOfScript(file, read) : read;
   // Once for each storage: many tensors may look at one.
   const places = new Map<string, { offset: number; byteLength: number }>();
   const locate = (storage: PickledStorage): number => {
@@ -109,7 +113,33 @@ function readZipFormat(file: SourceFile): PickledFile {
     }
     return place.offset;
   };
-  return { root, locate };
+  return { root, locate, isScript };
+}
+
+/** No network is nested deeper; a module of a damaged file may hold itself. */
+const DEEPEST_MODULE = 64;
+const MOST_MODULES = 100_000;
+
+/** The tensors of a TorchScript program, under the names that `state_dict()` would give them; its code is not read. */
+function stateDictOfScript(file: SourceFile, root: PickleValue): PickleValue {
+  if (!(root instanceof ScriptModule))
+    throw file.error(`a TorchScript program without a module: ${pickleTypeName(root)}`);
+  const state = new Map<PickleValue, PickleValue>();
+  const open: { readonly module: ScriptModule; readonly prefix: string; readonly depth: number }[] = [
+    { module: root, prefix: "", depth: 0 },
+  ];
+  let visited = 0;
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { module, prefix, depth } = next;
+    if (depth > DEEPEST_MODULE || ++visited > MOST_MODULES)
+      throw file.error("a TorchScript program whose modules are nested deeper than any network's; the file is damaged");
+    for (const [name, value] of module.attributes) {
+      if (value instanceof PickledTensor) state.set(prefix + name, value);
+      else if (value instanceof ScriptModule)
+        open.push({ module: value, prefix: `${prefix}${name}.`, depth: depth + 1 });
+    }
+  }
+  return state;
 }
 
 /**

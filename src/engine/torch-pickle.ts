@@ -56,6 +56,18 @@ class Ignored extends PickleObject {
   }
 }
 
+/** A module of a TorchScript program: its attributes by name, parameters and further modules among them. */
+export class ScriptModule extends PickleObject {
+  readonly attributes = new Map<string, PickleValue>();
+  constructor(readonly typeName: string) {
+    super();
+  }
+
+  override build(attributes: Map<PickleValue, PickleValue>): void {
+    for (const [name, value] of attributes) if (typeof name === "string") this.attributes.set(name, value);
+  }
+}
+
 /** An element type or a kind of storage, as a value in a pickle. */
 class TypeGlobal extends PickleGlobal {
   constructor(
@@ -192,6 +204,17 @@ export class TorchWorld implements PickleWorld {
       dict.set(key, value);
     }
     return dict;
+  }
+}
+
+/** What the pickle of a TorchScript program may refer to besides: its own modules, whose code is never looked at, and lists. */
+export class ScriptWorld extends TorchWorld {
+  override global(name: string): PickleGlobal {
+    if (name.startsWith("__torch__.")) return new PickleGlobal(name, () => new ScriptModule(name));
+    if (/^torch\.jit\._pickle\.build_(int|double|bool|tensor)list$/.test(name))
+      return new PickleGlobal(name, () => new Ignored("list"));
+    if (name === "torch.jit._pickle.restore_type_tag") return new PickleGlobal(name, ([value]) => value ?? null);
+    return super.global(name);
   }
 }
 

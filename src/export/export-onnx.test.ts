@@ -75,7 +75,7 @@ const SHAPES: Readonly<Record<string, readonly number[]>> = {
 };
 
 /** Families that have no description as ONNX nodes, and are refused by name. */
-const UNWRITTEN = ["efficientnet", "regnet", "convnext"];
+const UNWRITTEN = ["efficientnet", "regnet", "convnext", "vit", "dinov2", "clip"];
 
 const written = Object.keys(backbones).filter((id) => !LARGER_BACKBONES.includes(id));
 

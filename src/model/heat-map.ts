@@ -26,7 +26,7 @@ function lastStage({
   const probed = backbone instanceof ProbedBackbone ? backbone : null;
   const body = probed ? probed.body : backbone;
   const stage = (body.stageChannels?.length ?? 0) - 1;
-  if (!body.stages || stage < 0) return null;
+  if (!body.stages || !body.stagesAreMaps || stage < 0) return null;
   return { body, stage, logits: (features) => classifier.forward(probed ? probed.map.forward(features) : features) };
 }
 

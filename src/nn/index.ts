@@ -1,6 +1,7 @@
 /** Layers and losses. */
 
 export { GELU, type GeluKind, Hardswish, LeakyReLU, ReLU, ReLU6, relu6_, SiLU } from "./activation.js";
+export { hasFusedAttention, MultiHeadAttention, withComposedAttention } from "./attention.js";
 export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
 export { Conv2d, type ConvOptions } from "./conv.js";
 export { ConvNorm } from "./conv-norm.js";
@@ -21,6 +22,8 @@ export {
   MaxPool2d,
   type PoolOptions,
 } from "./pooling.js";
+export { type Grid, POSITION_RULES, type PositionRule, resizePositions } from "./position-embedding.js";
 export { forProduct, forSum, type Precision, withPrecision } from "./precision.js";
 export { SqueezeExcitation } from "./squeeze-excitation.js";
 export { StochasticDepth, stochasticDepthRates } from "./stochastic-depth.js";
+export { type BlockOptions, FeedForward, TransformerBlock } from "./transformer-block.js";

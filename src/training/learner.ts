@@ -130,7 +130,8 @@ export class Learner implements Disposable {
     const { algorithm, classes, domains } = options;
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
     const backbone = options.makeBackbone();
-    if (algorithm.backbone?.stages && !backbone.stages) {
+    const needed = algorithm.backbone?.stages;
+    if (needed && (!backbone.stages || (needed === "maps" && !backbone.stagesAreMaps))) {
       throw new UsageError(
         `${algorithm.title} needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2`,
       );

@@ -1,0 +1,57 @@
+/**
+ * Position embeddings of a vision transformer, resized to another grid of patches. Each publisher resizes in a way of its own,
+ * and the numbers differ:
+ *
+ * - torchvision: bicubic with the corners aligned
+ * - timm (and open_clip): bicubic with antialias
+ * - hugging-face: bicubic, no antialias
+ * - dinov2: bicubic by scale factors of (size + 0.1)/old size, which move the samples a little; registers: as timm
+ *
+ * Leading rows (the class token's) have no place in the grid and are kept.
+ */
+
+import { cat } from "../engine/ops.generated.js";
+import type { Tensor } from "../engine/tensor.js";
+import { UsageError } from "../errors.js";
+import { forSum } from "./precision.js";
+
+export const POSITION_RULES = ["torchvision", "timm", "hugging-face", "dinov2"] as const;
+export type PositionRule = (typeof POSITION_RULES)[number];
+
+/** A grid of patches: rows and columns. */
+export type Grid = readonly [rows: number, columns: number];
+
+/** What DINOv2 adds to a size before it divides by the old one. */
+const DINOV2_OFFSET = 0.1;
+
+/** Positions [1, leading + from, width] on the grid `from`, on the grid `to`; differentiable. */
+export function resizePositions(
+  positions: Tensor,
+  { from, to, leading, rule }: { from: Grid; to: Grid; leading: number; rule: PositionRule },
+): Tensor {
+  if (from[0] === to[0] && from[1] === to[1]) return positions;
+  const [, rows, width] = positions.shape;
+  if (rows !== leading + from[0] * from[1])
+    throw new UsageError(`position embedding: expected ${leading + from[0] * from[1]} rows, got ${rows}`);
+  const patches = forSum(positions.narrow(1, leading, rows - leading)); // bicubic has no 16-bit kernel everywhere
+  const map = patches.reshape(1, from[0], from[1], width).permute([0, 3, 1, 2]).contiguous();
+  const made = resizeMap(map, { from, to, rule })
+    .permute([0, 2, 3, 1])
+    .reshape(1, to[0] * to[1], width);
+  return leading === 0 ? made : cat([forSum(positions.narrow(1, 0, leading)), made], 1);
+}
+
+function resizeMap(map: Tensor, { from, to, rule }: { from: Grid; to: Grid; rule: PositionRule }): Tensor {
+  switch (rule) {
+    case "torchvision":
+      return map.upsampleBicubic2d(to, true);
+    case "timm":
+      return map.upsampleBicubic2dAntialias(to, false);
+    case "hugging-face":
+      return map.upsampleBicubic2d(to, false);
+    case "dinov2": {
+      const [rows, columns] = to.map((size, i) => (size + DINOV2_OFFSET) / from[i]);
+      return map.upsampleBicubic2d(to, false, rows, columns);
+    }
+  }
+}

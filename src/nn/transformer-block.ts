@@ -1,0 +1,77 @@
+/**
+ * A pre-norm transformer block (Dosovitskiy et al., 2021, https://arxiv.org/abs/2010.11929): x + attention(norm1 x), then
+ * x + mlp(norm2 x), with layer scale and stochastic depth on both branches where they are asked for. Parameters are named as
+ * in timm and DINOv2.
+ */
+
+import type { Tensor } from "../engine/tensor.js";
+import { GELU, type GeluKind } from "./activation.js";
+import { MultiHeadAttention } from "./attention.js";
+import { LayerNorm } from "./layer-norm.js";
+import { LayerScale } from "./layer-scale.js";
+import { Linear } from "./linear.js";
+import { Layer } from "./module.js";
+import { StochasticDepth } from "./stochastic-depth.js";
+
+export interface BlockOptions {
+  width: number;
+  heads: number;
+  /** Width of the hidden layer; four times the width by default. */
+  hidden?: number;
+  eps?: number;
+  gelu?: GeluKind;
+  layerScale?: boolean;
+  /** The probability with which a branch is dropped in training. */
+  dropPath?: number;
+}
+
+/** Two linear layers with GELU between them. */
+export class FeedForward extends Layer {
+  readonly fc1: Linear;
+  readonly act: GELU;
+  readonly fc2: Linear;
+
+  constructor(width: number, hidden: number, gelu: GeluKind) {
+    super();
+    this.fc1 = new Linear(width, hidden);
+    this.act = new GELU({ kind: gelu });
+    this.fc2 = new Linear(hidden, width);
+  }
+
+  forward(x: Tensor): Tensor {
+    return this.fc2.forward(this.act.forward(this.fc1.forward(x)));
+  }
+}
+
+export class TransformerBlock extends Layer {
+  readonly norm1: LayerNorm;
+  readonly attn: MultiHeadAttention;
+  readonly ls1: LayerScale | null;
+  readonly norm2: LayerNorm;
+  readonly mlp: FeedForward;
+  readonly ls2: LayerScale | null;
+  readonly dropPath: StochasticDepth;
+
+  constructor(options: BlockOptions) {
+    super();
+    const { width, heads, hidden = 4 * width, eps = 1e-6, gelu = "exact", layerScale = false, dropPath = 0 } = options;
+    this.norm1 = new LayerNorm(width, { eps });
+    this.attn = new MultiHeadAttention(width, heads);
+    this.ls1 = layerScale ? new LayerScale(width) : null;
+    this.norm2 = new LayerNorm(width, { eps });
+    this.mlp = new FeedForward(width, hidden, gelu);
+    this.ls2 = layerScale ? new LayerScale(width) : null;
+    this.dropPath = new StochasticDepth(dropPath);
+  }
+
+  /** [n, tokens, width] → the same. The sum is taken in the precision of `x`, float32 in mixed precision. */
+  forward(x: Tensor): Tensor {
+    const mixed = x.add(this.branch(this.attn, this.norm1, this.ls1, x));
+    return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
+  }
+
+  private branch(layer: Layer, norm: LayerNorm, scale: LayerScale | null, x: Tensor): Tensor {
+    const y = layer.forward(norm.forward(x));
+    return this.dropPath.forward(scale ? scale.forward(y) : y);
+  }
+}
