@@ -1,9 +1,12 @@
 /** The reference in docs/ is what the program says of itself. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeReference } from "../scripts/make-reference.mjs";
+import { apiPages } from "../scripts/reference/api.mjs";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/reference");
@@ -15,6 +18,26 @@ test("docs/reference holds what npm run docs makes", async () => {
     expect(readFileSync(join(folder, name), "utf8"), `docs/reference/${name} is not up to date: npm run docs`).toBe(
       text,
     );
+});
+
+test("docs/reference/api holds what npm run docs generates from the declarations", { timeout: 120_000 }, () => {
+  const declarations = mkdtempSync(join(tmpdir(), "nudge-declarations-"));
+  try {
+    const options = ["--declaration", "--emitDeclarationOnly", "--sourceMap", "false", "--outDir", declarations];
+    execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.build.json", ...options], { cwd: root });
+    const pages = apiPages(root, declarations);
+    expect(readdirSync(join(folder, "api")).sort()).toEqual(
+      Object.keys(pages)
+        .map((name) => name.slice(4))
+        .sort(),
+    );
+    for (const [name, text] of Object.entries(pages))
+      expect(readFileSync(join(folder, name), "utf8"), `docs/reference/${name} is not up to date: npm run docs`).toBe(
+        text,
+      );
+  } finally {
+    rmSync(declarations, { recursive: true });
+  }
 });
 
 test("every variable of the environment that the program reads is in the reference", () => {
