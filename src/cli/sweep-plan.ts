@@ -9,7 +9,7 @@ import type { Estimate } from "../sweep/estimate.js";
 import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
 import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
-import { realNumber } from "./parse-options.js";
+import { oneOf, realNumber } from "./parse-options.js";
 import type { PlanOutcome } from "./sweep-plan-words.js";
 import { terminalLine } from "./terminal-line.js";
 import { checkFolder } from "./writable-place.js";
@@ -31,7 +31,8 @@ export interface PlanFlags {
 
 /** Options that are lists of the sweep, or that have the name of a setting. */
 const LISTS = [
-  ...["data", "algorithms", "regularizers", "testDomains", "pairs", "trials", "hparams", "grid", "root", "batchSize"],
+  ...["data", "algorithms", "regularizers", "testDomains", "pairs", "trials", "hparams", "seeds", "grid", "root"],
+  "batchSize",
 ];
 
 /** Settings of all runs that have flags, in the order of the help. */
@@ -69,6 +70,16 @@ export function addPlanOptions(command: Command): Command {
       "--hparams <n>",
       "the number of hyperparameter draws: 20, or 1-19 for a range; draw 0 is the defaults (default: 1)",
     )
+    .option(
+      "--seeds <n>",
+      "the number of runs of each trial and draw, with different seeds: the seed of the trial, and 1000, 2000, … added to it (default: 1)",
+    )
+    .option(
+      "--soup [kind]",
+      "add a row: the averaged weights of the runs of each trial, over draws and seeds; greedy (by validation; the default) or uniform",
+      oneOf("--soup", ["greedy", "uniform"] as const),
+    )
+    .option("--ensemble", "add a row: the mean of the logits of the runs of each trial, over draws and seeds")
     .option("--grid <setting=values>", "run with each of these values of a setting; can be repeated", addGrid);
   addKeyFlags(command, METHOD).option("--batch-size <n>", "the number of pictures per training domain in a batch");
   return addKeyFlags(command, REST)
@@ -112,6 +123,7 @@ Examples:
   nudge sweep plan --preset table1 --data shapes --hparams 1 --trials 2 --steps 200
   nudge sweep plan --preset figure4 --data pacs --root data --grid nuclear-norm.weight=0.01,0.03
   nudge sweep plan --data pacs --root data --algorithms all --pairs --hparams 20 --reference-jobs
+  nudge sweep plan --data pacs --root data --algorithms ERM,SWAD --seeds 3 --soup --ensemble
   nudge sweep plan --data ./pictures --algorithms ERM,ERM-NU --probe --backbone mobilenet_v2
   nudge sweep plan --config sweep.yaml --out sweeps/mine
 
@@ -128,7 +140,11 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked 
   const { name, preset, ...file } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
   const named = LISTS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]);
   const settings = keysIn(flags, [...METHOD, ...REST]);
-  const given: Request = { ...file, ...Object.fromEntries(named), ...settings, ...readPairs(pairs) };
+  const combine = combinedBy(flags);
+  const given: Request = {
+    ...{ ...file, ...Object.fromEntries(named), ...settings, ...readPairs(pairs) },
+    ...(combine.length > 0 && { combine }),
+  };
   const asked = { name: flags.name ?? name, preset: flags.preset ?? preset };
   for (const [key, value] of Object.entries(asked))
     if (value !== undefined && typeof value !== "string") throw new UsageError(`${key}: expected a name, got ${value}`);
@@ -141,6 +157,11 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked 
     ...(flags.referenceJobs && { referenceJobs: true }),
     given,
   };
+}
+
+/** What the flags want made of the runs of a trial. */
+function combinedBy({ soup, ensemble }: PlanFlags): string[] {
+  return [...(soup ? [soup === "uniform" ? "uniform-soup" : "soup"] : []), ...(ensemble ? ["ensemble"] : [])];
 }
 
 /** The default folder of sweeps. */

@@ -61,6 +61,8 @@ export interface RunSettings {
   readonly fixed: FixedSettings;
   /** Of runs from before there was `fixed`: what of it was not as the default or the run's own draw. */
   readonly given?: FixedSettings;
+  /** What this is made of, where it is no run but a soup or an ensemble of runs, by their ids. */
+  readonly combination?: { readonly kind: string; readonly members: readonly string[] };
   readonly steps?: number;
   /** Steps between evaluations. */
   readonly evaluateEvery?: number;
@@ -185,6 +187,7 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     hparams: scalarsSchema,
     fixed: v.optional(scalarsSchema),
     given: v.optional(scalarsSchema),
+    combination: v.optional(v.object({ kind: nameSchema, members: namesSchema }, "{ kind, members }")),
     steps: v.optional(numberSchema),
     evaluateEvery: v.optional(numberSchema),
     holdout: v.optional(numberSchema),

@@ -40,6 +40,12 @@ test("an algorithm whose own name looks like a combination is that algorithm", (
   expect(parseMethodName("SWAD-NU", { algorithms: odd })).toEqual({ algorithm: "swad-nu", regularizers: [] });
 });
 
+test("an average may have hyphens in its name", () => {
+  const averagings = [{ id: "wise-ft", title: "WiSE-FT" }];
+  const expected = { averaging: "wise-ft", algorithm: "coral", regularizers: ["nuclear-norm"] };
+  expect(parseMethodName("WiSE-FT-CORAL-NU", { algorithms, averagings })).toEqual(expected);
+});
+
 test("an unknown algorithm is named with its nearest, without what stands around it", () => {
   expect(() => parse("SWAD-CORLA-NU")).toThrow(UsageError);
   expect(() => parse("SWAD-CORLA-NU")).toThrow(/unknown algorithm "CORLA": did you mean "coral"\?/);

@@ -36,8 +36,8 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
   const whole = algorithms.find((each) => isCalled(each, name));
   if (whole) return { algorithm: whole.id, regularizers: [] }; // an algorithm's own hyphens are not ours to split
   let words = name.split("-");
-  const averaging = [...(parts.averagings ?? SWAD)].find((each) => isCalled(each, words[0]));
-  if (averaging) words = words.slice(1);
+  const averaging = prefix(words, [...(parts.averagings ?? SWAD)]);
+  if (averaging) words = words.slice(averaging.words);
   const known = [...(parts.regularizers ?? Object.values(registry))];
   const regularizers: string[] = [];
   for (let found = suffix(words, known); found; found = suffix(words, known)) {
@@ -57,6 +57,15 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
     );
   const method = { algorithm: algorithm.id, regularizers };
   return averaging ? { averaging: averaging.id, ...method } : method;
+}
+
+/** The average whose title or id the first words are, the longest first: `WiSE-FT-NU`. */
+function prefix(words: readonly string[], averagings: readonly Named[]): { id: string; words: number } | undefined {
+  for (let count = words.length; count > 0; count--) {
+    const start = words.slice(0, count).join("-");
+    for (const each of averagings) if (isCalled(each, start)) return { id: each.id, words: count };
+  }
+  return undefined;
 }
 
 /** The regularizer whose title or id the last words are, the longest first: `…-centred-nuclear-norm` is not `…-nuclear-norm`. */

@@ -62,7 +62,7 @@ function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
     for (const stored of datasets.flatMap((dataset) =>
       outcome.runsOf(key, dataset).map((run) => outcome.storedOf(run)),
     )) {
-      if (!stored) continue;
+      if (!stored || stored.settings.combination) continue; // a soup is made of runs, and is none
       all.add(stored);
       const parts = settingsParts([stored], { batch: true });
       const way = ways.get(parts.join()) ?? { parts, titles: new Set() };

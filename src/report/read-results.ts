@@ -4,7 +4,7 @@
  */
 
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
@@ -218,7 +218,7 @@ function isSwad(path: string): boolean {
 
 /**
  * Two runs of ours with the same dataset, method, seeds of trial and hyperparameters, and test domains would compete as
- * if they were one; the finished one is kept, else the first. DomainBed's are kept as its own collector keeps them. Runs on
+ * if they were one; the finished one is kept, of several the one with the lowest seed. DomainBed's are kept as its own collector keeps them. Runs on
  * pictures that have changed since do not compete either.
  */
 export function withoutDuplicates({ runs: all, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
@@ -227,15 +227,26 @@ export function withoutDuplicates({ runs: all, stored }: Results): { runs: Evalu
   const keyOf = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string =>
     JSON.stringify([dataset, [...testDomains].sort(), methodKey(method), trialSeed, hparamsSeed]);
   const own = runs.filter(({ format }) => format === "nudge").map((run) => ({ run, key: keyOf(run) }));
+  const seeds = new Map(stored.map(({ folder, settings }) => [folder, settings.seed]));
+  const bySeed = own.toSorted((a, b) => seeds.get(a.run.source)! - seeds.get(b.run.source)!);
   const kept = new Map<string, EvaluatedRun>();
-  for (const { run, key } of [...own.filter(({ run }) => done.has(run.source)), ...own])
+  for (const { run, key } of [...bySeed.filter(({ run }) => done.has(run.source)), ...bySeed])
     if (!kept.has(key)) kept.set(key, run);
   const left = new Map(own.filter(({ run, key }) => kept.get(key) !== run).map(({ run, key }) => [run, key]));
-  const notes = Array.from(
-    left,
-    ([run, key]) =>
-      `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
-      `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
+  const combined = new Set(stored.flatMap(({ settings }) => settings.combination?.members ?? []));
+  const isMember = (run: EvaluatedRun): boolean => combined.has(basename(run.source).slice(0, 16));
+  const members = new Set([...left.keys()].filter(isMember).map(({ source }) => source));
+  const notes = Array.from(left).flatMap(([run, key]) =>
+    isMember(run)
+      ? []
+      : `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
+        `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
   );
-  return { runs: runs.filter((run) => !left.has(run)), notes: [...changed, ...notes] };
+  const further =
+    members.size > 0
+      ? [
+          `${members.size} runs with further seeds of a trial count in soups and ensembles only; in the other rows a trial has the run with its first seed`,
+        ]
+      : [];
+  return { runs: runs.filter((run) => !left.has(run)), notes: [...changed, ...notes, ...further] };
 }

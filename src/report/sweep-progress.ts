@@ -22,7 +22,8 @@ function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCo
     counts[runState({ ...signs, verdict: sweep.verdicts.get(id) })]++;
   };
   for (const run of stored)
-    if (isOf(sweep, run)) count(basename(run.folder).slice(0, 16), { isDone: run.done, isBegun: true });
+    if (isOf(sweep, run) && run.settings.combination === undefined)
+      count(basename(run.folder).slice(0, 16), { isDone: run.done, isBegun: true });
   for (const id of sweep.verdicts.keys()) if (!seen.has(id)) count(id, { isDone: false, isBegun: false });
   counts.waiting += Math.max(0, sweep.planned - RUN_STATES.reduce((sum, state) => sum + counts[state], 0));
   return counts;

@@ -17,7 +17,14 @@ const OTHER_MODELS: Readonly<Record<string, { readonly title: string }>> = {
   soup: { title: "Soup" },
   "uniform-soup": { title: "Uniform-Soup" },
   ensemble: { title: "Ensemble" },
+  "ensemble+moving-average": { title: "EoA" },
 };
+
+/** What is evaluated, as papers name it: `EoA`, or `Soup` and `SWAD`. */
+function modelTitles(model: string): string[] {
+  const known = { ...followers, ...OTHER_MODELS };
+  return Object.hasOwn(known, model) ? [known[model].title] : model.split("+").map((part) => titleIn(known, part));
+}
 
 /** `ERM-NU` for ERM with the nuclear norm, `SWAD-NU` for its average; what was set by hand follows in brackets. */
 export function methodTitle(method: Method): string {
@@ -25,8 +32,7 @@ export function methodTitle(method: Method): string {
   const trained = titleIn(algorithms, algorithm);
   const added = penalties.map((id) => titleIn(regularizers, id));
   // The papers leave ERM out of an average's name: SWAD is SWAD of ERM, SWAD-NU of ERM-NU.
-  const averaged =
-    model === CURRENT ? [] : model.split("+").map((part) => titleIn({ ...followers, ...OTHER_MODELS }, part));
+  const averaged = model === CURRENT ? [] : modelTitles(model);
   const parts = [...averaged, ...(averaged.length > 0 && algorithm === "erm" ? [] : [trained]), ...added];
   const title = parts.join("-");
   const words = fixedText(fixed, shortName(method));

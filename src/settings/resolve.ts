@@ -220,7 +220,7 @@ export function siblingsOf(
 
 /** The dataset of a run that is asked for. */
 export function datasetFor(asked: Request, memo: SettingsMemo): Promise<Dataset> {
-  const given = readKeys(asked);
+  const given = readKeys(withoutRanges(asked));
   return datasetOf(given, optionsIn(asked), memo);
 }
 

@@ -6,6 +6,7 @@ import { ownerOf } from "../files/folder-lock.js";
 import { DONE_FILE } from "../records/run.js";
 import { lockOf, RunFolder } from "../training/run-folder.js";
 import { forgetAttempts } from "./attempts.js";
+import { combinationsOf } from "./combinations.js";
 import { planLines, sweepPaths } from "./sweep-folder.js";
 
 /** Kinds of things that can be deleted. */
@@ -32,7 +33,7 @@ export interface Waste {
 /** Finds what may go. Checkpoints of runs that are done may always: only a run that goes on needs them. */
 export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
   const paths = sweepPaths(folder);
-  const planned = new Set(Array.from(planLines(folder), ({ name }) => name));
+  const planned = new Set(Array.from([...planLines(folder), ...combinationsOf(folder)], ({ name }) => name));
   const names = existsSync(paths.runs) ? readdirSync(paths.runs) : [];
   const ofRuns = names.flatMap((name): Waste[] => {
     const path = paths.run(name);

@@ -45,6 +45,12 @@ export class Follow {
         this.end();
         this.say(`${event.id.slice(0, 8)} ${event.why}`);
         return;
+      case "combined":
+        this.say(`${event.kind} of ${event.members.length} runs: ${this.ofMembers(event.members)}`);
+        return;
+      case "not combined":
+        this.say(`FAILED: ${event.kind} ${event.id.slice(0, 8)}: ${shortLine(event.error)}`);
+        return;
       case "failed":
         if (!event.again) this.end();
         this.say(
@@ -56,6 +62,11 @@ export class Follow {
 
   private nameOf(id: string): string {
     return `${id.slice(0, 8)} ${this.titles.get(id) ?? ""}`.trim();
+  }
+
+  /** The title of the first of some runs, without its seed and draw. */
+  private ofMembers([first]: readonly string[]): string {
+    return (this.titles.get(first) ?? "").replace(/ · (seed|draw) \d+/g, "");
   }
 
   private count(): string {

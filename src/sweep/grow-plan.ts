@@ -39,6 +39,8 @@ export interface Growth {
 export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
   /** What was asked for, as data. */
   readonly request: unknown;
+  /** What is made of the runs of a trial. */
+  readonly combine?: SweepFile["combine"];
 }
 
 /** Adds runs to the plan in a folder, which is made if need be; one planner at a time. */
@@ -55,6 +57,7 @@ export async function growPlan(folder: string, words: PlanWords, wanted: readonl
     name: file?.name ?? words.name,
     protocol: union(file?.protocol ?? [], words.protocol),
     requests: union(file?.requests ?? [], [words.request]),
+    combine: union(file?.combine ?? [], words.combine ?? []),
   };
   const { added, moved } = growth;
   if (added.length > 0 || moved.size > 0 || file === undefined)

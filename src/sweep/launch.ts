@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { DONE_FILE } from "../records/run.js";
 import { cancelToken } from "./cancel-marks.js";
 import { Claims } from "./claim.js";
+import { readyCombinations } from "./combinations.js";
 import type { StopWish } from "./controller.js";
 import { Follow } from "./follow.js";
 import type { LaunchContext, LaunchEnd, Launcher } from "./launchers/index.js";
@@ -12,6 +13,7 @@ import { namedRuns, readRunList } from "./run-list.js";
 import { readSweepFile, sweepPaths } from "./sweep-folder.js";
 import { fixedThreads, fixThreads } from "./sweep-threads.js";
 import type { WorkRules } from "./work.js";
+import { WorkerProcess } from "./worker-process.js";
 
 export interface LaunchOptions {
   readonly folder: string;
@@ -51,7 +53,10 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const follow = new Follow(runs, done, say);
   const count = runs.length === 1 ? "1 run" : `${runs.length} runs`;
   say(`${count} in ${options.folder}, ${done} done`);
-  if (done === runs.length) return { end: "settled", runs: runs.length, done };
+  if (done === runs.length) {
+    await combineHere(options, folder, follow);
+    return { end: "settled", runs: runs.length, done };
+  }
   if (done === 0 && String(runs[0].request.probe) === "true")
     say(
       "probes share the features of the pictures: the first run computes those that are missing, by itself, and the others wait for it",
@@ -74,7 +79,25 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
     print,
   };
   const end = await launcher.launch(context, options.options);
+  if (end === "settled") await combineHere(options, folder, follow);
   return { end, runs: runs.length, done: countDone() };
+}
+
+/** Soups and ensembles that a process that was killed has left, by one of our own. */
+async function combineHere(
+  { program, device, threads, stop }: LaunchOptions,
+  folder: string,
+  follow: Follow,
+): Promise<void> {
+  if (readyCombinations(folder).length === 0) return;
+  const slot = { label: "combinations", device, threads: threads ?? fixedThreads(folder) ?? 1, env: {} };
+  const words = [...program, "sweep", "work", folder, "--threads", String(slot.threads)];
+  words.push("--launched-under", cancelToken(folder), ...(device === undefined ? [] : ["--device", device]));
+  const worker = new WorkerProcess(slot, words, (event) => follow.tell(event, slot));
+  const watch = setInterval(() => {
+    if (stop.level > 0) worker.stop();
+  }, 250);
+  await worker.ended.finally(() => clearInterval(watch));
 }
 
 function threadsFor(folder: string, asked: number | undefined, proposed: number, say: (line: string) => void): number {

@@ -6,6 +6,10 @@ import { type Request, readKeys } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
 import { probeWords, protocols } from "../settings/protocols.js";
+import { withoutRanges } from "../settings/search.js";
+import type { TrainSettings } from "../settings/settings.js";
+import type { CombinationKind } from "./combination-kinds.js";
+import { groupsOf } from "./combinations.js";
 import type { PlanWords } from "./grow-plan.js";
 import { PlanNotes } from "./plan-notes.js";
 import { planRuns } from "./plan-runs.js";
@@ -40,7 +44,13 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
   const left = leftOutOfAll(given);
   const parts = partsFor(preset, given, memo);
   const { referenceJobs } = asked;
-  const runs = await planRuns(parts, { memo, referenceJobs, onProgress, onSettled: (run) => notes.tell(run) });
+  let untrained = false;
+  const onSettled = (run: TrainSettings): void => {
+    notes.tell(run);
+    untrained ||= run.weights === null;
+  };
+  const runs = await planRuns(parts, { memo, referenceJobs, onProgress, onSettled });
+  const combine = combinationsAsked(parts, runs, { referenceJobs, untrained });
   if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
   const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
@@ -48,6 +58,7 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
       name: asked.name ?? preset?.id ?? "sweep",
       protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used],
       request: asked,
+      ...(combine.length > 0 && { combine }),
     },
     parts,
     runs,
@@ -58,14 +69,37 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
   };
 }
 
+/** What is to be made of the runs of a trial; refused where no trial has two. */
+function combinationsAsked(
+  parts: readonly SweepPart[],
+  runs: readonly PlannedRun[],
+  { referenceJobs = false, untrained }: { referenceJobs?: boolean; untrained: boolean },
+): CombinationKind[] {
+  const severalSeeds = parts.some(({ seeds }) => seeds.length > 1);
+  if (referenceJobs && severalSeeds)
+    throw new UsageError(
+      "--seeds: the reference gives each of its jobs one seed; leave out --reference-jobs or --seeds",
+    );
+  const kinds = [...new Set(parts.flatMap(({ combine }) => combine))];
+  if (untrained && severalSeeds && kinds.some((kind) => kind !== "ensemble"))
+    throw new UsageError(
+      "--soup: runs of several seeds without trained weights start from random ones that differ, and an average needs one start; combine draws (--hparams 5), or start from trained weights",
+    );
+  if (kinds.length > 0 && groupsOf(runs).length === 0)
+    throw new UsageError(
+      `${kinds.join(", ")}: no trial has two runs of one method to combine; give more seeds or draws, such as --seeds 3 or --hparams 5`,
+    );
+  return kinds;
+}
+
 function protocolWords(settings: Request): string {
-  const { probe, protocol = "domainbed" } = readKeys(settings);
+  const { probe, protocol = "domainbed" } = readKeys(withoutRanges(settings));
   return `${probe ? probeWords : protocols[protocol]}.`;
 }
 
 /** What `all` stands for: with a probe, the algorithms that need no more of the backbone than its features. */
 function everyAlgorithm({ settings = {} }: GivenPart): string[] {
-  const { probe } = readKeys(settings);
+  const { probe } = readKeys(withoutRanges(settings));
   return Object.values(algorithms).flatMap(({ id, backbone }) => (probe && backbone ? [] : [id]));
 }
 

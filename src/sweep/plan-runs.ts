@@ -70,7 +70,7 @@ async function countRuns(part: SweepPart, methods: readonly PlannedMethod[], mem
   }, 0);
   let sets = 0;
   for (const data of part.data) sets += domainSets(part, await datasetFor({ ...part.settings, data }, memo)).length;
-  return part.trials.length * part.hparams.length * ofMethods * sets;
+  return part.trials.length * part.hparams.length * part.seeds.length * ofMethods * sets;
 }
 
 interface Context extends PlanOptions {
@@ -118,11 +118,16 @@ async function* runsOfMethod(
           families.set(key, family);
           onSettled?.(family.settings);
         }
-        yield plannedRun(family, method, { testDomains, ...seeds, referenceJob: named });
+        for (const place of part.seeds)
+          yield plannedRun(family, method, { testDomains, ...seeds, ...seedOf(family, place), referenceJob: named });
       }
     }
   }
 }
+
+/** The seed of a further run of a trial: far from those of other trials. */
+const seedOf = ({ settings }: Family, place: number): { seed?: number } =>
+  place === 0 ? {} : { seed: settings.seed + 1000 * place };
 
 /** Runs that differ only in what they hold out: what they have alike, and how to settle one of them. */
 interface Family {
@@ -150,7 +155,7 @@ function plannedRun(
     id: hash,
     name: runName({ hash, dataset, testDomains, algorithm, regularizers: penalties, averaging, trialSeed, probe }),
     dataset,
-    title: titleOf(settings, testDomains, method),
+    title: `${titleOf(settings, testDomains, method)}${seed === settings.seed ? "" : ` · seed ${seed}`}`,
     ...(own.referenceJob === undefined ? {} : { referenceJob: own.referenceJob }),
     request: { ...request, testDomains, seed },
   };

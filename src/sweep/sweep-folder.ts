@@ -4,7 +4,7 @@
  *
  *     DIR/sweep.json        what was asked for, in which protocol, how many runs
  *     DIR/plan.jsonl        one line a run, in the order to run them
- *     DIR/runs/<name>/      settings.json, records.jsonl, done, …
+ *     DIR/runs/<name>/      settings.json, records.jsonl, done, …; soups and ensembles of them too
  *     DIR/attempts/<id>.json   failures and tries of a run
  *     DIR/launch/           what launchers keep
  *
@@ -21,6 +21,7 @@ import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles, textLines } from "../files/stored-files.js";
 import { parseStored, requestSchema, type Schema, textsSchema, wholeSchema } from "../files/stored-json.js";
 import type { SettingScalar } from "../records/run.js";
+import { type CombinationKind, combinationKinds } from "./combination-kinds.js";
 
 /** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */
 export type RunRequest = Readonly<Record<string, SettingScalar | readonly string[]>>;
@@ -54,6 +55,8 @@ export interface SweepFile {
   readonly runs: number;
   /** The trials that are planned, by dataset as it was given, for reports of what is still missing. */
   readonly trials?: Readonly<Record<string, readonly number[]>>;
+  /** What is made of the runs of a method within a trial; absent for nothing. */
+  readonly combine?: readonly CombinationKind[];
 }
 
 export const SWEEP_FILE = "sweep.json";
@@ -106,8 +109,12 @@ export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "run
 
 /** Writes what there is to say of a plan whose runs are written. */
 export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">): void {
-  const { name, protocol, requests, runs, trials } = sweep;
-  const file: SweepFile = { format: 1, name, protocol, requests, runs, ...(trials && { trials }) };
+  const { name, protocol, requests, runs, trials, combine } = sweep;
+  const file: SweepFile = {
+    ...{ format: 1, name, protocol, requests, runs },
+    ...(trials && { trials }),
+    ...(combine?.length && { combine }),
+  };
   const bytes = Buffer.from(`${JSON.stringify(file, null, 2)}\n`, "utf8");
   replaceFile(sweepPaths(folder).sweep, (write) => write(bytes));
 }
@@ -147,6 +154,7 @@ const sweepSchema: Schema<SweepFile> = v.looseObject({
   protocol: textsSchema,
   requests: v.array(v.unknown(), "a list"),
   runs: wholeSchema,
+  combine: v.optional(v.array(v.picklist(combinationKinds, combinationKinds.join(", ")), "a list")),
   trials: v.optional(v.record(v.string(), v.array(wholeSchema, "seeds"), "seeds by dataset")),
 });
 

@@ -7,6 +7,8 @@
  *     algorithms: [ERM, ERM-NU, SWAD-NU]
  *     trials: 3                       # or [0, 2], or 3-5
  *     hparams: 20                     # draws 0 (the defaults) to 19
+ *     seeds: 3                        # runs of each trial and draw
+ *     combine: [soup, ensemble]       # of the draws and seeds of each trial
  *     pairs: true                     # for leave-one-domain-out cross-validation
  *     grid: { nuclear-norm.weight: [0.001, 0.01] }
  *     steps: 300                      # anything else is a setting of nudge train
@@ -14,9 +16,10 @@
 
 import { closestName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
-import { boolean, list, whole } from "../options.js";
+import { boolean, list, whole, word } from "../options.js";
 import type { SettingScalar } from "../records/run.js";
 import { keys, type Request } from "../settings/keys.js";
+import { type CombinationKind, combinationKinds } from "./combination-kinds.js";
 
 /** Runs: every combination of these. */
 export interface SweepPart {
@@ -34,6 +37,10 @@ export interface SweepPart {
   readonly trials: readonly number[];
   /** Seeds of draws; 0 is the defaults. */
   readonly hparams: readonly number[];
+  /** How many runs there are of each trial and draw, from different seeds: their places, of which 0 has the trial's own seed. */
+  readonly seeds: readonly number[];
+  /** What is made of the runs of a method within a trial, over draws and seeds, as rows of their own. */
+  readonly combine: readonly CombinationKind[];
   /** Settings that take each of some values. */
   readonly grid: Readonly<Record<string, readonly SettingScalar[]>>;
   /** Settings of all runs; one with an owner (`swad.tolerance`) goes to the runs that have it. */
@@ -51,6 +58,8 @@ export const usualPart: Omit<SweepPart, "data"> = {
   pairs: false,
   trials: [0, 1, 2],
   hparams: [0],
+  seeds: [0],
+  combine: [],
   grid: {},
   settings: {},
 };
@@ -64,6 +73,8 @@ const readers: { readonly [K in keyof Omit<SweepPart, "settings">]: (name: strin
   pairs: boolean.read,
   trials: seeds,
   hparams: seeds,
+  seeds,
+  combine: readCombine,
   grid: readGrid,
 };
 
@@ -125,6 +136,12 @@ export function seeds(name: string, value: unknown): number[] {
   }
   if (typeof value === "string" && value.includes(",")) return seeds(name, value.split(","));
   return seedRange(name, 0, whole(1).read(name, value));
+}
+
+/** Kinds of combinations, from a list. */
+function readCombine(name: string, value: unknown): readonly CombinationKind[] {
+  const kind = word(...combinationKinds);
+  return [...new Set(list.read(name, value).map((each) => kind.read(name, each)))];
 }
 
 /** Values by setting: lists from a file, or texts with commas between them from the command line. */

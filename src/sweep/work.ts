@@ -5,11 +5,14 @@
  */
 
 import { defaultDevice } from "../engine/device.js";
+import { StoppedError } from "../errors.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { beginAttempt, endAttempt, failAttempt, failedRuns, giveUp, NO_ATTEMPTS } from "./attempts.js";
 import { cancelToken, isCancelled } from "./cancel-marks.js";
 import { type Claim, Claims } from "./claim.js";
+import { readyCombinations } from "./combinations.js";
 import { HopelessCheck } from "./hopeless.js";
+import { makeCombination } from "./make-combination.js";
 import { makeRun } from "./make-run.js";
 import { namedRuns, readRunList } from "./run-list.js";
 
@@ -50,6 +53,8 @@ export type WorkEvent =
   | { readonly event: "stopped"; readonly id: string; readonly step: number }
   | { readonly event: "hopeless"; readonly id: string; readonly why: string }
   | { readonly event: "failed"; readonly id: string; readonly error: string; readonly again: boolean }
+  | { readonly event: "combined"; readonly id: string; readonly kind: string; readonly members: readonly string[] }
+  | { readonly event: "not combined"; readonly id: string; readonly kind: string; readonly error: string }
   | { readonly event: "end"; readonly why: WorkEnd };
 
 /** Why a process stopped working. */
@@ -69,6 +74,8 @@ class Work {
   private readonly memo = new SettingsMemo();
   private readonly device: string;
   private readonly claims: Claims;
+  /** Combinations that could not be made. */
+  private readonly uncombined = new Set<string>();
 
   constructor(private readonly options: WorkOptions) {
     this.device = options.device ?? defaultDevice();
@@ -79,6 +86,7 @@ class Work {
   async toTheEnd(): Promise<WorkEnd> {
     const { folder, runs, maxFailures, shouldStop } = this.options;
     for (let made = 0; made !== runs; made++) {
+      await this.combine();
       if (shouldStop() || this.sweepCancelled()) return "told to stop";
       if (maxFailures !== null && failedRuns(folder).length >= maxFailures) return "too many failures";
       const claim = this.claims.next();
@@ -87,7 +95,27 @@ class Work {
       const end = await this.make(claim);
       if (end !== null) return end;
     }
+    await this.combine();
     return "enough";
+  }
+
+  /** Makes the soups and ensembles whose runs are there: whoever ends the last of them does. One that fails is not tried again here. */
+  private async combine(): Promise<void> {
+    const { folder, threads, onEvent } = this.options;
+    const { device, memo } = this;
+    const shouldStop = (): boolean => this.options.shouldStop() || this.sweepCancelled();
+    for (const combination of readyCombinations(folder)) {
+      const { id, kind, members } = combination;
+      if (this.uncombined.has(id) || shouldStop()) continue;
+      try {
+        if (await makeCombination(combination, { sweep: folder, device, threads, memo, shouldStop }))
+          onEvent({ event: "combined", id, kind, members: members.map((member) => member.id) });
+      } catch (error) {
+        if (error instanceof StoppedError) return;
+        this.uncombined.add(id);
+        onEvent({ event: "not combined", id, kind, error: (error as Error).message });
+      }
+    }
   }
 
   /** Makes a run; why to end after it, if at all. */

@@ -52,10 +52,18 @@ export interface Soup {
   readonly notes: readonly string[];
 }
 
-interface Ingredient {
+/** A run that goes into a soup. */
+export interface Ingredient {
+  /** Its folder, and the file of the model that is taken of it. */
   readonly path: string;
+  readonly file: string;
   readonly about: ModelAbout;
   readonly settings: TrainSettings;
+}
+
+/** A run as an ingredient: its model for use, or another file of it. */
+export function ingredientOf(path: string, file = modelFile(path)): Ingredient {
+  return { path, file, settings: readTrainSettings(path), about: readModelAbout(file) };
 }
 
 /** Makes a soup of runs and writes its model. */
@@ -64,10 +72,7 @@ export async function makeSoup(
   { kind, out, device = "cpu", say }: SoupOptions,
 ): Promise<Soup> {
   if (paths.length < 2) throw new UsageError(`a soup needs two runs or more, got ${paths.length}`);
-  const ingredients = paths.map((path): Ingredient => {
-    const settings = readTrainSettings(path);
-    return { path, about: readModelAbout(path), settings };
-  });
+  const ingredients = paths.map((path) => ingredientOf(path));
   const notes = checkAlike(ingredients);
   const [first] = ingredients;
   const plan = await resolve({ ...first.settings.request, device });
@@ -98,23 +103,39 @@ export async function makeSoup(
 
   const judged: Judged[] = [];
   for (const { path } of ingredients) judged.push(await judge(path, () => weightsOf(path)));
-  let taken = [...paths];
-  if (kind === "greedy") {
-    const order = judged.toSorted((a, b) => b.validation - a.validation);
-    taken = [order[0].name];
-    let best = order[0].validation;
-    for (const { name } of order.slice(1)) {
-      const trial = await judge(`with ${name}`, () => meanOf([...taken, name]));
-      if (trial.validation > best) [taken, best] = [[...taken, name], trial.validation];
-    }
-  }
+  const taken =
+    kind === "uniform"
+      ? [...paths]
+      : await takenGreedily(
+          judged.map(({ name, validation }) => [name, validation]),
+          async (names) => (await judge(`with ${names.at(-1)}`, () => meanOf(names))).validation,
+        );
   const soup = await judge("soup", () => meanOf(taken));
-  writeSoup(out, first.about, { kind, taken });
+  writeSoup(
+    out,
+    first.about,
+    ingredients.filter(({ path }) => taken.includes(path)),
+    kind,
+  );
   await addDistance(out, {
     loader: plainLoader(reading),
     ...{ trainDomains: training, device, areFeatures: plan.settings.probe === "exact", pause: async () => {} },
   });
   return { kind, runs: judged.map((each) => ({ ...each, taken: taken.includes(each.name) })), soup, notes };
+}
+
+/** The runs that a greedy soup takes, of runs with their scores: the best, then each next one where the mean with it scores higher. */
+export async function takenGreedily(
+  runs: readonly (readonly [name: string, score: number])[],
+  scoreOf: (names: readonly string[]) => Promise<number>,
+): Promise<string[]> {
+  const [[first, score], ...others] = runs.toSorted(([, a], [, b]) => b - a);
+  let [taken, best] = [[first], score];
+  for (const [name] of others) {
+    const withIt = await scoreOf([...taken, name]);
+    if (withIt > best) [taken, best] = [[...taken, name], withIt];
+  }
+  return taken;
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
@@ -125,8 +146,8 @@ function heldOutMean(rows: readonly RunRecord[], domains: readonly string[]): nu
   return own.length === 0 ? null : own.reduce((sum, { value }) => sum + value, 0) / own.length;
 }
 
-/** The tensors of a run's model that predictions need. */
-const weightsOf = (path: string): Map<string, Tensor> =>
+/** The tensors of a model that predictions need, by its file or its run. */
+export const weightsOf = (path: string): Map<string, Tensor> =>
   new Map([...readWeights(modelFile(path))].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
 
 /** The mean of models' weights, summed in float64; counters are the first's. */
@@ -145,12 +166,9 @@ export function meanOf(paths: readonly string[]): Map<string, Tensor> {
   );
 }
 
-function writeSoup(
-  out: string,
-  first: ModelAbout,
-  { kind, taken }: { kind: SoupKind; taken: readonly string[] },
-): void {
-  const hashes = taken.map((path) => readTrainSettings(path).hash);
+/** Writes the mean of some runs as a model. */
+export function writeSoup(out: string, first: ModelAbout, taken: readonly Ingredient[], kind: SoupKind): void {
+  const hashes = taken.map(({ settings }) => settings.hash);
   const about: ModelAbout = {
     ...first,
     model: "soup",
@@ -158,11 +176,11 @@ function writeSoup(
     calibration: null,
     settings: { ...first.settings, soup: { kind, runs: hashes } },
   };
-  scope(() => writeWeights(out, meanOf(taken), { [METADATA_KEY]: JSON.stringify(about) }));
+  scope(() => writeWeights(out, meanOf(taken.map(({ file }) => file)), { [METADATA_KEY]: JSON.stringify(about) }));
 }
 
 /** Refuses runs whose weights cannot be averaged; returns what should be known of those that can. */
-function checkAlike(all: readonly Ingredient[]): string[] {
+export function checkAlike(all: readonly Ingredient[]): string[] {
   const [first] = all;
   const refuse = (other: Ingredient, what: string, one: unknown, two: unknown, why = ""): never => {
     throw new UsageError(
@@ -172,7 +190,7 @@ function checkAlike(all: readonly Ingredient[]): string[] {
   const parts: [string, (one: Ingredient) => unknown, string?][] = [
     ["their classes", ({ about }) => about.classes],
     ["the backbone", ({ about }) => about.backbone],
-    ["how the backbone is built", ({ about }) => about.backboneOptions],
+    ["how the backbone is built", ({ about: { backboneOptions } }) => ({ ...backboneOptions, dropout: 0 })],
     ["how they predict", ({ about }) => about.prediction],
     [
       "the weights they started from",

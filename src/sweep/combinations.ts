@@ -1,0 +1,85 @@
+/**
+ * Soups and ensembles of a sweep: which runs each is made of, where it lies, and whether it can be made. Runs are combined that are alike in all but
+ * seed and draw: of one method, dataset, trial and held-out domains, so that none has trained on the validation pictures of another. A combination lies
+ * among the runs, with settings, records and `done` as a run has them, so that reports, the dashboard and packs read it as another row.
+ */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { canonicalJson, textHash } from "../files/canonical-json.js";
+import { DONE_FILE } from "../records/run.js";
+import type { CombinationKind } from "./combination-kinds.js";
+import { planLines, type RunRequest, readSweepFile, sweepPaths } from "./sweep-folder.js";
+import { readVerdicts } from "./verdicts.js";
+
+export interface Combination {
+  readonly id: string;
+  /** Its folder under `runs`. */
+  readonly name: string;
+  readonly kind: CombinationKind;
+  readonly members: readonly Member[];
+}
+
+interface Member {
+  readonly id: string;
+  readonly name: string;
+}
+
+interface Planned extends Member {
+  readonly request: RunRequest;
+}
+
+/** The groups of two runs or more that can be combined. */
+export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const run of runs) {
+    const key = keyOf(run.request);
+    const group = groups.get(key);
+    if (group) group.push(run);
+    else groups.set(key, [run]);
+  }
+  return [...groups.values()].filter(({ length }) => length > 1);
+}
+
+/** What runs of a group have alike: all but the seed and what was drawn. */
+function keyOf(request: RunRequest): string {
+  const { data, testDomains, trialSeed, algorithm, regularizers, averaging, fixed = [] } = request;
+  const byHand = (fixed as readonly string[]).map((name) => [name, request[name] ?? null]);
+  return canonicalJson({ data, testDomains, trialSeed, algorithm, regularizers, averaging, byHand });
+}
+
+/** The combinations that a sweep was asked for. */
+export function combinationsOf(folder: string): Combination[] {
+  const { combine = [] } = readSweepFile(folder);
+  if (combine.length === 0) return [];
+  const lines = Array.from(planLines(folder), ({ id, name, request }) => ({ id, name, request }));
+  return groupsOf(lines).flatMap((group) =>
+    combine.map((kind) => {
+      const members = group.map(({ id, name }) => ({ id, name })).sort((a, b) => (a.id < b.id ? -1 : 1));
+      const id = textHash(canonicalJson({ kind, members: members.map((each) => each.id) }));
+      return { id, name: `${id}-${nameOf(group[0].name, kind)}`, kind, members };
+    }),
+  );
+}
+
+/** `<id>-pacs-sketch-erm-trial0` becomes `pacs-sketch-erm-soup-trial0`. */
+const nameOf = (member: string, kind: CombinationKind): string =>
+  member.replace(/^[0-9a-f]{16}-/, "").replace(/-(trial\d+)$/, `-${kind}-$1`);
+
+/** What is not there yet and can be made, with those of its runs that are done: the others failed or were taken out. */
+export function readyCombinations(folder: string): Combination[] {
+  const all = combinationsOf(folder);
+  if (all.length === 0) return [];
+  const paths = sweepPaths(folder);
+  const isDone = (name: string): boolean => existsSync(join(paths.run(name), DONE_FILE));
+  const open = all.filter(({ name }) => !isDone(name));
+  if (open.length === 0) return [];
+  const verdicts = readVerdicts(folder);
+  return open.flatMap((combination) => {
+    const members = combination.members.filter(({ name }) => isDone(name));
+    const settled = combination.members.every(
+      (member) => members.includes(member) || (verdicts.get(member.id)?.state ?? null) !== null,
+    );
+    return settled && members.length > 1 ? [{ ...combination, members }] : [];
+  });
+}

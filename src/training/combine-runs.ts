@@ -1,0 +1,132 @@
+/**
+ * Soups and ensembles as rows of a report: runs of one trial, combined once for the trained weights (each run's best by validation) and once for each
+ * average that the runs kept. An ensemble of moving averages is EoA (Arpit et al., NeurIPS 2022, https://arxiv.org/abs/2110.10832). What is evaluated
+ * are the parts that selection reads, as the runs evaluate them.
+ */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Loader } from "../data/loader.js";
+import type { SplitName } from "../data/split.js";
+import { setThreads } from "../engine/device.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
+import { DataError, StoppedError } from "../errors.js";
+import { Ensemble } from "../model/ensemble.js";
+import { loadModel, type Model } from "../model/index.js";
+import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
+import type { SettingsMemo } from "../settings/memo.js";
+import { resolve } from "../settings/resolve.js";
+import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
+import { evaluate, validationMean } from "./evaluate.js";
+import { addDistance, plainLoader } from "./model-distance.js";
+import { loaderOptions, openSamples } from "./samples.js";
+import { checkAlike, type Ingredient, ingredientOf, meanOf, takenGreedily, weightsOf, writeSoup } from "./soup.js";
+
+export interface CombineOptions {
+  readonly kind: "soup" | "uniform-soup" | "ensemble";
+  readonly device: string;
+  readonly threads: number;
+  readonly memo?: SettingsMemo;
+  /** Where the model of a soup is written. */
+  readonly out: string;
+  readonly shouldStop?: () => boolean;
+  readonly say?: (text: string) => void;
+}
+
+export interface Combined {
+  /** Of the first of the runs. */
+  readonly settings: TrainSettings;
+  readonly rows: readonly RunRecord[];
+  /** For each model, the ids of the runs that are in it. */
+  readonly taken: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Combines runs by their folders; the rows are of models named by the kind, and the average where it is of one. */
+export async function combineRuns(paths: readonly string[], options: CombineOptions): Promise<Combined> {
+  const { kind, device, threads, memo, out, say, shouldStop = () => false } = options;
+  const pause = async (): Promise<void> => {
+    if (shouldStop()) throw new StoppedError("told to stop");
+  };
+  const first = ingredientOf(paths[0]);
+  const plan = await resolve({ ...first.settings.request, device, threads }, memo);
+  setThreads(plan.settings.threads);
+  using samples = await openSamples(plan, { say, shouldStop });
+  if (samples === null) throw new StoppedError("told to stop");
+  const reading = loaderOptions(plan, samples);
+  const loader = new Loader(reading);
+  const { testDomains, steps, averaging } = plan.settings;
+  const training = trainDomainsOf(plan.settings);
+  const rows: RunRecord[] = [];
+  const taken: Record<string, string[]> = {};
+  const models = [CURRENT, ...averaging.map(({ id }) => id)];
+  for (const model of models) {
+    const name = model === CURRENT ? kind : `${kind}+${model}`;
+    const ingredients = paths.map((path) => ingredientOf(path, fileOf(path, model, plan.settings)));
+    const rowsOf = (predict: (x: Tensor) => Tensor, wanted: (domain: string, part: SplitName) => boolean) =>
+      evaluate({
+        ...{ loader, split: samples.split, step: steps - 1, model: name, predict, pause },
+        isWanted: wanted,
+      });
+    const ofSelection = (domain: string, part: SplitName): boolean =>
+      part === "out" || (part === "in" && testDomains.includes(domain));
+    if (kind === "ensemble") {
+      using ensemble = await loadEnsemble(ingredients, device);
+      rows.push(...(await rowsOf((x) => ensemble.forward(x).logits, ofSelection)));
+      taken[name] = ingredients.map(({ settings }) => settings.hash);
+      continue;
+    }
+    for (const note of checkAlike(ingredients)) if (model === CURRENT) say?.(`note: ${note}`);
+    using network = await loadModel(ingredients[0].file, { device });
+    const predict = (x: Tensor): Tensor => network.forward(x).logits;
+    const scoreOf = async (files: readonly string[]): Promise<number> => {
+      scope(() => network.network.load(files.length === 1 ? weightsOf(files[0]) : meanOf(files)));
+      const own = await rowsOf(predict, (domain, part) => part === "out" && training.includes(domain));
+      return validationMean(own, ACCURACY, training);
+    };
+    let files = ingredients.map(({ file }) => file);
+    if (kind === "soup") {
+      const scores: [string, number][] = [];
+      for (const file of files) scores.push([file, await scoreOf([file])]);
+      files = await takenGreedily(scores, scoreOf);
+    }
+    scope(() => network.network.load(meanOf(files)));
+    rows.push(...(await rowsOf(predict, ofSelection)));
+    const chosen = ingredients.filter(({ file }) => files.includes(file));
+    taken[name] = chosen.map(({ settings }) => settings.hash);
+    // The model for use is the soup of the first average where there is one, as in a run.
+    if (model === (averaging[0]?.id ?? CURRENT)) {
+      writeSoup(out, ingredients[0].about, chosen, kind === "soup" ? "greedy" : "uniform");
+      await addDistance(out, {
+        loader: plainLoader(reading),
+        ...{ trainDomains: training, device, areFeatures: plan.settings.probe === "exact", pause },
+      });
+    }
+  }
+  return { settings: first.settings, rows, taken };
+}
+
+async function loadEnsemble(ingredients: readonly Ingredient[], device: string): Promise<Ensemble> {
+  const models: Model[] = [];
+  try {
+    for (const { file } of ingredients) models.push(await loadModel(file, { device }));
+    return new Ensemble(models);
+  } catch (error) {
+    for (const model of models) model.dispose();
+    throw error;
+  }
+}
+
+/** The file of a run that has a model: that for use is the first average, where there is one. */
+function fileOf(path: string, model: string, { averaging }: Pick<TrainSettings, "averaging">): string {
+  const place = averaging.findIndex(({ id }) => id === model);
+  const name =
+    place > 0
+      ? `model-${model}.safetensors`
+      : place === 0 || averaging.length === 0
+        ? "model.safetensors"
+        : "checkpoint/best.safetensors";
+  const file = join(path, name);
+  if (existsSync(file)) return file;
+  throw new DataError(`${file}: the run's ${model} model is not there any more, so it cannot be combined with others`);
+}
