@@ -8,9 +8,9 @@
  *     export NUDGE_PLUGINS=…      printed at the end: sweep run and report need the study's plug-ins
  *
  * Another dataset is another --data; its weights of the penalties are set as the page says (`calibration` plans those runs).
- * --only ERM,ERM-NU plans these methods of the block. What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
+ * Runs are planned trial by trial, so that a sweep that is stopped has whole trials. --only ERM,ERM-NU plans these methods of the block. What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
  */
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,23 +78,28 @@ if (!block) {
 }
 const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "plan.mjs");
 const env = { ...process.env, NUDGE_PLUGINS: plugins.map((name) => join(here, name)).join(delimiter) };
-for (const [method, ...settings] of block) {
-  if (only && !only.split(",").includes(method)) continue;
-  const common = [
-    "--precision",
-    "bf16",
-    "--steps",
-    "2001",
-    "--eval-every",
-    "200",
-    "evaluateTraining=false",
-    "measures=all",
-  ];
-  const where = ["--data", data, ...(root ? ["--root", root] : []), "--name", `study-${data}`, "--out", out];
-  const args = ["sweep", "plan", ...where, "--algorithms", method, "--trials", trials, "--no-measure"];
-  execFileSync(process.execPath, [program, ...args, "--backbone", "mobilenet_v2", ...common, ...settings, ...more], {
-    env,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
+const [first = 0, last = first] = trials.split("-").map(Number);
+if (!(first <= last)) {
+  process.stderr.write(`plan: expected --trials as a range such as 3-7, got ${trials}\n`);
+  process.exit(2);
 }
+const common = [
+  "--precision",
+  "bf16",
+  "--steps",
+  "2001",
+  "--eval-every",
+  "200",
+  "evaluateTraining=false",
+  "measures=all",
+];
+const where = ["--data", data, ...(root ? ["--root", root] : []), "--name", `study-${data}`, "--out", out];
+for (let trial = first; trial <= last; trial++)
+  for (const [method, ...settings] of block) {
+    if (only && !only.split(",").includes(method)) continue;
+    const args = ["sweep", "plan", ...where, "--algorithms", method, "--trials", `${trial}-${trial}`, "--no-measure"];
+    const all = [program, ...args, "--backbone", "mobilenet_v2", ...common, ...settings, ...more];
+    const { status } = spawnSync(process.execPath, all, { env, stdio: ["ignore", "ignore", "inherit"] });
+    if (status !== 0) process.exit(status ?? 1);
+  }
 process.stdout.write(`export NUDGE_PLUGINS=${env.NUDGE_PLUGINS}\nnudge sweep run ${out}\n`);
