@@ -1,6 +1,7 @@
 /**
- * Builds the addon, build/nudge.node, from native/src: each source to an object, in parallel, then one link. An object is
- * kept with the hash of its source, the headers it includes and the command line, a folder for each engine, so that a
+ * The addon, build/nudge.node. It comes from a prebuilt package where one fits (prebuilt.mjs), from a build that is kept for all
+ * projects of the user (kept-builds.mjs), or from native/src: each source to an object, in parallel, then one link. An object
+ * is kept with the hash of its source, the headers it includes and the command line, a folder for each engine, so that a
  * change compiles what it touches, and going back and forth between two libtorch builds compiles nothing.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
@@ -8,7 +9,9 @@ import { createRequire } from "node:module";
 import { availableParallelism, freemem } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { run } from "./command.mjs";
+import { copyInPlace, takeOrBuild } from "./kept-builds.mjs";
 import { oldestLibtorch } from "./libtorch.mjs";
+import { findPrebuilt, pointAtLibtorch } from "./prebuilt.mjs";
 import { SetupError, say, timed } from "./report.mjs";
 import { filesUnder, hashOf, hashOfFiles, readJson, writeJson } from "./stamp.mjs";
 
@@ -47,9 +50,10 @@ export function compileFlags({ libtorch, cuda }, root) {
 }
 
 /** The linker's arguments after the objects. @param {Engine} engine */
-export function linkFlags({ libtorch, cuda }) {
+export function linkFlags({ libtorch, cuda, rpath }) {
   return [
-    ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`, `-Wl,-rpath,${libtorch.lib}`]),
+    ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`]),
+    ...(isStandard(libtorch.lib) && !rpath ? [] : [`-Wl,-rpath,${rpath ?? libtorch.lib}`]),
     // Operators register themselves when their library loads, though nothing refers to it by name.
     "-fopenmp",
     "-Wl,--no-as-needed",
@@ -72,14 +76,29 @@ export function sourceAndHeaders(folder, source, seen = new Set()) {
 /** @param {Folders} folders */
 const sourcesIn = ({ sources }) => filesUnder(sources, (name) => name.endsWith(".cc"));
 
+/** The hash of the addon's sources. @param {string} sources the folder */
+export const sourcesHash = (sources) =>
+  hashOfFiles(
+    sources,
+    filesUnder(sources, (name) => /\.(cc|h)$/.test(name)),
+  );
+
 /** What the finished addon depends on. @param {Engine} engine @param {Folders} folders */
 function addonHash(engine, { root, sources }) {
-  const files = filesUnder(sources, (name) => /\.(cc|h)$/.test(name));
-  return hashOf(engineHash(engine, root), linkFlags(engine), hashOfFiles(sources, files));
+  return hashOf(engineHash(engine, root), linkFlags(engine), sourcesHash(sources));
 }
 
-/** @param {Engine} engine @param {string} root */
-const engineHash = (engine, root) => hashOf(engine.compiler, engine.identity, compileFlags(engine, root));
+/** Where the clone lies makes no difference: of Node's headers their content counts, not their folder.
+ * @param {Engine} engine @param {string} root */
+function engineHash(engine, root) {
+  const headers = nodeHeaders(root);
+  const content = hashOfFiles(
+    headers,
+    filesUnder(headers, (name) => name.endsWith(".h")),
+  );
+  const flags = compileFlags(engine, root).map((flag) => (flag === headers ? content : flag));
+  return hashOf(engine.compiler, engine.identity, flags);
+}
 
 /** Whether the addon is the one these sources and this engine make, and whole. @param {Engine} engine @param {Folders} folders */
 export function addonIsCurrent(engine, folders) {
@@ -149,11 +168,55 @@ function workInWords(stale, all, compiler) {
   return `building the addon (${files}, ${nameOf(compiler)}${stale > 4 ? ", a minute or a few" : ""})`;
 }
 
+/** Puts the addon of these sources and this engine in place: prebuilt, kept from another project, or built here.
+ * @param {Engine} engine @param {Folders} folders @param {import("./command.mjs").Environment} env */
+export async function obtainAddon(engine, folders, env) {
+  const target = join(folders.build, "nudge.node");
+  let origin = await takePrebuilt(engine, folders);
+  if (!origin) {
+    const build = () => buildAddon(engine, folders);
+    const taken = await takeOrBuild(addonHash(engine, folders), target, { env, build });
+    if (taken) say("the engine was built on this machine before: that build is taken");
+    origin = taken ? "a build of another project" : "built here";
+  }
+  writeJson(join(folders.build, "addon.json"), {
+    hash: addonHash(engine, folders),
+    size: statSync(target).size,
+    origin,
+    flags: [...compileFlags(engine, folders.root), ...linkFlags(engine)],
+  });
+}
+
+/** Takes a prebuilt addon that is whole and loads; says why where one fits and is not taken.
+ * @param {Engine} engine @param {Folders} folders @returns {Promise<string | undefined>} what it was taken from */
+async function takePrebuilt(engine, { root, build, sources }) {
+  const found = findPrebuilt(engine, root, sourcesHash(sources));
+  if (!found) return undefined;
+  if ("problem" in found) {
+    say(`note: ${found.problem}; the engine is built here`);
+    return undefined;
+  }
+  const beside = join(build, "nudge.new.node");
+  mkdirSync(build, { recursive: true });
+  copyInPlace(found.path, beside);
+  pointAtLibtorch(beside, engine.libtorch.lib);
+  const problem = await loadProblem(beside);
+  if (problem) {
+    rmSync(beside);
+    say(`note: the prebuilt engine of ${found.name} does not load here (${problem}); the engine is built here`);
+    return undefined;
+  }
+  renameSync(beside, join(build, "nudge.node"));
+  say(`took the prebuilt engine of ${found.name}`);
+  return found.name;
+}
+
 /** Compiles what changed, links, and makes sure that the result loads. @param {Engine} engine @param {Folders} folders */
 export async function buildAddon(engine, folders) {
   const { root, build, sources } = folders;
   const all = sourcesIn(folders);
   if (all.length === 0) throw new SetupError(`no C++ sources in ${sources}: the clone is not complete`);
+  if (engine.compiler.command.length === 0) throw new SetupError(engine.compiler.version);
   const flags = compileFlags(engine, root);
   const objects = join(build, "obj", engineHash(engine, root).slice(0, 12));
   mkdirSync(objects, { recursive: true });
@@ -174,7 +237,8 @@ export async function buildAddon(engine, folders) {
     if (stale.length > 0) tell(compiled());
     const compile = stale.map(({ source, object, hash }) => async () => {
       const beside = `${object}.${process.pid}`;
-      const command = [...engine.compiler.command, ...flags, "-c", join(sources, source), "-o", beside];
+      const place = `-ffile-prefix-map=${sources}=native/src`; // in messages, wherever the clone lies
+      const command = [...engine.compiler.command, ...flags, place, "-c", join(sources, source), "-o", beside];
       const { code, output } = await run(command[0], command.slice(1));
       if (code !== 0) throw failure(`building the addon: compiling ${source}`, command, output, engine);
       if (output) say(`warnings of ${source}:\n${output.trimEnd()}`);
@@ -187,12 +251,6 @@ export async function buildAddon(engine, folders) {
     tell(stale.length > 0 ? `${compiled()}, linking` : "");
     await link(engine, all.map(objectOf), build);
   });
-  const { size } = statSync(join(build, "nudge.node"));
-  writeJson(join(build, "addon.json"), {
-    hash: addonHash(engine, folders),
-    size,
-    flags: [...flags, ...linkFlags(engine)],
-  });
 }
 
 /** Links beside the old addon, tries to load it in a process of its own, and only then puts it in place: a process that
@@ -202,13 +260,27 @@ async function link(engine, objects, build) {
   const command = [...engine.compiler.command, "-shared", "-o", beside, ...objects, ...linkFlags(engine)];
   const linked = await run(command[0], command.slice(1));
   if (linked.code !== 0) throw failure("building the addon: linking it", command, linked.output, engine);
-  const loaded = await run(process.execPath, ["-e", `process.dlopen({ exports: {} }, ${JSON.stringify(beside)})`]);
-  if (loaded.code !== 0) {
-    const reason = /^Error: (.+)$/m.exec(loaded.output)?.[1] ?? firstErrors(loaded.output);
+  const tried = engine.rpath ? join(build, "nudge.tried.node") : beside;
+  if (engine.rpath) {
+    copyInPlace(beside, tried);
+    pointAtLibtorch(tried, engine.libtorch.lib);
+  }
+  const reason = await loadProblem(tried);
+  if (tried !== beside) rmSync(tried);
+  if (reason) {
     throw new SetupError(
       `the addon was built against libtorch ${engine.libtorch.version} (${engine.libtorch.lib}) but does not load: ${reason}. ` +
         "A library that libtorch needs may be missing; set LIBTORCH to another libtorch, or mend this one",
     );
   }
   renameSync(beside, join(build, "nudge.node"));
+}
+
+/** Why an addon does not load, tried in a process of its own; undefined where it does. @param {string} path */
+async function loadProblem(path) {
+  const { code, output } = await run(process.execPath, [
+    "-e",
+    `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`,
+  ]);
+  return code === 0 ? undefined : (/^Error: (.+)$/m.exec(output)?.[1] ?? firstErrors(output));
 }

@@ -15,13 +15,15 @@ import { fileIdentity, hashOf, readJson, setupHash, writeJson } from "./stamp.mj
 
 /** @typedef {import("./command.mjs").Environment} Environment */
 /** @typedef {import("./libtorch.mjs").Libtorch} Libtorch */
-/** @typedef {{ command: string[], version: string }} Compiler `command` may have more words than one, as in `ccache g++` */
+/** @typedef {{ command: string[], version: string }} Compiler `command` may have more words than one, as in `ccache g++`; it
+ * has none where there is no compiler, and `version` then says so: an addon that was built before needs none */
 /**
  * @typedef {object} Engine
  * @property {Libtorch} libtorch
  * @property {import("./cuda.mjs").CudaHeaders | null} cuda the headers the addon is built with, null for a CPU addon
  * @property {string | null} cudaProblem why a libtorch with CUDA gets a CPU addon
  * @property {Compiler} compiler
+ * @property {string} [rpath] what the addon has in the place of libtorch's folder, where it is built for other machines
  * @property {string} identity changes when the library's file does
  * @property {string} foundBy hash of the environment it was found in
  */
@@ -70,9 +72,8 @@ async function findCompiler(env) {
       : undefined;
   if (path && version) return { command: [path, ...rest], version };
   const found = path ? `${path} does not answer as one` : "it is not on PATH";
-  throw new SetupError(
-    `no C++ compiler: ${env.CXX ? `CXX is "${env.CXX}", but ${found}` : `looked for g++, ${found}`}. Try: sudo apt-get install g++ (or set CXX)`,
-  );
+  const looked = env.CXX ? `CXX is "${env.CXX}", but ${found}` : `looked for g++, ${found}`;
+  return { command: [], version: `no C++ compiler: ${looked}. Try: sudo apt-get install g++ (or set CXX)` };
 }
 
 /** Finds libtorch, or installs it where that is allowed. @param {Place} place @returns {Promise<Libtorch>} */

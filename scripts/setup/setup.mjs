@@ -1,6 +1,6 @@
 /** The steps between a clone and a running command, each done only when it is due. */
 import { join } from "node:path";
-import { addonIsCurrent, buildAddon } from "./addon.mjs";
+import { addonIsCurrent, obtainAddon } from "./addon.mjs";
 import { commandIsLinked, linkCommand } from "./command-link.mjs";
 import { findEngine, knownEngine } from "./engine.mjs";
 import { takeLock } from "./lock.mjs";
@@ -41,7 +41,7 @@ export async function setup({
     const engine = (!again && knownEngine(place)) || (await findEngine(place));
     if (!packagesAreCurrent(root)) await installPackages(root, env);
     if (!commandIsLinked(root)) linkCommand(root);
-    if (!addonIsCurrent(engine, folders)) await buildAddon(engine, folders);
+    if (!addonIsCurrent(engine, folders)) await obtainAddon(engine, folders, env);
     if (!typescriptIsCurrent(folders)) await buildTypescript(folders);
   } finally {
     release();

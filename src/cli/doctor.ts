@@ -41,13 +41,15 @@ export function factRows({ nudge, node, platform, addon, engine, setup, cores, m
     );
   } else if (setup)
     rows.push(["libtorch", `${setup.libtorch.version} from ${setup.libtorch.origin}, ${setup.libtorch.lib}`]);
-  if (setup)
-    rows.push([
-      "compiler",
-      `${setup.compiler.command.map((word) => basename(word)).join(" ")} ${setup.compiler.version}, C++${setup.libtorch.std}`,
-    ]);
+  if (setup) rows.push(["compiler", compilerInWords(setup)]);
   rows.push(["memory", `${gibibytes(memory.available)} free of ${gibibytes(memory.total)}`]);
   return rows;
+}
+
+/** `g++ 12.2.0, C++17` */
+function compilerInWords({ compiler: { command, version }, libtorch }: NonNullable<Facts["setup"]>): string {
+  if (command.length === 0) return "none: the addon was built elsewhere";
+  return `${command.map((word) => basename(word)).join(" ")} ${version}, C++${libtorch.std}`;
 }
 
 /** The report as text: the facts, then each problem with its fix. */

@@ -15,8 +15,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
+import { makeEnginePackage } from "../../scripts/make-engine-packages.mjs";
 import { setup } from "../../scripts/setup/setup.mjs";
 import { fakeLibtorch, temporaryFolder, write } from "./fake-libtorch.js";
 
@@ -50,8 +51,18 @@ function clone() {
   const prefix = fakeLibtorch(join(root, "libtorch"), { without: ["libtorch_cpu.so", "libtorch.so", "libc10.so"] });
   for (const name of ["torch", "torch_cpu", "c10"])
     execFileSync("g++", ["-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", join(prefix, `lib/lib${name}.so`)]);
-  const env = { ...process.env, LIBTORCH: prefix, NUDGE_NO_INSTALL: "1", NUDGE_ROOT: root };
+  const cache = { XDG_CACHE_HOME: join(root, "cache"), NUDGE_ENGINE_CACHE: undefined };
+  const env = { ...process.env, ...cache, LIBTORCH: prefix, NUDGE_NO_INSTALL: "1", NUDGE_ROOT: root };
   return { root, sources, env, build: join(root, "build") };
+}
+
+/** What set-up printed since the last call of this. */
+function printed(): string {
+  const { calls } = vi.mocked(process.stderr.write).mock;
+  return calls
+    .splice(0)
+    .map(([text]) => String(text))
+    .join("");
 }
 
 /** The value the addon exports, read in a process of its own: a process maps a path once. */
@@ -204,4 +215,93 @@ test("two set-ups at once both succeed, and build once", async () => {
   expect(ends.filter(({ text }) => text.includes("building the addon"))).toHaveLength(1);
   expect(answerOf(root)).toBe("42");
   expect(readdirSync(build).sort()).toEqual(["addon.json", "engine.json", "nudge.node", "obj"]);
+});
+
+test("a second clone takes the build of the first, and one that is damaged is built again", async () => {
+  const first = clone();
+  await setup({ root: first.root, env: first.env });
+  const [kept] = readdirSync(join(first.env.XDG_CACHE_HOME, "nudge/engine"));
+  expect(kept).toMatch(/^[0-9a-f]{32}$/);
+
+  printed();
+  const second = clone();
+  await setup({ root: second.root, env: first.env });
+  expect(printed()).toMatch(/that build is taken/);
+  expect(answerOf(second.root)).toBe("42");
+  expect(existsSync(join(second.build, "obj"))).toBe(false);
+  expect(await setup({ root: second.root, env: first.env })).toBe(false);
+
+  const addonOfKept = join(first.env.XDG_CACHE_HOME, "nudge/engine", kept, "nudge.node");
+  writeFileSync(addonOfKept, readFileSync(addonOfKept).fill(0, 1000, 1010));
+  const third = clone();
+  await setup({ root: third.root, env: first.env });
+  expect(printed()).toMatch(/is damaged: it is removed, and built again[\s\S]*building the addon/);
+  expect(answerOf(third.root)).toBe("42");
+  const fourth = clone();
+  await setup({ root: fourth.root, env: first.env });
+  expect(printed()).toMatch(/that build is taken/);
+
+  const other = clone();
+  writeFileSync(join(other.sources, "answer.cc"), '#include "answer.h"\nint answer() { return 7; }\n');
+  await setup({ root: other.root, env: first.env });
+  expect(answerOf(other.root)).toBe("7"); // other sources, another build
+});
+
+test("two clones that are set up at once build once", async () => {
+  const [a, b] = [clone(), clone()];
+  const code = `
+    const { setup } = await import(${JSON.stringify(join(repository, "scripts/setup/setup.mjs"))});
+    await setup({ root: process.env.NUDGE_ROOT });`;
+  const start = async (root: string) => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+      env: { ...a.env, NUDGE_ROOT: root },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let text = "";
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    const [exit] = await once(child, "close");
+    return { exit, text };
+  };
+  const ends = await Promise.all([start(a.root), start(b.root)]);
+  expect(ends.map(({ exit }) => exit)).toEqual([0, 0]);
+  expect(ends.filter(({ text }) => text.includes("building the addon"))).toHaveLength(1);
+  expect([answerOf(a.root), answerOf(b.root)]).toEqual(["42", "42"]);
+});
+
+test("a cache that cannot be written to, or that is turned off, only means that nothing is kept", async () => {
+  const { root, env } = clone();
+  const file = write(join(root, "a-file"), "");
+  await setup({ root, env: { ...env, XDG_CACHE_HOME: file } });
+  expect(printed()).toMatch(/the build is not kept for other projects: .*ENOTDIR/);
+  expect(answerOf(root)).toBe("42");
+  const other = clone();
+  await setup({ root: other.root, env: { ...other.env, NUDGE_ENGINE_CACHE: "0" } });
+  expect(existsSync(other.env.XDG_CACHE_HOME)).toBe(false);
+});
+
+test("a prebuilt addon that fits is taken without a compiler, finds libtorch elsewhere, and a damaged one is not taken", async () => {
+  const release = clone();
+  const made = await makeEnginePackage({ root: release.root, libtorchs: [release.env.LIBTORCH], env: release.env });
+  expect(readdirSync(made).sort()).toEqual(["2.11.0-cpu-abi1.node", "engines.json", "package.json"]);
+
+  const user = clone(); // with a libtorch of its own, in another folder
+  cpSync(made, join(user.root, "node_modules", basename(made)), { recursive: true });
+  rmSync(release.root, { recursive: true });
+  printed();
+  await setup({ root: user.root, env: { ...user.env, CXX: "no-such-compiler" } });
+  expect(printed()).toMatch(/took the prebuilt engine of nudge-dg-engine-.* \(2\.11\.0-cpu-abi1\.node\)/);
+  expect(answerOf(user.root)).toBe("42");
+  expect(existsSync(join(user.build, "obj"))).toBe(false);
+
+  const addonOfPackage = join(user.root, "node_modules", basename(made), "2.11.0-cpu-abi1.node");
+  writeFileSync(addonOfPackage, readFileSync(addonOfPackage).fill(0, 1000, 1010));
+  rmSync(user.build, { recursive: true });
+  await setup({ root: user.root, env: user.env });
+  expect(printed()).toMatch(/is damaged \(another hash than its list names\); the engine is built here/);
+
+  writeFileSync(join(user.sources, "answer.cc"), '#include "answer.h"\nint answer() { return 7; }\n');
+  await setup({ root: user.root, env: user.env });
+  expect(answerOf(user.root)).toBe("7"); // of other sources than the prebuilt one
 });
