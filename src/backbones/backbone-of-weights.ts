@@ -1,7 +1,5 @@
 /** Which backbone a file of weights is of: its tensors tell. */
 
-import { openWeights } from "../engine/open-weights.js";
-
 /** Those with trained weights that are published, in the order they are taken: the first is fast on a CPU. */
 export const trainedBackbones = ["mobilenet_v2", "resnet50", "resnet18", "resnet34", "resnet101", "resnet152"] as const;
 
@@ -16,10 +14,8 @@ const SIGNS: Readonly<Record<(typeof trainedBackbones)[number], { has: readonly 
     resnet18: { has: ["layer1.1.conv2.weight"], lacks: ["layer1.0.conv3.weight", "layer1.2.conv2.weight"] },
   };
 
-/** The backbone that a file's weights are of; undefined where it is none of those that are known by their tensors. */
-export function backboneOfWeights(file: string): string | undefined {
-  using weights = openWeights(file);
-  const names = [...weights.tensors.keys()];
+/** The backbone that tensors of these names are of; undefined where it is none of those that are known by them. */
+export function backboneOfNames(names: readonly string[]): string | undefined {
   const has = (sign: string): boolean => names.some((name) => name === sign || name.endsWith(`.${sign}`));
   return trainedBackbones.find((id) => SIGNS[id].has.every(has) && !SIGNS[id].lacks.some(has));
 }

@@ -82,14 +82,12 @@ export interface BackboneOptions extends BatchNormUse {
   inputChannels?: number;
   /** The probability of dropout: on the features (ResNet, MobileNetV2), or after each hidden layer (MLP). */
   dropout?: number;
-  /** The probability with which a sample's branch of the last block is dropped in training; smaller before (EfficientNet, ConvNeXt). */
+  /** The probability with which a sample's branch of the last block is dropped in training; smaller before (EfficientNet, ConvNeXt, transformers). */
   stochasticDepth?: number;
   /** The width of the hidden layers (MLP) or of the features (linear map). */
   width?: number;
   /** The number of linear layers (MLP). */
   depth?: number;
-  /** The probability with which the last block's branches are dropped in training (stochastic depth); none by default. */
-  dropPath?: number;
   /** What the publisher of the weights chose and their file does not say. */
   variant?: NetworkVariant;
 }

@@ -111,9 +111,9 @@ export class VisionTransformer extends Backbone {
     this.register_tokens = registers > 0 ? new Parameter(empty([1, registers, width])) : null;
     this.patch_embed = new PatchEmbedding(this.inputShape[0], width, patch, !isClip);
     this.norm_pre = isClip ? new LayerNorm(width, { eps }) : null;
-    const rates = stochasticDepthRates(options.dropPath ?? 0, depth);
+    const rates = stochasticDepthRates(options.stochasticDepth ?? 0, depth);
     this.blocks = new Sequential(
-      ...rates.map((dropPath) => new TransformerBlock({ width, heads, eps, gelu, layerScale, dropPath })),
+      ...rates.map((rate) => new TransformerBlock({ width, heads, eps, gelu, layerScale, stochasticDepth: rate })),
     );
     this.norm = new LayerNorm(width, { eps });
     this.projection = isClip ? new Linear(width, projection, { bias: false }) : null;

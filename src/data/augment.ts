@@ -15,6 +15,7 @@ import { portableExp, portableLog } from "../engine/portable-math.js";
 import { Tensor } from "../engine/tensor.js";
 import { handle } from "../engine/wrap.js";
 import { UsageError } from "../errors.js";
+import { normalizations } from "./normalization.js";
 
 /** From where to where something is drawn, uniformly. */
 export type Interval = readonly [from: number, to: number];
@@ -48,9 +49,9 @@ export const domainBedAugmentation: Augmentation = {
   gray: 0.1,
 };
 
-/** ImageNet's mean and standard deviation of red, green and blue, with which pretrained networks expect pictures. */
-export const imageNetMean = Float32Array.of(0.485, 0.456, 0.406);
-export const imageNetStd = Float32Array.of(0.229, 0.224, 0.225);
+/** ImageNet's mean and standard deviation of red, green and blue, with which most pretrained networks expect pictures. */
+export const imageNetMean = Float32Array.from(normalizations.imagenet.mean);
+export const imageNetStd = Float32Array.from(normalizations.imagenet.std);
 
 /** Numbers in a draw, and where each of them is. */
 export const drawLength = 14;

@@ -17,6 +17,7 @@ import { byteText } from "../files/byte-text.js";
 import { type Augmentation, domainBedAugmentation, drawAugmentation } from "./augment.js";
 import { type Dataset, domainNamed } from "./dataset.js";
 import { inOrder, isLost, quietly, slices } from "./in-order.js";
+import type { Colours } from "./normalization.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
 import { arraySource, type DrawSample, pictureSource, plain, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
@@ -43,6 +44,8 @@ export interface LoaderOptions {
   device?: string;
   /** Whether pictures have their channels last in memory. */
   channelsLast?: boolean;
+  /** What pictures are normalised with; ImageNet's by default. */
+  colours?: Colours;
   /** How many batches to prepare ahead; 2 unless told. */
   ahead?: number;
   /** How many steps there will be: nothing is prepared beyond them. */
@@ -96,7 +99,8 @@ export class Loader {
   private readonly training: ReadonlySet<string>;
 
   constructor(private readonly options: LoaderOptions) {
-    const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu", channelsLast = false } = options;
+    const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu" } = options;
+    const making = { device, channelsLast: options.channelsLast ?? false, colours: options.colours };
     checkMemory(dataset, options.trainDomains.length, batchSize);
     this.training = new Set(options.trainDomains);
     this.augmentation = dataset.augmentable
@@ -110,15 +114,17 @@ export class Loader {
       );
     this.source = (
       dataset.kind === "arrays"
-        ? arraySource(dataset, { device, channelsLast })
-        : pictureSource(dataset, pictures as PictureStore, { device, channelsLast })
+        ? arraySource(dataset, making)
+        : pictureSource(dataset, pictures as PictureStore, making)
     ) as SampleSource;
     const { evaluationSize: size } = options;
     this.evaluated =
       dataset.kind === "pictures" && size !== undefined
-        ? (pictureSource({ ...dataset, inputShape: [dataset.inputShape[0], size, size] }, pictures as PictureStore, {
-            ...{ device, channelsLast },
-          }) as SampleSource)
+        ? (pictureSource(
+            { ...dataset, inputShape: [dataset.inputShape[0], size, size] },
+            pictures as PictureStore,
+            making,
+          ) as SampleSource)
         : this.source;
     const domains = options.trainDomains.map((name) => {
       const { labels } = domainNamed(dataset, name);

@@ -11,6 +11,7 @@ import { augmentOnDevice } from "./augment-device.js";
 import type { ArrayDataset, PictureDataset } from "./dataset.js";
 import { type DecodedPicture, type DecodeOptions, decodeBytes, decodeFile } from "./decode.js";
 import { blockOf, sizesOf } from "./file-pictures.js";
+import { asArrays, type Colours, normalizations } from "./normalization.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
 /** Writes the draw of the i-th sample of a batch, for a picture of this size. */
@@ -39,6 +40,8 @@ export interface SampleSource<Found = unknown> {
 export interface SourceOptions {
   device: string;
   channelsLast: boolean;
+  /** What pictures are normalised with; ImageNet's by default. */
+  colours?: Colours;
 }
 
 /** The draws of a batch. */
@@ -54,7 +57,7 @@ function drawAll(sizes: Int32Array, draw: DrawSample): Float32Array {
 export function pictureSource(
   dataset: PictureDataset,
   store: PictureStore,
-  { device, channelsLast }: SourceOptions,
+  { device, channelsLast, colours = normalizations.imagenet }: SourceOptions,
 ): SampleSource<FoundPicture> {
   const size = squareSize(dataset);
   if (deviceNamed(store.device) !== deviceNamed(device))
@@ -68,7 +71,7 @@ export function pictureSource(
     make(found, draw) {
       const block = store.block(found);
       try {
-        return augment(block, drawAll(block.sizes, draw), { size, channelsLast });
+        return augment(block, drawAll(block.sizes, draw), { size, channelsLast, ...asArrays(colours) });
       } finally {
         if (block.owned) block.source?.dispose();
       }
@@ -81,10 +84,8 @@ export function pictureSource(
 export type PictureInput = string | Uint8Array;
 
 /** How pictures become what a network takes. */
-export interface PictureShape extends DecodeOptions {
+export interface PictureShape extends DecodeOptions, Colours {
   readonly inputShape: readonly number[];
-  readonly mean: readonly number[];
-  readonly std: readonly number[];
 }
 
 /** Pictures that were named or given one by one, decoded when they are asked for, on the host. */
@@ -94,7 +95,7 @@ export function givenPictures(
 ): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
   const decode = (input: PictureInput, i: number): Promise<DecodedPicture> =>
     typeof input === "string" ? decodeFile(input, decoding) : decodeBytes(input, `number ${i + 1}`, decoding);
-  const options = { size: inputShape[1], mean: Float32Array.from(mean), std: Float32Array.from(std) };
+  const options = { size: inputShape[1], ...asArrays({ mean, std }) };
   return {
     find: ({ index }) =>
       decode(pictures[index], index).catch((error: unknown) => {
@@ -116,7 +117,7 @@ export function givenPictures(
 /** Arrays: generated pictures go the way of pictures, on the host; others are as they are, bytes divided by 255. */
 export function arraySource(
   dataset: ArrayDataset,
-  { device, channelsLast }: SourceOptions,
+  { device, channelsLast, colours = normalizations.imagenet }: SourceOptions,
 ): SampleSource<Uint8Array | Float32Array> {
   const { inputShape, augmentable, domains } = dataset;
   const size = augmentable ? squareSize(dataset) : 0;
@@ -138,7 +139,7 @@ export function arraySource(
       offsets: Float64Array.from(pictures, (_, i) => i * bytes),
       sizes: new Int32Array(pictures.length * 2).fill(size),
     };
-    return augmentOnHost(block, drawAll(block.sizes, draw), { size, channelsLast });
+    return augmentOnHost(block, drawAll(block.sizes, draw), { size, channelsLast, ...asArrays(colours) });
   }
 
   function stacked(samples: readonly (Uint8Array | Float32Array)[]): Tensor {

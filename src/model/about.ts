@@ -3,6 +3,7 @@
  * the run, the dataset or the settings it came from.
  */
 
+import type { NetworkVariant } from "../backbones/backbone.js";
 import type { SettingScalar } from "../records/run.js";
 
 /** The metadata key all files of ours have. */
@@ -19,6 +20,8 @@ export interface StoredBackboneOptions {
   readonly batchNorm: "frozen" | "trained";
   readonly width?: number;
   readonly depth?: number;
+  /** What the publisher of the starting weights chose; absent where it is the backbone's own choice. */
+  readonly variant?: NetworkVariant;
   /** Whether the network is frozen and a trained linear map stands on it. */
   readonly probe?: boolean;
 }

@@ -141,9 +141,13 @@ export class ModelDataset {
 
   private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make"> {
     const { dataset } = this;
-    if (dataset.kind === "arrays")
-      return arraySource(dataset, { device: "cpu", channelsLast: false }) as Pick<SampleSource, "find" | "make">;
     const { preprocessing } = this.model.about;
+    const colours = preprocessing.kind === "pictures" ? preprocessing : undefined;
+    if (dataset.kind === "arrays")
+      return arraySource(dataset, { device: "cpu", channelsLast: false, colours }) as Pick<
+        SampleSource,
+        "find" | "make"
+      >;
     if (preprocessing.kind !== "pictures") throw new UsageError(`model ${this.model.path}: it does not take pictures`);
     const paths = files!.map((file) => resolve(dataset.root, file));
     return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<SampleSource, "find" | "make">;

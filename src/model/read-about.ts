@@ -4,10 +4,13 @@
  */
 
 import { LEAST_TEMPERATURE, MOST_TEMPERATURE } from "../analysis/temperature.js";
+import type { NetworkVariant } from "../backbones/backbone.js";
 import { imageNetMean, imageNetStd } from "../data/augment.js";
 import { defaultShortSide } from "../data/decode.js";
 import type { WeightsFile } from "../engine/stored-tensor.js";
 import { DataError } from "../errors.js";
+import type { GeluKind } from "../nn/activation.js";
+import { POSITION_RULES } from "../nn/position-embedding.js";
 import {
   type CalibrationFacts,
   METADATA_KEY,
@@ -80,9 +83,16 @@ function backboneOptions(facts: StoredFacts): StoredBackboneOptions {
     batchNorm: facts.oneOf("batchNorm", ["frozen", "trained"]),
     ...(facts.has("width") && { width: facts.whole("width", 1, LONGEST_VECTOR) }),
     ...(facts.has("depth") && { depth: facts.whole("depth", 2, 1000) }),
+    ...(facts.has("variant") && { variant: networkVariant(facts.object("variant")) }),
     ...(facts.has("probe") && { probe: facts.truth("probe") }),
   };
 }
+
+const networkVariant = (facts: StoredFacts): NetworkVariant => ({
+  ...(facts.has("eps") && { eps: facts.number("eps", 0, 1) }),
+  ...(facts.has("gelu") && { gelu: facts.oneOf<GeluKind>("gelu", ["exact", "tanh", "quick"]) }),
+  ...(facts.has("positions") && { positions: facts.oneOf("positions", POSITION_RULES) }),
+});
 
 function preprocessing(facts: StoredFacts): Preprocessing {
   const shape = inputShape(facts);

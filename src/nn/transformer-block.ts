@@ -22,7 +22,7 @@ export interface BlockOptions {
   gelu?: GeluKind;
   layerScale?: boolean;
   /** The probability with which a branch is dropped in training. */
-  dropPath?: number;
+  stochasticDepth?: number;
 }
 
 /** Two linear layers with GELU between them. */
@@ -50,18 +50,18 @@ export class TransformerBlock extends Layer {
   readonly norm2: LayerNorm;
   readonly mlp: FeedForward;
   readonly ls2: LayerScale | null;
-  readonly dropPath: StochasticDepth;
+  readonly stochasticDepth: StochasticDepth;
 
   constructor(options: BlockOptions) {
     super();
-    const { width, heads, hidden = 4 * width, eps = 1e-6, gelu = "exact", layerScale = false, dropPath = 0 } = options;
+    const { width, heads, hidden = 4 * width, eps = 1e-6, gelu = "exact", layerScale = false } = options;
     this.norm1 = new LayerNorm(width, { eps });
     this.attn = new MultiHeadAttention(width, heads);
     this.ls1 = layerScale ? new LayerScale(width) : null;
     this.norm2 = new LayerNorm(width, { eps });
     this.mlp = new FeedForward(width, hidden, gelu);
     this.ls2 = layerScale ? new LayerScale(width) : null;
-    this.dropPath = new StochasticDepth(dropPath);
+    this.stochasticDepth = new StochasticDepth(options.stochasticDepth ?? 0);
   }
 
   /** [n, tokens, width] → the same. The sum is taken in the precision of `x`, float32 in mixed precision. */
@@ -72,6 +72,6 @@ export class TransformerBlock extends Layer {
 
   private branch(layer: Layer, norm: LayerNorm, scale: LayerScale | null, x: Tensor): Tensor {
     const y = layer.forward(norm.forward(x));
-    return this.dropPath.forward(scale ? scale.forward(y) : y);
+    return this.stochasticDepth.forward(scale ? scale.forward(y) : y);
   }
 }

@@ -4,8 +4,9 @@
  */
 
 import { statSync } from "node:fs";
-import { backboneOfWeights, trainedBackbones } from "../backbones/backbone-of-weights.js";
+import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { fileNamed, findWeights } from "../backbones/find-weights.js";
+import { weightsFacts } from "../backbones/weights-facts.js";
 import { UsageError } from "../errors.js";
 
 export interface TrainedBackbone {
@@ -19,11 +20,9 @@ export function findTrained(named?: string): TrainedBackbone | undefined {
   const there = file ? statSync(file, { throwIfNoEntry: false }) : undefined;
   if (named === undefined && file && !there) throw new UsageError(`$NUDGE_WEIGHTS is ${file}: no such file or folder`);
   if (file && (named !== undefined || there?.isFile())) {
-    const backbone = backboneOfWeights(file);
+    const { backbone, description } = weightsFacts(file);
     if (backbone === undefined)
-      throw new UsageError(
-        `the weights ${file}: their names are not those of ${trainedBackbones.join(", ")}; say with --backbone what they are of`,
-      );
+      throw new UsageError(`the weights ${file} are of ${description}; say with --backbone what they are of`);
     return { backbone, file };
   }
   for (const backbone of trainedBackbones) {

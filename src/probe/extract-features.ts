@@ -18,7 +18,7 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { cacheHome } from "../files/cache-home.js";
 import { contentOf, stampOf } from "../files/content-store.js";
-import type { TrainSettings } from "../settings/settings.js";
+import { coloursOf, type TrainSettings } from "../settings/settings.js";
 import {
   FeatureCache,
   type FeatureKey,
@@ -48,7 +48,10 @@ export interface ExtractOptions {
 
 export interface ExtractInput {
   readonly dataset: PictureDataset;
-  readonly settings: Pick<TrainSettings, "backbone" | "weightsHash" | "seed" | "device" | "cache" | "inputShape">;
+  readonly settings: Pick<
+    TrainSettings,
+    "backbone" | "weightsHash" | "normalization" | "variant" | "seed" | "device" | "cache" | "inputShape"
+  >;
   /** The backbone's width, and its features of a batch, [n, width]; it is called only where some are missing. */
   readonly width: number;
   readonly forward: (x: Tensor) => Tensor;
@@ -80,12 +83,13 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
 }
 
 function keyOf({ dataset, settings, width }: ExtractInput): FeatureKey {
-  const { backbone, weightsHash, seed, inputShape, device } = settings;
+  const { backbone, weightsHash, seed, inputShape, device, normalization, variant } = settings;
+  const colours = normalization === undefined ? "ImageNet's mean and deviation" : `normalized as ${normalization}`;
   return {
     backbone,
-    weights: weightsHash ?? `drawn with seed ${seed}`,
+    weights: `${weightsHash ?? `drawn with seed ${seed}`}${variant ? ` ${JSON.stringify(variant)}` : ""}`,
     inputShape,
-    preprocessing: `${dataset.upright ? "turned upright, " : ""}short side to ${defaultShortSide} at most, resized to the shape, ImageNet's mean and deviation`,
+    preprocessing: `${dataset.upright ? "turned upright, " : ""}short side to ${defaultShortSide} at most, resized to the shape, ${colours}`,
     device: device.split(":")[0],
     width,
   };
@@ -133,7 +137,9 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   using pictures = await openPictures(dataset, { cache: false, memoryLimit: 0, device: settings.device });
   const begun = performance.now();
   let done = 0;
-  const source = pictureSource(dataset, pictures, { device: settings.device, channelsLast: true });
+  const source = pictureSource(dataset, pictures, {
+    ...{ device: settings.device, channelsLast: true, colours: coloursOf(settings) },
+  });
   const finder = {
     find: async (place: Place) => ({ seen: await look(dataset.root, place), found: await source.find(place) }),
   };

@@ -3,6 +3,7 @@
  * and datasets declare options of their own (`data.size`); see resolve.ts for how they all come together.
  */
 
+import type { Normalization } from "../data/normalization.js";
 import type { Precision } from "../nn/precision.js";
 import {
   boolean,
@@ -79,6 +80,14 @@ export const keys = {
   weights: option(text, "trained weights to start from: a file, or a name of nudge weights list", {
     flag: "--weights <file|name>",
   }),
+  normalization: option(
+    word<Normalization>("imagenet", "half", "clip"),
+    "the mean and deviation that pictures are normalized with: imagenet, half (the range -1 to 1) or clip; the default is what the weights were trained with",
+  ),
+  activation: option(
+    word<"exact" | "quick">("exact", "quick"),
+    "which GELU a CLIP image tower has, where the file of weights does not say: quick (OpenAI, MetaCLIP, DFN) or exact (LAION, DataComp)",
+  ),
   probe: option(
     probeKind,
     "keep the network as it is and train a linear classifier on its features: exact (logistic regression solved to convergence; the default of nudge train) or sgd (any algorithm's loss, by stochastic gradients)",
@@ -220,6 +229,8 @@ const OF_ROWS: readonly string[] = [
   "evaluateFirst",
   "backbone",
   "pretrained",
+  "normalization",
+  "activation",
   "holdout",
   "augmentValidation",
   "batchNormBatches",

@@ -6,7 +6,7 @@
 
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
-import { backboneOfWeights } from "../backbones/backbone-of-weights.js";
+import { type WeightsFacts, weightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { isOwnDataset } from "../data/own-dataset.js";
@@ -110,11 +110,11 @@ export class SettingsMemo {
     return this.once(`file ${path}`, () => hashOf((hash) => readPieces(path, (piece) => hash.update(piece))));
   }
 
-  /** The backbone that a file of weights is of, where that is known; what is wrong with a file, loading it tells. */
-  backboneOfWeights(path: string): string | undefined {
+  /** What a file of weights is, as far as that is known; what is wrong with a file, loading it reports. */
+  weightsFacts(path: string): WeightsFacts | undefined {
     return this.once(`weights ${path}`, () => {
       try {
-        return backboneOfWeights(path);
+        return weightsFacts(path, this.fileHash(path));
       } catch (error) {
         if (error instanceof DataError) return undefined;
         throw error;

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
@@ -214,4 +215,25 @@ test("a plug-in's pictures are pinned down as a folder's are, since nobody has p
   const after = await settled();
   expect(after.splitHash).toBe(before.splitHash);
   expect(after.hash).not.toBe(before.hash);
+});
+
+test("pictures are normalized as the weights were trained, or as it is asked; ImageNet's leaves no trace in the settings", async () => {
+  const plain = await settingsOf({ normalization: "imagenet" });
+  expect(Object.keys(plain)).not.toContain("normalization");
+  expect(plain.hash).toBe((await settingsOf({})).hash);
+  const half = await settingsOf({ normalization: "half" });
+  expect(half).toMatchObject({ normalization: "half", fixed: { normalization: "half" } });
+  expect(half.hash).not.toBe(plain.hash);
+  expect((await resolve(half.request)).settings.hash).toBe(half.hash);
+  await expect(settingsOf({ normalization: "imagnet" })).rejects.toThrow("normalization");
+});
+
+test("weights of another network, or that leave something open, are refused before anything is trained", async () => {
+  const file = (name: string) => fileURLToPath(new URL(`../../tests/vectors/transformers/${name}`, import.meta.url));
+  const started = (backbone: string, name: string, more: Request = {}) =>
+    settingsOf({ backbone, weights: file(name), ...more });
+  await expect(started("vit_b_16", "vit-torchvision.pth")).rejects.toThrow(
+    /are of a ViT of width 8, 4 blocks, patches of 4 pixels, under torchvision's ViT names, and the backbone is vit_b_16: name weights of vit_b_16/,
+  );
+  await expect(started("dinov2_vits14", "clip-openai.pt")).rejects.toThrow("are of a CLIP image tower");
 });

@@ -99,7 +99,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     algorithm: method.algorithm.id,
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
-    ...networkSettings(weights, memo),
+    ...networkSettings(weights, given, memo),
     ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, method),
@@ -135,12 +135,19 @@ function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly
   };
 }
 
-function networkSettings({ backbone, file }: StartingWeights, memo: SettingsMemo) {
+function networkSettings(
+  { backbone, file, normalization, variant }: StartingWeights,
+  { activation }: FilledKeys,
+  memo: SettingsMemo,
+) {
   return {
     backbone,
     pretrained: file !== null,
     weights: file,
     weightsHash: file === null ? null : memo.fileHash(file),
+    ...(normalization !== "imagenet" && { normalization }),
+    ...(activation && { activation }),
+    ...(variant && { variant }),
   };
 }
 

@@ -1,5 +1,7 @@
 /** The settings of a run, resolved: what `settings.json` holds, and what of it names the run. */
 
+import type { NetworkVariant } from "../backbones/backbone.js";
+import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
@@ -27,6 +29,12 @@ export interface TrainSettings extends RunSettings {
   /** The file of starting weights, and the SHA-256 of its bytes (16 digits); null without one. */
   readonly weights: string | null;
   readonly weightsHash: string | null;
+  /** What pictures are normalized with; absent where it is ImageNet's mean and deviation. */
+  readonly normalization?: Normalization;
+  /** As given; absent where the weights say it. */
+  readonly activation?: "exact" | "quick";
+  /** What the publisher of the weights chose and no tensor shows; absent where it is the backbone's own choice. */
+  readonly variant?: NetworkVariant;
   /** Whether the backbone is frozen and a linear map on its features trained: by stochastic gradients (`true`), or exactly. */
   readonly probe?: true | "exact";
   /** The exact probe's strength, of a probe or of the classifier that a run starts from. */
@@ -76,6 +84,10 @@ export function evaluationShape({
 }: Pick<TrainSettings, "inputShape" | "evaluationSize">): readonly number[] {
   return evaluationSize === undefined ? inputShape : [inputShape[0], evaluationSize, evaluationSize];
 }
+
+/** What a run's pictures are normalized with. */
+export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
+  normalizations[normalization];
 
 /** What says where and how a run is made, and not which numbers come out. */
 const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([

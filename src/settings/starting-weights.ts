@@ -1,9 +1,13 @@
 /** The network of a run and the weights it starts from: as given, else the reference's for such samples. */
 
+import type { NetworkVariant } from "../backbones/backbone.js";
 import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
+import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
+import type { WeightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
+import type { Normalization } from "../data/normalization.js";
 import { UsageError } from "../errors.js";
 import type { GivenKeys } from "./keys.js";
 import type { SettingsMemo } from "./memo.js";
@@ -12,6 +16,10 @@ export interface StartingWeights {
   readonly backbone: string;
   /** Null where it starts from random weights. */
   readonly file: string | null;
+  /** What the pictures are normalized with. */
+  readonly normalization: Normalization;
+  /** What the publisher chose, where it is not the backbone's own choice. */
+  readonly variant?: NetworkVariant;
 }
 
 /** The backbone of the reference for such samples, and the weights it starts from. */
@@ -21,16 +29,32 @@ export function startingWeights(dataset: Dataset, given: GivenKeys, memo: Settin
   const pretrained = given.pretrained ?? (given.weights !== undefined || weights !== undefined);
   if (!pretrained && given.weights !== undefined)
     throw new UsageError(`weights ${given.weights}: pretrained=false says that the backbone starts from none`);
-  if (!pretrained) return { backbone, file: null };
+  const gelu = given.activation === undefined ? undefined : { gelu: given.activation };
+  if (!pretrained)
+    return { backbone, file: null, normalization: given.normalization ?? "imagenet", ...(gelu && { variant: gelu }) };
   const file = findWeights(backbone, given.weights);
-  // A plug-in's backbone may start from another's weights, and says itself what it misses.
-  const known = trainedBackbones.some((id) => id === backbone);
-  const found = known ? memo.backboneOfWeights(file) : undefined;
-  if (found !== undefined && found !== backbone)
+  const facts = memo.weightsFacts(file);
+  if (facts) checkBackbone(backbone, file, facts);
+  if (facts?.geluIsOpen && !gelu)
     throw new UsageError(
-      `the weights ${file} are of ${found}, and the backbone is ${backbone}: take --backbone ${found}, or name weights of ${backbone} with --weights FILE`,
+      `the weights ${file} hold ${facts.description}, and do not say which GELU the network has: ` +
+        "set activation=quick for those of OpenAI, MetaCLIP and DFN, or activation=exact for those of LAION and DataComp",
     );
-  return { backbone, file };
+  const variant = facts?.variant || gelu ? { ...facts?.variant, ...gelu } : undefined;
+  const normalization = given.normalization ?? facts?.normalization ?? "imagenet";
+  return { backbone, file, normalization, ...(variant && { variant }) };
+}
+
+/** Refuses weights of another network, where both are known by their tensors. */
+function checkBackbone(backbone: string, file: string, { backbone: found, description }: WeightsFacts): void {
+  const isTransformer = Object.hasOwn(TRANSFORMERS, backbone);
+  // A plug-in's backbone may start from another's weights, and says itself what it misses.
+  if (!isTransformer && !trainedBackbones.some((id) => id === backbone)) return;
+  if (found === backbone || (found === undefined && !isTransformer)) return;
+  const way = found === undefined ? "" : `take --backbone ${found}, or `;
+  throw new UsageError(
+    `the weights ${file} are of ${found ?? description}, and the backbone is ${backbone}: ${way}name weights of ${backbone} with --weights FILE`,
+  );
 }
 
 /** The reference's choice. */

@@ -61,13 +61,14 @@ export function backboneOptionsOf({
   settings,
   algorithm,
 }: Pick<Plan, "settings" | "algorithm">): StoredBackboneOptions {
-  const { hparams, probe } = settings;
+  const { hparams, probe, variant } = settings;
   const inputShape = evaluationShape(settings); // the network takes other sizes too
   const extra = algorithm.backbone?.extraChannels ?? 0;
   return {
     inputShape: extra > 0 ? [inputShape[0] + extra, ...inputShape.slice(1)] : inputShape,
     dropout: hparams.dropout as number,
     batchNorm: hparams.freezeBatchNorm ? "frozen" : "trained",
+    ...(variant && { variant }),
     ...(probe === true && { probe }),
   };
 }

@@ -21,11 +21,10 @@ import {
   type Preprocessing,
   type StartingWeights,
 } from "../model/about.js";
-import { storedColours } from "../model/read-about.js";
 import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
-import { evaluationShape } from "../settings/settings.js";
+import { coloursOf, evaluationShape } from "../settings/settings.js";
 import type { Learner } from "./learner.js";
 import { backboneOptionsOf } from "./make-learner.js";
 
@@ -98,7 +97,7 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
 function preprocessingOf({ settings, dataset }: Plan): Preprocessing {
   const inputShape = evaluationShape(settings);
   if (!dataset.augmentable) return { kind: "arrays", inputShape };
-  return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...storedColours };
+  return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...coloursOf(settings) };
 }
 
 /** The two modules that a plain prediction goes through, by the names that a model file has them under. */

@@ -16,7 +16,7 @@ import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
 import { FeaturesBackbone } from "../probe/features-backbone.js";
 import { identityMap } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
-import { evaluationShape, trainDomainsOf } from "../settings/settings.js";
+import { coloursOf, evaluationShape, trainDomainsOf } from "../settings/settings.js";
 import { bodyOf } from "./make-learner.js";
 
 export interface Samples extends Disposable {
@@ -40,6 +40,7 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     classBalanced: hparams.classBalanced as boolean,
     augmentation: hparams.dataAugmentation ? undefined : null,
     channelsLast: likesChannelsLast(settings),
+    colours: coloursOf(settings),
   };
 }
 

@@ -1,0 +1,123 @@
+/**
+ * What a file of weights says by its tensors, and what is published about it: which backbone it is of, what pictures must be
+ * normalised with, and what its publisher chose that no tensor shows. Only the file's header is read.
+ */
+
+import type { Normalization } from "../data/normalization.js";
+import { normalizationOf } from "../data/normalization.js";
+import { openWeights } from "../engine/open-weights.js";
+import { TORCHSCRIPT } from "../engine/pth.js";
+import type { StoredTensor, WeightsFile } from "../engine/stored-tensor.js";
+import type { NetworkVariant } from "./backbone.js";
+import { backboneOfNames } from "./backbone-of-weights.js";
+import { type PublishedWeights, publishedWeights } from "./published-weights.js";
+import { TRANSFORMERS } from "./transformer-layouts.js";
+import { positionRule, renamed, schemeOf } from "./transformer-names.js";
+import type { TransformerLayout } from "./vision-transformer.js";
+
+export interface WeightsFacts {
+  /** The id of the backbone they are of; undefined where it is none of those that are known by their tensors. */
+  readonly backbone?: string;
+  /** What the tensors are, in words for an error. */
+  readonly description: string;
+  readonly normalization: Normalization;
+  /** What the publisher chose, where it is not the backbone's own choice. */
+  readonly variant?: NetworkVariant;
+  /** Whether the file leaves open which GELU the network has: files of open_clip and Hugging Face for CLIP. */
+  readonly geluIsOpen?: true;
+}
+
+/** Of a file, and of its SHA-256 or the first digits of it, by which published files are known whatever they are called. */
+export function weightsFacts(path: string, sha256?: string): WeightsFacts {
+  using file = openWeights(path);
+  const facts = transformerFacts(file) ?? plainFacts(file);
+  const { normalization, gelu, positions } = publishedAs(sha256) ?? {};
+  const own = factsOfModel(file);
+  const variant = { ...facts.variant, ...(gelu && { gelu }), ...(positions && { positions }), ...own?.variant };
+  return {
+    ...facts,
+    normalization: own?.normalization ?? normalization ?? facts.normalization,
+    ...(Object.keys(variant).length > 0 && { variant }),
+    ...(facts.geluIsOpen && variant.gelu === undefined ? { geluIsOpen: true } : { geluIsOpen: undefined }),
+  };
+}
+
+/** The published weights that a hash is of. */
+function publishedAs(sha256: string | undefined): PublishedWeights | undefined {
+  if (sha256 === undefined) return undefined;
+  return publishedWeights().find(({ sha256: known = "" }) => {
+    const digits = Math.min(known.length, sha256.length);
+    return digits >= 8 && known.slice(0, digits) === sha256.slice(0, digits);
+  });
+}
+
+/** A model that this program has written states both itself. */
+function factsOfModel({
+  metadata,
+}: WeightsFile): (Pick<WeightsFacts, "variant"> & { normalization?: Normalization }) | undefined {
+  try {
+    const { preprocessing, backboneOptions } = JSON.parse(metadata.nudge ?? "null") ?? {};
+    if (preprocessing?.kind !== "pictures") return undefined;
+    return { normalization: normalizationOf(preprocessing), variant: backboneOptions?.variant };
+  } catch {
+    return undefined; // what is wrong with it, reading it as a model reports
+  }
+}
+
+function plainFacts({ tensors }: WeightsFile): WeightsFacts {
+  const backbone = backboneOfNames([...tensors.keys()]);
+  const [first] = tensors.keys();
+  return {
+    backbone,
+    description:
+      backbone ?? `no network that is known here (${tensors.size} tensors, for example ${JSON.stringify(first)})`,
+    normalization: "imagenet",
+  };
+}
+
+function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
+  const found = schemeOf(file.tensors.keys());
+  if (!found) return undefined;
+  const shapes = new Map<string, StoredTensor["shape"]>();
+  for (const [name, { shape }] of file.tensors) {
+    const own = renamed(name, found);
+    if (typeof own === "string") shapes.set(own, shape);
+  }
+  const [width, , patch] = shapes.get("patch_embed.proj.weight") ?? [];
+  const depth =
+    1 + Math.max(-1, ...Array.from(shapes.keys(), (name) => Number(/^blocks\.(\d+)\./.exec(name)?.[1] ?? -1)));
+  const has = {
+    registers: shapes.get("register_tokens")?.at(-2) ?? 0,
+    layerScale: shapes.has("blocks.0.ls1.gamma"),
+    clip: shapes.has("norm_pre.weight"),
+  };
+  const backbone = Object.entries(TRANSFORMERS).find(
+    ([, layout]: [string, TransformerLayout]) =>
+      layout.width === width &&
+      layout.depth === depth &&
+      layout.patch === patch &&
+      (layout.registers ?? 0) === has.registers &&
+      (layout.layerScale ?? false) === has.layerScale &&
+      (layout.projection !== undefined) === has.clip,
+  )?.[0];
+  const kind = has.clip ? "a CLIP image tower" : has.layerScale ? "a DINOv2" : "a ViT";
+  const registers = has.registers > 0 ? ` and ${has.registers} registers` : "";
+  const { scheme } = found;
+  const isOpenAi = file.metadata.format === TORCHSCRIPT;
+  return {
+    backbone,
+    description: `${kind} of width ${width}, ${depth} blocks, patches of ${patch} pixels${registers}, under ${scheme.title} names`,
+    normalization: has.clip ? "clip" : normalizationIn(scheme.id, has.layerScale),
+    variant: {
+      positions: positionRule(scheme, { dinov2: has.layerScale, registers: has.registers > 0 }),
+      // Hugging Face's ViT adds 1e-12 where the others add 1e-6; its DINOv2 adds 1e-6 too.
+      ...(scheme.id === "hugging-face" && !has.layerScale && { eps: 1e-12 }),
+      ...(has.clip && isOpenAi && { gelu: "quick" as const }),
+    },
+    ...(has.clip && !isOpenAi && { geluIsOpen: true }),
+  };
+}
+
+/** What the publishers of a naming normalise with by default: timm's and Google's ViT to the range from -1 to 1. */
+const normalizationIn = (scheme: string, dinov2: boolean): Normalization =>
+  !dinov2 && (scheme === "timm" || scheme === "hugging-face") ? "half" : "imagenet";
