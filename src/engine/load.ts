@@ -66,6 +66,17 @@ function quietWaiting(): void {
   if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= SPINS;
 }
 
+/** Runs `body` while the operators call `replacement` in place of the addon: to record them. */
+export function throughNative<T>(replacement: Native, body: () => T): T {
+  const before = loadNative();
+  native = replacement;
+  try {
+    return body();
+  } finally {
+    native = before;
+  }
+}
+
 function positive(variable: string): number | undefined {
   const value = Number(process.env[variable]);
   return value > 0 ? value : undefined;
