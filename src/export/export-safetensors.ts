@@ -14,8 +14,8 @@ import { foldBatchNorms } from "./fold-batch-norms.js";
 /** Writes the model. Its own batch norms are folded by it, which changes nothing but rounding. */
 export function exportSafetensors(model: Model, path: string): void {
   const tensors = new Map<string, Tensor>();
+  foldBatchNorms(model);
   for (const [name, module] of Object.entries(model.network.modules)) {
-    foldBatchNorms(module);
     for (const [own, tensor] of module.stateDict()) tensors.set(`${name}.${own}`, tensor);
   }
   if (model.distanceStatistics)

@@ -4,37 +4,50 @@
  * same in evaluation, and its tensors keep their names and shapes, so that every program that knows the architecture loads it.
  */
 
-import { ResNet } from "../backbones/index.js";
 import { scope } from "../engine/scope.js";
 import { noGrad } from "../engine/tensor.js";
-import { BatchNorm, Conv2d, type Module, Sequential } from "../nn/index.js";
+import { UsageError } from "../errors.js";
+import type { Model } from "../model/index.js";
+import { BatchNorm, Conv2d } from "../nn/index.js";
+import { foldedNorms } from "./onnx-layer-operators.js";
+import type { Trace, TracedCall, TracedTensor } from "./trace.js";
+import { traceModel } from "./trace-model.js";
 
-/** Folds all pairs in a module and returns how many there were. */
-export function foldBatchNorms(module: Module): number {
-  const pairs = [...pairsIn(module)];
+/**
+ * Folds all pairs in a model, as the trace of its forward pass has them, and returns how many there were: none where there is no
+ * trace, since the prediction is random, for example.
+ */
+export function foldBatchNorms(model: Model): number {
+  const pairs = [...pairsIn(model)];
   for (const [conv, norm] of pairs) fold(conv, norm);
   return pairs.length;
 }
 
-/**
- * Convolutions directly followed by a batch norm: neighbours in a `Sequential`, and in a ResNet and its blocks conv1 and bn1, and
- * so on. (A WideResNet has the same names, but its norms come first.)
- */
-function* pairsIn(module: Module, ofResNet = false): Generator<[Conv2d, BatchNorm]> {
-  const inside = ofResNet || module instanceof ResNet;
-  const children = new Map(module.children());
-  if (module instanceof Sequential) {
-    for (const [i, layer] of module.layers.entries()) {
-      const next = module.layers[i + 1];
-      if (layer instanceof Conv2d && next instanceof BatchNorm) yield [layer, next];
-    }
-  } else if (inside) {
-    for (const [name, conv] of children) {
-      const norm = children.get(name.replace("conv", "bn"));
-      if (conv instanceof Conv2d && norm instanceof BatchNorm) yield [conv, norm];
-    }
+function* pairsIn(model: Model): Generator<[Conv2d, BatchNorm]> {
+  using traced = traceOrNull(model);
+  if (!traced) return;
+  const layers = Object.values(model.network.modules).flatMap((module) => [...module.modules()]);
+  const owners = new Map(
+    layers.flatMap(([, layer]) =>
+      layer instanceof Conv2d || layer instanceof BatchNorm ? [[layer.weight.handle, layer]] : [],
+    ),
+  );
+  const weightOf = ({ arguments: { weight } }: TracedCall) => (weight as TracedTensor | null)?.source ?? 0;
+  const isUsedOnce = (call: TracedCall) =>
+    traced.calls.filter((each) => weightOf(each) === weightOf(call)).length === 1;
+  for (const pair of foldedNorms(traced.calls, Object.values(traced.outputs))) {
+    const [norm, conv] = pair.map((call) => owners.get(weightOf(call)));
+    if (conv instanceof Conv2d && norm instanceof BatchNorm && pair.every(isUsedOnce)) yield [conv, norm];
   }
-  for (const child of children.values()) yield* pairsIn(child, inside);
+}
+
+function traceOrNull(model: Model): Trace | null {
+  try {
+    return traceModel(model);
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
 }
 
 function fold(conv: Conv2d, norm: BatchNorm): void {

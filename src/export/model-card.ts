@@ -31,6 +31,8 @@ export interface ModelCard {
   readonly file: string;
   readonly format: "onnx" | "safetensors";
   readonly input: "normalised" | "pixels";
+  /** Outputs of an ONNX file beside logits and features. */
+  readonly outputs?: readonly ("probabilities" | "percentile")[];
   /** From the run's records; empty where they are not beside the model. */
   readonly known: readonly KnownAccuracy[];
   readonly version: string;
@@ -70,7 +72,7 @@ function estimates(path: string): KnownAccuracy[] {
 }
 
 /** The card. */
-export function modelCard({ about, file, format, input, known, version }: ModelCard): string {
+export function modelCard({ about, file, format, input, outputs = [], known, version }: ModelCard): string {
   const { settings } = about;
   const method = [settings.algorithm, ...idsOf(settings.regularizers)].filter(Boolean).join(" + ");
   const probe = about.backboneOptions.probe
@@ -96,7 +98,7 @@ export function modelCard({ about, file, format, input, known, version }: ModelC
     "",
     "## How to use it",
     "",
-    ...usage({ about, file, format, input }),
+    ...usage({ about, file, format, input, outputs }),
     "",
     ...codeLines(about, input),
     "## Limits",
@@ -109,7 +111,11 @@ export function modelCard({ about, file, format, input, known, version }: ModelC
     about.distance
       ? `- The distance percentile, which \`nudge predict\`, \`serve\` and \`eval\` print, is the percentage of ${about.distance.compared} held-back training pictures whose features lie nearer to the training domains: about 50 for pictures like those, towards 100 for pictures unlike them. ${unknownWords(about)}`
       : `- The file has no score of how far a picture lies from the training domains.`,
-    ...(dependsOnBatch(about) ? ["- What it says of a picture depends on the other pictures of the same batch."] : []),
+    ...(dependsOnBatch(about)
+      ? [
+          `- What it says of a picture depends on the other pictures of the same batch${format === "onnx" ? ", which is taken as one group" : ""}.`,
+        ]
+      : []),
     "",
     "## Licence",
     "",
@@ -165,7 +171,13 @@ function accuracyLines(known: readonly KnownAccuracy[]): string[] {
   ];
 }
 
-function usage({ about, file, format, input }: Pick<ModelCard, "about" | "file" | "format" | "input">): string[] {
+function usage({
+  about,
+  file,
+  format,
+  input,
+  outputs,
+}: Pick<ModelCard, "about" | "file" | "format" | "input"> & Required<Pick<ModelCard, "outputs">>): string[] {
   if (format === "safetensors")
     return [`- \`nudge predict ${inline(file)} picture.jpg\``, `- Preprocessing: ${preprocessingWords(about)}`];
   const { inputShape } = about.preprocessing;
@@ -174,12 +186,18 @@ function usage({ about, file, format, input }: Pick<ModelCard, "about" | "file" 
       ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], pictures resized to exactly this size; normalising is inside.`
       : `- Input \`input\`: float32 [batch, ${inputShape.join(", ")}]. Preprocessing: ${preprocessingWords(about)}`,
     `- Outputs: \`logits\` [batch, ${about.classes.length}], in the order of the classes above; \`features\`.`,
+    ...outputs.map((name) => `- Output ${OUTPUT_WORDS[name]}`),
     "- The classes stand as JSON under `classes` in the file's metadata.",
   ];
 }
 
 const idsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.flatMap((each) => (typeof each?.id === "string" ? [each.id as string] : [])) : [];
+
+const OUTPUT_WORDS = {
+  probabilities: "`probabilities` [batch, classes]: softmax(logits / temperature).",
+  percentile: "`percentile` [batch]: the distance percentile, from 0 to 100, which Limits describes.",
+} as const;
 
 /** A name from a file as a piece of a Markdown line: it cannot begin a heading, a link or a table cell of its own. */
 const inline = (text: unknown): string =>

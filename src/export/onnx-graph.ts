@@ -1,8 +1,10 @@
-/** An ONNX graph in the making: nodes are added in the order they run, and weights as they are come by. */
+/** An ONNX graph in the making: nodes are added in the order they run, and constants where they are first used. */
 
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import type { Attribute, Constant, Node } from "./onnx-messages.js";
+import { UsageError } from "../errors.js";
+import { type Attribute, type Constant, ELEMENT, type Element, type Node } from "./onnx-messages.js";
+import type { Size, TracedTensor } from "./trace.js";
 
 /** The name of a value that flows along the graph. */
 export type Value = string;
@@ -10,13 +12,16 @@ export type Value = string;
 export class OnnxGraph {
   readonly nodes: Node[] = [];
   readonly constants: Constant[] = [];
-  private readonly names: ReadonlyMap<Tensor, string>;
+  private readonly values = new Map<TracedTensor, Value>();
+  private readonly taken = new Set<string>();
+  private readonly shared = new Map<string, Value>();
   private serial = 0;
 
-  /** `state` has the names under which weights are known, so that the graph can be read beside the model file. */
-  constructor(state: ReadonlyMap<string, Tensor>) {
-    this.names = new Map([...state].map(([name, tensor]) => [tensor, name]));
-  }
+  /** `names` has the names of parameters by their handles, so that the graph can be read beside the model file. */
+  constructor(
+    readonly input: Value,
+    private readonly names: ReadonlyMap<number, string>,
+  ) {}
 
   /** Adds a node with one output, and returns the output. */
   node(operator: string, inputs: readonly Value[], attributes: Readonly<Record<string, Attribute>> = {}): Value {
@@ -30,28 +35,88 @@ export class OnnxGraph {
     this.nodes.push({ operator: "Identity", inputs: [value], output: name, attributes: {} });
   }
 
-  /** Weights as they are now, or as `make` changes them; named as `like` is. */
-  weights(like: Tensor, make: () => Tensor = () => like): Value {
-    const bytes = noGrad(() => scope(() => make().to({ dtype: "float32", device: "cpu" }).contiguous()));
-    const value = this.add(this.names.get(like) ?? "constant", "float32", bytes.shape, bytes.bytes());
-    bytes.dispose();
+  /** Says which value a traced tensor is. */
+  bind(tensor: TracedTensor, value: Value): void {
+    this.values.set(tensor, value);
+  }
+
+  /** The value of a traced tensor; a constant is written when it is first asked for. */
+  value(tensor: TracedTensor): Value {
+    const found = this.values.get(tensor);
+    if (found !== undefined) return found;
+    if (!tensor.constant) throw new UsageError("it uses an output of an operator that ONNX does not give");
+    const axis = tensor.shape.findIndex((size) => typeof size !== "number");
+    const written = this.weights(tensor, (constant) => (axis < 0 ? constant : constant.narrow(axis, 0, 1)));
+    const value = axis < 0 ? written : this.node("Expand", [written, this.list(tensor.shape)]);
+    this.values.set(tensor, value);
     return value;
   }
 
-  /** Numbers of our own: float32. */
-  numbers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
-    return this.add("constant", "float32", shape, new Uint8Array(Float32Array.from(values).buffer));
+  /** A constant as `make` changes it, under the name of the parameter it is of. */
+  weights(like: TracedTensor, make: (constant: Tensor) => Tensor): Value {
+    const made = noGrad(() => scope(() => make(like.constant!).to({ device: "cpu" }).contiguous()));
+    const name = this.names.get(like.source ?? -1) ?? "constant";
+    const value = this.add(name, elementOf(made.dtype), made.shape, made.bytes());
+    if (made !== like.constant) made.dispose();
+    return value;
+  }
+
+  /** Numbers of our own, a list unless a shape is given; the same ones are written once. */
+  numbers(values: readonly number[], { shape = [values.length], dtype = "float32" }: NumbersOptions = {}): Value {
+    const key = `${dtype}[${shape}]:${values}`;
+    const element = elementOf(dtype);
+    const value =
+      this.shared.get(key) ?? this.add("constant", element, shape, new Uint8Array(ARRAYS[element](values).buffer));
+    this.shared.set(key, value);
+    return value;
   }
 
   /** Sizes and axes: int64, a list. */
   sizes(values: readonly number[]): Value {
-    return this.add("sizes", "int64", [values.length], new Uint8Array(BigInt64Array.from(values, BigInt).buffer));
+    return this.numbers(values, { dtype: "int64" });
   }
 
-  private add(name: string, element: Constant["element"], shape: readonly number[], bytes: Uint8Array): Value {
-    const taken = this.constants.some((each) => each.name === name);
-    const own = taken ? `${name}_${this.serial++}` : name;
+  /** A list of sizes, of which some may depend on the batch. */
+  list(sizes: readonly Size[]): Value {
+    if (sizes.every((size) => typeof size === "number")) return this.sizes(sizes);
+    const parts = sizes.map((size) => {
+      if (typeof size === "number") return this.sizes([size]);
+      return size.batch === 1 ? this.batch() : this.node("Mul", [this.batch(), this.sizes([size.batch])]);
+    });
+    return parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
+  }
+
+  private batchSize?: Value;
+
+  /** The batch size, a list of one. */
+  private batch(): Value {
+    this.batchSize ??= this.node("Shape", [this.input], { start: 0, end: 1 });
+    return this.batchSize;
+  }
+
+  private add(name: string, element: Element, shape: readonly number[], bytes: Uint8Array): Value {
+    const own = this.taken.has(name) ? `${name}_${this.serial++}` : name;
+    this.taken.add(own);
     this.constants.push({ name: own, element, shape, bytes });
     return own;
   }
+}
+
+interface NumbersOptions {
+  shape?: readonly number[];
+  dtype?: string;
+}
+
+const ARRAYS: Readonly<Record<Element, (values: readonly number[]) => ArrayBufferView<ArrayBuffer>>> = {
+  float32: (values) => Float32Array.from(values),
+  float64: (values) => Float64Array.from(values),
+  int64: (values) => BigInt64Array.from(values, BigInt),
+  uint8: (values) => Uint8Array.from(values),
+  bool: (values) => Uint8Array.from(values),
+};
+
+/** The element of a dtype, by ONNX's name. */
+export function elementOf(dtype: string): Element {
+  if (dtype in ELEMENT) return dtype as Element;
+  throw new UsageError(`it computes in ${dtype}, which has no translation`);
 }

@@ -7,7 +7,7 @@ export const OPSET = 21;
 const IR_VERSION = 10;
 
 /** Types of elements, by ONNX's numbers. */
-export const ELEMENT = { float32: 1, uint8: 2, int64: 7 } as const;
+export const ELEMENT = { float32: 1, uint8: 2, int64: 7, bool: 9, float64: 11 } as const;
 export type Element = keyof typeof ELEMENT;
 
 /** An attribute of a node: a whole number, whole numbers, a float or a text. */

@@ -11,6 +11,7 @@
  * its own pictures together.
  */
 
+import type { DType } from "../engine/dtype.js";
 import { cat, stack } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
@@ -89,9 +90,9 @@ export function fitDistance(trained: readonly DomainFeatures[], heldBack: Tensor
   );
 }
 
-/** Rows of length 1, in float64 on the CPU; a row of zeros stays. */
-function unitRows(features: Tensor): Tensor {
-  const exact = features.to({ dtype: "float64", device: "cpu" });
+/** Rows of length 1, in float64 on the CPU by default; a row of zeros stays. */
+function unitRows(features: Tensor, dtype: DType = "float64"): Tensor {
+  const exact = features.to({ dtype, device: "cpu" });
   return exact.div(exact.norm(1, { keepdim: true }).clamp(1e-30));
 }
 
@@ -115,24 +116,38 @@ function quantilesOf(scores: readonly number[]): number[] {
 
 /** The score of each row of features, and the place of the nearest domain. */
 export function distancesTo(
-  { means, domainMeans, variances }: Omit<DistanceStatistics, "quantiles">,
+  statistics: Omit<DistanceStatistics, "quantiles">,
   features: Tensor,
 ): { score: number; nearest: number }[] {
   return noGrad(() =>
     scope(() => {
-      const z = unitRows(features);
-      const scale = variances.to({ dtype: "float64", device: "cpu" }).rsqrt();
-      const nearestTo = (centres: Tensor): { squares: number[]; places: number[] } => {
-        const all = squaredDistances(z.mul(scale), centres.to({ dtype: "float64", device: "cpu" }).mul(scale));
-        const places = all.mul(-1).argmax(1, true);
-        return { squares: all.gather(1, places).toNumbers(), places: places.toNumbers() };
-      };
-      const { squares } = nearestTo(means);
-      const { places } = nearestTo(domainMeans);
-      return squares.map((square, i) => ({ score: Math.sqrt(square / z.size(1)), nearest: places[i] }));
+      const scores = scoresOf(squaresTo(statistics, statistics.means, features)).toNumbers();
+      const places = squaresTo(statistics, statistics.domainMeans, features).mul(-1).argmax(1).toNumbers();
+      return scores.map((score, i) => ({ score, nearest: places[i] }));
     }),
   );
 }
+
+/** The distance percentile of each row of features, in float32 throughout: what an exported model computes. */
+export function distancePercentiles(statistics: DistanceStatistics, features: Tensor): Tensor {
+  const scores = scoresOf(squaresTo(statistics, statistics.means, features, "float32"));
+  const isBelow = statistics.quantiles.to({ device: "cpu" }).lt(scores.unsqueeze(1)); // [n, m]
+  return isBelow.toDType("float32").mean(1).mul(100);
+}
+
+/** mean_j (z_j − c_kj)²/v_j of each row and centre, [n, centres]. */
+function squaresTo(
+  { variances }: Pick<DistanceStatistics, "variances">,
+  centres: Tensor,
+  features: Tensor,
+  dtype: DType = "float64",
+): Tensor {
+  const scale = variances.to({ dtype, device: "cpu" }).rsqrt();
+  const z = unitRows(features, dtype).mul(scale);
+  return squaredDistances(z, centres.to({ dtype, device: "cpu" }).mul(scale)).div(variances.numel);
+}
+
+const scoresOf = (squares: Tensor): Tensor => squares.min(1).sqrt();
 
 /** ‖x_i − c_j‖² for all pairs, as one product: the differences themselves would not fit in memory. */
 function squaredDistances(x: Tensor, centres: Tensor): Tensor {
