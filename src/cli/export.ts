@@ -12,10 +12,13 @@ import { checkFile } from "./writable-place.js";
 
 const formats = ["onnx", "safetensors"] as const;
 const inputs = ["normalised", "pixels"] as const;
+const OUTPUTS = ["probabilities", "percentile"] as const;
 
 interface ExportFlags {
   format?: (typeof formats)[number];
   input: (typeof inputs)[number];
+  probabilities?: true;
+  percentile?: true;
   out?: string;
   json?: true;
 }
@@ -23,12 +26,15 @@ interface ExportFlags {
 const EXAMPLES = `
 Examples:
   nudge export runs/9f2c… --out model.onnx
-  nudge export runs/9f2c… --out model.onnx --input pixels
+  nudge export runs/9f2c… --out model.onnx --input pixels --probabilities --percentile
   nudge export runs/9f2c… --out model-for-others.safetensors
 
-Batch norms are folded into the convolutions. An ONNX file accepts any batch size
-and returns logits and features. The file's metadata contains labels, preprocessing
-and licence. The model card is written to the same folder (model.onnx.md).`;
+An ONNX file is written from a recording of the model's forward pass, so the
+backbone of a plug-in can be exported too (--plugin). An operator that has no
+translation is an error that names it and the layer. The file accepts any batch
+size and returns logits and features; batch norms are folded into the
+convolutions. The file's metadata contains labels, preprocessing and licence. The
+model card is written to the same folder (model.onnx.md).`;
 
 /** The command. `write` receives its output. */
 export function exportCommand(write: Write = (text) => void process.stdout.write(text)): Command {
@@ -46,6 +52,11 @@ export function exportCommand(write: Write = (text) => void process.stdout.write
       oneOf("input", inputs),
       "normalised",
     )
+    .option("--probabilities", "add the output probabilities, softmax(logits / temperature), to an ONNX file")
+    .option(
+      "--percentile",
+      "add the output percentile, the distance from the training domains between 0 and 100, to an ONNX file",
+    )
     .option("--out <file>", "the file to write (default: model.onnx or exported.safetensors in the current folder)")
     .option("--json", "print the names of the written files as JSON")
     .addHelpText("after", EXAMPLES)
@@ -54,12 +65,15 @@ export function exportCommand(write: Write = (text) => void process.stdout.write
 
 async function exportModel(
   path: string,
-  { format: asked, input, out, json }: ExportFlags,
+  { format: asked, out, json, ...options }: ExportFlags,
   write: Write,
 ): Promise<void> {
   const format = formatFor({ asked, file: out, known: formats, usual: "onnx" });
-  if (format === "safetensors" && input === "pixels")
-    throw new UsageError("--input pixels: only an ONNX file has an input; remove --input for safetensors");
+  const { input } = options;
+  const ofOnnx = [input === "pixels" && "--input pixels", ...OUTPUTS.map((name) => options[name] && `--${name}`)];
+  const misplaced = format === "safetensors" && ofOnnx.find(Boolean);
+  if (misplaced)
+    throw new UsageError(`${misplaced}: only an ONNX file has inputs and outputs; remove it for safetensors`);
   const file = out ?? join(".", format === "onnx" ? "model.onnx" : "exported.safetensors");
   checkFile(file);
   using model = await openModel(path, { device: "cpu" });
@@ -67,7 +81,7 @@ async function exportModel(
     throw new UsageError(`--out ${file} is the model itself and would be overwritten; choose another name`);
   if (format === "onnx") {
     const { exportOnnx } = await import("../export/export-onnx.js");
-    exportOnnx(model, file, { input, version: version() });
+    exportOnnx(model, file, { ...options, version: version() });
   } else {
     const { exportSafetensors } = await import("../export/export-safetensors.js");
     exportSafetensors(model, file);
@@ -75,7 +89,9 @@ async function exportModel(
   const { knownAccuracies, modelCard } = await import("../export/model-card.js");
   const known = knownAccuracies(model.path, model.about);
   const card = `${file}.md`;
-  const text = modelCard({ about: model.about, file: basename(file), format, input, known, version: version() });
+  const outputs = OUTPUTS.filter((name) => options[name]);
+  const of = { file: basename(file), format, input, outputs };
+  const text = modelCard({ about: model.about, ...of, known, version: version() });
   replaceFile(card, (put) => put(Buffer.from(text)));
-  write(json ? `${JSON.stringify({ file, card, format, input })}\n` : `wrote ${file}\nwrote ${card}\n`);
+  write(json ? `${JSON.stringify({ file, card, format, input, outputs })}\n` : `wrote ${file}\nwrote ${card}\n`);
 }
