@@ -10,6 +10,8 @@ import { LARGER_BACKBONES } from "../../tests/support/larger-backbones.js";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { squares } from "../../tests/support/picture.js";
 import { Backbone, backbones, defineBackbone } from "../backbones/index.js";
+import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
+import { VisionTransformer } from "../backbones/vision-transformer.js";
 import { loadNative } from "../engine/load.js";
 import { call } from "../engine/operator.js";
 import { cat, empty } from "../engine/ops.generated.js";
@@ -19,7 +21,7 @@ import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { readWeights } from "../engine/weights.js";
 import { register } from "../library/register.js";
 import { loadModel, type Model } from "../model/index.js";
-import { BatchNorm, Conv2d, Linear, Parameter } from "../nn/index.js";
+import { BatchNorm, Conv2d, LayerScale, Linear, Parameter } from "../nn/index.js";
 import type { Request } from "../settings/keys.js";
 import { resolve } from "../settings/resolve.js";
 import { makeLearner } from "../training/make-learner.js";
@@ -71,7 +73,7 @@ async function expectSame(model: Model, batches: readonly number[], make = sampl
   }
 }
 
-/** Takes batch norms' statistics from the samples, and scales the last layer so that logits differ by 4 between the first two. */
+/** Takes batch norms' statistics from the samples, lets residual branches count, and scales the last layer so that logits differ by 4 between the first two. */
 function spread({ network }: Model, x: Tensor): void {
   const layers = Object.values(network.modules).flatMap((module) => [...module.modules()].map(([, layer]) => layer));
   const norms = layers.filter((layer) => layer instanceof BatchNorm);
@@ -82,6 +84,7 @@ function spread({ network }: Model, x: Tensor): void {
         norm.bias.mul_(0.2);
         Object.assign(norm, { training: true, frozen: false, momentum: 1 });
       }
+      for (const layer of layers) if (layer instanceof LayerScale) layer.gamma.fill_(0.5);
       network.forward(x);
       for (const norm of norms) norm.eval();
       const { logits } = network.forward(x.narrow(0, 0, 2));
@@ -114,12 +117,29 @@ const SHAPES: Readonly<Record<string, readonly number[]>> = {
   "toy-cnn": [3, 8, 8],
 };
 
-/** The larger ones of a family have the operators of the smaller: they are compared by `npm run test:all` alone. */
-const compared = Object.keys(backbones).filter((id) => process.env.NUDGE_LONG || !LARGER_BACKBONES.includes(id));
+/** Larger networks have the operators of smaller ones: in their full size `npm run test:all` alone compares them. */
+const isCompared = (id: string): boolean =>
+  process.env.NUDGE_LONG !== undefined || !(id in TRANSFORMERS || id === "resnet34" || LARGER_BACKBONES.includes(id));
 
-test.each(compared)("%s predicts in ONNX as here", async (backbone) => {
+test.each(Object.keys(backbones).filter(isCompared))("%s predicts in ONNX as here", async (backbone) => {
   const path = place("safetensors");
-  writeMadeModel(path, { backbone, inputShape: SHAPES[backbone] ?? [3, 32, 32] });
+  const usual = /14/.test(backbone) ? [3, 28, 28] : [3, 32, 32];
+  writeMadeModel(path, { backbone, inputShape: SHAPES[backbone] ?? usual });
+  using model = await loadModel(path);
+  await expectSame(model, [1, 5]);
+});
+
+test.each(Object.entries(TRANSFORMERS))("%s with two narrow blocks predicts in ONNX as here", async (id, layout) => {
+  const small = { ...layout, width: 48, depth: 2, heads: 3, ...("projection" in layout && { projection: 40 }) };
+  const backbone = `small_${id}`;
+  register(
+    defineBackbone({
+      ...{ id: backbone, title: backbone, paper: "none" },
+      build: (options) => new VisionTransformer(backbone, small, options),
+    }),
+  );
+  const path = place("safetensors");
+  writeMadeModel(path, { backbone, inputShape: [3, 2 * layout.patch, 2 * layout.patch] });
   using model = await loadModel(path);
   await expectSame(model, [1, 5]);
 });
