@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 /**
- * Fills docs/benchmarks.md, and the costs in docs/algorithms.md, from the records under results/benchmarks. The words are
- * written by hand; what stands between `<!-- benchmarks RECORD … -->` and `<!-- end -->` is made here: a machine's table and
- * what its commands printed, or with a benchmark's name, what that one did.
+ * Fills docs/benchmarks.md, the pages under docs/benchmarks/ and the costs in docs/algorithms.md from the records under
+ * results/benchmarks. The text is written by hand. This script generates what is between a comment and `<!-- end -->`:
+ *
+ *     <!-- benchmarks h200 -->              the table of a machine
+ *     <!-- benchmarks h200 outputs -->      the output of all its commands
+ *     <!-- benchmarks h200 algorithms -->   the output of one benchmark
  *
  *     npm run benchmarks                            writes the pages
- *     node scripts/make-benchmarks.mjs --check      says whether they are what the records make
+ *     node scripts/make-benchmarks.mjs --check      checks that they are current
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -15,7 +18,7 @@ import { rowsOf, tableOf } from "./benchmarks/rows.mjs";
 import { textOf } from "./benchmarks/texts.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PAGES = ["docs/benchmarks.md", "docs/algorithms.md"];
+const PAGES = ["docs/benchmarks.md", "docs/benchmarks/h200.md", "docs/benchmarks/cpu-2-cores.md", "docs/algorithms.md"];
 
 /** The command that makes a record. @param {string} name */
 const making = (name) =>
@@ -27,14 +30,14 @@ function recordOf(name) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** What a command printed. @param {string} name @param {import("./benchmarks/rows.mjs").Kept} kept */
+/** The output of a command. @param {string} name @param {import("./benchmarks/rows.mjs").Kept} kept */
 const printed = (name, { command, result }) => `\`\`\`text\n$ ${command}\n${textOf(name, result)}\n\`\`\``;
 
-/** A machine's part of the page. @param {string} name */
+/** The table of a machine. @param {string} name */
 function machine(name) {
   const record = recordOf(name);
   if (!record)
-    return `There is no record of such a machine yet. On one, this makes it:\n\n\`\`\`sh\n${making(name)}\n\`\`\``;
+    return `There is no record of such a machine yet. This command makes one:\n\n\`\`\`sh\n${making(name)}\n\`\`\``;
   const { cpu, cores, gpu, libtorch, cuda, node } = record.machine;
   /** @type {[string, import("./benchmarks/rows.mjs").Kept][]} */
   const kept = Object.entries(record.benchmarks);
@@ -42,14 +45,19 @@ function machine(name) {
   const asked = benchmarksFor({ device: gpu === null ? "cpu" : "cuda:0", data: [] });
   const missing = [...asked.keys()].filter((each) => !(each in record.benchmarks));
   return [
-    `${gpu === null ? "" : `${gpu}; `}${cores} cores (${cpu}), libtorch ${libtorch}${cuda === null ? "" : ` for CUDA ${cuda}`}, Node ${node.slice(1)}. Other work took at most ${(100 * busiest).toFixed(0)} % of the cores just before each command. Made by`,
+    `${gpu === null ? "" : `${gpu}; `}${cores} cores (${cpu}), libtorch ${libtorch}${cuda === null ? "" : ` for CUDA ${cuda}`}, Node ${node.slice(1)}. Other work took at most ${(100 * busiest).toFixed(0)} % of the cores just before each command. The command:`,
     `\`\`\`sh\n${making(name)}\n\`\`\``,
     tableOf(rowsOf(record.benchmarks)),
-    ...(missing.length > 0 ? [`Not made yet: ${missing.join(", ")}. The same command makes them.`] : []),
-    "What the commands printed, of which the table is made:",
-    ...kept.map(([each, of]) => printed(each, of)),
+    ...(missing.length > 0 ? [`Not measured yet: ${missing.join(", ")}. The same command measures them.`] : []),
+    `The output of the commands is on [a page of its own](benchmarks/${name}.md).`,
   ].join("\n\n");
 }
+
+/** The output of all commands on a machine. @param {string} name */
+const outputs = (name) =>
+  Object.entries(recordOf(name)?.benchmarks ?? {})
+    .map(([each, of]) => printed(each, of))
+    .join("\n\n");
 
 /** @param {string} name @param {string} benchmark */
 function one(name, benchmark) {
@@ -58,17 +66,21 @@ function one(name, benchmark) {
   return printed(benchmark, kept);
 }
 
+/** @param {string} name @param {string | undefined} part */
+const partOf = (name, part) =>
+  part === undefined ? machine(name) : part === "outputs" ? outputs(name) : one(name, part);
+
 const check = process.argv.includes("--check");
 for (const page of PAGES) {
   const before = readFileSync(join(root, page), "utf8");
   const after = before.replace(
     /<!-- benchmarks (\S+)(?: (\S+))? -->\n[\s\S]*?<!-- end -->/g,
     (_, name, benchmark) =>
-      `<!-- benchmarks ${name}${benchmark ? ` ${benchmark}` : ""} -->\n\n${benchmark ? one(name, benchmark) : machine(name)}\n\n<!-- end -->`,
+      `<!-- benchmarks ${name}${benchmark ? ` ${benchmark}` : ""} -->\n\n${partOf(name, benchmark)}\n\n<!-- end -->`,
   );
   if (!check) writeFileSync(join(root, page), after);
   else if (after !== before) {
-    process.stderr.write(`${page} is not what the records make. Try: npm run benchmarks\n`);
+    process.stderr.write(`${page} is not current. Try: npm run benchmarks\n`);
     process.exitCode = 1;
   }
 }

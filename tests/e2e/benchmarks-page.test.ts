@@ -4,7 +4,7 @@ import { rowsOf, tableOf } from "../../scripts/benchmarks/rows.mjs";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-test("docs/benchmarks.md is what the records that are kept make", () => {
+test("the pages of benchmarks are generated from the stored records", () => {
   expect(() =>
     execFileSync(process.execPath, ["scripts/make-benchmarks.mjs", "--check"], { cwd: root, stdio: "pipe" }),
   ).not.toThrow();
