@@ -1,6 +1,6 @@
-/** The nearest of some known names to a mistyped one, for "did you mean" in errors. */
+/** Finds the known name that is closest to a mistyped one, for "did you mean" in errors. */
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+/** The number of edits (insertion, deletion, replacement, swap of neighbours) that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -18,7 +18,7 @@ export function editDistance(a: string, b: string): number {
   return row[b.length];
 }
 
-/** The known name closest to `name`, or undefined when none is near. */
+/** The known name closest to `name`, or undefined if none is close. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;

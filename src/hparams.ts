@@ -1,36 +1,42 @@
 /**
- * Hyperparameters: a default, the range a random search draws from, and the name the reference testbed gives it, which is
- * what a reference draw hashes. A range is for searching only: a value outside it is unusual, not wrong.
+ * Hyperparameters: a default, the range that a random search draws from, and the name in DomainBed, which DomainBed's
+ * draws are seeded with. A range is only for searching: a value outside it is accepted.
  */
 
 import { UsageError } from "./errors.js";
 import { boolean, type Kind, kindLike, type Option, word } from "./options.js";
 import { tenToThe, twoToThe } from "./reference/power.js";
 
-/** Where a range draws its numbers: `Philox` (engine/philox.ts), or NumPy's `RandomState` (reference/mt19937.ts). */
+/**
+ * The source of random numbers of a range: `Philox` (engine/philox.ts), or NumPy's `RandomState`
+ * (reference/mt19937.ts).
+ */
 export interface DrawSource {
   /** A number from [from, to). */
   uniform(from: number, to: number): number;
-  /** One of some items, each equally likely; without it the place among them comes from `uniform`. */
+  /** One of several items with equal probability. If it is missing, the index is drawn with `uniform`. */
   choice?<T>(items: readonly T[]): T;
 }
 
-/** What a random search may draw. */
+/** The values that a random search can draw. */
 export interface SearchRange<T> {
-  /** In print: `10^U(-2.5, -1.5)`. */
+  /** The printed form: `10^U(-2.5, -1.5)`. */
   readonly text: string;
   draw(random: DrawSource): T;
 }
 
 export type HparamValue = number | string | boolean;
 
-/** One hyperparameter, as a plug-in declares it: an option with a default that a search may draw. */
+/** One hyperparameter, as a plug-in declares it: an option with a default and a search range. */
 export interface Hparam<T extends HparamValue = HparamValue> extends Option<T> {
   readonly default: T;
   readonly range: SearchRange<T>;
-  /** The reference's name for it, such as `theta`; its own name where the reference has none. */
+  /** Its name in DomainBed, such as `theta`; its own name if DomainBed has none. */
   readonly reference?: string;
-  /** What it may be, where it selects a variant of a method rather than being searched; the default first. */
+  /**
+   * The allowed values, for a hyperparameter that selects a variant of a method and is not searched. The default comes
+   * first.
+   */
   readonly variants?: readonly T[];
 }
 
@@ -44,7 +50,7 @@ export function hparam<T extends HparamValue>(
   return { ...own, ...(reference === undefined ? {} : { reference }) };
 }
 
-/** Declares a setting that selects a variant of a method, its default first: a search leaves it there. */
+/** Declares a setting that selects a variant of a method. The default comes first, and a search does not change it. */
 export function variant<T extends string | boolean>(
   variants: readonly [T, ...T[]],
   options: { reference?: string } = {},
@@ -63,17 +69,17 @@ export function powerOfTen(from: number, to: number): SearchRange<number> {
   return range(`10^U(${from}, ${to})`, from, to, tenToThe);
 }
 
-/** The whole part of 2^x with x uniform in [from, to). */
+/** The integer part of 2^x with x uniform in [from, to). */
 export function powerOfTwoInteger(from: number, to: number): SearchRange<number> {
   return range(`int(2^U(${from}, ${to}))`, from, to, (x) => Math.floor(twoToThe(x)));
 }
 
-/** The whole part of 10^x with x uniform in [from, to). */
+/** The integer part of 10^x with x uniform in [from, to). */
 export function powerOfTenInteger(from: number, to: number): SearchRange<number> {
   return range(`int(10^U(${from}, ${to}))`, from, to, (x) => Math.floor(tenToThe(x)));
 }
 
-/** The whole part of a number uniform in [from, to). */
+/** The integer part of a number uniform in [from, to). */
 export function uniformInteger(from: number, to: number): SearchRange<number> {
   return range(`int(U(${from}, ${to}))`, from, to, Math.floor);
 }
@@ -83,7 +89,7 @@ export function uniform(from: number, to: number): SearchRange<number> {
   return range(`U(${from}, ${to})`, from, to, (x) => x);
 }
 
-/** One of some values, each equally likely. */
+/** One of several values with equal probability. */
 export function choice<T extends HparamValue>(values: readonly T[]): SearchRange<Widened<T>> {
   if (values.length === 0) throw new UsageError("choice: expected at least one value, got none");
   const pick = (random: DrawSource): T =>
@@ -94,7 +100,7 @@ export function choice<T extends HparamValue>(values: readonly T[]): SearchRange
 const NUMBER = "-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?";
 const RANGE = new RegExp(`^(int\\()?(10\\^|2\\^)?U\\(\\s*(${NUMBER})\\s*,\\s*(${NUMBER})\\s*\\)(\\))?$`, "i");
 
-/** A range from the text that one has in print, `{adam, sgd}` or `int(10^U(0, 4))`; null where it is another text. */
+/** Parses the printed form of a range, such as `{adam, sgd}` or `int(10^U(0, 4))`; returns null for any other text. */
 export function parseRange(text: string): SearchRange<HparamValue> | null {
   const trimmed = text.trim();
   if (/^\{.+\}$/s.test(trimmed)) {
@@ -117,6 +123,6 @@ const scalarOf = (text: string): HparamValue =>
         : text;
 
 function range(text: string, from: number, to: number, map: (x: number) => number): SearchRange<number> {
-  if (!(from <= to)) throw new UsageError(`${text}: expected a range that begins below its end`);
+  if (!(from <= to)) throw new UsageError(`${text}: expected a range whose start is not above its end`);
   return { text, draw: (random) => map(random.uniform(from, to)) };
 }

@@ -33,7 +33,7 @@ test.each([
   [number({ above: 0, most: 100 }), "a number above 0 to 100", [100, 100], [0, 101]],
   [whole(1), "an integer of at least 1", ["3", 3], [0, 2.5, "x", true]],
   [boolean, "true or false", ["true", true], ["yes", 1]],
-  [list, "a name, or names with commas between them", ["a, b", ["a", "b"]], [3]],
+  [list, "a name, or comma-separated names", ["a, b", ["a", "b"]], [3]],
 ])("a kind says what it accepts and refuses the rest: %o", (kind, accepts, [given, value], refused) => {
   expect(kind.accepts).toBe(accepts);
   expect(kind.read("x", given)).toEqual(value);

@@ -1,7 +1,7 @@
 /**
- * One way to declare an option, whoever owns it: a setting of a run, a hyperparameter (hparams.ts), an option of a dataset
- * or a launcher, a setting of a penalty or an average. Parsing, errors, help, completion, `nudge list` and docs/reference
- * read the declaration.
+ * One way to declare options for all owners: settings of a run, hyperparameters (hparams.ts), options of datasets and
+ * launchers, settings of penalties and averages. Parsing, errors, help, completion, `nudge list` and docs/reference
+ * read the declarations.
  *
  *     const options = {
  *       samples: option(200, "readings in each place"),                      // a number, by its default
@@ -14,13 +14,13 @@
 import { unknownName } from "./closest-name.js";
 import { UsageError } from "./errors.js";
 
-/** What an option takes. */
+/** The values that an option accepts. */
 export interface Kind<T> {
-  /** In print: `an integer of at least 1`, `per-sample | sum`. */
+  /** The printed form: `an integer of at least 1`, `per-sample | sum`. */
   readonly accepts: string;
-  /** The names it takes, where there are only so many. */
+  /** The accepted names, if there is a fixed list. */
   readonly known?: readonly string[];
-  /** Reads a value, typed or as text from a command line; one that does not fit is a UsageError that begins with the name. */
+  /** Parses a value, typed or as text from a command line. An invalid value is a UsageError that begins with the name. */
   read(name: string, value: unknown): T;
 }
 
@@ -28,16 +28,16 @@ export interface Option<T = unknown> {
   readonly kind: Kind<T>;
   /** One line for help and lists. */
   readonly help: string;
-  /** Absent where it depends on other things, or where none is meant. */
+  /** Absent if the default depends on other things, or if there is none. */
   readonly default?: T;
-  /** As it is typed on the command line, where it has a flag: `--eval-every <n>`. */
+  /** The flag on the command line, if there is one: `--eval-every <n>`. */
   readonly flag?: string;
 }
 
 export type OptionWithDefault<T = unknown> = Option<T> & { readonly default: T };
 export type Options = Readonly<Record<string, Option>>;
 
-/** The values of options by name; undefined where there is neither a value nor a default. */
+/** The values of options by name; undefined if there is neither a value nor a default. */
 export type ValuesOf<O> = {
   readonly [K in keyof O]: O[K] extends OptionWithDefault<infer T>
     ? T
@@ -46,10 +46,13 @@ export type ValuesOf<O> = {
       : never;
 };
 
-/** Values by name, as they were given: texts, or what a file had. */
+/** Values by name, as they were given: texts, or values from a file. */
 export type Given = Readonly<Record<string, unknown>>;
 
-/** Declares an option: of the kind of its default, `option(0, "another seed, other pictures")`, or of a kind of its own. */
+/**
+ * Declares an option. Its kind is that of the default, `option(0, "another seed, other pictures")`, or is given
+ * explicitly.
+ */
 export function option(value: number, help: string): OptionWithDefault<number>;
 export function option(value: string, help: string): OptionWithDefault<string>;
 export function option(value: boolean, help: string): OptionWithDefault<boolean>;
@@ -64,7 +67,10 @@ export function option(first: Scalar | Kind<unknown>, help: string, more: Partia
   return { kind: kindLike(first), help, default: first };
 }
 
-/** The values of an owner's options: as given, else as `usual`, else by default. An unknown name is a UsageError. */
+/**
+ * The values of an owner's options: the given value, else the one in `usual`, else the default. An unknown name is a
+ * UsageError.
+ */
 export function readOptions<O extends Options>(
   owner: string,
   declared: O,
@@ -84,7 +90,7 @@ export function readOptions<O extends Options>(
   return Object.freeze(Object.fromEntries(values)) as ValuesOf<O>;
 }
 
-/** The defaults of options that have one. */
+/** The defaults of the options that have one. */
 export const defaultsOf = (declared: Options): Record<string, never> =>
   Object.fromEntries(
     Object.entries(declared).flatMap(([name, each]) => (each.default === undefined ? [] : [[name, each.default]])),
@@ -98,7 +104,7 @@ const wrong = (name: string, expected: string, value: unknown): UsageError =>
 const toNumber = (value: unknown): unknown =>
   typeof value === "string" && value.trim() !== "" ? Number(value) : value;
 
-/** A word or a path. YAML reads `28` and `true` as what they look like; here they are text again. */
+/** A word or a path. YAML parses `28` and `true` as numbers and booleans; here they become text again. */
 export const text: Kind<string> = {
   accepts: "text",
   read(name, value) {
@@ -108,12 +114,12 @@ export const text: Kind<string> = {
   },
 };
 
-/** Text that may be empty, which says "none". */
+/** Text that may be empty, which means "none". */
 const textOrNone: Kind<string> = { ...text, read: (name, value) => (value === "" ? "" : text.read(name, value)) };
 
-/** Names with commas between them, or a list of names. */
+/** Comma-separated names, or a list of names. */
 export const list: Kind<string[]> = {
-  accepts: "a name, or names with commas between them",
+  accepts: "a name, or comma-separated names",
   read(name, value) {
     const items = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
     if (!Array.isArray(items)) throw wrong(name, list.accepts, value);
@@ -121,7 +127,7 @@ export const list: Kind<string[]> = {
   },
 };
 
-/** A finite number, from `least` or above `above`, to `most` or below `below`. */
+/** A finite number, at least `least` or above `above`, and at most `most` or below `below`. */
 export function number({ least, above, most, below }: NumberRange = {}): Kind<number> {
   const low = least === undefined ? (above === undefined ? "" : ` above ${above}`) : ` from ${least}`;
   const high = most === undefined ? (below === undefined ? "" : ` below ${below}`) : ` ${most}`;
@@ -149,7 +155,7 @@ interface NumberRange {
   readonly below?: number;
 }
 
-/** A whole number of at least `least`. */
+/** An integer of at least `least`. */
 export function whole(least = 0): Kind<number> {
   const accepts = `an integer of at least ${least}`;
   return {
@@ -172,7 +178,7 @@ export const boolean: Kind<boolean> = {
   },
 };
 
-/** One of some words. */
+/** One of several words. */
 export function word<const T extends string>(...known: readonly T[]): Kind<T> {
   return {
     accepts: known.join(" | "),
@@ -185,21 +191,21 @@ export function word<const T extends string>(...known: readonly T[]): Kind<T> {
   };
 }
 
-/** The kind of a value: a number, a truth value, or text, which may be empty where the value is. */
+/** The kind of a value: a number, a boolean, or text, which may be empty if the value is. */
 export function kindLike<T extends Scalar>(value: T): Kind<T> {
   const kind =
     typeof value === "number" ? number() : typeof value === "boolean" ? boolean : value === "" ? textOrNone : text;
   return kind as Kind<unknown> as Kind<T>;
 }
 
-/** The kinds there are, for plug-ins. */
+/** The available kinds, for plug-ins. */
 export const kinds = { text, list, number, whole, boolean, word };
 
 /** Declares an option that takes an integer of at least 0: `count(100, "steps before the penalty is added")`. */
 export const count = (fallback: number, help: string): OptionWithDefault<number> =>
   option(whole(0), help, { default: fallback });
 
-/** Declares an option that takes one of some words: `oneOf(["sum", "mean"], "mean", "how rows are joined")`. */
+/** Declares an option that accepts one of several words: `oneOf(["sum", "mean"], "mean", "how rows are combined")`. */
 export const oneOf = <const T extends string>(
   known: readonly T[],
   fallback: NoInfer<T>,

@@ -90,7 +90,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   const notes = [
     ...shown.notes,
     ...(learnt ? [trainedOnWords(learnt)] : []),
-    ...(against?.trainedOn ? [`of the other model: ${trainedOnWords(against.trainedOn)}`] : []),
+    ...(against?.trainedOn ? [`the other model: ${trainedOnWords(against.trainedOn)}`] : []),
   ];
   if (flags.json) {
     const unreadable = [...problems].map(([picture, problem]) => ({ picture, problem }));

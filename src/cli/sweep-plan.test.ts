@@ -52,7 +52,7 @@ test("a plan is written to its folder, and says how many runs there are, are don
 
 test("--probe plans probes, and so needs pictures in files", async () => {
   await expect(plan(...tiny, "--probe", "--no-measure", "--dry-run")).rejects.toThrow(
-    "probe: expected pictures in files",
+    "probe: expected a dataset of picture files",
   );
 });
 

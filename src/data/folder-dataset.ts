@@ -59,11 +59,11 @@ export function labelFolders(
       throw new DataError(`${where}: ${shown} has no pictures in class folders; add some, or move the folder away`);
     if (folder.pictures.length > 0)
       notes.push(
-        `${shown}: ${countOf(folder.pictures.length, "picture")} outside any class folder left out (${listNames(folder.pictures, 3)})`,
+        `${shown}: ${countOf(folder.pictures.length, "picture")} outside any class folder skipped (${listNames(folder.pictures, 3)})`,
       );
     const empty = folder.folders.filter((below) => countPictures(below) === 0).map((below) => below.name);
     if (empty.length > 0)
-      notes.push(`${shown}: ${countOf(empty.length, "folder")} without pictures left out (${listNames(empty)})`);
+      notes.push(`${shown}: ${countOf(empty.length, "folder")} without pictures skipped (${listNames(empty)})`);
     const missing = classes.filter((className) => !byDomain[i].has(className));
     if (missing.length > 0)
       notes.push(

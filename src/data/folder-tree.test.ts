@@ -32,10 +32,10 @@ test("hidden files, other files and links to nothing are left out and told", asy
   const { top, notes } = await readFolderTree(root);
   expect(picturesUnder(top)).toEqual(["d/1.png"]);
   expect(notes).toEqual([
-    "left out: 3 hidden or system files and folders",
-    'left out: 2 files that are no pictures by their extensions ("d/README", "d/notes.txt")',
-    'left out: 1 picture in a format that is not read: convert it to JPEG or PNG ("d/IMG_5.HEIC")',
-    'left out: 1 link to nothing ("d/4.png")',
+    "skipped: 3 hidden or system files and folders",
+    'skipped: 2 files that are no pictures by their extensions ("d/README", "d/notes.txt")',
+    'skipped: 1 picture in a format that is not read: convert it to JPEG or PNG ("d/IMG_5.HEIC")',
+    'skipped: 1 link to nothing ("d/4.png")',
   ]);
 });
 
@@ -50,7 +50,7 @@ test("links are followed, but not in a loop", async () => {
   symlinkSync(join(elsewhere, "x"), join(root, "linked"));
   const { top, notes } = await readFolderTree(root);
   expect(picturesUnder(top)).toEqual(["a/b/1.png", "linked/1.png"]);
-  expect(notes).toEqual(['left out: 3 links that loop back to a folder above ("a/b/again", "a/self", "a/up")']);
+  expect(notes).toEqual(['skipped: 3 links that loop back to a folder above ("a/b/again", "a/self", "a/up")']);
 });
 
 test("odd names are kept, and those that are no text are left out and told in bytes", async () => {
@@ -61,7 +61,7 @@ test("odd names are kept, and those that are no text are left out and told in by
   mkdirSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0xfe])]));
   const { top, notes } = await readFolderTree(root);
   expect(new Set(top.folders[0].pictures)).toEqual(new Set(odd));
-  expect(notes).toEqual(['left out: 2 names that are not UTF-8 text: rename them ("\\xff\\xfe", "d/caf\\xe9.png")']);
+  expect(notes).toEqual(['skipped: 2 names that are not UTF-8 text: rename them ("\\xff\\xfe", "d/caf\\xe9.png")']);
 });
 
 test("a folder that cannot be read is an error that names it", async () => {

@@ -71,7 +71,7 @@ class LeftOut {
     tell(dangling, "link to nothing", "links to nothing");
     tell(loops, "link that loops back to a folder above", "links that loop back to a folder above");
     tell(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
-    return notes.map((note) => `left out: ${note}`);
+    return notes.map((note) => `skipped: ${note}`);
   }
 }
 

@@ -85,7 +85,7 @@ test("folders beside the domains are left out and told", async () => {
   const root = temporaryFolder();
   touch(root, "PACS", [...pacsDomains, "splits"]);
   const { notes } = await openDataset("pacs", { root });
-  expect(notes).toEqual(['left out: 1 folder that is no domain of pacs ("splits")']);
+  expect(notes).toEqual(['skipped: 1 folder that is no domain of pacs ("splits")']);
 });
 
 test("a domain without pictures is an error", async () => {
@@ -112,7 +112,7 @@ test("DomainNet's duplicates are left out by a list", async () => {
   expect(opened.domains.map(({ count }) => count)).toEqual([3, 4, 4, 4, 3, 4]);
   expect(opened.domains[0].files).toEqual(["clipart/axe/b.jpg", "clipart/zebra/a.jpg", "clipart/zebra/b.jpg"]);
   expect(Array.from(opened.domains[0].labels)).toEqual([0, 1, 1]);
-  expect(opened.notes).toEqual(["left out: 2 pictures of the 3 in the list of duplicates"]);
+  expect(opened.notes).toEqual(["skipped: 2 pictures of the 3 in the list of duplicates"]);
 });
 
 test("what is no dataset is an error that says what to do", async () => {

@@ -1,15 +1,15 @@
 /**
- * Connections of a server, limited so that nobody can hold all of them. A new connection always finds room as long as some
- * other one is waiting on its client: at the limit, of one address or in all, the oldest connection that has sent no whole
- * request is closed first, then the oldest one whose client has not read its answer, then the oldest event stream. Only
- * when every connection is one that the server itself is working for is the new one refused.
+ * The connections of a server, limited so that no client can hold all of them. A new connection is accepted as long as
+ * another one waits for its client. At the limit, per address or in total, the oldest connection without a complete
+ * request is closed first, then the oldest one whose client has not read its response, then the oldest event stream. A
+ * new connection is refused only if the server is working for all others.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 export interface ConnectionLimits {
-  /** Connections open at once, in all and from one address. */
+  /** The limits of open connections, in total and per address. */
   readonly most: number;
   readonly mostPerAddress: number;
   /** Milliseconds without a byte in either direction after which a connection is closed. */
@@ -18,15 +18,15 @@ export interface ConnectionLimits {
 
 export const usualLimits: ConnectionLimits = { most: 256, mostPerAddress: 192, silenceMs: 30_000 };
 
-/** What a connection is waiting for; null while none was asked for. */
+/** What a connection waits for; null before its first request. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** The connections of a server; call it before the server listens. */
+/** Tracks the connections of a server. Call it before the server listens. */
 export class Connections {
-  /** In the order in which they last began to wait for their client. */
+  /** In the order in which they last started to wait for their client. */
   private readonly open = new Map<Socket, Exchange | null>();
 
   constructor(
@@ -39,12 +39,12 @@ export class Connections {
       this.open.set(socket, { request, response });
       response.once("close", () => {
         if (!this.open.delete(socket)) return;
-        this.open.set(socket, null); // at the end: it waits from now on
+        this.open.set(socket, null); // last in the order: it waits from now on
       });
     });
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get count(): number {
     return this.open.size;
   }
@@ -62,11 +62,11 @@ export class Connections {
     }
     this.open.set(socket, null);
     socket.once("close", () => this.open.delete(socket));
-    // Node counts a write that makes no progress as silence, so a client that never reads is closed too.
+    // Node.js counts a write that makes no progress as inactivity, so a client that never reads is closed too.
     socket.setTimeout(silenceMs, () => socket.destroy());
   }
 
-  /** Closes the connection that is missed least; false where the server is working for all of them. */
+  /** Closes the least important connection; returns false if the server is working for all of them. */
   private closeOne(sockets: readonly Socket[]): boolean {
     const kinds: readonly ((exchange: Exchange | null) => boolean)[] = [
       (exchange) => !exchange?.request.complete,

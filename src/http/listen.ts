@@ -1,11 +1,11 @@
-/** Finds a port of this machine to listen on: the one that was asked for, or a free one near the usual. */
+/** Finds a port of this machine to listen on: the requested one, or a free one near the default. */
 
 import type { Server } from "node:http";
 import { UsageError } from "../errors.js";
 
 const TRIES = 20;
 
-/** Listens on the loopback address; returns the port. */
+/** Listens on the loopback address and returns the port. */
 export async function listen(
   server: Server,
   { name, port: asked, usualPort }: { name: string; port?: number; usualPort: number },
@@ -20,7 +20,9 @@ export async function listen(
     if (problem.code !== "EADDRINUSE" && problem.code !== "EACCES") throw problem;
   }
   const which = asked === undefined ? `ports ${ports[0]} to ${ports.at(-1)} are` : `port ${asked} is`;
-  throw new UsageError(`${name}: ${which} taken or not allowed. Give another with --port, or --port 0 for any`);
+  throw new UsageError(
+    `${name}: ${which} in use or not allowed. Choose another one with --port, or use --port 0 for any free port`,
+  );
 }
 
 function tryPort(server: Server, port: number): Promise<NodeJS.ErrnoException | undefined> {

@@ -1,6 +1,7 @@
 /**
- * A server for this machine alone, as the dashboard and `nudge serve` are: it listens on loopback, refuses what a foreign page
- * asks for (guard.ts), limits connections and time (connections.ts), and turns errors into answers in words.
+ * A server for this machine only, used by the dashboard, `nudge serve` and `nudge data review`. It listens on loopback,
+ * rejects requests from foreign pages (guard.ts), limits connections and time (connections.ts), and turns errors into
+ * text responses.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -11,33 +12,33 @@ import { type Refusal, refusalOf, safetyHeaders } from "./guard.js";
 import { listen } from "./listen.js";
 
 export interface LocalServerOptions {
-  /** What it is called in messages. */
+  /** The name of the server in messages. */
   readonly name: string;
-  /** The first port that is tried where none was asked for. */
+  /** The first port to try if none is requested. */
   readonly usualPort: number;
-  /** 0 for any. */
+  /** 0 selects any free port. */
   readonly port?: number;
-  /** Addresses that take a body by POST. */
+  /** Paths that accept a body by POST. */
   readonly posts?: readonly string[];
   readonly limits?: Partial<ConnectionLimits>;
-  /** Milliseconds that a client may take to send a whole request. */
+  /** Milliseconds in which a client must send a complete request. */
   readonly requestMs?: number;
-  /** Answers a request that may be answered; returns why it was not, where there is nothing to answer with. */
+  /** Handles an accepted request. Returns the reason if there is no response for it. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<Refusal | undefined>;
 }
 
 export interface LocalServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly connections: number;
   close(): Promise<void>;
 }
 
-/** How often Node looks for requests that take too long. */
+/** How often Node.js checks for requests that take too long. */
 const CHECK_MS = 1_000;
 
-/** Starts a server; it runs until it is closed. */
+/** Starts a server, which runs until it is closed. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { name, posts, requestMs = 15_000 } = options;
   const limits = { ...usualLimits, ...options.limits };
@@ -49,7 +50,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     connectionsCheckingInterval: Math.min(CHECK_MS, requestMs),
   });
   const connections = new Connections(server, limits);
-  server.maxConnections = limits.most + 64; // these make their own room before; this is for what never became a connection
+  server.maxConnections = limits.most + 64; // the limits above apply first; this one covers sockets that never became a connection
   server.on("request", async (request, response) => {
     for (const [header, value] of Object.entries(safetyHeaders)) response.setHeader(header, value);
     try {
@@ -63,7 +64,8 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     if (!socket.writable) socket.destroy();
     else {
       socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-      // A client that keeps its side open would keep the connection: it is closed whole once the words are out.
+      // A client that keeps its side open would keep the connection alive, so it is closed completely after the
+      // response.
       socket.destroySoon();
     }
   });
@@ -85,10 +87,10 @@ function problemOf(name: string, error: unknown): Refusal {
   if (error instanceof UsageError) return { status: 400, words: error.message };
   if (error instanceof DataError) return { status: 500, words: error.message };
   process.stderr.write(`nudge: ${name}: ${error instanceof Error ? error.stack : error}\n`);
-  return { status: 500, words: `${name} failed at this request; see the terminal it was started in` };
+  return { status: 500, words: `${name} failed to handle this request; see the terminal in which it runs` };
 }
 
-/** Ends a request with words. The connection is closed, so that the rest of what the client sends is not read. */
+/** Ends a request with a text. The connection is closed, so that the rest of what the client sends is not read. */
 export function refuse(response: ServerResponse, { status, words, headers }: Refusal): void {
   if (response.headersSent) {
     response.destroy();

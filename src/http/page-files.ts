@@ -1,6 +1,7 @@
 /**
- * The files of the page: its document, its style, and the modules that its program imports, found by following the imports, those
- * of packages among them. They are read once and served from memory by their exact names, so no name that a browser sends ever becomes a path.
+ * The files of a page: its document, its style sheets, and the modules that its program imports, found by following the
+ * imports (including packages). They are read once and served from memory by their exact names, so no name from a
+ * browser ever becomes a path.
  */
 
 import { readFileSync } from "node:fs";
@@ -15,23 +16,23 @@ export interface PageFile {
   readonly body: Buffer;
 }
 
-/** What a page is made of. */
+/** The parts of a page. */
 export interface PageParts {
   readonly title: string;
-  /** Its folder, from the one that the package was compiled into; its program there is `main.js`. */
+  /** Its folder, relative to the folder of the compiled package. Its program there is `main.js`. */
   readonly folder: string;
-  /** Its style sheets in `style/` there, in the order in which they apply. */
+  /** Its style sheets in `style/`, in the order in which they apply. */
   readonly styles: readonly string[];
-  /** What is said where there is no JavaScript. */
+  /** The text for browsers without JavaScript. */
   readonly noScript: string;
 }
 
 const styleAddress = (name: string): string => `/style/${name}.css`;
 
-/** The address of a module, by its name below the compiled program. */
+/** The URL of a module, by its name below the compiled program. */
 const address = (name: string): string => `/code/${name}`;
 
-/** The files by address; `base` is the folder the package was compiled into. */
+/** The files by URL. `base` is the folder of the compiled package. */
 export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   const modules = new Map<string, string>();
   const program = `${page.folder}/main.js`;
@@ -47,7 +48,7 @@ export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   return files;
 }
 
-/** Answers with a file of the page; false where there is none. */
+/** Responds with a file of the page; returns false if there is none. */
 export function sendPageFile(request: IncomingMessage, response: ServerResponse, file: PageFile | undefined): boolean {
   if (!file) return false;
   response.writeHead(200, { "Content-Type": file.type, "Content-Length": file.body.length });
@@ -55,12 +56,12 @@ export function sendPageFile(request: IncomingMessage, response: ServerResponse,
   return true;
 }
 
-/** Imports and exports from other modules; they stand at the start of a line or of a statement in what compilers write. */
+/** Imports and exports from other modules. Compilers write them at the start of a line or statement. */
 const FROM = /((?:^|;)(?:import|export)\b[^"';]*?\bfrom ?)"([^"]+)"/gm;
 
 const require = createRequire(import.meta.url);
 
-/** Reads a module and those it imports. Browsers know addresses alone, so each import gets the address of its module. */
+/** Reads a module and its imports. Browsers need URLs, so each import is replaced by the URL of its module. */
 function readModule(base: URL, name: string, url: URL, modules: Map<string, string>): void {
   if (modules.has(name)) return;
   modules.set(name, "");
@@ -85,7 +86,7 @@ function read(url: URL): string {
   }
 }
 
-/** The document: all else is made by the program. The modules are named, so that they are asked for at once. */
+/** The document; the program creates everything else. The modules are listed, so that the browser requests them at once. */
 function documentWith({ title, folder, styles: sheets, noScript }: PageParts, modules: readonly string[]): string {
   const styles = sheets.map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
   const preloads = modules.map((name) => `<link rel="modulepreload" href="${escapeXml(address(name))}">`);

@@ -1,4 +1,4 @@
-/** A model on labelled data in one call, for programs: the measures of `nudge eval`. */
+/** Evaluates a model on labelled data in one call, for programs: the same measures as `nudge eval`. */
 
 import { type Evaluation, evaluation, type PlacedPicture } from "../analysis/evaluation.js";
 import type { Dataset } from "../data/dataset.js";
@@ -6,12 +6,12 @@ import { openDataset } from "../data/open-dataset.js";
 import { judgeDataset, loadModel, type Model, ModelDataset } from "../model/index.js";
 
 export interface EvaluateOptions {
-  /** These domains only; all by default. */
+  /** Only these domains (default: all). */
   readonly domains?: readonly string[];
-  /** At most so many samples of each domain, evenly chosen. */
+  /** At most this many samples of each domain, evenly chosen. */
   readonly limit?: number;
   readonly batchSize?: number;
-  /** Bins of the calibration error; 15 by default. */
+  /** The number of bins of the calibration error (default: 15). */
   readonly bins?: number;
   /** Called after every batch with the number of samples so far. */
   readonly onProgress?: (done: number) => void;

@@ -1,6 +1,6 @@
 /**
- * The registries: where a name such as `erm` is looked up. Plug-ins (cli/plugins.ts) and definitions that a program gives to `train`
- * or `register` are added here; nothing else changes a registry.
+ * The registries, where a name such as `erm` is looked up. Plug-ins (cli/plugins.ts) and definitions that a program
+ * passes to `train` or `register` are added here; nothing else changes a registry.
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +14,7 @@ import { optimizers, schedules } from "../optim/index.js";
 import { regularizers } from "../regularizers/index.js";
 import { launchers } from "../sweep/launchers/index.js";
 
-/** What every definition has. */
+/** The fields that every definition has. */
 export interface Definition {
   readonly id: string;
   /** Launchers have none. */
@@ -32,7 +32,7 @@ const registries: Readonly<Record<DefinitionKind, Record<string, Definition>>> =
   schedule: schedules as Record<string, Definition>,
 };
 
-/** What a definition must have besides an id and a title, by kind: JavaScript has no compiler that checks it. */
+/** The required fields of a definition besides id and title, by kind: in JavaScript no compiler checks them. */
 const NEEDED: Readonly<Record<DefinitionKind, Readonly<Record<string, "function" | "object" | "string">>>> = {
   algorithm: { paper: "string", hparams: "object", build: "function" },
   regularizer: { paper: "string", hparams: "object" },
@@ -44,7 +44,7 @@ const NEEDED: Readonly<Record<DefinitionKind, Readonly<Record<string, "function"
   schedule: { options: "object", factor: "function" },
 };
 
-/** Definitions that a program registered: a later one of the same id replaces them. */
+/** Definitions that a program registered; a later one with the same id replaces them. */
 const ofPrograms = new WeakSet<Definition>();
 
 /**
@@ -74,20 +74,20 @@ export function registerAs(kind: DefinitionKind, definition: Definition): string
     if (present) registries[kind][definition.id] = present;
     throw new UsageError(problem);
   }
-  // Run folders are named by what changes numbers, and the definition's code does.
+  // Run folders are named by what changes results, and the code of the definition does.
   const sha256 = createHash("sha256").update(definitionText(definition)).digest("hex");
   addDefinition(kind, definition, { file: `${kind} ${definition.id}`, sha256 });
   ofPrograms.add(definition);
   return definition.id;
 }
 
-/** Adds a definition that `problemOf` found no fault with. */
+/** Adds a definition that `problemOf` accepted. */
 export function addDefinition(kind: DefinitionKind, definition: Definition, file: PluginFile): void {
   registries[kind][definition.id] = definition;
   cameFrom(file, kind, definition.id);
 }
 
-/** What is wrong with a definition, or with adding it to its registry. */
+/** The problem with a definition or with adding it to its registry, if any. */
 export const problemOf = (kind: DefinitionKind, definition: Definition): string | undefined =>
   wrongIn(kind, definition) ?? takenBy(kind, definition);
 
@@ -112,7 +112,7 @@ function wrongIn(kind: DefinitionKind, definition: Definition): string | undefin
 const isHparam = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "default" in value && "range" in value;
 
-/** Ids and titles are both names on the command line, where case and hyphens do not count. */
+/** Ids and titles are both names on the command line, where case and hyphens are ignored. */
 function takenBy(kind: DefinitionKind, { id, title = id }: Definition): string | undefined {
   const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const own = [bare(id), bare(title)];

@@ -12,8 +12,8 @@
  *     run.assessment; // how good the model is on the pictures it was not trained on
  *     await run.model.predict("photo.jpg");
  *
- * This file turns what a program gives into a request (settings/keys.ts), settles it (settings/resolve.ts) and runs the one loop there
- * is (training/train.ts) in a run folder: the one that is given, or a temporary one.
+ * This file turns the arguments of a program into a request (settings/keys.ts), resolves it (settings/resolve.ts) and
+ * runs the training loop (training/train.ts) in a run folder: the given one, or a temporary one.
  */
 
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -46,7 +46,7 @@ import { type EndedRun, train as trainInFolder } from "../training/train.js";
 import { type Definition, registerAs } from "./register.js";
 import { version } from "./version.js";
 
-/** Settings of a run whose values may also be definitions or objects, and those that only the command line needs. */
+/** Settings of a run whose values can also be definitions or objects, and settings that only the command line needs. */
 type Replaced =
   | "data"
   | "testDomains"
@@ -64,7 +64,7 @@ export interface RunRequest extends Omit<GivenKeys, Replaced> {
   readonly dataset: string | Dataset;
   /** The domains that are held out of training; an empty list trains on all of them. */
   readonly testDomains: readonly string[];
-  /** An id, a method as papers name it (`ERM-NU`), or what `defineAlgorithm` returned. ERM by default. */
+  /** An id, a method by its name in papers (`ERM-NU`), or what `defineAlgorithm` returned. The default is ERM. */
   readonly algorithm?: string | AlgorithmDefinition;
   /** Ids, definitions (`nuclearNorm`), or regularizers with settings (`nuclearNorm({ weight: 0.01 })`). */
   readonly regularizers?: readonly (string | (Definition & (() => Regularizer)) | Regularizer)[];
@@ -79,11 +79,11 @@ export interface RunRequest extends Omit<GivenKeys, Replaced> {
 
 export interface TrainOptions extends RunRequest {
   /**
-   * The run's folder, with everything that `nudge train` writes. A run that was begun there is resumed, and one that is done is
-   * read. By default nothing stays on disk.
+   * The folder of the run, with everything that `nudge train` writes. An interrupted run in it is resumed, and a
+   * finished one is read. By default nothing is kept on disk.
    */
   readonly folder?: string;
-  /** The folder of several runs, in place of `folder`: this run gets a folder in it that is named by its settings. */
+  /** The folder of several runs, instead of `folder`: this run gets a folder in it that is named by its settings. */
   readonly out?: string;
   /** Called after every update. */
   readonly onStep?: (status: Status) => void;
@@ -95,16 +95,16 @@ export interface TrainOptions extends RunRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A run that has ended. Dispose of it to free its model, or hold it with `using`. */
+/** A finished run. Dispose of it to free its model, or declare it with `using`. */
 export interface TrainedRun extends Disposable {
-  /** Every setting with its value: what `settings.json` of a run folder holds. */
+  /** Every setting with its value: the content of the run folder's `settings.json`. */
   readonly settings: TrainSettings;
   readonly records: readonly RunRecord[];
   /** The best model by validation on the training domains, or the first average. */
   readonly model: Model;
-  /** The model on all samples of the held-out domains and on the validation parts of the others. */
+  /** The evaluation of the model on all samples of the held-out domains and on the validation parts of the others. */
   readonly assessment: Assessment;
-  /** The run's folder; null where none was asked for. */
+  /** The folder of the run; null if none was requested. */
   readonly folder: string | null;
 }
 
@@ -124,13 +124,16 @@ export async function train(options: TrainOptions): Promise<TrainedRun> {
   }
 }
 
-/** Settles a run without training it: its settings in full, the dataset opened and split. Definitions are registered. */
+/**
+ * Resolves a run without training it: its complete settings, with the dataset opened and split. Definitions are
+ * registered.
+ */
 export function planRun(request: RunRequest): Promise<Plan> {
   const memo = new SettingsMemo();
   return resolve(toRequest(request, memo), memo);
 }
 
-/** Assesses the model of a run that is ending, and writes the report of pictures into its folder. */
+/** Assesses the model of a run that is ending, and writes the report on pictures into its folder. */
 export async function assessAndReport(run: EndedRun): Promise<void> {
   const { plan, folder } = run;
   folder.writeJson(ASSESSMENT_FILE, await assessRun(run));
@@ -145,7 +148,7 @@ async function trainAt(path: string, shown: string | null, asked: Plan, options:
   if (was !== "new") checkSame(folder, plan);
   if (was === "done" && !existsSync(folder.file(ASSESSMENT_FILE)))
     throw new UsageError(
-      `train: the run in ${path} is done, and another program made it without an assessment. Read its records with readRun, or give another folder`,
+      `train: the run in ${path} is finished, but another program created it without an assessment. Read its records with readRun, or choose another folder`,
     );
   if (was !== "done") {
     const outcome = await trainInFolder({
@@ -171,7 +174,7 @@ function checkSame({ path }: RunFolder, { settings }: Plan): void {
   const before = readTrainSettings(path);
   if (before.hash !== settings.hash)
     throw new UsageError(
-      `train: the run in ${path} has other settings (${before.hash}, and these are ${settings.hash}). Give another folder, or delete that one`,
+      `train: the run in ${path} has other settings (${before.hash}, and these are ${settings.hash}). Choose another folder, or delete that one`,
     );
 }
 
@@ -183,7 +186,7 @@ function reporterOf({ onStep, onEvaluation, onLog }: TrainOptions): Reporter {
   };
 }
 
-/** The request in the words of the command line; objects are registered, and the memo knows the dataset. */
+/** The request in the form of the command line. Objects are registered, and the memo knows the dataset. */
 function toRequest(options: RunRequest, memo: SettingsMemo): Record<string, unknown> {
   const { dataset, testDomains, algorithm, regularizers = [], averaging = [], settings, ...rest } = options;
   const { backbone, optimizer, schedule, ...plain } = rest;
@@ -209,7 +212,7 @@ function toRequest(options: RunRequest, memo: SettingsMemo): Record<string, unkn
   };
 }
 
-/** Whether it is a regularizer, and not the definition of one. */
+/** Whether it is a regularizer and not the definition of one. */
 const isMade = (given: string | Definition | Regularizer): given is Regularizer =>
   typeof given === "object" && "term" in given;
 

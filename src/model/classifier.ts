@@ -1,4 +1,4 @@
-/** The classifiers a run may have: one linear layer, or on request the reference's three. */
+/** The available classifiers: one linear layer, or on request DomainBed's three layers. */
 
 import { type Layer, Linear, nonlinearClassifier } from "../nn/index.js";
 import type { ClassifierKind } from "./about.js";

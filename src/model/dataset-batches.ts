@@ -1,6 +1,6 @@
 /**
- * A labelled dataset as batches for a model: its classes matched to the model's by name, its samples made as in the
- * evaluations of training, a domain at a time and in its order.
+ * A labelled dataset as batches for a model. Its classes are matched to those of the model by name, its samples are
+ * preprocessed as in the evaluations of training, and domains come one after the other, in order.
  */
 
 import { resolve } from "node:path";
@@ -16,14 +16,14 @@ import type { Model } from "./model.js";
 
 /** A sample and its class. */
 export interface LabelledSample {
-  /** Its file, relative to the dataset's folder, or its name. */
+  /** Its file relative to the dataset's folder, or its name. */
   readonly name: string;
   readonly domain: string;
-  /** The place of its class among the model's, or the dataset's own where that was asked for. */
+  /** The index of its class among those of the model, or among those of the dataset if requested. */
   readonly label: number;
 }
 
-/** Samples as a tensor; dispose of it when it is done with. */
+/** Samples as a tensor. Dispose of it after use. */
 export interface LabelledBatch extends Disposable {
   readonly x: Tensor | null;
   readonly samples: readonly LabelledSample[];
@@ -32,17 +32,20 @@ export interface LabelledBatch extends Disposable {
 }
 
 export interface DatasetChoice {
-  /** These domains only. */
+  /** Only these domains. */
   readonly domains?: readonly string[];
-  /** At most so many samples of each domain, evenly from its order. */
+  /** At most this many samples of each domain, evenly spaced. */
   readonly limit?: number;
-  /** Whose classes labels are: the model's, and samples of others are left out (unless told); or the dataset's, and all are taken. */
+  /**
+   * The class indices of labels: those of the model (the default; samples of other classes are skipped), or those of
+   * the dataset (all samples are used).
+   */
   readonly labels?: "model" | "dataset";
 }
 
-/** How a dataset's classes go with a model's. */
+/** How the classes of a dataset correspond to those of a model. */
 export interface ClassMatch {
-  /** Of each class of the dataset, its place among the model's; undefined where the model does not know it. */
+  /** For each class of the dataset, its index among those of the model; undefined if the model does not know it. */
   readonly places: readonly (number | undefined)[];
   /** Classes of the dataset that the model does not know. */
   readonly unknown: readonly string[];
@@ -50,21 +53,21 @@ export interface ClassMatch {
   readonly missing: readonly string[];
 }
 
-/** A name without what people write differently; signs count, since C and C++ are two things. */
+/** A name without differences in spelling. Symbols count, because C and C++ are different. */
 const withoutSeparators = (name: string): string =>
   name
     .normalize("NFKC")
     .toLowerCase()
     .replace(/[\s_-]+/gu, "");
 
-/** Matches classes by name; where that fails, without regard to case, spaces, hyphens and underscores. */
+/** Matches classes by name; if that fails, ignoring case, spaces, hyphens and underscores. */
 export function matchClasses(model: readonly string[], dataset: readonly string[]): ClassMatch {
   const plain = model.map(withoutSeparators);
   const places = dataset.map((name) => {
     const exact = model.indexOf(name);
     if (exact >= 0) return exact;
     const near = plain.indexOf(withoutSeparators(name));
-    // Names that differ in nothing else than that are told apart by it.
+    // Names that differ only in these are matched exactly.
     return near >= 0 && plain.indexOf(plain[near], near + 1) < 0 && !dataset.includes(model[near]) ? near : undefined;
   });
   return {
@@ -74,12 +77,12 @@ export function matchClasses(model: readonly string[], dataset: readonly string[
   };
 }
 
-/** A dataset that a model is to be shown: which samples, and what a person should know about it. */
+/** A dataset prepared for a model: the chosen samples, and notes for the user. */
 export class ModelDataset {
   readonly match: ClassMatch;
-  /** The chosen samples of each domain, by their places in it. */
+  /** The chosen samples of each domain, by index. */
   readonly chosen: readonly { readonly domain: Domain; readonly places: readonly number[] }[];
-  /** What was left out, in words. */
+  /** The exclusions, as text. */
   readonly notes: readonly string[];
 
   constructor(
@@ -102,9 +105,9 @@ export class ModelDataset {
       return { domain, places: evenlyChosen(known, limit) };
     });
     this.notes = [
-      ...dataset.notes.filter((note) => /\bleft out\b/.test(note)), // others are about training
+      ...dataset.notes.filter((note) => /\bskipped\b/.test(note)), // other notes concern training
       ...(unknown.length > 0
-        ? [`left out: ${countOf(leftOut, "picture")} of classes the model does not know (${listNames(unknown)})`]
+        ? [`skipped ${countOf(leftOut, "picture")} of classes that the model does not know (${listNames(unknown)})`]
         : []),
       ...(missing.length > 0 ? [`classes of the model without pictures: ${listNames(missing)}`] : []),
       ...(limit < Number.POSITIVE_INFINITY ? [`at most ${limit} pictures of each domain`] : []),
@@ -112,12 +115,12 @@ export class ModelDataset {
     if (this.count === 0) throw new DataError("the dataset has no picture of a class that the model knows");
   }
 
-  /** How many samples were chosen. */
+  /** The number of chosen samples. */
   get count(): number {
     return this.chosen.reduce((sum, { places }) => sum + places.length, 0);
   }
 
-  /** The samples in batches, none of which spans two domains. */
+  /** The samples in batches. No batch spans two domains. */
   async *batches(batchSize = 64): AsyncGenerator<LabelledBatch, void, undefined> {
     for (const { domain, places } of this.chosen) {
       const { find, make } = this.sourceOf(domain);
@@ -148,19 +151,20 @@ export class ModelDataset {
         SampleSource,
         "find" | "make"
       >;
-    if (preprocessing.kind !== "pictures") throw new UsageError(`model ${this.model.path}: it does not take pictures`);
+    if (preprocessing.kind !== "pictures")
+      throw new UsageError(`model ${this.model.path}: it does not accept pictures`);
     const paths = files!.map((file) => resolve(dataset.root, file));
     return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<SampleSource, "find" | "make">;
   }
 }
 
-/** Arrays must have the model's shape; pictures come to it. */
+/** Arrays must have the shape of the model's input; pictures are resized to it. */
 function checkShape({ about: { preprocessing }, path }: Model, dataset: Dataset): void {
   const { inputShape } = preprocessing;
   if (dataset.kind === "arrays" && `${dataset.inputShape}` !== `${inputShape}`)
     throw new UsageError(
-      `model ${path}: expected samples [${inputShape.join(", ")}], and those of dataset ${dataset.id} are [${dataset.inputShape.join(", ")}]`,
+      `model ${path}: expected samples [${inputShape.join(", ")}], but those of dataset ${dataset.id} are [${dataset.inputShape.join(", ")}]`,
     );
   if (dataset.kind === "pictures" && preprocessing.kind !== "pictures")
-    throw new UsageError(`model ${path}: it takes arrays of [${inputShape.join(", ")}], not pictures`);
+    throw new UsageError(`model ${path}: it expects arrays of shape [${inputShape.join(", ")}], not pictures`);
 }

@@ -101,7 +101,7 @@ test("statistics come back from their tensors, and wrong ones are refused", () =
     expect(readDistance("m", tensors, expected).means.shape).toEqual([6, WIDTH]);
     const without = new Map([...tensors].slice(1));
     expect(() => readDistance("m", without, expected)).toThrow(DataError);
-    expect(() => readDistance("m", tensors, { ...expected, domains: 3 })).toThrow("does not go with 3 domains");
+    expect(() => readDistance("m", tensors, { ...expected, domains: 3 })).toThrow("does not match 3 domains");
     const negative = new Map(tensors).set("distance/variances", tensor(new Array(WIDTH).fill(-1)));
     expect(() => readDistance("m", negative, expected)).toThrow("expected positive numbers");
     const empties = new Map(tensors).set("distance/quantiles", empty([0]));

@@ -1,14 +1,14 @@
 /**
- * How far a picture lies from the domains a model was trained on, by its features. Features are brought to length 1 (a new domain
- * often has features that are all smaller, and would lie near everything); the training pictures of one domain and class make a
- * cell with a mean of its own, all cells share the variance of each feature within cells, shrunk to a tenth towards the mean
- * over features, and the distance is Mahalanobis' to the nearest cell:
+ * The distance of a picture from the training domains, by its features. Features are normalised to length 1 (a new
+ * domain often has smaller features overall, which would be close to everything). The training pictures of one domain
+ * and class form a cell with its own mean; all cells share the within-cell variance of each feature, with a tenth
+ * replaced by its mean over features. The distance is the Mahalanobis distance to the nearest cell:
  *
  *     d² = min_c mean_j (z_j − μ_cj)²/v_j,   z = features/‖features‖,   v = 0.9·variance within cells + 0.1·its mean
  *
- * Where pictures are too few for cells of domain and class, cells are the classes. Means and variances come from pictures that
- * were trained on; what a distance is compared with are those of held-back pictures of the same domains, since training draws
- * its own pictures together.
+ * If there are too few pictures for cells of domain and class, the cells are the classes. Means and variances come from
+ * training pictures. Distances are compared with those of validation pictures of the same domains, because training
+ * moves its own pictures closer together.
  */
 
 import type { DType } from "../engine/dtype.js";
@@ -17,29 +17,29 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
 
-/** The tensors of the score stand in the file under names that no module can have. */
+/** The tensors of the score are stored under names that no module can have. */
 export const DISTANCE_PREFIX = "distance/";
 
-/** Pictures a cell must have on average, and at least. */
+/** The required number of pictures per cell, on average and at least. */
 const USUAL_CELL = 8;
 const LEAST_CELL = 2;
 
-/** How much of every variance is the mean variance: a feature that never varied would make any change infinitely far. */
+/** The share of the mean variance in every variance: a feature that never varied would make any change infinitely far. */
 const SHRINKAGE = 0.1;
 
-/** Quantiles that are kept of the distances compared with, from the least to the most. */
+/** The number of stored quantiles of the reference distances, from minimum to maximum. */
 const QUANTILES = 1000;
 
-/** How far a picture lies from the training domains. */
+/** The distance of a picture from the training domains. */
 export interface DomainDistance {
   /** About 1 for a picture of a training domain. */
   readonly score: number;
   /**
-   * The distance percentile: the percentage of held-back pictures of the training domains that lie nearer. About 50 for pictures
-   * like those, 100 for one that is farther than all of them.
+   * The distance percentile: the percentage of validation pictures of the training domains that are nearer. About 50
+   * for pictures like those, 100 for one that is farther than all of them.
    */
   readonly percentile: number;
-  /** The training domain it is most like. */
+  /** The most similar training domain. */
   readonly nearest: string;
 }
 
@@ -60,8 +60,8 @@ export interface DomainFeatures {
 }
 
 /**
- * The statistics from pictures that were trained on, by domain, and features of held-back ones. Null where there are too few
- * to have any. The tensors belong to the scope around.
+ * Computes the statistics from training pictures, by domain, and from features of validation pictures. Returns null if
+ * there are too few. The tensors belong to the enclosing scope.
  */
 export function fitDistance(trained: readonly DomainFeatures[], heldBack: Tensor): DistanceStatistics | null {
   if (trained.length === 0 || trained.some(({ labels }) => labels.length === 0) || heldBack.rows === 0) return null;
@@ -77,7 +77,7 @@ export function fitDistance(trained: readonly DomainFeatures[], heldBack: Tensor
         .sum(0)
         .div(within.rows - cells.length); // [width]
       const mean = variances.mean().item();
-      if (!(mean > 0)) return null; // all features the same: nothing is near or far
+      if (!(mean > 0)) return null; // all features are equal, so there are no distances
       const float = (values: Tensor): Tensor => values.to({ dtype: "float32" });
       const statistics = {
         means: float(means),
@@ -90,13 +90,13 @@ export function fitDistance(trained: readonly DomainFeatures[], heldBack: Tensor
   );
 }
 
-/** Rows of length 1, in float64 on the CPU by default; a row of zeros stays. */
+/** Rows normalised to length 1, by default in float64 on the CPU. A row of zeros is not changed. */
 function unitRows(features: Tensor, dtype: DType = "float64"): Tensor {
   const exact = features.to({ dtype, device: "cpu" });
   return exact.div(exact.norm(1, { keepdim: true }).clamp(1e-30));
 }
 
-/** The rows of each cell: of each domain and class, or where those are too small, of each class. */
+/** The rows of each cell: of each domain and class, or, if those are too small, of each class. */
 function cellsOf(domains: readonly { readonly z: Tensor; readonly labels: readonly number[] }[]): Tensor[] {
   const classes = [...new Set(domains.flatMap(({ labels }) => labels))].sort((a, b) => a - b);
   const count = domains.reduce((sum, { labels }) => sum + labels.length, 0);
@@ -114,7 +114,7 @@ function quantilesOf(scores: readonly number[]): number[] {
   return Array.from({ length: QUANTILES }, (_, i) => sorted[Math.round((i * (sorted.length - 1)) / (QUANTILES - 1))]);
 }
 
-/** The score of each row of features, and the place of the nearest domain. */
+/** The score of each row of features, and the index of the nearest domain. */
 export function distancesTo(
   statistics: Omit<DistanceStatistics, "quantiles">,
   features: Tensor,
@@ -155,7 +155,7 @@ function squaredDistances(x: Tensor, centres: Tensor): Tensor {
   return x.square().sum(1, true).sub(products.mul(2)).add(centres.square().sum(1)).clamp(0);
 }
 
-/** The share of the quantiles that lie below a score. */
+/** The share of the quantiles below a score. */
 export function shareBelow(quantiles: ArrayLike<number>, score: number): number {
   let below = 0;
   for (let i = 0; i < quantiles.length; i++) if (quantiles[i] < score) below++;
@@ -166,7 +166,7 @@ export function shareBelow(quantiles: ArrayLike<number>, score: number): number 
 export const storedDistance = (statistics: DistanceStatistics): Map<string, Tensor> =>
   new Map(NAMES.map((name) => [`${DISTANCE_PREFIX}${name}`, statistics[name]]));
 
-/** The statistics of a file's tensors, checked against the model's domains and width of features. */
+/** The statistics from the tensors of a file, checked against the model's domains and number of features. */
 export function readDistance(
   path: string,
   tensors: ReadonlyMap<string, Tensor>,
@@ -175,9 +175,7 @@ export function readDistance(
   const found = NAMES.map((name) => {
     const value = tensors.get(`${DISTANCE_PREFIX}${name}`);
     if (value?.dtype !== "float32")
-      throw new DataError(
-        `${path}: expected a tensor "${DISTANCE_PREFIX}${name}" in float32, for the score of distance`,
-      );
+      throw new DataError(`${path}: expected a tensor "${DISTANCE_PREFIX}${name}" in float32, for the distance score`);
     return [name, value] as const;
   });
   const statistics = Object.fromEntries(found) as unknown as DistanceStatistics;
@@ -191,7 +189,7 @@ export function readDistance(
   for (const [name, { shape }, expected] of shapes)
     if (`${shape}` !== `${expected}`)
       throw new DataError(
-        `${path}: "${DISTANCE_PREFIX}${name}": the shape [${shape.join(", ")}] does not go with ${domains} domains and ${width} features`,
+        `${path}: "${DISTANCE_PREFIX}${name}": the shape [${shape.join(", ")}] does not match ${domains} domains and ${width} features`,
       );
   const isPositive = variances.toNumbers().every((value) => value > 0 && Number.isFinite(value));
   if (!isPositive) throw new DataError(`${path}: "${DISTANCE_PREFIX}variances": expected positive numbers`);

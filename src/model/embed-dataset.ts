@@ -1,4 +1,4 @@
-/** The features of every chosen picture of a labelled dataset by a model, with names, classes and distances. */
+/** The features of every chosen picture of a labelled dataset, with names, classes and distances. */
 
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { DataError } from "../errors.js";
@@ -6,7 +6,7 @@ import type { LabelledSample, ModelDataset } from "./dataset-batches.js";
 import type { DomainDistance } from "./domain-distance.js";
 import type { Model } from "./model.js";
 
-/** An embedded picture; its features are the row of its place. */
+/** An embedded picture. Its features are the row with its index. */
 export interface EmbeddedPicture extends LabelledSample {
   readonly distance: DomainDistance | null;
 }
@@ -45,7 +45,7 @@ export async function embedDataset(
   return { pictures, width, features: features.subarray(0, pictures.length * width), problems };
 }
 
-/** The features of an embedding as a matrix, or of those rows only; it belongs to the scope around. */
+/** The features of an embedding as a matrix, or only some rows; it belongs to the enclosing scope. */
 export function matrixOf({ features, width }: EmbeddedDataset, rows?: readonly number[]): Tensor {
   const all = tensor(features, { shape: [features.length / width, width] });
   return rows ? all.take(rows) : all;

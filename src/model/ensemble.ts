@@ -1,7 +1,8 @@
 /**
- * Several models as one: the mean of their logits, which has the class that EoA takes by the sum (Arpit et al., NeurIPS 2022,
- * https://arxiv.org/abs/2110.10832; its members are averages of weights). Features and distances are the first model's. Logits of models of
- * different scales weigh differently; runs of one recipe have the same.
+ * Several models as one: the mean of their logits, which predicts the same class as the sum in EoA (Arpit et al.,
+ * NeurIPS 2022, https://arxiv.org/abs/2110.10832; its members are weight averages). Features and distances are those of
+ * the first model. Models whose logits have different scales have different weight; runs of one recipe have the same
+ * scale.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -12,12 +13,12 @@ import { dependsOnBatch } from "./about.js";
 import { Model } from "./model.js";
 import type { Forward } from "./network.js";
 
-/** A model that predicts by several; it disposes of them. */
+/** A model that predicts with several models. It disposes of them. */
 export class Ensemble extends Model {
   constructor(private readonly members: readonly Model[]) {
     const [first] = members;
     checkMembers(members);
-    // Probabilities of a mean are not those that a member was calibrated for.
+    // The calibration of a member does not apply to the mean.
     super(first.path, { ...first.about, calibration: null }, first.network, first.distanceStatistics, first.device);
   }
 

@@ -1,10 +1,12 @@
 /**
- * Where in a picture a model sees what speaks for a class: Grad-CAM (Selvaraju et al., ICCV 2017) on the backbone's last map.
+ * The regions of a picture that support a class: Grad-CAM (Selvaraju et al., ICCV 2017) on the last feature map of the
+ * backbone.
  *
  *     L = ReLU(Σ_k α_k A_k),   α_k = the mean over places of ∂(logit of the class)/∂A_k
  *
- * With average pooling and a linear classifier after the map, α_k is the classifier's weight over the number of places, and
- * L is the class activation map of Zhou et al. (CVPR 2016). Values are brought to 0 to 1 in each picture.
+ * With average pooling and a linear classifier after the map, α_k is the weight of the classifier divided by the number
+ * of positions, and L is the class activation map of Zhou et al. (CVPR 2016). Values are scaled to 0 to 1 in each
+ * picture.
  */
 
 import type { Backbone } from "../backbones/index.js";
@@ -16,7 +18,7 @@ import type { Layer } from "../nn/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Model } from "./model.js";
 
-/** The pass from the last map to the logits; null for a model that has no such map, or that predicts in another way. */
+/** The pass from the last map to the logits; null for a model without such a map, or with another kind of prediction. */
 function lastStage({
   network,
   about,
@@ -30,10 +32,10 @@ function lastStage({
   return { body, stage, logits: (features) => classifier.forward(probed ? probed.map.forward(features) : features) };
 }
 
-/** Whether a model can be asked for heat maps. */
+/** Whether a model supports heat maps. */
 export const hasHeatMaps = (model: Model): boolean => lastStage(model) !== null;
 
-/** The heat map of each sample for a class, given by its place; null for a model that has none. */
+/** The heat map of each sample for a class, given by its index; null for a model without heat maps. */
 export function heatMaps(model: Model, x: Tensor, classes: readonly number[]): HeatMap[] | null {
   const pass = lastStage(model);
   if (!pass) return null;
@@ -61,7 +63,7 @@ function scaled(rows: readonly (readonly number[])[]): HeatMap {
   return rows.map((row) => row.map((value) => (most > 0 ? value / most : 0)));
 }
 
-/** The heat map of one decoded picture for a class; null for a model that has none. */
+/** The heat map of one decoded picture for a class; null for a model without heat maps. */
 export function heatMapOf(model: Model, picture: DecodedPicture, label: number): HeatMap | null {
   using x = model.tensorOf([picture]);
   return (x && heatMaps(model, x, [label])?.[0]) ?? null;

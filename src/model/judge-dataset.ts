@@ -1,4 +1,7 @@
-/** A model on every chosen picture of a labelled dataset: what it says, and how far each lies from the training domains. */
+/**
+ * Evaluates a model on every chosen picture of a labelled dataset: predictions, and distances from the training
+ * domains.
+ */
 
 import type { PlacedPicture } from "../analysis/evaluation.js";
 import { judge } from "../analysis/judged.js";
@@ -13,7 +16,7 @@ export interface JudgedDataset {
   readonly problems: ReadonlyMap<string, string>;
 }
 
-/** Judges the pictures, in their order. */
+/** Predicts the pictures, in order. */
 export async function judgeDataset(
   model: Model,
   dataset: ModelDataset,

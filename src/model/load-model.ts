@@ -1,4 +1,4 @@
-/** Opening a model file. It may come from anyone: it is read, checked and never run. */
+/** Opens model files. They can come from anyone, so they are parsed and checked, and never executed. */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,36 +15,36 @@ import { checkSizes, Network } from "./network.js";
 import { readAbout } from "./read-about.js";
 
 export interface LoadModelOptions {
-  /** `cpu` unless told. */
+  /** The default is `cpu`. */
   device?: string;
 }
 
-/** The file of a model: itself, or the one in a run's folder. */
+/** The file of a model: the path itself, or the model in a run folder. */
 export function modelFile(path: string): string {
   const there = statSync(path, { throwIfNoEntry: false });
   if (!there) throw new UsageError(`model ${path}: there is no such file`);
   if (/\.onnx$/i.test(path))
-    throw new UsageError(`model ${path}: ONNX is for other programs; give the model it was exported from`);
+    throw new UsageError(`model ${path}: ONNX files are for other programs; use the model it was exported from`);
   if (!there.isDirectory()) return path;
   const inside = join(path, "model.safetensors");
   if (statSync(inside, { throwIfNoEntry: false })?.isFile()) return inside;
   const runs = readdirSync(path).filter((name) => existsSync(join(path, name, "model.safetensors")));
-  const run = ["latest", ...runs].find((name) => runs.includes(name) && !name.includes("-without-")) ?? runs[0]; // rather one that held no domain out
+  const run = ["latest", ...runs].find((name) => runs.includes(name) && !name.includes("-without-")) ?? runs[0]; // preferably one without a held-out domain
   throw new DataError(
     run === undefined
-      ? `model ${path}: the folder has no model.safetensors: is it of a run that has ended?`
-      : `model ${path}: it is a folder of runs; name one of them, such as ${join(path, run)}`,
+      ? `model ${path}: the folder has no model.safetensors; has the run finished?`
+      : `model ${path}: this is a folder of runs; choose one of them, such as ${join(path, run)}`,
   );
 }
 
-/** What a model file says of itself, without loading the engine. */
+/** The metadata of a model file, read without loading the engine. */
 export function readModelAbout(path: string): ModelAbout {
   using file = openSafetensors(modelFile(path));
   return readAbout(file);
 }
 
 /**
- * Loads a model for use, from its file or its run's folder.
+ * Loads a model from its file or its run folder.
  *
  * @example using model = await loadModel("runs/…/model.safetensors"); await model.predict("photo.jpg");
  */
@@ -69,7 +69,7 @@ export async function loadModel(path: string, { device = "cpu" }: LoadModelOptio
   }
 }
 
-/** As its run had it in float32, which is what models compute in. */
+/** The value of the run in float32, the precision in which models compute. */
 function layoutOf({ backbone, preprocessing: { inputShape } }: ModelAbout, device: string): Place["memoryFormat"] {
   return likesChannelsLast({ backbone, inputShape, device, precision: "float32" }) ? "channels_last" : undefined;
 }

@@ -1,4 +1,7 @@
-/** A trained model in use: pictures in; classes with probabilities, features, and the distance from the training domains out. */
+/**
+ * A trained model: takes pictures; returns classes with probabilities, features, and the distance from the training
+ * domains.
+ */
 
 import { softmax } from "../analysis/judged.js";
 import { type DecodedPicture, decodeBytes } from "../data/decode.js";
@@ -17,59 +20,59 @@ export interface ClassProbability {
   readonly probability: number;
 }
 
-/** What a model says of one picture. */
+/** The prediction for one picture. */
 export interface Prediction {
   /** The most probable class. */
   readonly label: string;
   readonly probability: number;
-  /** The most probable classes, first the likeliest. */
+  /** The most probable classes, in descending order. */
   readonly top: readonly ClassProbability[];
-  /** In the order of the model's classes; probabilities are softmax(logits / the model's temperature). */
+  /** In the order of the model's classes. Probabilities are softmax(logits / temperature). */
   readonly logits: readonly number[];
-  /** The features the classifier saw. */
+  /** The features that the classifier received. */
   readonly features: Float32Array;
-  /** How far it lies from the training domains; null where the file has no such score. */
+  /** The distance from the training domains; null if the file has no distance score. */
   readonly distance: DomainDistance | null;
-  /** Whether the file ended early and was read as far as it goes. */
+  /** Whether the file is truncated, so that only its readable part was used. */
   readonly truncated: boolean;
 }
 
-/** What became of one picture of many: a prediction, or why it could not be read. */
+/** The result for one of many pictures: a prediction, or why the picture could not be read. */
 export type Outcome = { readonly place: number } & (
   | { readonly prediction: Prediction; readonly problem?: undefined }
   | { readonly problem: DataError; readonly prediction?: undefined }
 );
 
 export interface PredictOptions {
-  /** How many classes are in `top`; 5 unless told. */
+  /** The number of classes in `top` (default: 5). */
   top?: number;
-  /** Pictures that go through the network at once; 64 unless told, as in evaluations. */
+  /** The number of pictures per forward pass (default: 64, as in evaluations). */
   batchSize?: number;
 }
 
 const BATCH_SIZE = 64;
 
-/** From JavaScript anything may come: `fetch` gives an ArrayBuffer. */
+/** In JavaScript any value can be passed: `fetch` returns an ArrayBuffer. */
 function checkInput(picture: unknown, i: number): void {
   if (typeof picture === "string" || picture instanceof Uint8Array) return;
   const kind = (picture as object | null | undefined)?.constructor?.name ?? String(picture);
-  const hint = picture instanceof ArrayBuffer ? "; new Uint8Array(it) is that" : "";
+  const hint = picture instanceof ArrayBuffer ? "; convert it with new Uint8Array(buffer)" : "";
   throw new UsageError(
     `predicting picture ${i + 1}: expected a path or a file's bytes (Uint8Array), got ${kind}${hint}`,
   );
 }
 
-/** A model that was loaded; `dispose()` it, or hold it with `using`. */
+/** A loaded model. Call `dispose()` on it, or declare it with `using`. */
 export class Model implements Disposable {
   /** @internal Use `loadModel`. */
   constructor(
     /** The file it came from. */
     readonly path: string,
-    /** What the file says of itself. */
+    /** The metadata of the file. */
     readonly about: ModelAbout,
     /** @internal */
     readonly network: Network,
-    /** Null where the file has no score of distance. */
+    /** Null if the file has no distance score. */
     readonly distanceStatistics: DistanceStatistics | null,
     /** @internal */
     readonly device: string,
@@ -79,18 +82,18 @@ export class Model implements Disposable {
     return this.about.classes;
   }
 
-  /** The number of features: the backbone's width, or that of two backbones. */
+  /** The number of features: the width of the backbone, or of two backbones. */
   get width(): number {
     return this.about.width * this.network.backbones;
   }
 
-  /** Whether what it says of a picture depends on the others of its batch. */
+  /** Whether the prediction for a picture depends on the other pictures in its batch. */
   get dependsOnBatch(): boolean {
     return dependsOnBatch(this.about);
   }
 
   /**
-   * Predicts one picture or several, given as paths or as the bytes of files. One that cannot be read is an error.
+   * Predicts one or several pictures, given as paths or as the bytes of files. An unreadable picture is an error.
    *
    * @example const { label, probability, distance } = await model.predict("photo.jpg");
    */
@@ -106,14 +109,18 @@ export class Model implements Disposable {
     return pictures === given ? predictions : predictions[0];
   }
 
-  /** Predicts many pictures one after the other, in order and in bounded memory; those that cannot be read say why. */
+  /**
+   * Predicts many pictures one after the other, in order and with bounded memory. The result of an unreadable picture
+   * is the reason.
+   */
   async *predictEach(
     pictures: readonly PictureInput[],
     { top = 5, batchSize = BATCH_SIZE }: PredictOptions = {},
   ): AsyncGenerator<Outcome, void, undefined> {
     if (!Number.isSafeInteger(batchSize) || batchSize < 1)
-      throw new UsageError(`predicting: expected a batch size from 1, got ${batchSize}`);
-    if (!Array.isArray(pictures)) throw new UsageError("predicting: expected an array of pictures; predict takes one");
+      throw new UsageError(`predicting: expected a batch size of at least 1, got ${batchSize}`);
+    if (!Array.isArray(pictures))
+      throw new UsageError("predicting: expected an array of pictures; use predict for a single one");
     for (const [i, picture] of (pictures as readonly unknown[]).entries()) checkInput(picture, i);
     const source = givenPictures(pictures, { ...this.pictures(), upright: true });
     const all = pictures.map((_, index) => ({ domain: 0, index }));
@@ -128,7 +135,7 @@ export class Model implements Disposable {
     }
   }
 
-  /** Predicts samples that are tensors already, float32 [n, …] as the network takes them. */
+  /** Predicts samples that are tensors already, float32 [n, …] in the format of the network's input. */
   predictTensor(x: Tensor, { top = 5 }: Pick<PredictOptions, "top"> = {}): Prediction[] {
     const temperature = temperatureOf(this.about);
     const { rows, features, distances } = scope(() => {
@@ -141,7 +148,9 @@ export class Model implements Disposable {
     });
     return rows.map((logits, i) => {
       if (!logits.every(Number.isFinite))
-        throw new DataError(`${this.path}: the model gives no finite numbers (${logits.slice(0, 3).join(", ")}, …)`);
+        throw new DataError(
+          `${this.path}: the model returned values that are not finite (${logits.slice(0, 3).join(", ")}, …)`,
+        );
       const probabilities = softmax(logits.map((logit) => logit / temperature));
       const order = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a] || a - b);
       const classes = order.map((at) => ({ label: this.classes[at], probability: probabilities[at] }));
@@ -158,21 +167,21 @@ export class Model implements Disposable {
     return decodeBytes(picture, "as sent", { shortSide: this.pictures().shortSide, upright: true });
   }
 
-  /** @internal Decoded pictures as the network takes them, to be disposed of; null of none. */
+  /** @internal Decoded pictures in the format of the network's input, to be disposed of; null for an empty list. */
   tensorOf(pictures: readonly DecodedPicture[]): Tensor | null {
     return plainTensor(givenPictures([], this.pictures()), pictures);
   }
 
-  /** Predicts pictures that are decoded already, in one batch. */
+  /** Predicts decoded pictures in one batch. */
   predictDecoded(pictures: readonly DecodedPicture[], options: Pick<PredictOptions, "top"> = {}): Prediction[] {
     using x = this.tensorOf(pictures);
     const predictions = x ? this.predictTensor(x, options) : [];
     return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
   }
 
-  /** Logits and features of samples as the network takes them; the tensors belong to the scope around. */
+  /** Logits and features of samples in the format of the network's input. The tensors belong to the enclosing scope. */
   forward(x: Tensor): Forward {
-    if (this.disposed) throw new UsageError(`model ${this.path}: it was disposed of; load it again`);
+    if (this.disposed) throw new UsageError(`model ${this.path}: it has been disposed of; load it again`);
     const [, ...shape] = x.shape;
     const { inputShape } = this.about.preprocessing;
     if (`${shape}` !== `${inputShape}`)
@@ -180,22 +189,22 @@ export class Model implements Disposable {
     return scope(() => this.network.forward(x.to({ device: this.device })));
   }
 
-  /** The logits of pictures, a row each. */
+  /** The logits of pictures, one row each. */
   async logits(pictures: readonly PictureInput[], options?: PredictOptions): Promise<number[][]> {
     return (await this.predict(pictures, options)).map(({ logits }) => [...logits]);
   }
 
-  /** The features of pictures, a row each. */
+  /** The features of pictures, one row each. */
   async features(pictures: readonly PictureInput[], options?: PredictOptions): Promise<Float32Array[]> {
     return (await this.predict(pictures, options)).map(({ features }) => features);
   }
 
-  /** How far a picture lies from the training domains; null where the file has no such score. */
+  /** The distance of a picture from the training domains; null if the file has no distance score. */
   async distance(picture: PictureInput): Promise<DomainDistance | null> {
     return (await this.predict(picture)).distance;
   }
 
-  /** The distances of rows of features; null where the file has no such score. */
+  /** The distances of rows of features; null if the file has no distance score. */
   distancesOf(features: Tensor): DomainDistance[] | null {
     const statistics = this.distanceStatistics;
     if (!statistics) return null;
@@ -209,7 +218,7 @@ export class Model implements Disposable {
     const { preprocessing } = this.about;
     if (preprocessing.kind === "pictures") return preprocessing;
     throw new UsageError(
-      `model ${this.path}: it takes arrays of [${preprocessing.inputShape.join(", ")}], not pictures; give a tensor to forward or predictTensor`,
+      `model ${this.path}: it expects arrays of shape [${preprocessing.inputShape.join(", ")}], not pictures; pass a tensor to forward or predictTensor`,
     );
   }
 

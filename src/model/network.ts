@@ -1,7 +1,7 @@
 /**
- * The network of a model file, built and filled: backbone and classifier, or what an algorithm that predicts in a way of
- * its own (ARM, MTL, mDSDI) builds for it. One pass gives logits and features: the features are what the backbones the
- * prediction runs through put out, side by side where there are two.
+ * Builds the network of a model file and loads its values: backbone and classifier, or the modules of an algorithm with
+ * its own prediction (ARM, MTL, mDSDI). One pass returns logits and features; the features are the outputs of the
+ * backbones of the prediction, concatenated if there are two.
  */
 
 import { algorithms } from "../algorithms/index.js";
@@ -18,13 +18,13 @@ import { METADATA_KEY, type ModelAbout } from "./about.js";
 import { makeClassifier } from "./classifier.js";
 import { DISTANCE_PREFIX } from "./domain-distance.js";
 
-/** What one pass gives for a batch. */
+/** The result of one pass for a batch. */
 export interface Forward {
   readonly logits: Tensor; // [n, classes]
-  readonly features: Tensor; // [n, width], of both backbones where there are two
+  readonly features: Tensor; // [n, width], concatenated if there are two backbones
 }
 
-/** Modules under the names they are stored by. */
+/** Modules by their stored names. */
 class Stored extends Module {
   constructor(readonly parts: Readonly<Record<string, Module>>) {
     super();
@@ -47,7 +47,7 @@ export class Network implements Disposable {
   private readonly watchedBackbones = new Set<Module>();
   private readonly recorded = new Map<Module, Tensor>();
 
-  /** Builds the network that `about` describes, without values; `path` is for errors. */
+  /** Builds the network that `about` describes, without values. `path` is for errors. */
   constructor(
     private readonly path: string,
     about: ModelAbout,
@@ -68,17 +68,17 @@ export class Network implements Disposable {
     }
   }
 
-  /** The modules by the names they are stored under. */
+  /** The modules by their stored names. */
   get modules(): Readonly<Record<string, Module>> {
     return this.root.parts;
   }
 
-  /** How many backbones a prediction runs through: their features stand side by side. */
+  /** The number of backbones in a prediction, whose features are concatenated. */
   get backbones(): number {
     return Object.values(this.root.parts).filter((module) => this.watchedBackbones.has(module)).length;
   }
 
-  /** Fills in the values of a file; tensors that are no part of the network are refused. */
+  /** Loads the values of a file. Tensors that are not part of the network are an error. */
   load(tensors: ReadonlyMap<string, Tensor>): void {
     const own = new Map([...tensors].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
     const isFloat = ({ dtype }: Tensor): boolean => /^b?float/.test(dtype);
@@ -91,8 +91,8 @@ export class Network implements Disposable {
   }
 
   /**
-   * Tries one sample where modules were left out as not needed: a file may claim that of one that is, and must be found out
-   * before it is used.
+   * Tries one sample if modules were omitted as not needed: a file can claim that falsely, and this must be detected
+   * before use.
    */
   check({ preprocessing }: ModelAbout): void {
     if (!this.isPartial) return;
@@ -103,7 +103,7 @@ export class Network implements Disposable {
     this.root.to(place);
   }
 
-  /** Logits and features of a batch, without a graph; they belong to the scope around. */
+  /** Logits and features of a batch, without a graph; they belong to the enclosing scope. */
   forward(x: Tensor): Forward {
     this.recorded.clear();
     return noGrad(() =>
@@ -116,7 +116,7 @@ export class Network implements Disposable {
     );
   }
 
-  /** A backbone whose outputs are remembered until the pass is over, by whichever of its two ways they come. */
+  /** A backbone whose outputs are recorded until the pass is over, whichever of its two methods is called. */
   private watched(backbone: Backbone): Backbone {
     const { forward, stages } = backbone;
     const recorded = (features: Tensor): Tensor => {
@@ -154,7 +154,7 @@ function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): B
   const algorithm = Object.hasOwn(algorithms, prediction.id) ? algorithms[prediction.id] : undefined;
   if (!algorithm)
     throw new DataError(
-      `${path}: its predictions go the way of the algorithm "${prediction.id}", which this program does not know: if a plug-in defines it, load that first (--plugin)`,
+      `${path}: its predictions use the algorithm "${prediction.id}", which is not known here; if a plug-in defines it, load the plug-in (--plugin)`,
     );
   const hparams = Object.fromEntries(
     Object.entries(algorithm.hparams).map(([name, { default: usual }]) => {
@@ -181,7 +181,7 @@ function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): B
     hparams: { lr: 0, weightDecay: 0, batchSize, classBalanced: false, ...hparams },
     copyBackbone: makeBackbone,
     makeClassifier: classifierFor,
-    adam: (parameters, settings) => new Adam(parameters, settings), // remembers nothing before its first step
+    adam: (parameters, settings) => new Adam(parameters, settings), // has no state before its first step
   });
   return { modules: built.modules, predict: (x) => built.predict(x) };
 }
@@ -189,17 +189,14 @@ function build(path: string, about: ModelAbout, makeBackbone: () => Backbone): B
 function backboneOf(path: string, { backbone, backboneOptions }: ModelAbout): Backbone {
   if (!Object.hasOwn(backbones, backbone))
     throw new DataError(
-      `${path}: ${METADATA_KEY}.backbone: unknown backbone "${backbone}" (known: ${Object.keys(backbones).join(", ")}); if a plug-in defines it, load that first (--plugin)`,
+      `${path}: ${METADATA_KEY}.backbone: unknown backbone "${backbone}" (known: ${Object.keys(backbones).join(", ")}); if a plug-in defines it, load the plug-in (--plugin)`,
     );
   const { probe, ...options } = backboneOptions;
   const body: Backbone = backbones[backbone as keyof typeof backbones].build(options);
   return probe ? new ProbedBackbone(body) : body;
 }
 
-/**
- * Widths and depths that the file itself cannot have tensors for would be memory asked for in vain, and are refused before
- * anything is built.
- */
+/** Rejects widths and depths for which the file has too few tensors, before memory is allocated for them. */
 export function checkSizes(path: string, about: ModelAbout, tensors: ReadonlyMap<string, StoredTensor>): void {
   const stored = [...tensors.values()].reduce((sum, { shape }) => sum + (elementCount(shape) ?? 0), 0);
   const { width, depth = 0, inputShape } = about.backboneOptions;
@@ -210,11 +207,11 @@ export function checkSizes(path: string, about: ModelAbout, tensors: ReadonlyMap
     );
   if (about.classes.length > stored)
     throw new DataError(
-      `${path}: ${METADATA_KEY}.classes: ${about.classes.length} classes, and ${stored} numbers in the file`,
+      `${path}: ${METADATA_KEY}.classes: ${about.classes.length} classes, but only ${stored} numbers in the file`,
     );
 }
 
-/** Parameters outlive scopes; those of a network that could not be built in full must not. */
+/** Parameters outlive scopes; those of a network that could not be built completely must not. */
 function freeingOnFailure<T>(action: () => T): T {
   using made = new Scope();
   try {
@@ -225,7 +222,7 @@ function freeingOnFailure<T>(action: () => T): T {
   }
 }
 
-/** Whatever goes wrong while a file's network is put together is the file's fault, and says so. */
+/** Any error while the network of a file is built is reported as an error of the file. */
 function inWords<T>(path: string, action: () => T): T {
   try {
     return action();

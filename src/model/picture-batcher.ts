@@ -1,7 +1,7 @@
 /**
- * Predictions of pictures that come one by one from many sides, made in batches: pictures are decoded a few at once as they
- * come, and the network runs on those that are ready when a batch is full, when no picture is being decoded, or when one has
- * waited long enough. A single picture is answered at once; under load most pictures share a batch with others.
+ * Batches the predictions of pictures that arrive one by one from many clients. Pictures are decoded a few at a time as
+ * they arrive. The network runs on the decoded ones when a batch is full, when no picture is being decoded, or when one
+ * has waited long enough. A single picture is predicted immediately; under load most pictures share a batch.
  */
 
 import { type DecodedPicture, decodersAtOnce } from "../data/decode.js";
@@ -11,7 +11,10 @@ import type { Model, Prediction } from "./model.js";
 export interface BatcherOptions {
   /** Pictures that go through the network at once. */
   readonly batchSize?: number;
-  /** Milliseconds that a decoded picture waits for others at most; by default as long as a batch takes, up to half a second. */
+  /**
+   * The maximum milliseconds that a decoded picture waits for others; by default the duration of a batch, up to half a
+   * second.
+   */
   readonly mostWaitMs?: number;
 }
 
@@ -32,12 +35,12 @@ export class PictureBatcher {
   private ready: ReadyJob[] = [];
   private decoding = 0;
   private timer: NodeJS.Timeout | undefined;
-  /** Batches run, and pictures in them. */
+  /** The number of batches, and of pictures in them. */
   batches = 0;
   pictures = 0;
   private readonly batchSize: number;
   private readonly mostWaitMs: number;
-  /** How long the last batch took: waiting so long for others costs little, and fills batches. */
+  /** The duration of the last batch: waiting that long for more pictures costs little and fills batches. */
   private lastMs = 0;
 
   constructor(
@@ -46,17 +49,17 @@ export class PictureBatcher {
   ) {
     if (model.dependsOnBatch)
       throw new UsageError(
-        `model ${model.path}: its prediction of a picture depends on the others of its batch, so pictures of several clients cannot share one; use nudge predict`,
+        `model ${model.path}: its prediction for a picture depends on the other pictures in the batch, so pictures of several clients cannot share a batch; use nudge predict`,
       );
     [this.batchSize, this.mostWaitMs] = [batchSize, mostWaitMs];
   }
 
-  /** Pictures that wait or are worked on. */
+  /** The number of pictures that are waiting or being processed. */
   get waiting(): number {
     return this.queue.length + this.decoding + this.ready.length;
   }
 
-  /** Predicts a picture from its file's bytes; fails with a `DataError` where they cannot be read. */
+  /** Predicts a picture from the bytes of its file; throws a `DataError` if they cannot be decoded. */
   predict(bytes: Uint8Array, { top = 5 }: { top?: number } = {}): Promise<Prediction> {
     return new Promise((done, failed) => {
       this.queue.push({ bytes, top, done, failed });
@@ -96,7 +99,10 @@ export class PictureBatcher {
     this.runWhenDue();
   }
 
-  /** One batch; what is left waits for the next turn, so that answers go out and requests come in between two batches. */
+  /**
+   * Runs one batch. The rest waits for the next turn, so that responses are sent and requests arrive between two
+   * batches.
+   */
   private run(): void {
     const since = performance.now();
     const jobs = this.ready.slice(0, this.batchSize);

@@ -1,6 +1,6 @@
 /**
- * Reading what a model file says of itself. A model may come from anyone, so nothing in it is believed: kinds, ranges and
- * what must agree with the rest are checked here, and the shapes of the tensors when the network is built (network.ts).
+ * Parses the metadata of a model file. A model can come from anyone, so nothing in it is trusted: types, ranges and
+ * consistency are checked here, and the shapes of the tensors when the network is built (network.ts).
  */
 
 import { LEAST_TEMPERATURE, MOST_TEMPERATURE } from "../analysis/temperature.js";
@@ -23,25 +23,25 @@ import {
 } from "./about.js";
 import { StoredFacts } from "./stored-facts.js";
 
-/** No picture is fed larger, and no vector longer. */
+/** The largest accepted picture side and vector length. */
 const LARGEST_SIDE = 2048;
 const LONGEST_VECTOR = 2 ** 24;
 
-/** What an opened file says of itself, checked. */
+/** The metadata of an open file, checked. */
 export function readAbout(file: Pick<WeightsFile, "path" | "metadata">): ModelAbout {
   const text = file.metadata[METADATA_KEY];
   if (text === undefined)
     throw new DataError(
-      `${file.path}: weights, but not a model that nudge train has written: it does not say what they are of (weights to start from go to nudge train --weights)`,
+      `${file.path}: this file contains weights but no metadata, so it is not a model written by nudge train (use nudge train --weights for initial weights)`,
     );
   const facts = StoredFacts.parse(file.path, METADATA_KEY, text);
   const format = facts.whole("format", 1, Number.MAX_SAFE_INTEGER);
   if (format > MODEL_FORMAT)
     throw new DataError(
-      `${file.path}: a model of format ${format}, and this program reads formats up to ${MODEL_FORMAT}: take a newer one`,
+      `${file.path}: the model has format ${format}, but this version reads formats up to ${MODEL_FORMAT}; install a newer version`,
     );
   if (facts.has("next"))
-    throw new DataError(`${file.path}: a checkpoint, not a model; the run's model.safetensors is one`);
+    throw new DataError(`${file.path}: this is a checkpoint and not a model; use model.safetensors of the run`);
   const settings = facts.object("settings");
   const domains = format === 1 ? trainedOn(settings) : facts.names("domains", { least: 1 });
   return {
@@ -147,7 +147,7 @@ function calibrationFacts(facts: StoredFacts): CalibrationFacts {
   };
 }
 
-// Files of format 1 have in their settings what later ones say outright.
+// Files of format 1 have in their settings what later formats store explicitly.
 
 function trainedOn(settings: StoredFacts): readonly string[] {
   const held = settings.names("testDomains");
@@ -158,9 +158,9 @@ function optionsOfFormat1(facts: StoredFacts): StoredBackboneOptions {
   const settings = facts.object("settings");
   const hparams = settings.scalars("hparams");
   const shape = [...inputShape(facts.object("preprocessing"))];
-  if (settings.text("algorithm") === "arm") shape[0]++; // it had the only backbone with a further channel
+  if (settings.text("algorithm") === "arm") shape[0]++; // only its backbone had an additional channel
   const batchNorm = hparams.freezeBatchNorm === true ? "frozen" : "trained";
-  return { inputShape: shape, dropout: 0, batchNorm }; // dropout does nothing in a prediction
+  return { inputShape: shape, dropout: 0, batchNorm }; // dropout is inactive in predictions
 }
 
 function preprocessingOfFormat1(facts: StoredFacts): Preprocessing {
@@ -177,7 +177,7 @@ function predictionOfFormat1(settings: StoredFacts, domains: number): Prediction
   return { kind: "algorithm", classifier, id: settings.text("algorithm"), hparams, domains };
 }
 
-/** What pictures are normalised by, as it is written: the six digits that the float32 numbers are read back from. */
+/** The normalisation constants as they are written: six digits, from which the float32 numbers are restored. */
 export const storedColours = {
   mean: Array.from(imageNetMean, (value) => Number(value.toPrecision(6))),
   std: Array.from(imageNetStd, (value) => Number(value.toPrecision(6))),

@@ -1,6 +1,6 @@
 /**
- * Facts in a file that a stranger may have written: every value is looked at before it is used, and what is not as it
- * should be is a `DataError` with the file, the place, what was expected and what came.
+ * Values in a file from an unknown source: each one is checked before use, and an invalid one is a `DataError` with the
+ * file, the key, what was expected and what was found.
  */
 
 import { DataError } from "../errors.js";
@@ -11,7 +11,7 @@ type Values = Readonly<Record<string, unknown>>;
 const isValues = (value: unknown): value is Values =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Values by name, read with a check. */
+/** Values by name, read with checks. */
 export class StoredFacts {
   private constructor(
     private readonly file: string,
@@ -19,7 +19,7 @@ export class StoredFacts {
     private readonly values: Values,
   ) {}
 
-  /** Reads a JSON text; `place` names it in errors. */
+  /** Parses a JSON text. `place` names it in errors. */
   static parse(file: string, place: string, text: string): StoredFacts {
     let value: unknown;
     try {
@@ -72,7 +72,7 @@ export class StoredFacts {
     return this.get(key, isKnown, known.map((each) => `"${each}"`).join(" or "));
   }
 
-  /** Different texts. */
+  /** Distinct texts. */
   names(key: string, { least = 0, most = 100_000 } = {}): readonly string[] {
     const isNames = (value: unknown): value is string[] =>
       Array.isArray(value) &&
@@ -93,12 +93,12 @@ export class StoredFacts {
     return this.get(key, isNumbers, `a list of ${least === most ? least : `${least} to ${most}`} fitting numbers`);
   }
 
-  /** Values by name in this place. */
+  /** An object under this key. */
   object(key: string): StoredFacts {
     return new StoredFacts(this.file, `${this.place}.${key}`, this.get(key, isValues, "values by name"));
   }
 
-  /** Texts, numbers and truth values by name. */
+  /** Texts, numbers and booleans by name. */
   scalars(key: string): Readonly<Record<string, string | number | boolean | null>> {
     const { values } = this.object(key);
     const bad = Object.keys(values).find((name) => typeof values[name] === "object" && values[name] !== null);
@@ -106,7 +106,7 @@ export class StoredFacts {
     return values as Readonly<Record<string, string | number | boolean | null>>;
   }
 
-  /** All of them, unchecked: to be shown, not to be used. */
+  /** All values, unchecked: for display only. */
   get all(): Values {
     return this.values;
   }

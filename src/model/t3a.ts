@@ -1,10 +1,12 @@
 /**
- * T3A: a classifier that follows the pictures it is asked about (Iwasawa & Matsuo, NeurIPS 2021). Each class has supports, at first the
- * row of the linear classifier; every batch adds its features under the classes that the classifier gives them, and of each class the
- * `keep` supports with the least entropy stay. The score of a class is the product of the features with the normalised sum of its normalised supports.
+ * T3A: a classifier that adapts to the test pictures (Iwasawa & Matsuo, NeurIPS 2021). Each class has supports,
+ * initially the row of the linear classifier. Every batch adds its features to the supports of the predicted classes,
+ * and the `keep` supports with the lowest entropy are kept for each class. The score of a class is the product of the
+ * features with the normalised sum of its normalised supports.
  *
- * No gradient is taken and nothing is stored: the state is that of this object, so predictions depend on the order and the size of batches. The bias and
- * the model's temperature are not used. `keep` −1 keeps all; the authors' code drops the worst support of each class at every batch there, by a slip.
+ * No gradient is computed and nothing is stored: the state belongs to this object, so predictions depend on the order
+ * and the size of batches. The bias and the temperature of the model are not used. `keep` −1 keeps all supports; there,
+ * the authors' code drops the worst support of each class at every batch by mistake.
  */
 
 import { cat } from "../engine/ops.generated.js";
@@ -21,7 +23,7 @@ export class Supports implements Disposable {
   private labels: number[];
   private entropies: number[];
 
-  /** `most` supports of each class are kept; −1 for all. */
+  /** Keeps `most` supports per class; −1 keeps all. */
   constructor(
     private readonly classifier: Layer & { readonly weight: Tensor },
     private readonly most: number,
@@ -35,7 +37,7 @@ export class Supports implements Disposable {
     this.entropies = entropies;
   }
 
-  /** Scores of features [n, width] after they have been taken in: [n, classes]. */
+  /** Adds features [n, width] to the supports and returns their scores: [n, classes]. */
   scores(features: Tensor): Tensor {
     return noGrad(() =>
       scope(() => {
@@ -55,7 +57,7 @@ export class Supports implements Disposable {
     );
   }
 
-  /** The class that the classifier gives features, and how unsure it is. */
+  /** The class that the classifier predicts, and the entropy of the prediction. */
   private judged(features: Tensor): { labels: number[]; entropies: number[] } {
     return noGrad(() =>
       scope(() => {
@@ -68,7 +70,10 @@ export class Supports implements Disposable {
     );
   }
 
-  /** The places of the supports that stay, in order: of each class those with the least entropy, of equals the first. */
+  /**
+   * The indices of the supports that are kept, in order: for each class those with the lowest entropy; the first one of
+   * equals.
+   */
   private chosen(labels: readonly number[], entropies: readonly number[]): number[] {
     const all = [...labels.keys()];
     if (this.most < 0) return all;
@@ -81,7 +86,7 @@ export class Supports implements Disposable {
     return kept.sort((a, b) => a - b);
   }
 
-  /** The normalised sum of the normalised supports of each class; 0 for one without any. [classes, width] */
+  /** The normalised sum of the normalised supports of each class; 0 for a class without supports. [classes, width] */
   private centroids(): Tensor {
     const unit = normalised(this.rows);
     const classes = this.classifier.weight.rows;
@@ -101,18 +106,18 @@ export class Supports implements Disposable {
 
 const normalised = (rows: Tensor): Tensor => rows.div(rows.norm(1, { keepdim: true }).clamp(1e-12));
 
-/** A model whose classifier follows what it is asked about; it takes over the model. */
+/** A model whose classifier adapts to the test pictures. It takes ownership of the model. */
 export class AdaptedModel extends Model {
   private readonly supports: Supports;
 
   constructor(model: Model, most: number) {
     super(model.path, { ...model.about, calibration: null }, model.network, model.distanceStatistics, model.device);
     if (!(Number.isInteger(most) && (most === -1 || most > 0)))
-      throw new UsageError(`T3A: expected to keep 1 support of each class or more, or -1 for all, got ${most}`);
+      throw new UsageError(`T3A: expected the number of supports per class (at least 1, or -1 for all), got ${most}`);
     const { classifier } = model.network.modules;
     if (model.about.prediction.kind !== "plain" || !(classifier instanceof Linear))
       throw new UsageError(
-        `T3A adapts one linear layer on the features; the model ${model.path} predicts in another way${model.dependsOnBatch ? ", which already depends on the batch" : ""}`,
+        `T3A adapts a linear classifier on the features, but the model ${model.path} predicts in another way${model.dependsOnBatch ? ", which already depends on the batch" : ""}`,
       );
     this.supports = new Supports(classifier, most);
   }

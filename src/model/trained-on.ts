@@ -1,7 +1,7 @@
 /**
- * Whether pictures that a model is measured on are pictures it was trained on: then accuracy says how well it remembers. A
- * model file has the hash of its split and what that was made from, and of one's own pictures their fingerprint, so its
- * training folder is known again.
+ * Whether a model was trained on the pictures that it is evaluated on: then the accuracy measures memorization. A model
+ * file contains the hash of its split and the inputs of that split, and for own pictures their fingerprint, so its
+ * training folder is recognized.
  */
 
 import { accuracyOf, type Share } from "../analysis/assess.js";
@@ -13,21 +13,24 @@ import { countOf, listNames } from "../data/show-name.js";
 import { type DomainSplit, type Split, splitDataset, splitHash } from "../data/split.js";
 import type { ModelAbout } from "./about.js";
 
-/** Pictures of a model's training among others. */
+/** Training pictures of a model among the evaluated ones. */
 export type TrainedOn =
-  /** The dataset is the one it was trained on: how many of the pictures it learnt, and how it does on the others. */
+  /**
+   * The dataset is the one it was trained on: how many of the pictures it was trained on, and its accuracy on the
+   * others.
+   */
   | { readonly count: number; readonly others: Share }
-  /** Domains have the names of some it was trained on, and more is not known. */
+  /** Some domains have the names of training domains, and nothing more is known. */
   | { readonly domains: readonly string[] };
 
 type Trained = Pick<ModelAbout, "domains" | "testDomains" | "settings">;
 
-/** What of the judged pictures of a dataset was trained on; null where nothing hints at any. */
+/** Which of the evaluated pictures the model was trained on; null if there is no sign of any. */
 export function trainedOn(about: Trained, dataset: Dataset, pictures: readonly Judged[]): TrainedOn | null {
   const split = trainingSplit(about, dataset);
   if (split === null) {
     const shown = new Set(pictures.map(({ domain }) => domain));
-    const domains = dataset.hasDomains ? about.domains.filter((name) => shown.has(name)) : []; // else all are called "all"
+    const domains = dataset.hasDomains ? about.domains.filter((name) => shown.has(name)) : []; // otherwise the only domain is called "all"
     return domains.length > 0 ? { domains } : null;
   }
   const learnt = new Set<string>();
@@ -39,35 +42,36 @@ export function trainedOn(about: Trained, dataset: Dataset, pictures: readonly J
   return count > 0 ? { count, others: accuracyOf(others) } : null;
 }
 
-/** Of an exact probe that was fitted again, the validation pictures too. */
+/** For an exact probe that was fitted again, this includes the validation pictures. */
 const trainedPlaces = (parts: DomainSplit, { settings }: Trained): readonly number[] =>
   settings.refit === true ? [...parts.in, ...parts.out] : parts.in;
 
-/** The split a model was trained by, where the dataset is the one it was trained on. */
+/** The split that a model was trained on, if the dataset is the one it was trained on. */
 function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Split | null {
   const { trialSeed, holdout, pictures } = settings;
   const names = dataset.domains.map(({ name }) => name);
   if (!testDomains.every((name) => names.includes(name))) return null;
-  // The settings come with the file, which may be anyone's.
+  // The settings come from the file, which can be from anyone.
   if (!Number.isSafeInteger(trialSeed) || typeof holdout !== "number" || !(holdout >= 0 && holdout < 1)) return null;
-  // Models of earlier versions, and of benchmarks, do not say which pictures they are of: names and counts must do.
+  // Models of earlier versions, and of benchmarks, do not identify their pictures: names and counts are compared
+  // instead.
   if (pictures !== undefined && (dataset.kind !== "pictures" || picturesHash(dataset) !== pictures)) return null;
   const options = { trialSeed: trialSeed as number, testDomains, holdout };
-  // Own pictures were split as benchmarks are before there was a split by class.
+  // Own pictures were split like benchmarks before the split by class existed.
   const splits = [splitOf(dataset, options), dataset.givenSplit ?? splitDataset(dataset.domains, options)];
   return splits.find((split) => splitHash(split) === settings.splitHash) ?? null;
 }
 
-/** The same in words, for who reads the figures. */
+/** The same as text, for readers of the results. */
 export function trainedOnWords(found: TrainedOn): string {
   if ("domains" in found)
-    return `it was trained on ${found.domains.length === 1 ? "a domain" : "domains"} called ${listNames(found.domains)} too: if these are the same pictures, the figures are better than the model`;
+    return `the model was trained on ${found.domains.length === 1 ? "a domain" : "domains"} with the same name (${listNames(found.domains)}); if these are the same pictures, the results are too optimistic`;
   const { count, others } = found;
   const percent = (share: number): string => (100 * share).toFixed(1);
   const [from, to] = others.interval;
   const rest =
     others.count === 0
-      ? "no other is here to measure it on"
-      : `on the other ${others.count} it is right in ${percent(others.accuracy)} % (95 % interval ${percent(from)} to ${percent(to)})`;
-  return `${count} of these ${countOf(count + others.count, "picture")} were trained on, so the figures are better than the model: ${rest}`;
+      ? "there are no other pictures to evaluate it on"
+      : `accuracy on the other ${others.count}: ${percent(others.accuracy)} % (95 % interval ${percent(from)} to ${percent(to)})`;
+  return `the model was trained on ${count} of these ${countOf(count + others.count, "picture")}, so the results are too optimistic; ${rest}`;
 }

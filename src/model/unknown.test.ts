@@ -24,7 +24,7 @@ test("a share of 0 marks nothing, and a file without the facts has no limits", (
   expect(unknownRule(about(), 0)).toEqual({ distance: null, probability: null });
   expect(unknownRule(about({ distance: null, calibration: null }))).toEqual({ distance: null, probability: null });
   expect(unknownOf({ probability: 0, distance: null }, unknownRule(about(), 0))).toBe(null);
-  expect(() => unknownRule(about(), 1)).toThrow("--unknown: expected a share");
+  expect(() => unknownRule(about(), 1)).toThrow("--unknown: expected a fraction");
 });
 
 test("quantiles are read between two of them", () => {

@@ -1,7 +1,7 @@
 /**
- * Which pictures a model should not be trusted with: those that lie farther from the training domains, or that it is less
- * sure of, than almost all held-back pictures of those domains that it was right about. One number sets both limits: the share of
- * such pictures, of domains the model knows, that may be marked by each of them.
+ * Which pictures are marked as unknown: those that are farther from the training domains, or that the model is less
+ * certain about, than almost all correctly classified validation pictures. One number sets both limits: the share of
+ * correctly classified validation pictures that each limit may mark.
  */
 
 import { UsageError } from "../errors.js";
@@ -10,25 +10,26 @@ import type { ModelAbout } from "./about.js";
 /** Why a picture is marked: it is far from training, or its probability is low. */
 export type Unknown = "far" | "uncertain";
 
-/** The limits; null where the model file lacks what they come from. */
+/** The limits; null if the model file lacks the necessary data. */
 export interface UnknownRule {
-  /** A picture whose distance percentile is above this is far. */
+  /** A picture with a distance percentile above this is far. */
   readonly distance: number | null;
-  /** A picture whose probability is below this is uncertain. */
+  /** A picture with a probability below this is uncertain. */
   readonly probability: number | null;
 }
 
 /**
- * The share of known pictures that each limit marks by default. With a probe on ten classes of Office-31's amazon and dslr it marked
- * 2.6 % of webcam's pictures and 50 % of those of 21 other classes; trained on dslr alone, 40 % of amazon's and 87 % of those of
- * other classes, and the accuracy on amazon's others was 98.8 % instead of 83.4.
+ * The share of known pictures that each limit marks by default. With a probe on ten classes of Office-31's amazon and
+ * dslr it marked 2.6 % of webcam's pictures and 50 % of those of 21 other classes; trained on dslr alone, 40 % of
+ * amazon's and 87 % of those of other classes, and the accuracy on the remaining pictures of amazon was 98.8 % instead
+ * of 83.4.
  */
 export const UNKNOWN_SHARE = 0.02;
 
 /** The limits of a model for a share; 0 marks nothing. */
 export function unknownRule({ distance, calibration }: ModelAbout, share = UNKNOWN_SHARE): UnknownRule {
   if (!(share >= 0 && share < 1))
-    throw new UsageError(`--unknown: expected a share of pictures from 0 to below 1, such as 0.02, got ${share}`);
+    throw new UsageError(`--unknown: expected a fraction of at least 0 and below 1, such as 0.02, got ${share}`);
   if (share === 0) return { distance: null, probability: null };
   return {
     distance: distance ? 100 * (1 - share) : null,
@@ -36,7 +37,7 @@ export function unknownRule({ distance, calibration }: ModelAbout, share = UNKNO
   };
 }
 
-/** Why a picture is marked; null where it is not. */
+/** Why a picture is marked; null if it is not. */
 export function unknownOf(
   {
     probability,
@@ -48,7 +49,7 @@ export function unknownOf(
   return rule.probability !== null && probability < rule.probability ? "uncertain" : null;
 }
 
-/** Evenly spaced quantiles, from the least to the most, read between two of them. */
+/** Linear interpolation between evenly spaced quantiles, from minimum to maximum. */
 export function quantileAt(quantiles: readonly number[], share: number): number {
   const at = share * (quantiles.length - 1);
   const below = Math.floor(at);

@@ -27,12 +27,12 @@ test("what makes the figures mean something else is told: shared pictures, label
   expect(await dataNotes(folder, { holdsOut: true })).toEqual([
     '1 class of fewer than 5 pictures, too few to learn or to be measured on: "z" (1)',
     '"z" is a class of domain "a" alone: with that held out, no model can know it, and all its pictures count as wrong',
-    '2 pictures are in several domains, so a model has seen some of the domain it is to know nothing of, and its accuracy there is too good ("a/x/000.png" = "b/x/copy.png"; nudge data inspect names all)',
-    '1 picture is in several classes: one label is wrong ("a/x/001.png" = "b/y/copy.png")',
-    '1 file ends early, read as far as possible: "a/x/torn.png"',
+    '2 pictures are in several domains. The model then sees pictures of the held-out domain in training, and its accuracy there is too high ("a/x/000.png" = "b/x/copy.png"; nudge data inspect lists all)',
+    '1 picture is in several classes, so at least one label is wrong ("a/x/001.png" = "b/y/copy.png")',
+    '1 file is truncated; the readable part is used: "a/x/torn.png"',
   ]);
   const notHeldOut = await dataNotes(folder, { holdsOut: false });
-  expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class of f", "1 picture is", "1 file ends "]);
+  expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class of f", "1 picture is", "1 file is tr"]);
 });
 
 test("a domain of which nothing can be read is an error before training", async () => {
@@ -40,6 +40,6 @@ test("a domain of which nothing can be read is an error before training", async 
   await makePictureFolder(root, { perCell: 2 });
   for (const name of ["x/000", "x/001", "y/000", "y/001"]) writeFileSync(join(root, `b/${name}.png`), "");
   await expect(dataNotes(await opened(root), { holdsOut: true })).rejects.toThrow(
-    'domain "b": none of its 4 pictures can be read (the first, b/x/000.png: empty: it has no bytes); mend them',
+    'domain "b": none of its 4 pictures can be read (the first, b/x/000.png: empty: it has no bytes); repair them',
   );
 });

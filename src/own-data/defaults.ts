@@ -1,7 +1,7 @@
 /**
- * Settings for pictures of one's own, where none were given. The benchmarks' protocol, 5001 updates of 3×32 pictures, takes
- * ResNet-50 most of a day on two cores; this is what fits a folder's size and a machine instead. It is a layer under what was asked for: whatever is
- * given, in a file or on the command line, is taken as it is, and a named benchmark gets none of this.
+ * Default settings for own pictures. The protocol of the benchmarks, 5001 updates of 3×32 pictures, takes ResNet-50
+ * most of a day on two cores; these settings fit the size of the folder and the machine instead. They have lower
+ * precedence than everything that is given in a file or on the command line, and they do not apply to named benchmarks.
  */
 
 import { resolve } from "node:path";
@@ -17,36 +17,36 @@ import { findTrained, type TrainedBackbone } from "./find-trained.js";
 
 export interface OwnDefaults {
   readonly request: Request;
-  /** What was chosen, for the person who did not. */
+  /** The automatic choices, as text for the user. */
   readonly words: readonly string[];
 }
 
 /**
- * Height and width in which pictures are evaluated, where they have so many pixels: networks trained on crops of 224 do better
- * on larger pictures (Touvron et al., Fixing the train-test resolution discrepancy, NeurIPS 2019, https://arxiv.org/abs/1906.06423), but not on
- * enlarged ones. The exact probe's mean over held-out sources: Office-31, of 300 pixels and more, 83.3 % in 288 and 81.8 in 224; PACS, of
- * 227 pixels, 62.0 and 63.2.
+ * The height and width at which pictures are evaluated if they have enough pixels: networks trained on crops of 224 do
+ * better on larger pictures (Touvron et al., Fixing the train-test resolution discrepancy, NeurIPS 2019,
+ * https://arxiv.org/abs/1906.06423), but not on enlarged ones. The mean accuracy of the exact probe over held-out
+ * domains: Office-31, with 300 pixels and more, 83.3 % at 288 and 81.8 at 224; PACS, with 227 pixels, 62.0 and 63.2.
  */
 const LARGER = 288;
-/** Pictures whose sizes are looked at. */
+/** The number of pictures whose sizes are sampled. */
 const SIZED = 200;
 
-/** Pictures in an update on a CPU: two cores take most of a second for them. */
+/** The number of pictures per update on a CPU: two cores need most of a second for them. */
 const CPU_BATCH = 32;
 const FEWEST_A_DOMAIN = 4;
-/** As the benchmarks have it. */
+/** The same as for the benchmarks. */
 const GPU_BATCH_A_DOMAIN = 32;
 
-/** Times each picture is seen, about; and the fewest and most updates. */
+/** The approximate number of epochs, and the minimum and maximum number of updates. */
 const LENGTHS = {
   cpu: { epochs: 10, fewest: 200, most: 300, evaluations: 5 },
   gpu: { epochs: 20, fewest: 300, most: 3000, evaluations: 10 },
 } as const;
 
-/** The share of pictures that is trained on; the rest is held back for validation. */
+/** The share of pictures used for training; the rest is held out for validation. */
 const TRAINED = 0.8;
 
-/** The settings to put under a request for one's own pictures. */
+/** The default settings for a request on own pictures. */
 export function ownDefaults(
   dataset: Dataset,
   request: Request,
@@ -68,7 +68,7 @@ export function ownDefaults(
   if (bfloat16 && !has("precision")) {
     found.precision = "bf16";
     words.push(
-      `precision: bfloat16, which ${device} computes several times as fast (--precision float32 for the usual)`,
+      `precision: bfloat16, which is several times as fast on ${device} (use --precision float32 to change this)`,
     );
   }
   const pictures = dataset.domains.reduce((sum, { count }) => sum + count, 0);
@@ -80,25 +80,28 @@ export function ownDefaults(
   const inAnUpdate = batchSize * dataset.domains.length;
   const wanted = Math.ceil((epochs * TRAINED * pictures) / inAnUpdate);
   const updates = has("steps") ? Number(request.steps) - 1 : Math.min(most, Math.max(fewest, wanted));
-  found.steps = updates + 1; // the last one is evaluated too
-  // An evaluated picture costs a third of one that is trained on: of a large folder, fewer evaluations.
+  found.steps = updates + 1; // so that the last update is evaluated too
+  // Evaluating a picture costs a third of training on it, so a large folder is evaluated less often.
   const affordable = Math.floor((1.5 * updates * inAnUpdate) / ((1 - TRAINED) * pictures));
   found.evaluateEvery = Math.max(1, Math.ceil(updates / Math.max(1, Math.min(evaluations, affordable))));
   found.evaluateFirst = false;
   found.evaluateTraining = false;
   found.augmentValidation = false;
-  if (!has("hparamsSeed")) found.batchSize = batchSize; // a draw has its own
-  // The usual warm-up of a hundred steps is a third of these runs, and the best model may come before it ends.
+  if (!has("hparamsSeed")) found.batchSize = batchSize; // a random draw has its own batch size
+  // The default warm-up of a hundred steps is a third of these runs, and the best model can come before it ends.
   const { regularizers } = methodOf(readKeys({ ...found, ...request }));
   for (const { id, settings } of regularizers)
     if (Object.hasOwn(settings, "warmup") && !has("warmup")) found[`${id}.warmup`] = 0;
   return { request: without(found, has), words };
 }
 
-/** The kind of probe that is asked for, if any. */
+/** The requested kind of probe, if any. */
 export const probeOf = (request: Request): ProbeKind | false => readKeys({ probe: request.probe }).probe ?? false;
 
-/** The size for evaluation where it is not the training's: the larger one where half of the pictures have as many pixels. */
+/**
+ * The picture size for evaluation if it differs from training: the larger one if half of the pictures have enough
+ * pixels.
+ */
 export function evaluationSizeFor(dataset: Dataset): number | undefined {
   if (dataset.kind !== "pictures") return undefined;
   const { root, domains } = dataset;
@@ -115,21 +118,22 @@ const without = (found: Readonly<Record<string, unknown>>, has: (name: string) =
   Object.fromEntries(Object.entries(found).filter(([name]) => !has(name)));
 
 /**
- * The network to start from where none was named: one whose trained weights are on this machine. Where there are none, that is
- * an error that a command can answer with an offer to download them; a small network from random weights has to be asked for.
+ * The network to start from if none was named: one whose pretrained weights are on this machine. If there are none,
+ * this throws an error that a command can answer with an offer to download them; a small network with random weights
+ * must be requested explicitly.
  */
 export function networkDefaults(request: Request, words: string[], device = "cpu"): Request {
   if (request.backbone !== undefined) return {};
   if (request.pretrained !== undefined && !isOn(request.pretrained)) {
     if (probeOf(request)) return {};
     words.push(
-      "network: small-cnn from random weights, as asked; it needs many pictures and does much worse on new domains than a trained network",
+      "network: small-cnn from random weights, as requested; it needs many pictures and is much less accurate on new domains than a pretrained network",
     );
     return { backbone: "small-cnn" };
   }
   const trained: TrainedBackbone | undefined = findTrained(request.weights as string | undefined);
   if (trained) {
-    words.push(`network: ${trained.backbone}, from the trained weights in ${trained.file}`);
+    words.push(`network: ${trained.backbone}, from the pretrained weights in ${trained.file}`);
     return { backbone: trained.backbone, weights: trained.file };
   }
   const wanted = publishedWeightsNamed(device === "cpu" ? "mobilenet_v2" : "resnet50")!;
@@ -137,7 +141,7 @@ export function networkDefaults(request: Request, words: string[], device = "cpu
     wanted,
     probeOf(request)
       ? undefined
-      : "trains a small network from random weights, which needs many pictures and does much worse on new domains",
+      : "trains a small network from random weights, which needs many pictures and is much less accurate on new domains",
   );
 }
 

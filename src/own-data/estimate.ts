@@ -1,4 +1,4 @@
-/** How long a run will take, measured: an update and a prediction are timed on pictures that are all zero. */
+/** Measures how long a run will take, by timing an update and a prediction on pictures of zeros. */
 
 import { setThreads } from "../engine/device.js";
 import { zeros } from "../engine/ops.generated.js";
@@ -8,20 +8,20 @@ import type { Plan } from "../settings/resolve.js";
 import { makeLearner } from "../training/make-learner.js";
 
 export interface TimeEstimate {
-  /** Seconds that the updates of a run take, and its evaluations. */
+  /** Seconds of all updates and of all evaluations of a run. */
   readonly training: number;
   readonly evaluation: number;
-  /** Of one update, and of predicting one picture. */
+  /** Seconds of one update, and of predicting one picture. */
   readonly update: number;
   readonly prediction: number;
 }
 
-/** Pictures that a prediction is timed on. */
+/** The number of pictures for timing a prediction. */
 const PREDICTED = 16;
 
 /**
- * Estimates a run that is no probe; it costs about two updates. Null where an algorithm cannot compute on pictures that are
- * all alike: then the run itself will tell.
+ * Estimates the time of a run that is not a probe; this costs about two updates. Returns null if an algorithm cannot
+ * compute on identical pictures.
  */
 export function estimateRun(plan: Plan): TimeEstimate | null {
   try {
@@ -45,7 +45,7 @@ function measured(plan: Plan): TimeEstimate {
     const minibatches = Array.from({ length: training }, () => ({ x, y }));
     const few = zeros([PREDICTED, ...inputShape], { device });
     return [
-      secondsOf(() => learner.update(minibatches, steps - 1)), // late enough for every penalty
+      secondsOf(() => learner.update(minibatches, steps - 1)), // late enough for every penalty to be active
       secondsOf(() => scope(() => learner.predict(few).sum().item())) / PREDICTED,
     ];
   });
@@ -57,7 +57,7 @@ function measured(plan: Plan): TimeEstimate {
   return { training: steps * update, evaluation: evaluations * pictures * prediction, update, prediction };
 }
 
-/** The second time counts: the first prepares. */
+/** The second execution counts; the first one is the warm-up. */
 function secondsOf(action: () => void): number {
   action();
   const begun = performance.now();
@@ -65,7 +65,7 @@ function secondsOf(action: () => void): number {
   return (performance.now() - begun) / 1000;
 }
 
-/** `40 s`, `12 min`, `3.5 h`: as exact as it is. */
+/** `40 s`, `12 min`, `3.5 h`, with as many digits as are meaningful. */
 export function roughly(seconds: number): string {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;

@@ -1,6 +1,6 @@
 /**
- * Which trained weights there are to start from, when nobody said which backbone: the file named, what `$NUDGE_WEIGHTS`
- * points to, the cache, or what torchvision has downloaded.
+ * Finds pretrained weights if no backbone was named: the given file, `$NUDGE_WEIGHTS`, the cache, or torchvision's
+ * downloads.
  */
 
 import { statSync } from "node:fs";
@@ -14,7 +14,7 @@ export interface TrainedBackbone {
   readonly file: string;
 }
 
-/** The weights to start from; undefined where there are none. What was named must be there and be of use. */
+/** The weights to start from; undefined if there are none. A given file must exist and be usable. */
 export function findTrained(named?: string): TrainedBackbone | undefined {
   const file = named === undefined ? process.env.NUDGE_WEIGHTS : fileNamed(named);
   const there = file ? statSync(file, { throwIfNoEntry: false }) : undefined;
@@ -22,7 +22,7 @@ export function findTrained(named?: string): TrainedBackbone | undefined {
   if (file && (named !== undefined || there?.isFile())) {
     const { backbone, description } = weightsFacts(file);
     if (backbone === undefined)
-      throw new UsageError(`the weights ${file} are of ${description}; say with --backbone what they are of`);
+      throw new UsageError(`the weights ${file} belong to ${description}; name the backbone with --backbone`);
     return { backbone, file };
   }
   for (const backbone of trainedBackbones) {

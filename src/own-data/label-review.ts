@@ -1,6 +1,7 @@
 /**
- * Out-of-fold predictions of all pictures of a folder: five folds, each class of each domain spread evenly over them, and an exact
- * probe on the features of the other four for each. What a probe says of a picture never depends on that picture's own label.
+ * Out-of-fold predictions for all pictures of a folder: five folds, with each class of each domain spread evenly over
+ * them, and for each fold an exact probe on the features of the other four. The prediction for a picture never depends
+ * on its own label.
  */
 
 import { softmax } from "../analysis/judged.js";
@@ -20,17 +21,17 @@ export interface ReviewedPicture {
   readonly domain: string;
   readonly label: string;
   readonly suggested: string;
-  /** The out-of-fold probabilities of the suggested class and of the label. */
+  /** The out-of-fold probabilities of the suggested class and of the current label. */
   readonly probability: number;
   readonly given: number;
 }
 
 const FOLDS = 5;
-/** A strong L2 penalty: a wrong label must not be learnt by heart from its neighbours. */
+/** A strong L2 penalty: a wrong label must not be memorized from its neighbours. */
 const STRENGTH = 0.01;
 const ALL: readonly SplitName[] = ["in", "out", "uda"];
 
-/** The likely label errors of a plan's dataset, the likeliest first. */
+/** The likely label errors of a dataset, the most likely first. */
 export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Plan): ReviewedPicture[] {
   const { classes, device } = settings;
   return noGrad(() =>
@@ -78,7 +79,7 @@ const pictureOf = (
   classes: readonly string[],
 ): ReviewedPicture => ({ path, domain, label: classes[label], suggested: classes[suggested], probability, given });
 
-/** The fold of each picture of a domain: each class dealt out in an order that is always the same. */
+/** The fold of each picture of a domain: each class is distributed in a fixed order. */
 function foldOf(labels: ArrayLike<number>, domain: number): number[] {
   const order = keyedRandom(0, "label review", domain).permutation(labels.length);
   const dealt = new Map<number, number>();

@@ -48,7 +48,7 @@ test("a GPU that has bfloat16 trains in it, and says so, unless told otherwise o
   const folder = folderOf([100, 100]);
   const { request, words } = ownDefaults(folder, untrained, "cuda:0", true);
   expect(request.precision).toBe("bf16");
-  expect(words.join("\n")).toContain("precision: bfloat16, which cuda:0 computes several times as fast");
+  expect(words.join("\n")).toContain("precision: bfloat16, which is several times as fast on cuda:0");
   for (const [asked, has] of [[{}, false], [{ precision: "float32" }, true], [{ probe: true }, true]] as const) // biome-ignore format: short
     expect(ownDefaults(folder, { ...untrained, ...asked }, "cuda:0", has).request).not.toHaveProperty("precision");
   expect(ownDefaults(folder, untrained, "cpu").request).not.toHaveProperty("precision");
@@ -83,7 +83,7 @@ test("trained weights are found and known by their tensors; a folder has the pre
   vi.stubEnv("NUDGE_WEIGHTS", join(folder, "none"));
   expect(() => findTrained()).toThrow(`$NUDGE_WEIGHTS is ${join(folder, "none")}: no such file or folder`);
   scope(() => writeWeights(join(folder, "odd.safetensors"), new Map()));
-  expect(() => findTrained(join(folder, "odd.safetensors"))).toThrow("say with --backbone what they are of");
+  expect(() => findTrained(join(folder, "odd.safetensors"))).toThrow("name the backbone with --backbone");
 });
 
 test("weights of another backbone than the one asked for are refused before anything is begun", async () => {
@@ -91,7 +91,7 @@ test("weights of another backbone than the one asked for are refused before anyt
   await makePictureFolder(data, { perCell: 5 });
   const weights = weightsOf("resnet18", temporaryFolder());
   await expect(plansFor({ data, weights, backbone: "mobilenet_v2" }, { device: "cpu" })).rejects.toThrow(
-    /resnet18\.safetensors are of resnet18, and the backbone is mobilenet_v2: take --backbone resnet18, or name weights of mobilenet_v2/,
+    /resnet18\.safetensors belong to resnet18, but the backbone is mobilenet_v2; use --backbone resnet18, or choose weights of mobilenet_v2/,
   );
 });
 
@@ -105,7 +105,7 @@ test("without trained weights the right ones are named, and a small network has 
   await expect(plansFor({ data, probe: true }, { device: "cpu" })).rejects.toThrow("nudge weights get mobilenet_v2\n");
   const { main, words } = await plansFor({ data, pretrained: false }, { device: "cpu" });
   expect(main.settings).toMatchObject({ backbone: "small-cnn", pretrained: false });
-  expect(words[0]).toContain("small-cnn from random weights, as asked");
+  expect(words[0]).toContain("small-cnn from random weights, as requested");
 });
 
 test("a folder of domains is trained on whole, and with each held out; a test domain or a no leaves that away", async () => {
@@ -118,8 +118,8 @@ test("a folder of domains is trained on whole, and with each held out; a test do
   expect(await held({})).toEqual(["", "a", "b", "c"]);
   expect(await held({}, false)).toEqual([""]);
   expect(await held({ testDomains: "b" })).toEqual(["b"]);
-  await expect(held({ testDomains: "b" }, true)).rejects.toThrow("leave it out, or --test-domain");
-  await expect(held({ testDomains: "" })).rejects.toThrow("no test domain: say which of a, b, c");
+  await expect(held({ testDomains: "b" }, true)).rejects.toThrow("cannot be combined with --test-domain");
+  await expect(held({ testDomains: "" })).rejects.toThrow("no test domain: choose one of a, b, c");
 });
 
 test("a folder of classes alone is one run, which says what it cannot know", async () => {
@@ -128,14 +128,16 @@ test("a folder of classes alone is one run, which says what it cannot know", asy
   await writePictures(data, { cat: 5, dog: 5 });
   const { main, heldOut, words } = await plansFor({ data, ...untrained }, { device: "cpu" });
   expect({ domains: main.settings.domains, held: heldOut.length }).toEqual({ domains: ["all"], held: 0 });
-  expect(words.at(-1)).toContain("have no domains, only classes");
+  expect(words.at(-1)).toContain("contain classes but no domains");
 });
 
 test("a benchmark by name keeps its protocol, and asks for a test domain unless it is told to leave each out", async () => {
   const plans = await plansFor({ data: "shapes", testDomains: "filled" }, { device: "cpu" });
   expect(plans).toMatchObject({ words: [], own: false, heldOut: [] });
   expect(plans.main.settings).toMatchObject({ algorithm: "erm", regularizers: [], steps: 5001, fixed: {} });
-  await expect(plansFor({ data: "shapes" }, { device: "cpu" })).rejects.toThrow("each in turn, with --leave-one-out");
+  await expect(plansFor({ data: "shapes" }, { device: "cpu" })).rejects.toThrow(
+    "hold out each in turn with --leave-one-out",
+  );
   const all = await plansFor({ data: "shapes" }, { device: "cpu", leaveOneOut: true });
   expect(all.heldOut).toHaveLength(4);
 });

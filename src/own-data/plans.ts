@@ -1,7 +1,7 @@
 /**
- * The runs that `nudge train` makes of a request. One where a test domain is named. Where none is, for pictures of one's own or
- * for a probe: one on all domains, whose model is the one to use, and one with each domain held out in turn, which tell
- * what to expect of a domain that no model has seen.
+ * The runs that `nudge train` executes for a request. If a test domain is named, there is one run. If not, for own
+ * pictures or a probe, there is one run on all domains, whose model is the final one, and one run with each domain held
+ * out in turn, to estimate the accuracy on new domains.
  */
 
 import type { Dataset } from "../data/dataset.js";
@@ -14,23 +14,23 @@ import { dataNotes } from "./data-notes.js";
 import { networkDefaults, ownDefaults, probeOf } from "./defaults.js";
 
 export interface TrainPlans {
-  /** The run whose model is wanted. */
+  /** The run that trains the final model. */
   readonly main: Plan;
-  /** Runs that each hold out one domain, for an estimate. */
+  /** Runs that hold out one domain each, for the estimate. */
   readonly heldOut: readonly Plan[];
-  /** What was chosen, for the person who did not. */
+  /** The automatic choices, as text for the user. */
   readonly words: readonly string[];
-  /** Whether it is not a run by a benchmark's protocol, whose length its user knows: then it is worth an estimate of time. */
+  /** Whether the run does not follow the protocol of a benchmark: then the time is estimated first. */
   readonly own: boolean;
 }
 
 export interface PlanOptions {
-  /** Whether to hold each domain out in turn; where it is not said, for pictures of one's own and for probes. */
+  /** Whether to hold out each domain in turn. By default this is done for own pictures and for probes. */
   readonly leaveOneOut?: boolean;
   readonly device: string;
 }
 
-/** Settles the runs. */
+/** Resolves the runs. */
 export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOptions): Promise<TrainPlans> {
   const memo = new SettingsMemo();
   const dataset = await datasetFor(asked, memo);
@@ -45,12 +45,12 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   let notes: Promise<readonly string[]> | undefined;
   const plan = async (testDomains?: readonly string[]): Promise<Plan> => {
     const settled = await resolve(testDomains ? { ...request, testDomains } : request, memo);
-    notes ??= notesOn(settled, holdsOut); // after settling, so that a wrong setting is told at once
+    notes ??= notesOn(settled, holdsOut); // after resolving, so that a wrong setting is reported first
     return withNotes(settled, await notes);
   };
   if (asked.testDomains !== undefined || (leaveOneOut === undefined && !own && !probe)) {
     if (leaveOneOut !== undefined)
-      throw new UsageError("--leave-one-out is about all domains in turn; leave it out, or --test-domain");
+      throw new UsageError("--leave-one-out holds out all domains in turn and cannot be combined with --test-domain");
     return { main: await plan(), heldOut: [], words: chosen.words, own: own && !probe };
   }
   const main = await plan([]);
@@ -60,7 +60,7 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   return { main, heldOut, words: [...chosen.words, ...aboutDomains(dataset, heldOut.length)], own: own && !probe };
 }
 
-/** A run that goes on, with what its pictures give reason to say. */
+/** A resumed run, with the notes on its pictures. */
 export async function planAgain(plan: Plan): Promise<Plan> {
   return withNotes(plan, await notesOn(plan, plan.settings.testDomains.length > 0));
 }
@@ -81,13 +81,15 @@ const withNotes = (plan: Plan, notes: readonly string[]): Plan => ({
 function aboutDomains({ domains, hasDomains }: Dataset, heldOut: number): string[] {
   if (heldOut > 0)
     return [
-      `${heldOut + 1} runs: one on all ${domains.length} domains, whose model is for use, and one with each held out, to know what to expect of a new domain (--no-leave-one-out for the first alone)`,
+      `${heldOut + 1} runs: one on all ${domains.length} domains for the final model, and one with each domain held out, to estimate the accuracy on new domains (use --no-leave-one-out for only the first)`,
     ];
   if (domains.length > 1)
-    return ["no domain is held out, so nothing will be known of new ones (--leave-one-out tells)"];
+    return [
+      "no domain is held out, so the accuracy on new domains will not be estimated (use --leave-one-out to estimate it)",
+    ];
   return [
     hasDomains
-      ? "there is one domain only, so nothing will be known of others"
-      : "the pictures have no domains, only classes, so nothing will be known of domains other than theirs",
+      ? "there is only one domain, so the accuracy on other domains cannot be estimated"
+      : "the folders contain classes but no domains, so the accuracy on new domains cannot be estimated",
   ];
 }

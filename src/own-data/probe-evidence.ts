@@ -1,6 +1,7 @@
 /**
- * What the exact probe gives on domains that it did not see, before anything is trained: near-copies found, C chosen for all domains, and for
- * each fold a probe whose C was chosen, and whose temperature was fitted, without that fold. It takes seconds, since features are computed once.
+ * The results of the exact probe on held-out domains, before anything is trained: near-identical domains are found, C
+ * is chosen for all domains, and each fold has a probe whose C and temperature were chosen without that fold. This
+ * takes seconds, because features are computed once.
  */
 
 import { type Judged, judge } from "../analysis/judged.js";
@@ -16,12 +17,18 @@ import { trainDomainsOf } from "../settings/settings.js";
 import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
 
 export interface ProbeEvidence {
-  /** Domains that are held out together. One fold: there is nothing to hold out, and validation pictures take its place. */
+  /**
+   * Domains that are held out together. With a single fold there is nothing to hold out, and validation pictures are
+   * used instead.
+   */
   readonly folds: readonly (readonly string[])[];
-  /** Domains that are near-copies of each other. */
+  /** Groups of domains with nearly identical pictures. */
   readonly nearCopies: readonly (readonly string[])[];
   readonly choice: ChosenStrength;
-  /** For each fold, the C that the other folds choose, and what that probe says of its pictures (of one fold: of its validation part). */
+  /**
+   * For each fold, the C that the other folds choose, and the predictions of that probe (for a single fold: on its
+   * validation part).
+   */
   readonly held: readonly {
     readonly domains: readonly string[];
     readonly c: number;
@@ -29,7 +36,7 @@ export interface ProbeEvidence {
   }[];
 }
 
-/** Fine-tunings are as many as folds: with more domains than this, some are held out together. */
+/** There is one fine-tuning run per fold, so with more domains than this, some are held out together. */
 const MOST_FOLDS = 5;
 
 interface Domain extends LabelledFeatures {
@@ -39,7 +46,7 @@ interface Domain extends LabelledFeatures {
 
 const ALL: readonly SplitName[] = ["in", "out", "uda"];
 
-/** Gathers the evidence; `leaveOut` is false where no domain is to be held out. */
+/** Computes the results. `leaveOut` is false if no domain is to be held out. */
 export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = true): ProbeEvidence {
   const { classes, hparams, device } = plan.settings;
   const options = { classes: classes.length, balanced: hparams.classBalanced === true };
@@ -75,7 +82,7 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
   );
 }
 
-/** The groups as they are, or, where there are many, put together into folds of about as many pictures. */
+/** The groups as folds, or, if there are many, merged into folds of similar size. */
 function foldsOf(groups: readonly (readonly string[])[], count: (name: string) => number): string[][] {
   if (groups.length <= MOST_FOLDS) return groups.map((group) => [...group]);
   const sizeOf = (names: readonly string[]): number => names.reduce((sum, name) => sum + count(name), 0);
@@ -87,7 +94,7 @@ function foldsOf(groups: readonly (readonly string[])[], count: (name: string) =
 
 function filesOf({ dataset }: Plan, { split }: FeatureSamples, name: string, parts: readonly SplitName[]): string[] {
   const { files } = dataset.domains.find((each) => each.name === name)!;
-  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b); // as featuresOf has them
+  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b); // in the order of featuresOf
   return places.map((place) => files![place]);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The settings of the runs that a recipe is made of, and how long they may take: the exact probe, and fine-tuned networks that start from it,
- * with weights averaged along the way and the penalty on.
+ * The settings of the runs of a recipe, and how long they can be: the exact probe, and fine-tuned networks that start
+ * from it, with weight averaging and the penalty.
  */
 
 import type { Dataset } from "../data/dataset.js";
@@ -20,10 +20,10 @@ export interface RecipeRequests {
   readonly words: readonly string[];
 }
 
-/** Settings that name a method: with one of them the user has chosen the recipe. */
+/** Settings that name a method: if one is given, the user has chosen the recipe. */
 const METHODS = ["algorithm", "regularizers", "averaging", "probe", "hparamsSeed"] as const;
 
-/** Whether a request leaves the recipe open. */
+/** Whether a request leaves the choice of the recipe open. */
 export const leavesRecipeOpen = (asked: Request): boolean =>
   METHODS.every((name) => asked[name] === undefined) && String(asked.pretrained ?? true) === "true";
 
@@ -57,24 +57,24 @@ export function readBudget(text: string): number {
   return seconds;
 }
 
-/** On a CPU the whole command keeps to this; a GPU trains as long as each picture needs. */
+/** The time budget of the whole command on a CPU. On a GPU, the number of epochs determines the time. */
 export const CPU_BUDGET = 20 * 60;
 
-/** Fewer updates than this change too little to be worth a look. */
+/** Fewer updates than this change too little to be useful. */
 const FEWEST = 60;
-/** Times each picture is seen, about, and the most updates. */
+/** The approximate number of epochs, and the maximum number of updates. */
 const LENGTHS = { cpu: { epochs: 10, most: 300 }, gpu: { epochs: 20, most: 3000 } } as const;
-/** The most pictures of a held-out domain that candidates are judged on, on a CPU. */
+/** The maximum number of pictures of a held-out domain on which candidates are compared, on a CPU. */
 export const CPU_JUDGED = 600;
 
 export interface Length {
-  /** Updates of one fine-tuning; 0 where there is no time for any. */
+  /** The number of updates of one fine-tuning run; 0 if there is no time for any. */
   readonly steps: number;
-  /** Seconds that all of them take, as measured just now; null where they could not be measured. */
+  /** The measured total time in seconds; null if it could not be measured. */
   readonly seconds: number | null;
 }
 
-/** How many updates a fine-tuning has; measured with `plan`, one of them, in the seconds that are left for all `runs`. */
+/** The number of updates of a fine-tuning run, measured with `plan`, given the seconds that remain for all `runs`. */
 export function lengthOf(
   plan: Plan,
   { runs, left, asked, judged }: { runs: number; left: number; asked?: number; judged: number },
@@ -86,7 +86,8 @@ export function lengthOf(
   const wanted = Math.ceil((epochs * pictures) / ((hparams.batchSize as number) * training.length));
   const time = estimateRun(plan);
   if (time === null) return { steps: asked ?? Math.max(FEWEST, Math.min(most, wanted)), seconds: null };
-  // Judging: the trained weights and the average once, four coefficients, and the score of distance on some 1,500 pictures.
+  // The comparison: the trained weights and the average once each, four coefficients, and the distance score on about
+  // 1,500 pictures.
   const larger = (evaluationSize / inputShape[1]) ** 2;
   const validation = training.reduce((sum, name) => sum + (plan.split.get(name)?.out.length ?? 0), 0);
   const rest = larger * time.prediction * (5 * judged + 2 * validation + Math.min(1536, pictures));
@@ -96,6 +97,6 @@ export function lengthOf(
   return { steps, seconds: runs * (steps * time.update + rest) };
 }
 
-/** In words. */
+/** The same as text. */
 export const lengthWords = ({ steps, seconds }: Length, runs: number, pictures: number): string =>
-  `fine-tuning: ${runs} runs of ${steps} updates of ${pictures} pictures${seconds === null ? "" : `, about ${roughly(seconds)}, as measured just now`}`;
+  `fine-tuning: ${runs} runs of ${steps} updates of ${pictures} pictures${seconds === null ? "" : `, about ${roughly(seconds)} (just measured)`}`;

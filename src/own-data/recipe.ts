@@ -1,14 +1,14 @@
 /**
- * Which recipe a model from one's own pictures is made by, chosen by what is known of domains that were held out, and an estimate that
- * the choice does not flatter. Candidates stand in the order of simplicity: the exact probe first, then fine-tuned networks, nearer
- * to their start or farther from it.
+ * Chooses the recipe for a model from own pictures by the accuracy on held-out domains, and estimates the accuracy
+ * without bias from the choice. Candidates are ordered by simplicity: the exact probe first, then fine-tuned networks,
+ * closer to their initial weights or farther from them.
  */
 
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { isRight, type Judged } from "../analysis/judged.js";
 import { type Choice, simplestWithinError } from "../selection/simplest-within-error.js";
 
-/** How far from the exact probe, at 0, to the fine-tuned network, at 1. */
+/** The interpolation from the exact probe (0) to the fine-tuned network (1). */
 export const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
 
 export const recipeFile = "recipe.json";
@@ -21,45 +21,45 @@ export const candidateName = (coefficient: number): string =>
       ? "fine-tuned"
       : `fine-tuned, ${Math.round(100 * coefficient)} %`;
 
-/** What candidates made of the same pictures, of domains that were held out together. */
+/** The predictions of candidates on the same pictures, of domains that were held out together. */
 export interface JudgedFold {
   readonly domains: readonly string[];
-  /** By candidate, in the order of their coefficients; the same pictures in the same order. */
+  /** By candidate, in the order of their coefficients, with the same pictures in the same order. */
   readonly candidates: readonly (readonly Judged[])[];
 }
 
 export interface CandidateRow {
   readonly name: string;
   readonly coefficient: number;
-  /** Right on each held-out domain, and of how many pictures. */
+  /** The number of correct predictions on each held-out domain, and the number of pictures. */
   readonly domains: readonly { readonly name: string; readonly accuracy: number; readonly count: number }[];
-  /** Over the folds, each counting the same; how far below the best, and the standard error of that. */
+  /** The mean over folds with equal weights, its difference to the best, and the standard error of the difference. */
   readonly mean: number;
   readonly below: number;
   readonly error: number;
   readonly chosen: boolean;
 }
 
-/** All that `recipe.json` holds. */
+/** The content of `recipe.json`. */
 export interface Recipe {
   readonly format: 1;
-  /** Whether domains were held out, or a part of the pictures of the domains that were trained on. */
+  /** Whether domains were held out, or a part of the pictures of the training domains. */
   readonly by: "held-out domains" | "validation";
-  /** Domains that were held out together, and those of them that are near-copies of each other. */
+  /** Domains that were held out together, and those among them with nearly identical pictures. */
   readonly folds: readonly (readonly string[])[];
   readonly nearCopies: readonly (readonly string[])[];
-  /** scikit-learn's C of the exact probe, and the accuracy of each that was tried. */
+  /** The C of the exact probe as in scikit-learn, and the accuracy of each value that was tried. */
   readonly c: number;
   readonly strengths: readonly { readonly c: number; readonly mean: number }[];
   readonly candidates: readonly CandidateRow[];
   readonly coefficient: number;
-  /** Why the choice fell as it did. */
+  /** The reason for the choice. */
   readonly reason: string;
-  /** What the estimate of each fold was chosen by the others to be. */
+  /** The candidate that the other folds chose for the estimate of each fold. */
   readonly nested: readonly { readonly domains: readonly string[]; readonly coefficient: number }[];
-  /** Updates of each fine-tuning; 0 where there was none. */
+  /** The number of updates of each fine-tuning run; 0 if there was none. */
   readonly steps: number;
-  /** Seconds that each stage took. */
+  /** The seconds of each stage. */
   readonly seconds: Readonly<Record<string, number>>;
 }
 
@@ -92,8 +92,9 @@ export function candidateRows(folds: readonly JudgedFold[], coefficients: readon
 }
 
 /**
- * What to expect of a domain that is not there yet: each fold measured with the candidate that the other folds choose. (The models of the other
- * folds have seen this one; what chose the candidate has not.) With one fold there is nothing else to choose by.
+ * The expected accuracy on a new domain: each fold is evaluated with the candidate that the other folds choose. (The
+ * models of the other folds have seen this one; what chose the candidate has not.) With a single fold, there are no
+ * other folds to choose by.
  */
 export function nestedChoices(folds: readonly JudgedFold[]): number[] {
   if (folds.length === 1) return [chooseCandidate(folds).chosen];
@@ -113,7 +114,7 @@ export function nestedEstimate(
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-/** Why the choice fell as it did, in words. */
+/** The reason for the choice, as text. */
 export function reasonFor(rows: readonly CandidateRow[], by: Recipe["by"]): string {
   const on = by === "validation" ? "validation pictures" : "held-out domains";
   if (rows.length === 1) return `${rows[0].name}: no other candidate was trained.`;

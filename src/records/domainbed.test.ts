@@ -62,8 +62,8 @@ test("lines of a run that was run again in the same folder are kept in the order
 });
 
 test.each([
-  ["not json", "1 line is not JSON and was left out (line 1)"],
-  ["3", "line 1 was left out: it is not an object"],
+  ["not json", "1 line is not JSON and was skipped (line 1)"],
+  ["3", "line 1 was skipped: it is not an object"],
   ['{"step": 1}', "args is missing, not an object"],
   [newLine.replace('"PACS"', "7"), "the dataset is 7"],
   [newLine.replace('"test_envs": [0]', '"test_envs": []'), "the test environments are []"],

@@ -50,7 +50,7 @@ export function readResultLines(
   for (const { number, value } of file.lines) {
     const line = isObject(value) ? toLine(value) : "it is not an object";
     if (typeof line === "string") {
-      notes.push(`${path}: line ${number} was left out: ${line}`);
+      notes.push(`${path}: line ${number} was skipped: ${line}`);
       continue;
     }
     const key = JSON.stringify(line.run);

@@ -64,7 +64,7 @@ export function notesOn(path: string, { torn, broken }: JsonLines): string[] {
   if (broken.length > 0) {
     const what = broken.length === 1 ? "1 line is not JSON and was" : `${broken.length} lines are not JSON and were`;
     const more = broken.length > 5 ? ", …" : "";
-    notes.push(`${path}: ${what} left out (line ${broken.slice(0, 5).join(", ")}${more})`);
+    notes.push(`${path}: ${what} skipped (line ${broken.slice(0, 5).join(", ")}${more})`);
   }
   return notes;
 }

@@ -71,7 +71,7 @@ test("the folder of pictures in the place of the runs is one error that says so"
   inFolder((folder) => {
     writePictureFiles(folder);
     expect(() => readResults([folder])).toThrow(
-      /: a folder of pictures, and a report is made of runs.* nudge report runs\. .*nudge train --data /,
+      /: this is a folder of pictures, but a report needs run folders.* nudge report runs\. .*nudge train --data /,
     );
   });
 });
@@ -89,6 +89,6 @@ test("pictures beside runs are one line, however many folders they lie in", () =
     writeRun(join(folder, "runs", "a"));
     const { runs, notes } = readResults([folder]);
     expect(runs).toHaveLength(1);
-    expect(notes).toEqual([`${join(folder, "pictures")}: passed over: there are no runs in it`]);
+    expect(notes).toEqual([`${join(folder, "pictures")}: skipped: it contains no runs`]);
   });
 });

@@ -83,7 +83,7 @@ test("an evaluation that lacks an accuracy is left out and told, so that no mean
     );
     const { runs, notes } = evaluatedRuns(run);
     expect(runs[0].evaluations.map(({ step }) => step)).toEqual([0]);
-    expect(notes).toEqual([`${folder}: step 100 of current was left out: no accuracy of sketch out`]);
+    expect(notes).toEqual([`${folder}: step 100 of current was skipped: no accuracy of sketch out`]);
   });
 });
 

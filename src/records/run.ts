@@ -224,7 +224,7 @@ export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs:
       const missing = missingAccuracies(evaluation, settings);
       if (missing.length === 0) return true;
       const shown = missing.slice(0, 3).join(", ") + (missing.length > 3 ? ", …" : "");
-      notes.push(`${folder}: step ${evaluation.step} of ${model} was left out: no accuracy of ${shown}`);
+      notes.push(`${folder}: step ${evaluation.step} of ${model} was skipped: no accuracy of ${shown}`);
       return false;
     });
     const { domains, testDomains, trialSeed, hparamsSeed } = settings;

@@ -76,7 +76,7 @@ test("foreign and damaged lines are left out of what is read, and told by number
   writeFileSync(path, `{"step":-1}\nnot json\n${readFileSync(path, "utf8")}[]\n`);
   const { records, notes } = readRecords(path);
   expect(records).toEqual(someRows);
-  expect(notes.join("\n")).toContain("1 line is not JSON and was left out (line 2)");
+  expect(notes.join("\n")).toContain("1 line is not JSON and was skipped (line 2)");
   expect(notes.join("\n")).toContain("line 1: step is -1, not a count; line 6: it is not a record");
 });
 

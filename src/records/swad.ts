@@ -27,7 +27,7 @@ export function readSwad(path: string): ReadResultsFile {
     );
     const run = trained && withAverage(trained, step, values);
     if (!run)
-      notes.push(`${log}: the averaged model of test environment ${testPlaces} was left out: its row is not whole`);
+      notes.push(`${log}: the averaged model of test environment ${testPlaces} was skipped: its row is not whole`);
     return run ? [run] : [];
   });
   return { runs: [...runs, ...averaged], notes };

@@ -1,4 +1,4 @@
-/** The tables of a report that are made on request, as texts that every format can print. */
+/** The tables of a report that are created on request, as texts that every format can print. */
 
 import { chosenTables } from "./chosen.js";
 import { coverageTable } from "./coverage.js";
@@ -7,7 +7,7 @@ import { influenceTables } from "./influence.js";
 import type { Report } from "./report.js";
 import type { TextTable } from "./text-table.js";
 
-/** Those that were asked for. */
+/** The requested tables. */
 export function askedTables({ outcome, equivalence, best, influence, coverage }: Report): TextTable[] {
   return [
     ...(equivalence ? [equivalenceTable(equivalence)] : []),

@@ -1,4 +1,4 @@
-/** The measures of a model on labelled pictures, drawn: confusion matrix, reliability, accuracy when it may abstain. */
+/** Charts of a model's measures on labelled pictures: confusion matrix, reliability diagram, accuracy against coverage. */
 
 import type { Abstention } from "../analysis/abstention.js";
 import type { Calibration } from "../analysis/calibration.js";
@@ -6,10 +6,10 @@ import { lineChart } from "../drawing/plot.js";
 import { textWidth } from "../drawing/stroke-font.js";
 import { coordinate as c, svgDocument, text } from "../drawing/svg.js";
 
-/** With more classes than this a matrix cannot be read, and is not drawn. */
+/** With more classes than this the matrix is unreadable and is not drawn. */
 export const MOST_DRAWN_CLASSES = 40;
 
-/** The confusion matrix as a picture: a row a class, shaded by the share of its pictures; null with too many classes. */
+/** The confusion matrix as a chart: one row per class, shaded by the share of its pictures; null with too many classes. */
 export function confusionChart(
   matrix: readonly (readonly number[])[],
   classes: readonly string[],
@@ -56,7 +56,7 @@ export function confusionChart(
   return svgDocument(width, top + side + 40, title, parts.join("\n"));
 }
 
-/** Accuracy against confidence; a calibrated model lies on the diagonal. */
+/** Accuracy against confidence. A calibrated model lies on the diagonal. */
 export function reliabilityChart({ bins, ece }: Calibration, title = "Reliability"): string {
   const filled = bins.filter(({ count }) => count > 0);
   return lineChart({
@@ -86,12 +86,12 @@ export function reliabilityChart({ bins, ece }: Calibration, title = "Reliabilit
   });
 }
 
-/** Accuracy on the pictures it is surest of, against how many these are. */
-export function abstentionChart({ curve }: Abstention, title = "Accuracy when it may abstain"): string {
+/** Accuracy on the pictures with the highest confidence, against their number. */
+export function abstentionChart({ curve }: Abstention, title = "Accuracy against coverage"): string {
   return lineChart({
     title,
-    xLabel: "pictures it answers for, %, surest first",
-    yLabel: "accuracy on those, %",
+    xLabel: "coverage, % of pictures, highest confidence first",
+    yLabel: "accuracy on these pictures, %",
     yMax: 100,
     series: [
       {

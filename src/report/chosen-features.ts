@@ -1,4 +1,4 @@
-/** What runs recorded of their features at the step that selection chose, the mean over some of them. */
+/** What runs recorded about their features at the selected step, averaged over some of them. */
 
 import { CURRENT, type RunRecord } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
@@ -17,22 +17,22 @@ export const FEATURE_COLUMNS = {
 
 export type FeatureMeasure = keyof typeof FEATURE_COLUMNS;
 
-/** Whose features: of all training domains in one matrix, or of the held-out one. */
+/** Whether the features are those of all training domains in one matrix, or of the held-out one. */
 export type FeaturesOf = "training domains" | "held-out domain";
 
-/** What a chosen run recorded at the chosen step. */
+/** What a selected run recorded at the selected step. */
 export interface ChosenRecords {
   readonly testDomain: string;
   readonly records: readonly RunRecord[];
 }
 
-/** Reads them once: a run's records are parsed anew each time they are asked for. */
+/** Reads them once, because the records of a run are parsed at each access. */
 export function chosenRecords(outcome: Outcome, { choice, testDomain }: GroupResult): ChosenRecords {
   const records = outcome.storedOf(choice.run)?.records ?? [];
   return { testDomain, records: records.filter(({ step, model }) => step === choice.step && model === CURRENT) };
 }
 
-/** The mean of a measure over chosen runs; null where one of them did not record it. */
+/** The mean of a measure over selected runs; null if one of them did not record it. */
 export function meanMeasure(chosen: readonly ChosenRecords[], metric: string, of: FeaturesOf): number | null {
   const value = mean(
     chosen.map(({ testDomain, records }) => {

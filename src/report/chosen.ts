@@ -1,6 +1,7 @@
 /**
- * What selection chose: for each cell and trial the run, the step, the draw and its hyperparameters, with the accuracies; and for each
- * method on a dataset the draw that did best over all held-out domains, which is the one to use again.
+ * What model selection chose: for each cell and trial the run, the step, the draw and its hyperparameters, with the
+ * accuracies; and for each method on a dataset the draw with the best accuracy over all held-out domains, which is the
+ * one to use again.
  */
 
 import { methodKey } from "../records/index.js";
@@ -14,7 +15,7 @@ import type { TextTable } from "./text-table.js";
 /** One trial of one cell. Accuracies are fractions. */
 export interface Chosen {
   readonly dataset: string;
-  /** As `methodKey` writes it, and as tables do. */
+  /** As `methodKey` writes it, and as tables print it. */
   readonly method: string;
   readonly title: string;
   readonly domain: string;
@@ -22,10 +23,10 @@ export interface Chosen {
   /** The folder or file of the run. */
   readonly run: string;
   readonly step: number;
-  /** Which draw of hyperparameters; 0 is the defaults. */
+  /** The number of the draw of hyperparameters; 0 is the defaults. */
   readonly draw: number;
   readonly hparams: Hparams;
-  /** What selection went by, and what is reported. */
+  /** The accuracy used for selection, and the reported one. */
   readonly validation: number;
   readonly test: number;
 }
@@ -52,9 +53,9 @@ function toChosen(outcome: Outcome, { key, title }: ReportedMethod, result: Grou
   return { dataset, method: key, title, domain, trial, run: run.source, step, draw, hparams, validation, test };
 }
 
-/** A draw over all held-out domains of a trial; accuracies are means over them. */
+/** A draw over all held-out domains of a trial. Accuracies are means over them. */
 export interface BestDraw extends Pick<Chosen, "dataset" | "method" | "title" | "trial" | "draw" | "hparams"> {
-  /** Names of the hyperparameters that were searched. */
+  /** Names of the searched hyperparameters. */
   readonly searched: readonly string[];
   readonly draws: number;
   readonly domains: number;
@@ -71,7 +72,7 @@ export function bestDraws(outcome: Outcome): BestDraw[] {
       const together = [...groupsOf(draws, ({ trialSeed, hparamsSeed }) => `${trialSeed} ${hparamsSeed}`).values()];
       const domains = Math.max(0, ...together.map(({ length }) => length));
       const whole = together
-        .filter(({ length }) => length === domains) // a mean over fewer domains is another quantity
+        .filter(({ length }) => length === domains) // a mean over fewer domains is not comparable
         .map((results) => ({ results, validation: mean(results.map(({ choice }) => choice.validation)) }))
         .filter(({ validation }) => Number.isFinite(validation));
       if (whole.length === 0) return [];
@@ -86,7 +87,7 @@ export function bestDraws(outcome: Outcome): BestDraw[] {
   );
 }
 
-/** What was chosen as tables of texts: the best hyperparameters of each method on a dataset, then every cell and trial. */
+/** The selection as tables of texts: the best hyperparameters of each method on a dataset, then every cell and trial. */
 export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextTable[] {
   const chosen = chosenOf(outcome);
   return outcome.datasets.flatMap((dataset) => {
@@ -99,7 +100,7 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
       {
         title: `Best hyperparameters on ${title}`,
         words: [
-          "For each method the draw whose mean validation accuracy over the held-out domains of its trial is the highest, with the mean test accuracy there; draws: how many were compared, over all trials. Of the hyperparameters those that were searched; `--json` has all of them.",
+          "For each method, the draw with the highest mean validation accuracy over the held-out domains of its trial, with its mean test accuracy. draws: the number of compared draws, over all trials. Only searched hyperparameters are shown; `--json` has all of them.",
         ],
         head: ["Algorithm", "validation", "test", "trial", "draw", "draws", "hyperparameters"],
         rows: own.map((each) => [
@@ -111,7 +112,9 @@ export function chosenTables(outcome: Outcome, best: readonly BestDraw[]): TextT
       },
       {
         title: `Chosen on ${title}, by held-out domain and trial`,
-        words: ["What the cells of the table are means of: the run and the step that selection chose in each trial."],
+        words: [
+          "The cells of the table above are means of these: the run and the step that model selection chose in each trial.",
+        ],
         head: ["Algorithm", "held out", "trial", "validation", "test", "step", "draw", "hyperparameters", "run"],
         rows: cells.map((each) => [
           ...[each.title, each.domain, String(each.trial), percent(each.validation), percent(each.test)],

@@ -1,6 +1,6 @@
 /**
- * Paired differences as tables of texts that every format can print: a table for each comparison, by held-out domain; where
- * there are many, one of all of them with a row for each dataset, and a verdict that can be read down a column.
+ * Paired differences as tables of texts that every format can print: one table per comparison, by held-out domain; if
+ * there are many comparisons, one table of all with a row per dataset and a column of verdicts.
  */
 
 import { oneDecimal } from "../selection/cells.js";
@@ -8,35 +8,35 @@ import { holm, type Interval, SIGNIFICANT } from "../selection/trial-statistics.
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
-/** As many comparisons have a table of their own, by domain: about what fits on a page. */
+/** Up to this number of comparisons have their own table by domain: about what fits on a page. */
 const MOST_APART = 4;
 
-/** Whether so many comparisons are put together in one table. */
+/** Whether this number of comparisons is combined in one table. */
 export const areMany = (comparisons: readonly PairedComparison[]): boolean => comparisons.length > MOST_APART;
 
-/** Sets the tables of some comparisons. */
+/** Creates the tables of some comparisons. */
 export function comparisonTables(comparisons: readonly PairedComparison[]): TextTable[] {
   if (!areMany(comparisons)) return comparisons.map(tableOfOne);
   const late = comparisons.some((each) => each.late.length > 0);
   return [tableOfAll(comparisons), ...(late ? [tableOfAll(comparisons, "late")] : [])];
 }
 
-/** What the second half of training is. */
+/** What the second half of training means. */
 export const LATE =
-  "Second half of training: the mean over its evaluations in the place of the chosen step, nothing selected. On a held-out domain " +
-  "single steps differ by points, so this is the steadier number.";
+  "Second half of training: the mean over its evaluations instead of the selected step, without model selection. On a held-out domain " +
+  "the accuracy varies by points from step to step, so this number is more stable.";
 
-/** What to know of differences between single trials, of somebody who may not know what a trial is. */
+/** How to read differences between single trials, for readers who may not know what a trial is. */
 const ONE_TRIAL =
-  "Same split, same held-out domain; differences in points of accuracy, of one trial each: how much of them is chance is not known. " +
-  "Train both again with another `--trial-seed`, which draws another split, and this table will have an interval.";
+  "Same split, same held-out domain; differences in points of accuracy. There is one trial each, so it is not known how much of a difference is chance. " +
+  "Train both again with another `--trial-seed` (another split) to get an interval in this table.";
 
-/** Whole domains are judged at the end only. */
-const LATE_OWN = "It is of the part of the held-out domain that is evaluated while training.";
+/** Whole domains are only evaluated at the end. */
+const LATE_OWN = "It covers the part of the held-out domain that is evaluated during training.";
 
 const isOneTrial = ({ own, rows }: PairedComparison): boolean => own && rows.every(({ interval }) => interval === null);
 
-/** What the differences of a comparison are, and their intervals. */
+/** What the differences of a comparison and their intervals are. */
 export const comparisonWords = (comparison: PairedComparison): string[] => [
   isOneTrial(comparison) ? ONE_TRIAL : intervalWords,
 ];
@@ -56,7 +56,7 @@ function tableOfOne(comparison: PairedComparison): TextTable {
 const lateWords = ({ late, own }: PairedComparison): string[] =>
   late.length > 0 ? [own ? `${LATE} ${LATE_OWN}` : LATE] : [];
 
-/** The same without a column of intervals that it cannot have. */
+/** The same without the column of intervals, which single trials cannot have. */
 function tableOfOneTrial(comparison: PairedComparison): TextTable {
   const { first, second, rows, late, notes } = comparison;
   return {
@@ -68,10 +68,10 @@ function tableOfOneTrial(comparison: PairedComparison): TextTable {
   };
 }
 
-/** How a verdict is reached where there are many of them. */
+/** How a verdict is reached if there are many of them. */
 const VERDICTS =
-  "p: two-sided, of the same t; Holm: corrected for the number of rows of this table. Ahead or behind: the corrected p is below 0.05; otherwise open. " +
-  "The intervals themselves are not corrected: about one in twenty excludes zero where nothing differs.";
+  "p: two-sided p-value of the same t test; Holm: corrected for the number of rows of this table. ahead or behind: the corrected p is below 0.05; open: it is not. " +
+  "The intervals are not corrected: without any difference, about one in twenty excludes zero.";
 
 function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "late" = "rows"): TextTable {
   const other = otherOfAll(comparisons);
@@ -106,13 +106,16 @@ function tableOfAll(comparisons: readonly PairedComparison[], part: "rows" | "la
   };
 }
 
-/** The method that all comparisons are with; null where there are several. */
+/** The method that all comparisons share; null if there are several. */
 export function otherOfAll(comparisons: readonly Pick<PairedComparison, "second">[]): string | null {
   const others = new Set(comparisons.map(({ second }) => second));
   return others.size === 1 ? [...others][0] : null;
 }
 
-/** What several comparisons are called: by the method that all are with; else by whether they are of penalties or of what was asked for. */
+/**
+ * The title of several comparisons: the method that all share, otherwise whether they concern penalties or were
+ * requested.
+ */
 export function titleOf(
   comparisons: readonly PairedComparison[],
   { against, asked, penalties }: { against: (other: string) => string; asked: string; penalties: string },
@@ -122,14 +125,14 @@ export function titleOf(
   return comparisons.some((each) => each.asked) ? asked : penalties;
 }
 
-/** What a comparison is called among others. */
+/** The title of a comparison among others. */
 export const nameIn = ({ first, second }: Pick<PairedComparison, "first" | "second">, other: string | null): string =>
   other === null ? `${first} − ${second}` : first;
 
 /** A difference in points with its sign. */
 export const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
 
-/** `-0.3 … +1.2`, in points; a dash where there is none. */
+/** `-0.3 … +1.2`, in points; a dash if there is none. */
 export const intervalText = (interval: Interval | null): string => (interval ? interval.map(signed).join(" … ") : "–");
 
 /** The difference, its interval and the number of trials, as text. */

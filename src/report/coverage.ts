@@ -1,12 +1,13 @@
 /**
- * How often the intervals of a report contain the true difference, found by resampling the residuals of real runs instead of drawing
- * from the noise that a t interval assumes.
+ * How often the intervals of a report contain the true difference, estimated by resampling the residuals of real runs
+ * instead of drawing from the noise that a t interval assumes.
  *
- * A simulated trial is the difference of two methods, drawn at random, in one of their trials, drawn at random: each method's mean
- * over trials is removed first, so that the true difference is zero, and what is left is inflated by √(n / (n − 1)), since removing the
- * mean of n trials shrinks it. The held-out domains of a trial stay together, and both methods are taken in the same trial, as they
- * are paired. A study has three trials or so, and a sample of three out of three residuals is often constant, so all pairs of
- * methods on a dataset are pooled; that mixes methods of different noise, and so has heavier tails than one comparison.
+ * A simulated trial is the difference of two random methods in a random trial. The mean of each method over trials is
+ * subtracted first, so that the true difference is zero, and the residuals are multiplied by √(n / (n − 1)), because
+ * subtracting the mean of n trials shrinks them. The held-out domains of a trial stay together, and both methods are
+ * taken from the same trial, as they are paired. A study has about three trials, and a sample of three out of three
+ * residuals is often constant, so all pairs of methods on a dataset are pooled. This mixes methods with different noise
+ * and has heavier tails than one comparison.
  */
 
 import { keyedRandom } from "../engine/philox.js";
@@ -22,24 +23,30 @@ import type { ReportedResult } from "./whole-domain.js";
 const TRIALS = [3, 5, 10] as const;
 const STUDIES = 10_000;
 
-/** With fewer methods there are too few pairs of them: residuals take a handful of values, and samples of three are often constant. */
+/**
+ * With fewer methods there are too few pairs: the residuals take only a few values, and samples of three are often
+ * constant.
+ */
 const FEWEST_METHODS = 6;
 
-/** As many standard errors a reader takes for 95 % who does not count trials. */
+/** The number of standard errors that a reader might use for 95 % without counting trials. */
 const NORMAL = 1.96;
 
 export interface Coverage {
   readonly dataset: string;
   /** `mean over 4 domains, chosen steps`. */
   readonly title: string;
-  /** Methods and trials that residuals were taken from. */
+  /** The numbers of methods and trials behind the residuals. */
   readonly methods: number;
   readonly trials: number;
-  /** By the number of simulated trials, shares of the simulated studies whose interval contains the truth. */
+  /** By the number of simulated trials, the shares of simulated studies whose interval contains the true value. */
   readonly simulated: readonly { readonly trials: number; readonly t: number; readonly normal: number }[];
 }
 
-/** The coverage on each dataset, by the methods that have every run, where there are six or more of them in two trials or more. */
+/**
+ * The coverage on each dataset, from the methods that have every run, if there are at least six of them with at least
+ * two trials.
+ */
 export function coverages(outcome: Outcome): Coverage[] {
   return outcome.datasets.flatMap((dataset) => {
     const [domains, trials] = [outcome.heldOutOf(dataset), outcome.trialsOf(dataset)];
@@ -65,7 +72,7 @@ export function coverages(outcome: Outcome): Coverage[] {
   });
 }
 
-/** A method's values by domain and trial, less their mean over trials, inflated by what that takes off. */
+/** The values of a method by domain and trial minus their mean over trials, corrected for the subtraction. */
 function residualsOf(
   results: readonly ReportedResult[],
   { domains, trials, measure }: { domains: readonly string[]; trials: readonly number[]; measure: Measure },
@@ -80,17 +87,20 @@ function residualsOf(
   });
 }
 
-/** By method, by domain, the residuals of the trials. */
+/** The residuals of the trials, by method and domain. */
 export type Residuals = readonly (readonly (readonly number[])[])[];
 
-/** Draws studies of each number of trials, of the mean over all domains or of one, and counts the intervals that contain zero. */
+/**
+ * Simulates studies for each number of trials, of the mean over all domains or of one, and counts the intervals that
+ * contain zero.
+ */
 export function simulate(residuals: Residuals, of: "mean" | "one"): Coverage["simulated"] {
   const random = keyedRandom(0, "report", "coverage", of);
   const [methods, domains, own] = [residuals.length, residuals[0].length, residuals[0][0].length];
   const draw = (domain: number | null): number => {
     const one = random.integer(methods);
     const other = (one + 1 + random.integer(methods - 1)) % methods;
-    const [first, second] = [Math.min(one, other), Math.max(one, other)]; // always the same way round: skewness stays
+    const [first, second] = [Math.min(one, other), Math.max(one, other)]; // always in the same order, which preserves skewness
     const trial = random.integer(own);
     const at = (i: number): number => residuals[second][i][trial] - residuals[first][i][trial];
     return domain === null ? mean(residuals[0].map((_, i) => at(i))) : at(domain);
@@ -113,8 +123,8 @@ export function coverageTable(found: readonly Coverage[]): TextTable {
   return {
     title: "Coverage of the 95% intervals",
     words: [
-      `How often an interval contains the true difference, in percent of ${STUDIES.toLocaleString("en-US")} simulated studies of 3, 5 and 10 trials. Trials are drawn from the residuals of these runs, not from the noise that the interval assumes: the difference of two methods in one of their trials, each method's mean over trials removed and the rest multiplied by √(n/(n − 1)) for n trials, the held-out domains of a trial together. All pairs of methods on a dataset are pooled.`,
-      `t: Student's t interval over trials, which this report prints. ±${NORMAL} s.e.: ${NORMAL} standard errors on either side of the mean, which is too narrow for few trials.`,
+      `How often an interval contains the true difference, in percent of ${STUDIES.toLocaleString("en-US")} simulated studies of 3, 5 and 10 trials. Trials are drawn from the residuals of these runs, not from the noise that the interval assumes: the difference of two methods in one of their trials, after subtracting each method's mean over trials and multiplying by √(n/(n − 1)) for n trials. The held-out domains of a trial stay together, and all pairs of methods on a dataset are pooled.`,
+      `t: Student's t interval over trials, which this report prints. ±${NORMAL} s.e.: ${NORMAL} standard errors on each side of the mean, which is too narrow for few trials.`,
     ],
     head: [
       ...["difference", "methods × trials"],

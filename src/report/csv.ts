@@ -1,6 +1,6 @@
 /**
- * A report as CSV (RFC 4180) for spreadsheets and scripts: a line for each cell, and, as `trial` rows, one for each trial of it with
- * the run, step and hyperparameters that selection chose. Accuracies are fractions.
+ * A report as CSV (RFC 4180) for spreadsheets and scripts: one line per cell and, as `trial` rows, one per trial of the
+ * cell with the run, step and hyperparameters that model selection chose. Accuracies are fractions.
  */
 
 import { showText } from "../data/show-name.js";
@@ -30,7 +30,7 @@ const HEAD = [
   "run",
 ] as const;
 
-/** Every cell of every table, methods by the title of their row; an empty mean has its reason in the note. */
+/** Every cell of every table, with methods by the title of their row. The note of an empty mean contains the reason. */
 export function toCsv({ tables, outcome }: Report): string {
   const titles = new Map(outcome.methods.map(({ key, title }) => [key, title]));
   const selection = outcome.selection.id;
@@ -61,8 +61,8 @@ type Line = Readonly<Partial<Record<(typeof HEAD)[number], string | number | nul
 const toLine = (line: Line): string => HEAD.map((name) => csvField(String(line[name] ?? ""))).join(",");
 
 /**
- * A field, in quotes where it needs them; one that a spreadsheet would take for a formula gets a space before it, and control
- * characters are written out.
+ * A field, in quotes if needed. A field that a spreadsheet would interpret as a formula gets a leading space, and
+ * control characters are escaped.
  */
 export function csvField(value: string): string {
   const text = showText(value);

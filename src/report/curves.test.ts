@@ -34,7 +34,7 @@ test("of more methods than colours every one is drawn, each in a panel of its ow
   expect(panels).toHaveLength(TITLES.length);
   const labels = panels.map((panel) => (panel.match(/font-size="11"[^>]*>[^<]*/g) ?? []).join());
   expect(new Set(labels).size).toBe(1);
-  expect(toHtml(report)).toContain("All 8 methods are drawn");
+  expect(toHtml(report)).toContain("The figure shows all 8 methods");
 });
 
 test("a few share one chart with a colour each", () => {
@@ -49,7 +49,7 @@ test("methods are chosen by name, and figure and page say which and of how many"
   expect(svg).toContain("PACS, sketch held out: 2 of 8 methods");
   expect(svg).toContain(">SAM<");
   expect(svg).not.toContain(">IRM<");
-  expect(toHtml(report)).toContain("Drawn are SAM, ERM, of 8 methods");
+  expect(toHtml(report)).toContain("The figure shows SAM, ERM, out of 8 methods");
   expect(() => reportOn(["SMA"])).toThrow('did you mean "SAM"?');
 });
 

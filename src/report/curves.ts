@@ -1,4 +1,7 @@
-/** Training curves from the records: accuracy over steps, a figure for each held-out domain, for the models selection chose. */
+/**
+ * Training curves from the records: accuracy over steps, one figure per held-out domain, for the models that selection
+ * chose.
+ */
 
 import { type LineChart, lineChart, panels, type Series } from "../drawing/plot.js";
 import { textWidth } from "../drawing/stroke-font.js";
@@ -7,7 +10,7 @@ import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 
-/** As many methods as there are colours share a chart: two lines of one colour would be read as one method. */
+/** At most as many methods as there are colours share a chart: two lines of one colour would look like one method. */
 const MOST_TOGETHER = palette.length;
 
 const [BLUE] = palette;
@@ -17,11 +20,11 @@ const COLUMNS = 4;
 export interface CurveChart {
   readonly domain: string;
   readonly svg: string;
-  /** Whether each method has a panel of its own. */
+  /** Whether each method has its own panel. */
   readonly apart: boolean;
 }
 
-/** The figures of some methods on a dataset: in one chart where there are few, in a panel each where there are more. */
+/** The figures of some methods on a dataset: in one chart if there are few, in one panel each if there are more. */
 export function curveCharts(outcome: Outcome, dataset: string, methods: readonly ReportedMethod[]): CurveChart[] {
   return outcome.domainsOf(dataset).flatMap((domain): CurveChart[] => {
     const curves = methods.flatMap((method) => methodCurves(outcome, method, { dataset, domain }) ?? []);
@@ -34,15 +37,15 @@ export function curveCharts(outcome: Outcome, dataset: string, methods: readonly
   });
 }
 
-/** What is drawn, and of which methods. */
+/** What is drawn, and for which methods. */
 export function curveWords({ methods }: Outcome, drawn: readonly ReportedMethod[]): string {
   const which =
     drawn.length === methods.length
-      ? `All ${methods.length} methods are drawn`
-      : `Drawn are ${drawn.map(({ title }) => title).join(", ")}, of ${methods.length} methods`;
+      ? `The figure shows all ${methods.length} methods`
+      : `The figure shows ${drawn.map(({ title }) => title).join(", ")}, out of ${methods.length} methods`;
   return (
-    "Lines: the held-out domain, its `in` part; dashed: the mean of the training domains' validation parts. Points are means over trials; " +
-    `bands and bars reach from the lowest trial to the highest. ${which}; \`--curves\` chooses them. Of more than ${MOST_TOGETHER}, each has a panel.`
+    "Solid lines: the `in` split of the held-out domain; dashed: the mean of the validation splits of the training domains. Points are means over trials; " +
+    `bands and bars show the range from the lowest to the highest trial. ${which}; \`--curves\` selects them. With more than ${MOST_TOGETHER} methods, each has its own panel.`
   );
 }
 
@@ -63,7 +66,7 @@ function together(title: string, curves: readonly MethodCurves[]): string {
   return lineChart({ ...AXES, title, series, width: 620, height: 360 });
 }
 
-/** A panel for each method on axes that all share, with the first method's line in grey to compare with. */
+/** One panel per method on shared axes, with the line of the first method in grey for comparison. */
 function multiples(title: string, curves: readonly MethodCurves[]): string {
   const [first] = curves;
   const points = curves.flatMap(({ heldOut, training }) => [...heldOut, ...training]);
@@ -93,7 +96,7 @@ function multiples(title: string, curves: readonly MethodCurves[]): string {
   return panels(charts, { columns: COLUMNS, title: `${title} (dashed: training domains; grey: ${first.title})` });
 }
 
-/** The ends of an axis with a little room. */
+/** The limits of an axis with a margin. */
 function rangeOf(axis: "x" | "y", values: readonly number[]): Record<string, number> {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = 0.04 * (high - low) || 1;

@@ -1,6 +1,6 @@
 /**
- * Our rows and hyperparameters under the names that DomainBed and papers have for them, for its tables and its
- * `results.jsonl`. Rows are named as in every other format: what all runs have alike is no part of a name.
+ * Our rows and hyperparameters under the names of DomainBed and of papers, for its tables and its `results.jsonl`. Rows
+ * are named as in every other format: settings that all runs share are not part of a name.
  */
 
 import { algorithms } from "../algorithms/index.js";
@@ -13,7 +13,7 @@ import { bareName } from "../settings/names.js";
 import { declaredHparams } from "../settings/values-of-run.js";
 import type { Outcome } from "./outcome.js";
 
-/** Names of rows by method key: their titles, in DomainBed's spelling where it has the method. */
+/** Names of rows by method key: their titles, in DomainBed's spelling if it has the method. */
 export function domainBedNames({ methods }: Outcome): Map<string, string> {
   return new Map(methods.map(({ key, title }) => [key, spelled(title)]));
 }
@@ -21,7 +21,7 @@ export function domainBedNames({ methods }: Outcome): Map<string, string> {
 const spelled = (title: string): string =>
   referenceAlgorithms.find((name) => bareName(name) === bareName(title)) ?? title;
 
-/** The text of DomainBed's collector. Where all runs are another testbed's, rows have the names that their files have. */
+/** The text of DomainBed's collector. If all runs come from another testbed, rows have the names in their files. */
 export function toDomainBedTables(outcome: Outcome): string {
   return outcome.runs.some(({ format }) => format === "nudge")
     ? domainBedTables(outcome.runs, domainBedNames(outcome))
@@ -33,8 +33,9 @@ const penaltyOf = (id: string) => Object.values(regularizers).find((each) => eac
 type Declared = Readonly<Record<string, Hparam>>;
 
 /**
- * A run's hyperparameters under the reference's names, `batch_size` and `irm_lambda`, the penalties' among them (`theta`). What
- * the reference has no name for keeps ours, a penalty's with its owner: `nuclear-norm.warmup`.
+ * The hyperparameters of a run under the names of the reference code, `batch_size` and `irm_lambda`, including those of
+ * penalties (`theta`). A hyperparameter without a name there keeps ours, with its owner for penalties:
+ * `nuclear-norm.warmup`.
  */
 export function domainBedHparams({ algorithm, hparams, regularizers: penalties }: RunSettings): RunSettings["hparams"] {
   const own = declaredHparams(Object.hasOwn(algorithms, algorithm) ? algorithms[algorithm] : undefined);

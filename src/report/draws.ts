@@ -1,13 +1,19 @@
-/** What a search drew and found: for every draw of hyperparameters, the step that selection would take of its run, and the values drawn. */
+/**
+ * The results of a search: for every draw of hyperparameters, the step that selection would choose, and the drawn
+ * values.
+ */
 
 import type { EvaluatedRun, SettingScalar } from "../records/index.js";
 import { type GroupResult, groupRuns, rankHparams } from "../selection/index.js";
 import type { Outcome } from "./outcome.js";
 
-/** Values by name; those of a penalty or an average have its id in front (`nuclear-norm.weight`). */
+/** Values by name; those of a penalty or an average have its id as a prefix (`nuclear-norm.weight`). */
 export type Hparams = Readonly<Record<string, SettingScalar>>;
 
-/** The choice of every draw of every cell and trial, as the outcome's rule of selection makes it; the best of a cell first. */
+/**
+ * The choice for every draw of every cell and trial, made with the selection method of the report; the best of a cell
+ * first.
+ */
 export function drawsOf({ runs, selection }: Outcome): GroupResult[] {
   return groupRuns(runs).flatMap((group) => {
     const { dataset, method, testDomain, trialSeed } = group;
@@ -15,7 +21,7 @@ export function drawsOf({ runs, selection }: Outcome): GroupResult[] {
   });
 }
 
-/** The hyperparameters of a run as its files have them; of another testbed's run by the names it uses. */
+/** The hyperparameters of a run as in its files; for a run of another testbed by the names used there. */
 export function hparamsOf(outcome: Outcome, run: EvaluatedRun): Hparams {
   const settings = outcome.storedOf(run)?.settings;
   if (!settings) return run.hparams ?? {};
@@ -33,7 +39,7 @@ export function searchedNames(values: readonly Hparams[]): string[] {
   return [...names].filter((name) => new Set(values.map((each) => each[name])).size > 1);
 }
 
-/** A value as a table has room for: three digits of a number that has more. */
+/** A value shortened for a table: at most three digits of a number. */
 export function valueText(value: SettingScalar): string {
   if (typeof value !== "number" || Number.isInteger(value)) return String(value);
   return Math.abs(value) < 1e-3
@@ -41,7 +47,7 @@ export function valueText(value: SettingScalar): string {
     : String(Number(value.toPrecision(3)));
 }
 
-/** Items by what `keyOf` says of them, in the order they first appear. */
+/** Items grouped by `keyOf`, in the order in which they first appear. */
 export function groupsOf<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -1,21 +1,24 @@
-/** Features drawn: their spectrum, and their two leading directions as a map, coloured by domain and by class. */
+/**
+ * Charts of features: their spectrum, and a map of their two leading principal directions, coloured by domain and by
+ * class.
+ */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { lineChart, scatterChart } from "../drawing/plot.js";
 
-/** Points on a map: more cannot be told apart, and make a file that no viewer likes. */
+/** The maximum number of points on a map: more are indistinguishable and make the file too large. */
 const MOST_POINTS = 2000;
-/** Groups on a map: with more, colours repeat before the eye can follow. */
+/** The maximum number of groups on a map: with more, colours repeat. */
 const MOST_GROUPS = 14;
 
-/** The singular values of features, as they are and centred, each as a share of the largest. */
+/** The singular values of features, uncentred and centred, each as a share of the largest. */
 export function spectrumChart(plain: readonly number[], centred: readonly number[], title: string): string {
   const series = [
     { label: "not centred", values: plain },
-    { label: "centred: how pictures differ", values: centred },
+    { label: "centred (differences between pictures)", values: centred },
   ].map(({ label, values }) => ({
     label,
-    // A logarithmic axis has no zero, and what lies so far below the largest is rounding.
+    // A logarithmic axis has no zero, and values this far below the largest are rounding errors.
     points: values.map((value, i) => ({ x: i + 1, y: value / values[0] })).filter(({ y }) => y > 1e-8),
   }));
   return lineChart({
@@ -39,7 +42,7 @@ export interface MapChart {
   readonly shares: readonly [number, number];
 }
 
-/** A map of the features. Small groups beyond the first fourteen are drawn as one. */
+/** A map of the features. Groups beyond the fourteen largest are drawn as one. */
 export function mapChart({ title, points, groups, shares }: MapChart): string {
   const counts = new Map<string, number>();
   for (const group of groups) counts.set(group, (counts.get(group) ?? 0) + 1);

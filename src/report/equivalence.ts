@@ -1,7 +1,8 @@
 /**
- * Whether methods are equivalent within a margin, by two one-sided tests on the paired differences: late in training, where
- * nothing is selected, and at the chosen steps. An interval that includes zero does not show that two methods are equal; a 90 %
- * interval inside the margin shows, at the level of 5 %, that they differ by less than it.
+ * Tests whether methods are equivalent within a margin, with two one-sided tests on the paired differences: late in
+ * training, without model selection, and at the selected steps. An interval that includes zero does not show that two
+ * methods are equal; a 90 % interval inside the margin shows, at the 5 % level, that they differ by less than the
+ * margin.
  */
 
 import { holm, type Interval, intervalAt, pEquivalent, SIGNIFICANT } from "../selection/trial-statistics.js";
@@ -54,7 +55,7 @@ export function equivalenceTable({ margin, rows }: Equivalences): TextTable {
     title: `Equivalence within ${points} points`,
     words: [
       intervalWords,
-      `Two one-sided tests at the level of 5 %: equivalent where the 90 % interval lies inside ${points} points and p, corrected by Holm's method for the rows of the same outcome, is below 0.05. Not shown: the trials do not suffice to exclude a difference of ${points} points, which is no evidence of a difference either.`,
+      `Two one-sided tests at the 5 % level. equivalent: the 90 % interval lies inside ${points} points and p, corrected by Holm's method for the rows of the same outcome, is below 0.05. not shown: there are too few trials to exclude a difference of ${points} points, which is no evidence of a difference either.`,
       ...(rows.some(({ outcome }) => outcome === "second half of training") ? [LATE] : []),
     ],
     head: [
@@ -77,7 +78,7 @@ export function equivalenceTable({ margin, rows }: Equivalences): TextTable {
   };
 }
 
-/** Titles of late rows say which outcome it is; the others are made clear here, where both stand in one table. */
+/** Titles of late rows name their outcome; those of the others are completed here, where both are in one table. */
 const titleOf = ({ title, outcome }: TestedEquivalence): string =>
   outcome === "chosen steps" ? `${title}, ${outcome}` : title;
 

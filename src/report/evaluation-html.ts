@@ -1,4 +1,4 @@
-/** The measures of a model on labelled pictures as one HTML file, in the parts that a run's page has too. */
+/** The measures of a model on labelled pictures as one HTML file, with the same sections as the page of a run. */
 
 import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
 import type { Thumbnail } from "../data/inspect-thumbnails.js";
@@ -9,10 +9,10 @@ import { calibrationSection, classSection, confusionSection, intervalText, mista
 
 export interface EvaluationPage {
   readonly about: ModelAbout;
-  /** The dataset, in words. */
+  /** The dataset, as text. */
   readonly dataset: string;
   readonly evaluated: Evaluation;
-  /** The worst mistakes, each with its picture and heat map where there is one to show. */
+  /** The worst mistakes, each with its picture and its heat map if there is one. */
   readonly wrong: readonly (PlacedPicture & { readonly thumbnail?: Thumbnail; readonly heat?: string })[];
   readonly notes: readonly string[];
 }
@@ -78,6 +78,6 @@ function domainSection({ domains }: Evaluation): string {
   );
 }
 
-/** What the distance percentile of a domain is, in one sentence. */
+/** One sentence on the distance percentile of a domain. */
 export const PERCENTILE =
-  "Distance percentile: the percentage of held-back training pictures whose features lie nearer to the training domains than those of the domain's median picture; about 50 for a domain like those of training, towards 100 for one that differs.";
+  "Distance percentile: the percentage of validation pictures that are nearer to the training pictures, by their features, than the median picture of the domain. It is about 50 for a domain like the training domains and near 100 for a very different one.";

@@ -8,13 +8,13 @@ import { showName } from "../data/show-name.js";
 const percent = (share: number): string => (Number.isFinite(share) ? (100 * share).toFixed(1) : "–");
 const between = ({ interval: [from, to] }: Share): string => `${percent(from)} to ${percent(to)}`;
 
-/** With more classes than this the matrix is left to --html and --json. */
+/** With more classes than this, the matrix is only in --html and --json. */
 const MOST_COLUMNS = 12;
 
-/** Coverages at which the accuracy is told. */
+/** The coverages at which the accuracy is printed. */
 const COVERAGES = [1, 0.9, 0.8, 0.7, 0.5];
 
-/** All of it. */
+/** The complete text. */
 export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedPicture[]): string {
   const { overall, calibration, abstention, domains, byClass, classes, confusion } = evaluated;
   const far = domains.some(({ percentile }) => percentile !== null);
@@ -81,12 +81,12 @@ export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedP
     );
   if (far)
     blocks.push(
-      "distance percentile: the percentage of held-back training pictures that lie nearer to the training domains than the domain's median picture; about 50 for a domain like those of training",
+      "distance percentile: the percentage of validation pictures that are nearer to the training pictures than the median picture of the domain; about 50 for a domain like the training domains",
     );
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** A row a coverage; few pictures, or many of one confidence, have fewer of them. */
+/** One row per coverage. Few pictures, or many with the same confidence, give fewer rows. */
 function coverageRows(pictures: readonly PlacedPicture[]): string[][] {
   const points = COVERAGES.map((coverage) => accuracyAt(pictures, coverage));
   const different = points.filter((point, i) => points.findIndex(({ count }) => count === point.count) === i);
@@ -97,7 +97,7 @@ function coverageRows(pictures: readonly PlacedPicture[]): string[][] {
   ]);
 }
 
-/** Columns under their headings, the first to the left and numbers to the right. */
+/** Columns under their headings, the first left-aligned and numbers right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)));
   const isNumber = head.map((_, i) => rows.every((row) => /^(–|[-\d.]+( to [-\d.]+)?)$/.test(row[i])));

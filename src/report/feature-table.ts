@@ -1,7 +1,7 @@
 /**
- * What the features of each method are like: norms and ranks at the step that selection chose, as the runs recorded them,
- * the mean over held-out domains and trials. Scale and rank stand side by side: with a head that is not penalised, smaller
- * features and a larger head lower the penalty at no cost.
+ * The features of each method: norms and ranks at the selected step, as the runs recorded them, averaged over held-out
+ * domains and trials. Scale and rank are shown together: if the classifier is not penalised, smaller features and a
+ * larger classifier reduce the penalty at no cost.
  */
 
 import { CURRENT } from "../records/index.js";
@@ -20,7 +20,7 @@ export interface FeatureRow {
   readonly title: string;
   readonly of: FeaturesOf;
   readonly values: Readonly<Record<FeatureMeasure, number>>;
-  /** The Frobenius norm of the head's weights; null where it was not recorded. */
+  /** The Frobenius norm of the classifier's weights; null if it was not recorded. */
   readonly headNorm: number | null;
   readonly runs: number;
 }
@@ -31,9 +31,9 @@ export interface FeatureTable {
 }
 
 export const featureWords =
-  "Of up to 96 held-back pictures of the training domains together, and of the held-out domain, at the chosen step; the mean over held-out domains and trials. Ranks are of the matrix as it is, and centred: with its mean row taken off.";
+  "Measured at the selected step on up to 96 validation pictures of all training domains together, and on as many of the held-out domain; the mean over held-out domains and trials. Ranks are those of the matrix itself, and of the centred matrix (with its mean row subtracted).";
 
-/** A table for each dataset whose runs recorded their features; averaged weights are not measured. */
+/** One table per dataset whose runs recorded their features. Averaged weights are not measured. */
 export function featureTables(outcome: Outcome): FeatureTable[] {
   return outcome.datasets.flatMap((dataset) => {
     const rows = outcome.methods
@@ -50,6 +50,6 @@ function row(title: string, of: FeaturesOf, chosen: readonly ChosenRecords[]): F
   const names = Object.keys(FEATURE_COLUMNS) as FeatureMeasure[];
   const values = Object.fromEntries(names.map((name) => [name, meanMeasure(chosen, name, of)]));
   if (Object.values(values).includes(null)) return [];
-  const headNorm = meanMeasure(chosen, "headNorm", "training domains"); // its record has no domain either
+  const headNorm = meanMeasure(chosen, "headNorm", "training domains"); // its record has no domain
   return [{ title, of, values: values as Record<FeatureMeasure, number>, headNorm, runs: chosen.length }];
 }

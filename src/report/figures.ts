@@ -1,4 +1,4 @@
-/** A report's figures, each under the name of its file. */
+/** The figures of a report, each with the name of its file. */
 
 import { areMany } from "./comparison-table.js";
 import { curveCharts } from "./curves.js";
@@ -8,15 +8,16 @@ import type { Report } from "./report.js";
 import { weightFigure } from "./weight-figure.js";
 
 export interface NamedFigure {
-  /** Without an ending; no two are the same. */
+  /** Without an extension; all names are distinct. */
   readonly name: string;
   readonly svg: string;
 }
 
 /**
- * What a penalty adds (`improvement`, the paper's Figure 3, and, of a few pairs, domain by domain `improvement-erm-nu-over-erm`), its weight
- * (`weight-erm-on-pacs`, the paper's Figure 4 with controls), what each searched hyperparameter did (`influence-erm-on-pacs`), and training curves (`curves-pacs-sketch`); those there are
- * runs for.
+ * The effect of a penalty (`improvement`, the paper's Figure 3, and for a few pairs by domain
+ * `improvement-erm-nu-over-erm`), its weight (`weight-erm-on-pacs`, the paper's Figure 4 with controls), the effect of
+ * each searched hyperparameter (`influence-erm-on-pacs`), and training curves (`curves-pacs-sketch`), as far as there
+ * are runs.
  */
 export function reportFigures({ outcome, comparisons, weights, influence, curves }: Report): NamedFigure[] {
   const { datasets } = outcome;

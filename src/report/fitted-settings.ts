@@ -1,9 +1,9 @@
 /**
- * Settings that the program fits to a folder of pictures and a machine where nobody says otherwise. They tell no method from
- * another, so names of rows have them only where nothing else does.
+ * Settings that the program chooses by default for a folder of pictures and a machine. They do not distinguish methods,
+ * so names of rows include them only if nothing else distinguishes two rows.
  */
 
-/** The most telling first; `warmup` is a penalty's, and is given with its name. */
+/** The most informative first. `warmup` belongs to a penalty and is printed with its name. */
 export const FITTED: readonly string[] = [
   "steps",
   "batchSize",
@@ -15,5 +15,5 @@ export const FITTED: readonly string[] = [
   "augmentValidation",
 ];
 
-/** The setting that a name means here: `nuclear-norm.warmup` is any penalty's `warmup`. */
+/** The setting that a name stands for here: `nuclear-norm.warmup` is the `warmup` of any penalty. */
 export const fittedName = (name: string): string => name.replace(/^.*\.(?=warmup$)/, "");

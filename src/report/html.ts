@@ -1,6 +1,6 @@
 /**
- * A report as one HTML file that asks the network for nothing: tables, verdicts, paired differences and curves as inline
- * SVG, in light and dark. It has no scripts, and its own policy forbids any request.
+ * A report as one HTML file without external resources: tables, verdicts, paired differences and curves as inline SVG,
+ * in light and dark mode. It has no scripts, and its content security policy forbids all requests.
  */
 
 import { escapeXml } from "../drawing/svg.js";
@@ -63,7 +63,7 @@ export function toHtml(report: Report): string {
     ...askedTables(report).map((table) => textSection(table, "")),
     ...influenceFigures(influence).map(({ svg }) => figures([svg], "figures broad")),
     ...(charts.length > 0 ? [...charts, wordsHtml(curveWords(outcome, curves))] : []),
-    ...(outcome.notes.length > 0 ? [`<h2>What was left out, or must be known</h2>${list("ul", outcome.notes)}`] : []),
+    ...(outcome.notes.length > 0 ? [`<h2>Notes and exclusions</h2>${list("ul", outcome.notes)}`] : []),
   ];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -80,14 +80,14 @@ function tableSection({ id, title, words, columns, rows, notes }: Table): string
     (row) =>
       `<tr class="${row.kind}"><th scope="row">${escapeXml(row.title)}</th>${row.cells.map((cell) => cellHtml(cell, row.kind)).join("")}</tr>`,
   );
-  const about = [...words, "Bold: best; underlined: second; (n/m): n of m trials."];
+  const about = [...words, "Bold: best; underlined: second best; (n/m): n of m trials."];
   return `<section id="${escapeXml(id)}"><h2>${escapeXml(title)}</h2>${about.map(wordsHtml).join("")}
 <div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>${notes.length > 0 ? list("ol", notes) : ""}</section>`;
 }
 
 const wordsHtml = (line: string): string => `<p class="soft">${inWords(line)}</p>`;
 
-/** A sentence; what it has in backticks is code. */
+/** A sentence in which text in backticks is code. */
 const inWords = (line: string): string => escapeXml(line).replace(/`([^`]*)`/g, "<code>$1</code>");
 
 function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
@@ -100,7 +100,7 @@ function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
   return `<td${cell.mark ? ` class="${cell.mark}"` : ""}>${escapeXml(text)}${interval}${partial}${note}</td>`;
 }
 
-/** One figure of all of several; then each with its own, or where there are many, the table of all. */
+/** One figure for several comparisons; then each with its own, or, if there are many, the table of all. */
 function comparisonSections(comparisons: readonly PairedComparison[]): string[] {
   const summary = comparisons.length > 1 ? figures([improvementSummary(comparisons)]) : "";
   const sections = comparisonTables(comparisons);
@@ -131,7 +131,7 @@ function claimsSection({ claims }: Report): string {
   return `<section id="claims"><h2>The paper's claims</h2><div class="wide"><table class="words"><thead><tr>${head.join("")}</tr></thead><tbody>${body.join("\n")}</tbody></table></div></section>`;
 }
 
-/** Figures side by side where there is room; broad ones one under the other. */
+/** Figures side by side if there is room; wide ones below each other. */
 const figures = (svgs: readonly string[], kind: "figures" | "figures broad" = "figures"): string =>
   `<div class="${kind}">${svgs.map((svg) => `<div class="figure">${svg}</div>`).join("\n")}</div>`;
 

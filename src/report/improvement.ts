@@ -1,6 +1,6 @@
 /**
- * Figures of paired differences, each with its interval: one comparison domain by domain, and, after the paper's Figure 3, what
- * a penalty adds to each of several methods on each dataset.
+ * Figures of paired differences with intervals: one comparison by domain, and, like the paper's Figure 3, the effect of
+ * a penalty on several methods on each dataset.
  */
 
 import { makeAxis } from "../drawing/axis.js";
@@ -24,7 +24,7 @@ interface Row {
   readonly title: string;
   /** Over several domains. */
   readonly bold: boolean;
-  /** One under the other. */
+  /** Below each other. */
   readonly marks: readonly Mark[];
 }
 
@@ -34,7 +34,10 @@ interface Chart {
   readonly legend?: readonly { readonly label: string; readonly color: string }[];
 }
 
-/** Draws a comparison: a point a row, its interval as a line, zero marked; rows over several domains are drawn bold. */
+/**
+ * Draws a comparison: one point per row with its interval as a line, and zero marked. Rows over several domains are
+ * bold.
+ */
 export function improvementChart({ first, second, rows }: PairedComparison): string {
   return draw({
     heading: `${first} − ${second}, points of accuracy`,
@@ -46,18 +49,18 @@ export function improvementChart({ first, second, rows }: PairedComparison): str
   });
 }
 
-/** What is drawn of several comparisons, in words. */
+/** What is drawn for several comparisons, as text. */
 export function improvementTitle(comparisons: readonly PairedComparison[]): string {
   return titleOf(comparisons, {
     against: (other) => `Compared with ${other}`,
     asked: "Paired differences",
-    penalties: "What the penalty adds",
+    penalties: "Effect of the penalty",
   });
 }
 
 /**
- * Draws what each of several comparisons gives on each dataset and over all: a row a dataset, a colour a comparison; where
- * there are more of them than colours, a row each, over all datasets.
+ * Draws the differences of several comparisons on each dataset and over all: one row per dataset and one colour per
+ * comparison; if there are more comparisons than colours, one row each, over all datasets.
  */
 export function improvementSummary(comparisons: readonly PairedComparison[]): string {
   const overall = comparisons.map(({ rows }) => rows.filter(isKnown).filter(({ domain }) => domain === null));
@@ -65,7 +68,7 @@ export function improvementSummary(comparisons: readonly PairedComparison[]): st
   if (comparisons.length > palette.length) {
     const other = otherOfAll(comparisons);
     const rows = comparisons.flatMap((comparison, i): Row[] => {
-      const last = overall[i].slice(-1); // the mean over datasets comes last, where there are several
+      const last = overall[i].slice(-1); // the mean over datasets comes last, if there are several
       const marks = last.map((row) => ({ ...row, color: paletteColor(row.mean >= 0 ? 0 : 1) }));
       return marks.length > 0 ? [{ title: nameIn(comparison, other), bold: false, marks }] : [];
     });

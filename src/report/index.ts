@@ -1,4 +1,4 @@
-/** Reports: from runs on disk to tables, paired differences and verdicts, in the formats there are. */
+/** Reports: from runs on disk to tables, paired differences and verdicts, in several formats. */
 
 export type { JudgedClaim, Verdict } from "../paper/claims.js";
 export type { BestDraw, Chosen } from "./chosen.js";

@@ -1,4 +1,7 @@
-/** The figure of what each searched hyperparameter did to a method's accuracy on a dataset: a panel each, a point for every draw. */
+/**
+ * The figure of how each searched hyperparameter affects the accuracy of a method on a dataset: one panel each, one
+ * point per draw.
+ */
 
 import { lineChart, panels, type Series } from "../drawing/plot.js";
 import { palette } from "../drawing/svg.js";
@@ -11,7 +14,7 @@ const [BLUE, ORANGE] = palette;
 /** Values that span more than this factor are drawn on a logarithmic axis, as they are searched. */
 const WIDE = 5;
 
-/** A figure for each method and dataset. */
+/** One figure per method and dataset. */
 export function influenceFigures(found: readonly Influence[]): { title: string; svg: string }[] {
   const groups = groupsOf(found, ({ dataset, method }) => JSON.stringify([dataset, method]));
   return [...groups.values()].flatMap((own) => {
@@ -42,7 +45,7 @@ function panel({ hparam, points, bins }: Influence): string {
     ];
   });
   return lineChart({
-    ...{ title: hparam, xLabel: hparam, yLabel: "points about the cell's mean", series, width: 460, height: 340 },
+    ...{ title: hparam, xLabel: hparam, yLabel: "points above the mean of the cell", series, width: 460, height: 340 },
     logX: low > 0 && high / low > WIDE,
   });
 }

@@ -1,7 +1,8 @@
 /**
- * How each searched hyperparameter moved accuracy: every draw's validation and test accuracy less the mean over the draws of the same
- * held-out domain and trial, by thirds of the values drawn (or by value, where there are few), and Spearman's rank correlation. The
- * others are drawn at the same time, so this is the effect of one with the others as they were searched.
+ * How each searched hyperparameter affects accuracy: the validation and test accuracy of every draw minus the mean over
+ * the draws of the same held-out domain and trial, by thirds of the drawn values (or by value if there are few), and
+ * Spearman's rank correlation. All hyperparameters are drawn at the same time, so this is the effect of one averaged
+ * over the draws of the others.
  */
 
 import { methodKey, type SettingScalar } from "../records/index.js";
@@ -12,7 +13,7 @@ import { drawsOf, groupsOf, hparamsOf, searchedNames, valueText } from "./draws.
 import type { Outcome } from "./outcome.js";
 import type { TextTable } from "./text-table.js";
 
-/** One draw in one cell and trial: accuracies less the mean over the draws there, fractions. */
+/** One draw in one cell and trial: accuracies minus the mean over the draws there, as fractions. */
 export interface InfluencePoint {
   readonly value: SettingScalar;
   readonly validation: number;
@@ -22,7 +23,7 @@ export interface InfluencePoint {
 export interface InfluenceBin extends Pick<InfluencePoint, "validation" | "test"> {
   /** `0.1`, or `3.2e-5 … 8.1e-5`. */
   readonly title: string;
-  /** The middle of the values drawn: their median; null where they are not numbers. */
+  /** The median of the drawn values; null if they are not numbers. */
   readonly value: number | null;
   readonly runs: number;
 }
@@ -34,11 +35,11 @@ export interface Influence {
   readonly hparam: string;
   readonly points: readonly InfluencePoint[];
   readonly bins: readonly InfluenceBin[];
-  /** Spearman's ρ with each accuracy; null where values are not numbers. */
+  /** Spearman's ρ with each accuracy; null if the values are not numbers. */
   readonly correlation: { readonly validation: number; readonly test: number } | null;
 }
 
-/** As many values or fewer are told apart one by one. */
+/** Up to this many distinct values are shown individually. */
 const FEW = 4;
 
 /** The influence of every searched hyperparameter of every method on every dataset. */
@@ -56,7 +57,7 @@ export function influences(outcome: Outcome): Influence[] {
   );
 }
 
-/** The draws of cells with two or more of them, each beside what is left of its accuracies less the cell's mean. */
+/** The draws of cells with at least two draws, each with its accuracies minus the mean of the cell. */
 function centred(draws: readonly GroupResult[]): (GroupResult & Pick<InfluencePoint, "validation" | "test">)[] {
   const known = draws.filter(({ choice }) => Number.isFinite(choice.validation) && Number.isFinite(choice.test));
   const cells = groupsOf(known, ({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed]));
@@ -81,7 +82,7 @@ function binsOf(points: readonly InfluencePoint[]): InfluenceBin[] {
   const values = new Set(points.map(({ value }) => value));
   const ordered = points.toSorted((a, b) => compare(a.value, b.value));
   const thirds = (): (readonly InfluencePoint[])[] => {
-    // Equal values stay in one third: a draw is in the same place for all domains.
+    // Equal values stay in one third: a draw is in the same group for all domains.
     const cuts = [1, 2].map((k) => ordered[Math.floor((k * ordered.length) / 3)].value);
     const third = ({ value }: InfluencePoint): number => cuts.filter((cut) => compare(value, cut) >= 0).length;
     return [...groupsOf(ordered, third).values()];
@@ -123,7 +124,10 @@ function correlationOf(points: readonly InfluencePoint[]): Influence["correlatio
   };
 }
 
-/** Spearman's rank correlation: Pearson's of the ranks, equals having their mean rank. NaN where one of them does not vary. */
+/**
+ * Spearman's rank correlation: Pearson's correlation of the ranks, with mean ranks for ties. NaN if one of them does
+ * not vary.
+ */
 export function spearman(a: readonly number[], b: readonly number[]): number {
   const [x, y] = [ranksOf(a), ranksOf(b)];
   const middle = (a.length - 1) / 2;
@@ -149,7 +153,7 @@ export function influenceTables(found: readonly Influence[]): TextTable[] {
   return [...groupsOf(found, ({ dataset }) => dataset)].map(([dataset, own]) => ({
     title: `Influence of hyperparameters on ${datasetTitle(dataset)}`,
     words: [
-      "Accuracy of the draws with these values, in points above or below the mean over all draws of the same held-out domain and trial; validation is what selection goes by. Thirds of the values drawn, or each value where there are few. ρ: Spearman's rank correlation of the value with that accuracy. The other hyperparameters were drawn at the same time.",
+      "Accuracy of the draws with these values, in points above or below the mean over all draws of the same held-out domain and trial; model selection uses the validation accuracy. Values are grouped into thirds, or shown individually if there are few. ρ: Spearman's rank correlation of the value with that accuracy. The other hyperparameters were drawn at the same time.",
     ],
     head: ["Algorithm", "hyperparameter", "values", "runs", "validation", "test", "ρ validation", "ρ test"],
     rows: own.flatMap(({ title, hparam, bins, correlation }) =>

@@ -3,7 +3,7 @@
 import { chosenOf } from "./chosen.js";
 import type { Report } from "./report.js";
 
-/** The report's data; `format` counts changes that break readers. */
+/** The data of the report. `format` is increased by changes that break readers. */
 export function toJson({
   tables,
   models,

@@ -1,6 +1,7 @@
 /**
- * Runs over the second half of their training. On a held-out domain one evaluation differs from the next by points, so what a
- * chosen step shows is partly chance; the mean over many of them is less so, and nothing is selected for it.
+ * Runs over the second half of their training. On a held-out domain, evaluations differ from one to the next by points,
+ * so the accuracy at a selected step is partly chance. The mean over many evaluations is more stable and involves no
+ * selection.
  */
 
 import { CURRENT } from "../records/index.js";
@@ -10,20 +11,23 @@ import { datasetTitle } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import { type Measure, type PairedDifference, type PairedSummary, pairedComparison } from "./paired.js";
 
-/** As many evaluations, at least, make a mean that is steadier than a chosen one. */
+/** The minimum number of evaluations for a mean that is more stable than a selected one. */
 const FEWEST = 4;
 
-/** Means over held-out domains, trials, and evaluations from half the last step on. */
+/** Means over held-out domains, trials, and evaluations from half of the last step on. */
 export interface LateTraining {
   /** On the held-out domains, a fraction. */
   readonly accuracy: number;
-  /** ‖F‖_F of the training domains' features; null where it was not recorded. */
+  /** ‖F‖_F of the features of the training domains; null if it was not recorded. */
   readonly size: number | null;
-  /** To another method's on the same domains and trials; null where there is none. */
+  /** The difference to another method on the same domains and trials; null if there is none. */
   readonly difference: PairedSummary | null;
 }
 
-/** How two methods differ late in training, on each dataset whose runs were all evaluated often enough, and over these. */
+/**
+ * The difference of two methods late in training, on each dataset whose runs were all evaluated often enough, and over
+ * these.
+ */
 export function lateDifferences(outcome: Outcome, pair: readonly [ReportedMethod, ReportedMethod]): PairedDifference[] {
   if (pair.some(({ method }) => method.model !== CURRENT)) return [];
   const isOften = (dataset: string): boolean =>
@@ -38,7 +42,7 @@ export function lateDifferences(outcome: Outcome, pair: readonly [ReportedMethod
     }));
 }
 
-/** The late training of a method's runs, with its difference to another method's. */
+/** The late training of a method's runs, with the difference to another method. */
 export function lateTraining(
   outcome: Outcome,
   {
@@ -61,7 +65,7 @@ type Evaluated = GroupResult["choice"]["run"];
 const halfOf = (evaluations: Evaluated["evaluations"]): number => (evaluations.at(-1)?.step ?? 0) / 2;
 
 function lateEvaluations(run: Evaluated): Evaluated["evaluations"] {
-  const { evaluations } = run; // may be unpacked each time it is asked for
+  const { evaluations } = run; // can be unpacked at each access
   const from = halfOf(evaluations);
   return evaluations.filter(({ step }) => step >= from);
 }
@@ -69,11 +73,11 @@ function lateEvaluations(run: Evaluated): Evaluated["evaluations"] {
 /** Whether a run was evaluated often enough late in training. */
 export const isLateKnown = (run: Evaluated): boolean => lateEvaluations(run).length >= FEWEST;
 
-/** The mean accuracy of a run on its held-out domain from half the last step on. */
+/** The mean accuracy of a run on its held-out domain from half of the last step on. */
 export const lateAccuracy: Measure = ({ choice: { run }, testDomain }) =>
   mean(lateEvaluations(run).map(({ accuracy }) => accuracy.get(testDomain)?.in ?? Number.NaN));
 
-/** NaN where it was not recorded. Evaluations are at hand, but for this the run's records have to be read. */
+/** NaN if it was not recorded. Evaluations are available, but for this the records of the run must be read. */
 function lateSize(outcome: Outcome, run: Evaluated): number {
   const from = halfOf(run.evaluations);
   const sizes = (outcome.storedOf(run)?.records ?? []).filter(

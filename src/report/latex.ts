@@ -1,4 +1,7 @@
-/** A report as LaTeX: booktabs tables as the paper's, the best in bold, the second underlined. Needs `\usepackage{booktabs}`. */
+/**
+ * A report as LaTeX: booktabs tables like those of the paper, with the best in bold and the second underlined. Needs
+ * `\usepackage{booktabs}`.
+ */
 
 import { askedTables } from "./asked-tables.js";
 import { comparisonTables } from "./comparison-table.js";
@@ -59,7 +62,7 @@ function environment({ caption, label, columns, head, body, under = [] }: Parts)
     "\\centering",
     `\\caption{${escapeLatex(caption)}}`,
     `\\label{tab:${label.replace(/[^A-Za-z0-9-]+/g, "-")}}`,
-    "\\medskip", // the usual classes put captions below, and leave no space under them
+    "\\medskip", // the standard classes expect captions below and leave no space after them
     `\\begin{tabular}{${columns}}`,
     "\\toprule",
     `${head} \\\\`,
@@ -93,7 +96,7 @@ const SPECIAL: Readonly<Record<string, string>> = {
   "\\": "\\textbackslash{}",
   "~": "\\textasciitilde{}",
   "^": "\\textasciicircum{}",
-  "<": "$<$", // the usual encoding has other characters in these three places
+  "<": "$<$", // the default encoding has other characters at these three positions
   ">": "$>$",
   "|": "$|$",
   "−": "$-$",
@@ -116,12 +119,12 @@ const SPECIAL: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Text as LaTeX prints it; characters that are commands there lose their power. */
+/** Text as LaTeX source, with the characters escaped that are commands there. */
 export function escapeLatex(text: string): string {
   return text
     .normalize("NFC")
     .replace(/[\r\n]+/g, " ")
-    .replaceAll("--", "-\0-") // two hyphens would become a dash, and options have two
+    .replaceAll("--", "-\0-") // two hyphens would become a dash, but options have two
     .replace(/`([^`]*)`|[&%$#_{}]|[^\x20-\x7e]|[\\~^<>|]/gu, (found, code?: string) =>
       code === undefined ? escapeCharacter(found) : `\\texttt{${escapeLatex(code)}}`,
     );
@@ -131,7 +134,7 @@ function escapeCharacter(found: string): string {
   if (found === "\0") return "{}";
   if (Object.hasOwn(SPECIAL, found)) return SPECIAL[found];
   if (/^[\x20-\x7e]$/.test(found)) return `\\${found}`;
-  // Letters with an accent that LaTeX has in its usual encoding; it would stop at any other character.
+  // Accented letters that LaTeX has in its default encoding; it would stop at any other character.
   return /^[A-Za-z][\u0300-\u0304\u0306-\u0308\u030a-\u030c\u0327]$/.test(found.normalize("NFD")) && found <= "\u017f"
     ? found
     : `(U+${found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")})`;

@@ -45,7 +45,7 @@ test("an empty cell says why and which command fills it, and leaves no average",
   const [, , , sketch, average] = rows[0].cells;
   expect([sketch.mean, average.mean]).toEqual([null, null]);
   expect(notes[sketch.note! - 1]).toBe(
-    "ERM-NU, sketch held out: there is no run; fill it with: nudge train --data pacs --test-domain sketch " +
+    "ERM-NU, sketch held out: there is no run; run it with: nudge train --data pacs --test-domain sketch " +
       "--algorithm erm --regularizer nuclear-norm --trial-seed 2",
   );
   expect(notes[average.note! - 1]).toContain("a cell of the row is empty");
@@ -67,7 +67,7 @@ test("a domain that no method held out has one note for the whole column", () =>
   ]);
   for (const { cells } of rows) expect(cells.map(({ note }) => note)).toEqual([1, 2, 3, null, 4]);
   expect(notes[1]).toBe(
-    "cartoon held out: no method has a run; begin with: nudge train --data pacs --test-domain cartoon --algorithm erm --trial-seed 0",
+    "cartoon held out: no method has a run; start with: nudge train --data pacs --test-domain cartoon --algorithm erm --trial-seed 0",
   );
 });
 
@@ -78,7 +78,7 @@ test("a cell with fewer trials than others tells how many and which are missing"
   ]);
   const [cell] = rows[1].cells;
   expect(cell).toMatchObject({ trials: [1, 3], mark: null, mean: 0.9 });
-  expect(notes[cell.note! - 1]).toContain("no run in trial 0, 2 (1 of 3 trials)");
+  expect(notes[cell.note! - 1]).toContain("no run in trial 0, 2 (1 of 3 trials exist)");
   expect(notes[cell.note! - 1]).toMatch(/--trial-seed 0; likewise --trial-seed 2$/);
 });
 
@@ -87,7 +87,7 @@ test("where cross-validation lacks a run with two domains held out, the note nam
   const pair = makeRun(["a", "b"], [{ a: [0.2, 0.1], b: [0.5, 0.3], c: [0, 0.4] }]);
   const [{ rows, notes }] = makeTables(new Outcome(byHand([run, pair]), leaveOneDomainOut));
   expect(rows[0].cells[0].mean).toBeNull();
-  expect(notes[rows[0].cells[0].note! - 1]).toContain("also needs runs with a and c held out together; fill it with: ");
+  expect(notes[rows[0].cells[0].note! - 1]).toContain("also needs runs with a and c held out together; run it with: ");
   expect(notes[rows[0].cells[0].note! - 1]).toContain("--data letters --test-domain a,c");
 });
 
@@ -168,15 +168,15 @@ test("two datasets of one name with different domains are never put in one table
     "letters (x, y)",
     "Averages over datasets",
   ]);
-  expect(outcome.notes.join()).toContain("2 datasets go by the name letters");
+  expect(outcome.notes.join()).toContain("2 datasets have the name letters");
 });
 
 test("the words above a table give rule, protocol and penalty as the runs had them", () => {
   const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn }));
   expect(words[0]).toMatch(/^Selection: training-domain validation set, that is, /);
-  expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 0.2 of each domain held back");
+  expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 0.2 of each domain for validation");
   expect(words).toContain("Penalty nuclear-norm: weight=0.01 scaling=per-sample warmup=101.");
-  expect(words.join()).not.toContain("never set in");
+  expect(words.join()).not.toContain("never became active");
 });
 
 test("a penalty's weights that a search drew are told as their range", () => {
@@ -193,7 +193,7 @@ test("a penalty's weights that a search drew are told as their range", () => {
 test("runs that ended before their penalty set in are said to be the plain method's", () => {
   const settings = { steps: 101 } as MadeRun["settings"];
   const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn, settings }));
-  expect(words.join("\n")).toContain("In 4 of the runs with a penalty it never set in");
+  expect(words.join("\n")).toContain("In 4 of the runs with a penalty, the penalty never became active");
 });
 
 test("methods whose own penalty is annealed beyond the end of their runs are named", () => {
@@ -204,20 +204,20 @@ test("methods whose own penalty is annealed beyond the end of their runs are nam
   });
   const [{ words }] = tablesOf(runs);
   expect(words.filter((line) => line.includes("annealSteps"))).toEqual([
-    "Ended before annealSteps, from which on their own penalty has its full weight: VREx (101), Fishr (1500).",
+    "These methods ended before annealSteps, when their own penalty reaches its full weight: VREx (101), Fishr (1500).",
   ]);
 });
 
 test("a probe is told, since its backbone does not learn", () => {
   const probe = { backbone: "mobilenet_v2", pretrained: true, probe: true } as MadeRun["settings"];
   const runs = everyPacsDomain({ trial: 0, accuracy: 0.5, settings: probe });
-  const frozen = "backbone mobilenet_v2 from trained weights and frozen, a linear map on its features trained";
+  const frozen = "backbone mobilenet_v2 from pretrained weights, frozen, with a trained linear map on its features";
   expect(tablesOf(runs)[0].words.join()).toContain(frozen);
   const mixed = [
     ...runs,
     ...everyPacsDomain({ trial: 1, accuracy: 0.5, settings: { ...probe, probe: undefined } as MadeRun["settings"] }),
   ];
-  expect(tablesOf(mixed)[0].words.join()).toContain("and, in 4 of them, frozen,");
+  expect(tablesOf(mixed)[0].words.join()).toContain(", in 4 of them frozen, with");
 });
 
 test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {
@@ -227,6 +227,6 @@ test("what all runs have set by hand stands above the table, what some have in t
     { heldOut: "photo", trial: 1, accuracy: 0.5, settings: { fixed: { ...fixed, lr: 0.1 } } },
   ]);
   expect(rows.map(({ title }) => title)).toEqual(["ERM", "ERM [lr=0.1]"]);
-  expect(words.join()).toContain('Set by hand in all of them: data.root="my pictures" steps=9.');
+  expect(words.join()).toContain('Set explicitly in all of them: data.root="my pictures" steps=9.');
   expect(notes.join("\n")).toContain("--trial-seed 0 steps=9 'data.root=my pictures' lr=0.1");
 });

@@ -1,6 +1,6 @@
 /**
- * The tables of a report: one a dataset in the paper's columns, the averages over datasets (the paper's Table 1), and the
- * averages of SWAD with other methods (its Tables 3 and 4).
+ * The tables of a report: one per dataset in the paper's columns, the averages over datasets (the paper's Table 1), and
+ * the averages of SWAD with other methods (its Tables 3 and 4).
  */
 
 import { AVERAGE, type PublishedNumber, publishedDataset, publishedDomain } from "../paper/published.js";
@@ -13,15 +13,15 @@ import { Notes, type Table, type TableCell, type TableRow, withMarks } from "./t
 import type { ReportedResult } from "./whole-domain.js";
 
 export interface TableOptions {
-  /** Put the paper's numbers under ours, and the difference. */
+  /** Show the paper's numbers below ours, with the difference. */
   readonly published?: boolean;
 }
 
-/** All tables there are runs for. */
+/** All tables for which there are runs. */
 export function makeTables(outcome: Outcome, options: TableOptions = {}): Table[] {
   const held = outcome.datasets.filter((dataset) => outcome.heldOutOf(dataset).length > 0);
   const tables = held.map((dataset) => domainTable(outcome, dataset, options));
-  const shared = outcome.datasets.filter((dataset) => !outcome.isOwnData(dataset)); // a mean over somebody's folders says nothing
+  const shared = outcome.datasets.filter((dataset) => !outcome.isOwnData(dataset)); // a mean over own folders has no meaning
   if (shared.length < 2) return tables;
   const methods = outcome.methods.filter(({ key }) =>
     shared.some((dataset) => outcome.runsOf(key, dataset).length > 0),
@@ -77,7 +77,7 @@ function averagesTable(
     const shown = cells.map((cell, i) => ownCell(cell, datasetGap(outcome, method, datasets[i]), notes));
     const own = [...shown, averageCell(averageOf(cells), shown, notes)];
     const printed = published ? datasets.map((dataset) => publishedDataset(paperName(method.method), dataset)) : [];
-    // The paper's average is over its five datasets; beside a mean over others it would mislead.
+    // The paper's average is over its five datasets; next to a mean over others it would be misleading.
     const average =
       published && datasets.length === 5 && !printed.includes(null) ? publishedDataset(paperName(method.method)) : null;
     const row: TableRow = { kind: "own", title: method.title, method: method.key, cells: own };
@@ -96,17 +96,17 @@ function averagesTable(
   };
 }
 
-/** What a cell lacks: how many trials it has of how many, and in words what is missing and what fills it. */
+/** What a cell lacks: the number of trials it has, and a text on what is missing and how to add it. */
 interface Gap {
   readonly trials: readonly [number, number];
   readonly text: string | null;
 }
 
-/** Of one model on all pictures of its domain: how many there are, and the interval that so many leave. */
+/** For one model on all pictures of its domain: their number, and the interval from that number. */
 function wholeOf([result]: readonly ReportedResult[], trials: number): Pick<TableCell, "interval" | "pictures"> {
   if (!result?.whole) return {};
   const { count: pictures, interval } = result.whole;
-  return trials === 1 ? { interval, pictures } : { pictures }; // where there are several, they say how sure it is
+  return trials === 1 ? { interval, pictures } : { pictures }; // several trials give the standard error instead
 }
 
 function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, domain: string): Gap {
@@ -130,14 +130,18 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
     testDomains.length > 1
       ? `${outcome.selection.title} also needs runs with ${testDomains.join(" and ")} held out together`
       : "there is no run";
-  const which = have.size === 0 ? "" : ` in trial ${missing.join(", ")} (${have.size} of ${trials.length} trials)`;
+  const which =
+    have.size === 0 ? "" : ` in trial ${missing.join(", ")} (${have.size} of ${trials.length} trials exist)`;
   const command = outcome.command(method, dataset, { testDomains, trialSeed: missing[0] });
   const rest = missing.length > 1 && command ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
-  const fill = command ? `fill it with: ${command}${rest}` : "its runs come from another testbed's files";
+  const fill = command ? `run it with: ${command}${rest}` : "its runs come from the files of another testbed";
   return { trials: [have.size, trials.length], text: `${where}: ${what}${which}; ${fill}` };
 }
 
-/** One note for a row of own pictures: one command makes all that it lacks of a trial. Null where a rule needs other runs. */
+/**
+ * One note for a row of own pictures: one command trains everything that a trial lacks. Null if a selection method
+ * needs other runs.
+ */
 function trainingText(
   outcome: Outcome,
   method: ReportedMethod,
@@ -146,10 +150,10 @@ function trainingText(
   const command = outcome.command(method, dataset, { testDomains: [], trialSeed: missing[0] });
   if (command === null || outcome.selection.id === "leave-one-domain-out") return null;
   const rest = missing.length > 1 ? `; likewise --trial-seed ${missing.slice(1).join(", ")}` : "";
-  return `${method.title}: runs of trial ${missing.join(", ")} are missing; make them with: ${command}${rest}`;
+  return `${method.title}: runs of trial ${missing.join(", ")} are missing; train them with: ${command}${rest}`;
 }
 
-/** A cell on a part of the domain's pictures in a table where others are on all of them. */
+/** A cell on a part of the domain's pictures, in a table where others cover all of them. */
 function partText(
   outcome: Outcome,
   dataset: string,
@@ -159,10 +163,10 @@ function partText(
   const isWhole = outcome.resultsOf(method.key, dataset, domain).every(({ whole }) => whole !== undefined);
   return isWhole
     ? null
-    : "on the part of the domain's pictures that is evaluated while training, since the chosen model has not been assessed on all of them: not comparable with the other cells";
+    : "measured only on the part of the domain's pictures that is evaluated during training, because the selected model has not been assessed on all of them; not comparable with the other cells";
 }
 
-/** One note for a domain that none of several methods held out: a whole column, which the user left out. */
+/** One note for a domain that none of several methods held out: a whole column, which the user excluded. */
 function nowhereText(
   outcome: Outcome,
   method: ReportedMethod,
@@ -170,10 +174,10 @@ function nowhereText(
 ): string {
   const [trialSeed] = outcome.trialsOf(dataset);
   const command = outcome.command(method, dataset, { testDomains: [domain], trialSeed });
-  return `${domain} held out: no method has a run${command ? `; begin with: ${command}` : ""}`;
+  return `${domain} held out: no method has a run${command ? `; start with: ${command}` : ""}`;
 }
 
-/** The domains to hold out in the first run that is missing: the domain alone, or with another for cross-validation. */
+/** The domains to hold out in the first missing run: the domain alone, or with another one for cross-validation. */
 function firstMissing(
   outcome: Outcome,
   { key }: ReportedMethod,
@@ -199,28 +203,28 @@ function datasetGap(outcome: Outcome, method: ReportedMethod, dataset: string): 
   const sweep = outcome.sweepOmits(dataset) ?? outcome.sweepLacks(dataset, trials);
   if (sweep !== null) return { trials: [have, trials.length], text: sweep };
   if (results.length > 0) {
-    const text = `${method.title} on ${datasetTitle(dataset)}: ${results.length} of ${whole} runs (domains × trials), so not comparable with whole cells; its own table names what is missing`;
+    const text = `${method.title} on ${datasetTitle(dataset)}: ${results.length} of ${whole} runs (domains × trials), so it is not comparable with complete cells; the table of the dataset lists what is missing`;
     return { trials: [have, trials.length], text };
   }
   const command = outcome.command(method, dataset, { testDomains: domains.slice(0, 1), trialSeed: trials[0] ?? 0 });
-  const fill = command ? `begin with: ${command}` : "its runs come from another testbed's files";
+  const fill = command ? `start with: ${command}` : "its runs come from the files of another testbed";
   return { trials: [0, trials.length], text: `${method.title} on ${datasetTitle(dataset)}: there is no run; ${fill}` };
 }
 
 function ownCell(cell: Cell | null, { trials, text }: Gap, notes: Notes): TableCell {
   const note = text === null ? null : notes.add(text);
-  // One trial has no spread: ± 0.0 would say that it is certain.
+  // One trial has no spread: ± 0.0 would suggest certainty.
   const error = cell && cell.values.length > 1 ? cell.error : null;
   return { mean: cell?.mean ?? null, error, trials, mark: null, note };
 }
 
 function averageCell(mean: number | null, cells: readonly TableCell[], notes: Notes): TableCell {
   const partial = cells.some(({ note }) => note !== null);
-  const text = mean === null ? "no average: a cell of the row is empty" : "an average with partial cells in it";
+  const text = mean === null ? "no average: a cell of the row is empty" : "an average that includes partial cells";
   return { mean, error: null, trials: null, mark: null, note: partial ? notes.add(text) : null };
 }
 
-/** A row of ours, and under it the paper's with the difference, where there is anything published. */
+/** A row of ours, followed by the paper's row with the difference, if there are published numbers. */
 function withPublished(row: TableRow, numbers: readonly (PublishedNumber | null)[], notes: Notes): TableRow[] {
   if (numbers.every((number) => number === null)) return [row];
   const bare = { trials: null, mark: null, note: null };

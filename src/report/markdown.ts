@@ -1,4 +1,4 @@
-/** A report as Markdown, laid out so that it also reads well in a terminal. */
+/** A report as Markdown, formatted so that it also reads well in a terminal. */
 
 import { verdictText } from "../paper/claims.js";
 import { askedTables } from "./asked-tables.js";
@@ -16,7 +16,7 @@ import { threeDigits, weightTable } from "./weight-table.js";
 export function toMarkdown(report: Report): string {
   const { tables, models, comparisons, claims, weights, features, outcome } = report;
   const parts = tables.map(tableSection);
-  // Tables say how runs were made and models chosen; other parts alone do not.
+  // Tables state the protocol and the selection method; other parts alone do not.
   if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
   parts.push(...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons)].map(textSection));
   if (claims.length > 0) {
@@ -31,8 +31,7 @@ export function toMarkdown(report: Report): string {
   }
   parts.push(...weights.map((study) => textSection(weightTable(study))), ...features.map(featureSection));
   parts.push(...askedTables(report).map(textSection));
-  if (outcome.notes.length > 0)
-    parts.push(["## What was left out, or must be known", ...bullets(outcome.notes)].join("\n\n"));
+  if (outcome.notes.length > 0) parts.push(["## Notes and exclusions", ...bullets(outcome.notes)].join("\n\n"));
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -63,7 +62,7 @@ function tableSection({ title, words, columns, rows, notes }: Table): string {
   const body = rows.map((row) => [rowTitle(row), ...row.cells.map((cell) => cellText(cell, row.kind))]);
   return [
     `## ${plain(title)}`,
-    [...words, "Bold: best; italic: second; (n/m): n of m trials."].map(plain).join("\n"),
+    [...words, "Bold: best; italic: second best; (n/m): n of m trials."].map(plain).join("\n"),
     grid(["Algorithm", ...columns.map(plain)], body),
     ...(notes.length > 0 ? [notes.map((note, i) => `[${i + 1}] ${plain(note)}`).join("  \n")] : []),
   ].join("\n\n");
@@ -84,12 +83,15 @@ function cellText(cell: TableCell, kind: TableRow["kind"]): string {
 const bullets = (notes: readonly string[]): string[] =>
   notes.length === 0 ? [] : [notes.map((note) => `- ${plain(note)}`).join("\n")];
 
-/** One line of text, with the characters escaped that would start a cell, emphasis or a tag; underscores inside names do not. */
+/**
+ * One line of text, with the characters escaped that would start a cell, emphasis or a tag; underscores inside names
+ * are not escaped.
+ */
 function plain(text: string): string {
   return text.replace(/[\r\n]+/g, " ").replace(/[|*<>]/g, (found) => `\\${found}`);
 }
 
-/** Columns padded to the same width: the first to the left, the others as told. */
+/** Columns padded to the same width: the first left-aligned, the others as given. */
 function grid(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,6 +1,7 @@
 /**
- * The models to use: of own pictures, the runs that were trained on all domains. What they will do on a domain they have not
- * seen is the row of the same name in the table above; what they do on new pictures of their own domains stands here.
+ * The final models: for own pictures, the runs that were trained on all domains. Their expected accuracy on a new
+ * domain is in the row of the same name in the table above; their accuracy on new pictures of their own domains is
+ * here.
  */
 
 import { type Expected, expectedOf } from "../analysis/expected.js";
@@ -15,31 +16,34 @@ import type { Outcome } from "./outcome.js";
 import { meanAccuracy } from "./run-page.js";
 import type { TextTable } from "./text-table.js";
 
-/** A run trained on all domains of a folder. */
+/** A run that was trained on all domains of a folder. */
 export interface UsableModel {
-  /** As its row in the table is called. */
+  /** The name of its row in the table. */
   readonly title: string;
   /** As `methodKey` writes it. */
   readonly method: string;
   readonly trialSeed: number;
   readonly folder: string;
   readonly done: boolean;
-  /** What runs like it found on domains they had not seen: the mean and the lowest; null where no domain was held out. */
+  /** The accuracy of runs like it on held-out domains: the mean and the lowest; null if no domain was held out. */
   readonly expected: Expected | null;
-  /** The mean accuracy on validation pictures of its domains, a fraction, and how many there are; null before it was assessed. */
+  /**
+   * The mean accuracy on validation pictures of its domains, as a fraction, and their number; null before the
+   * assessment.
+   */
   readonly validation: number | null;
   readonly pictures: number | null;
 }
 
-/** Those of one folder of pictures. */
+/** The models of one folder of pictures. */
 export interface ModelList {
   readonly dataset: string;
   readonly models: readonly UsableModel[];
 }
 
-/** The models there are, by dataset; none of benchmarks, where no run is trained on all domains for use. */
+/** The available models, by dataset; none for benchmarks, where no run is trained on all domains. */
 export function modelLists(outcome: Outcome): ModelList[] {
-  if (outcome.selection.id !== trainingDomain.id) return []; // another rule says nothing of the models that runs keep
+  if (outcome.selection.id !== trainingDomain.id) return []; // other selection methods do not apply to the stored models
   return outcome.datasets.flatMap((dataset) => {
     if (!outcome.isOwnData(dataset)) return [];
     const models = outcome.methods.flatMap(({ key, title, method }) =>
@@ -47,7 +51,7 @@ export function modelLists(outcome: Outcome): ModelList[] {
         const stored = outcome.storedOf(run);
         if (!stored || run.testDomains.length > 0) return [];
         const { folder, done, assessment } = stored;
-        if (assessment && assessment.model !== method.model) return []; // the run's model is its average
+        if (assessment && assessment.model !== method.model) return []; // the model of the run is its weight average
         const domains = assessment?.domains ?? [];
         const pictures = domains.reduce((sum, { count }) => sum + count, 0);
         const known =
@@ -83,28 +87,28 @@ function expectedFrom(held: readonly GroupResult[]): UsableModel["expected"] {
   return { mean: mean(held.map(({ choice }) => choice.test)), lowest: worst.choice.test, domain: worst.testDomain };
 }
 
-/** As the run keeps it, where the runs it was found by are not among those read. */
+/** As stored in the run, if the runs with held-out domains are not among those read. */
 const estimatedOf = ({ estimate }: StoredRun): Expected | null => (estimate ? expectedOf(estimate.domains) : null);
 
 const percent = (value: number): string => oneDecimal(100 * value);
 
 const EXPECTED =
-  "What to expect of it on a new one was found by runs like it that each held one domain out: the mean, and the lowest, which is the one to plan with. ";
+  "The accuracy on a new domain was estimated by runs like it that each held out one domain: the mean and the lowest. Plan with the lowest. ";
 
-/** The list as a table; `typed` writes a folder as a word of a shell command. */
+/** The list as a table; `typed` quotes a folder for a shell command. */
 export function modelTable({ dataset, models }: ModelList, typed = shellWord): TextTable {
   const several = new Set(models.map(({ trialSeed }) => trialSeed)).size > 1;
   return {
     title: `${datasetTitle(dataset)}: models to use`,
     words: [
-      `Each was trained on all domains. ${models.some(({ expected }) => expected) ? EXPECTED : ""}Validation is on held-back pictures of the domains it was trained on. Accuracy in percent.`,
-      `Use one with: nudge predict ${models.length === 1 ? typed(models[0].folder) : "FOLDER"} PICTURES. What it gets wrong is in report.html in its folder.`,
+      `Each was trained on all domains. ${models.some(({ expected }) => expected) ? EXPECTED : ""}The validation accuracy is measured on pictures of the training domains that were not used for training. Accuracy in percent.`,
+      `Use one with: nudge predict ${models.length === 1 ? typed(models[0].folder) : "FOLDER"} PICTURES. Its mistakes are shown in report.html in its folder.`,
     ],
     head: ["model", ...(several ? ["trial"] : []), "on a new domain", "validation", "folder"],
     rows: models.map(({ title, trialSeed, expected, validation, pictures, folder, done }) => [
       title,
       ...(several ? [String(trialSeed)] : []),
-      expected ? `${percent(expected.mean)}, lowest ${percent(expected.lowest)} (${expected.domain})` : "not known",
+      expected ? `${percent(expected.mean)}, lowest ${percent(expected.lowest)} (${expected.domain})` : "unknown",
       validation === null ? "–" : `${percent(validation)} (${countOf(pictures ?? 0, "picture")})`,
       done ? typed(folder) : `${typed(folder)} (not finished)`,
     ]),

@@ -1,6 +1,6 @@
 /**
- * The parts that say how good a model is, the same on a run's page and on an evaluation's: accuracy of each class, confusion
- * matrix, calibration, and the worst mistakes with their pictures.
+ * The sections on the quality of a model, shared by the page of a run and the page of an evaluation: accuracy by class,
+ * confusion matrix, calibration, and the worst mistakes with their pictures.
  */
 
 import { mostConfused, type Share, shareOf } from "../analysis/assess.js";
@@ -12,7 +12,7 @@ import { confusionChart, reliabilityChart } from "./assessment-charts.js";
 export const intervalText = ({ interval: [from, to], count }: Share): string =>
   count === 0 ? "–" : `${percent(from)} to ${percent(to)}`;
 
-/** Recall and precision of each class, from a confusion matrix: a row a class, a column a prediction. */
+/** Recall and precision of each class, from a confusion matrix with one row per class and one column per prediction. */
 export function classSection(matrix: readonly (readonly number[])[], classes: readonly string[], of: string): Html {
   const sum = (values: readonly number[]): number => values.reduce((all, each) => all + each, 0);
   const rows = classes.map((name, i) => {
@@ -31,7 +31,7 @@ export function classSection(matrix: readonly (readonly number[])[], classes: re
   return section(
     "Accuracy by class",
     remark(
-      `On ${of}. Recall is the share of a class's pictures that the model finds; precision is the share of its predictions of the class that are right.`,
+      `On ${of}. Recall is the share of the pictures of a class that the model predicts correctly; precision is the share of the predictions of a class that are correct.`,
     ),
     table(["class", "pictures", "recall", "95 % interval", "precision", "predicted", ""], rows),
   );
@@ -44,7 +44,9 @@ export function confusionSection(matrix: readonly (readonly number[])[], classes
     ({ label, predicted, count }) => `${classes[label]} predicted as ${classes[predicted]}: ${count}`,
   );
   const said =
-    mistakes.length > 0 ? `<div><h3>Most frequent mistakes</h3>${list(mistakes)}</div>` : "<p>It made no mistake.</p>";
+    mistakes.length > 0
+      ? `<div><h3>Most frequent mistakes</h3>${list(mistakes)}</div>`
+      : "<p>The model made no mistakes.</p>";
   const drawn = chart ? `<div class="figure">${chart}</div>` : "";
   return section("Confusion matrix", `<div class="figures">${drawn}${said}</div>`);
 }
@@ -63,12 +65,12 @@ export function calibrationSection(measured: Calibration, of: string): Html {
   );
 }
 
-/** A mistake as the gallery shows it. */
+/** A mistake as shown in the gallery. */
 export interface ShownMistake {
   readonly name: string;
   readonly label: string;
   readonly predicted: string;
-  /** Probabilities of the class that was predicted and of the one it is of. */
+  /** The probabilities of the predicted class and of the true class. */
   readonly confidence: number;
   readonly truth: number;
   readonly picture?: string;
@@ -84,12 +86,12 @@ export function mistakesSection(mistakes: readonly ShownMistake[], of: string, h
     lines: [`${predicted} ${percent(confidence)}; ${label} ${percent(truth)}`, name],
   }));
   const heat = mistakes.some((each) => each.heat)
-    ? ` A heat map (Grad-CAM${heatOfFinal ? " of the model for use" : ""}) shows where the picture speaks for the predicted class; point at a picture to see it without.`
+    ? ` A heat map (Grad-CAM${heatOfFinal ? " of the model for use" : ""}) shows which regions support the predicted class; point at a picture to see it without the heat map.`
     : "";
   return section(
     "Worst mistakes",
     remark(
-      `On ${of}: those first whose true class the model gave the lowest probability. Some may be wrong labels: nudge data review finds more of those.${heat}`,
+      `On ${of}, sorted by the probability of the true class, lowest first. Some labels may be wrong; nudge data review finds more of these.${heat}`,
     ),
     gallery(items),
   );

@@ -1,6 +1,6 @@
 /**
- * What a report is made of: the runs read, what the selection rule chose among them, and the questions every table asks
- * (which datasets, methods, trials; which command would fill a cell).
+ * The data of a report: the runs, what the selection method chose among them, and the questions of every table (which
+ * datasets, methods and trials; which command would fill a cell).
  */
 
 import { algorithms } from "../algorithms/index.js";
@@ -30,18 +30,18 @@ export interface ReportedMethod {
 
 export class Outcome {
   readonly runs: readonly EvaluatedRun[];
-  /** The same under the names of methods that their files have. */
+  /** The same under the method names in the files. */
   readonly asRead: readonly EvaluatedRun[];
   readonly stored: readonly StoredRun[];
   readonly results: readonly ReportedResult[];
-  /** What was left out or must be known, in words. */
+  /** Notes and exclusions, as text. */
   readonly notes: readonly string[];
   readonly datasets: readonly string[];
   readonly methods: readonly ReportedMethod[];
-  /** What was set by hand in all runs of ours alike, and so does not tell rows apart. */
+  /** Settings that are explicit and equal in all of our runs, and so do not distinguish rows. */
   readonly common: FixedSettings;
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
-  /** Runs by dataset, and by dataset and method: tables ask for them cell by cell. */
+  /** Runs by dataset, and by dataset and method, because tables access them cell by cell. */
   private readonly byDataset = new Map<string, EvaluatedRun[]>();
   private readonly byMethod = new Map<string, EvaluatedRun[]>();
   private readonly trials = new Map<string, readonly number[]>();
@@ -74,18 +74,18 @@ export class Outcome {
     }
   }
 
-  /** The run folder a run was read from, where it is one of ours. */
+  /** The run folder of a run, if it is one of ours. */
   storedOf({ source }: EvaluatedRun): StoredRun | undefined {
     return this.storedByFolder.get(source);
   }
 
-  /** Whether a run is on somebody's own pictures. */
+  /** Whether a run is on own pictures. */
   private isOwn(run: EvaluatedRun): boolean {
     const dataset = this.storedOf(run)?.settings.dataset;
     return dataset !== undefined && isOwnDataset(dataset);
   }
 
-  /** Whether a dataset is somebody's own pictures. */
+  /** Whether a dataset consists of own pictures. */
   isOwnData(dataset: string): boolean {
     return this.byDataset.get(dataset)?.some((run) => this.isOwn(run)) ?? false;
   }
@@ -95,12 +95,12 @@ export class Outcome {
     return this.byMethod.get(rowKey(dataset, method)) ?? [];
   }
 
-  /** Domains of a dataset, in its order. */
+  /** Domains of a dataset, in order. */
   domainsOf(dataset: string): readonly string[] {
     return this.byDataset.get(dataset)?.[0].domains ?? [];
   }
 
-  /** The domains that tables of a dataset have: all, or of own pictures those that somebody wanted to know of. */
+  /** The domains in the tables of a dataset: all, or for own pictures those that were held out. */
   heldOutOf(dataset: string): readonly string[] {
     const domains = this.domainsOf(dataset);
     if (!this.isOwnData(dataset)) return domains;
@@ -108,7 +108,7 @@ export class Outcome {
     return domains.filter((domain) => held.has(domain));
   }
 
-  /** The methods that tables of a dataset have: those with runs, on own pictures with runs that held a domain out. */
+  /** The methods in the tables of a dataset: those with runs; for own pictures, those with a held-out domain. */
   rowsOf(dataset: string): ReportedMethod[] {
     const own = this.isOwnData(dataset);
     return this.methods.filter(({ key }) =>
@@ -116,7 +116,7 @@ export class Outcome {
     );
   }
 
-  /** The trials there are on a dataset, of any method, and those that its sweep will have. */
+  /** The existing trials on a dataset, of any method, and those that its sweep will have. */
   trialsOf(dataset: string): readonly number[] {
     const known = this.trials.get(dataset);
     if (known) return known;
@@ -153,14 +153,14 @@ export class Outcome {
     return data;
   }
 
-  /** What makes the trials that a sweep still lacks on a dataset; null where no sweep plans them. */
+  /** What adds the missing trials of a sweep on a dataset; null if no sweep plans them. */
   sweepLacks(dataset: string, missing: readonly number[]): string | null {
     return this.remedies.unmade(this.dataOf(dataset), missing);
   }
 
   /**
-   * What makes runs that no sweep of a dataset has planned: those that cross-validation needs, or with this domain held out.
-   * Null where there is no sweep, or where it plans them.
+   * What adds runs that no sweep of a dataset has planned: those for cross-validation, or with this domain held out.
+   * Null if there is no sweep, or if it plans them.
    */
   sweepOmits(dataset: string, domain?: string): string | null {
     const [data, trials] = [this.dataOf(dataset), this.trialsOf(dataset)];
@@ -172,20 +172,20 @@ export class Outcome {
     return this.remedies.withoutDomain(data, trials, domain);
   }
 
-  /** What was set by hand in a method's runs, and the plug-ins they were made with. */
+  /** The explicit settings of a method's runs, and their plug-ins. */
   private settingsOf(key: string): { fixed?: StoredRun["settings"]["fixed"]; plugins?: readonly PluginFile[] } {
     const run = this.runs.find(({ method, format }) => format === "nudge" && methodKey(method) === key);
     return (run && this.storedOf(run)?.settings) ?? {};
   }
 
-  /** All other randomness of a trial as its runs have it, where it is not 0: sweeps give each trial a seed of its own. */
+  /** The seed of a trial's runs, if it is not 0: sweeps give each trial its own seed. */
   private seedOf(dataset: string, trialSeed: number): string {
     const like = this.byDataset.get(dataset)?.find((run) => run.trialSeed === trialSeed && this.storedOf(run));
     const seed = (like && this.storedOf(like)?.settings.seed) ?? 0;
     return seed === 0 ? "" : String(seed);
   }
 
-  /** The command that trains a run that is missing; null for rows of another testbed. */
+  /** The command that trains a missing run; null for rows of another testbed. */
   command(
     { key, method, own }: ReportedMethod,
     dataset: string,
@@ -213,10 +213,10 @@ export class Outcome {
   }
 }
 
-/** The averages of the weights in what a row evaluates; the trained weights and T3A are none. */
+/** The weight averages in what a row evaluates; the trained weights and T3A are none. */
 const followersIn = ({ model }: Method): string[] => model.split("+").filter((id) => Object.hasOwn(followers, id));
 
-/** Two folders of pictures may have the same name; by their domains they are told apart, and never averaged. */
+/** Two folders of pictures can have the same name. Their domains distinguish them, and they are never averaged. */
 function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[]; notes: string[] } {
   const lists = new Map<string, Set<string>>();
   for (const { dataset, domains } of runs)
@@ -225,25 +225,25 @@ function withDatasetsApart(runs: readonly EvaluatedRun[]): { runs: EvaluatedRun[
   return {
     runs: runs.map((run) =>
       mixed.includes(run.dataset)
-        ? { ...run, dataset: `${run.dataset} (${run.domains.join(", ")})`, evaluations: run.evaluations } // may be a getter
+        ? { ...run, dataset: `${run.dataset} (${run.domains.join(", ")})`, evaluations: run.evaluations } // can be a getter
         : run,
     ),
     notes: mixed.map(
       (dataset) =>
-        `${lists.get(dataset)!.size} datasets go by the name ${dataset} but differ in their domains; each has a table of its own`,
+        `${lists.get(dataset)!.size} datasets have the name ${dataset} but different domains; each has its own table`,
     ),
   };
 }
 
-/** Runs that are going on or were broken off count as far as they came, which a reader must know. */
+/** Unfinished runs count up to their last evaluation, and the reader must know this. */
 function unfinished(stored: readonly StoredRun[], sweeps: readonly ReportedSweep[]): string[] {
   const open = stored.filter((run) => !run.done && !isInSweep(run, sweeps));
-  // Records are read when they are asked for, so they are asked of these only.
+  // Records are read lazily, so they are read only for these.
   return open
     .filter((run) => run.records.length > 0)
     .map(
       ({ folder }) =>
-        `${folder}: not finished, counted as far as it came. Go on with: nudge train --resume ${shellWord(folder)}`,
+        `${folder}: not finished, counted up to its last evaluation. Resume with: nudge train --resume ${shellWord(folder)}`,
     );
 }
 
@@ -255,7 +255,7 @@ function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
   else lists.set(key, [item]);
 }
 
-/** In the paper's manner: averages after trained models, an algorithm's regularized forms after it, ERM first. */
+/** In the order of the paper: averages after trained models, regularized forms after their algorithm, ERM first. */
 function reportedMethods(
   runs: readonly EvaluatedRun[],
   common: FixedSettings,
@@ -276,7 +276,7 @@ function reportedMethods(
   }
   const order = Object.keys(algorithms).map(bareName);
   const place = ({ algorithm }: Method): number =>
-    (order.indexOf(bareName(algorithm)) + order.length + 1) % (order.length + 1); // those not known come last
+    (order.indexOf(bareName(algorithm)) + order.length + 1) % (order.length + 1); // unknown ones come last
   return [...found.values()].sort(
     (a, b) =>
       Number(a.method.model !== CURRENT) - Number(b.method.model !== CURRENT) ||
@@ -286,7 +286,7 @@ function reportedMethods(
   );
 }
 
-/** By code points, but numbers in the same place by their value, before other words: `weight=5` before `weight=10`. */
+/** By code points, but numbers at the same position by value and before other words: `weight=5` before `weight=10`. */
 function compareTitles(a: string, b: string): number {
   const [words, others] = [a, b].map((title) => title.split(/(?<=[ =])|(?=\])/));
   const at = words.findIndex((word, i) => word !== others[i]);

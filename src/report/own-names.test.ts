@@ -43,12 +43,12 @@ test("a method with trials from two testbeds is one row, told in a note", () => 
   const { methods, notes, results } = new Outcome({ runs, stored: [], notes: [] }, trainingDomain);
   expect(methods.map(({ title }) => title)).toEqual(["GroupDRO", "CORAL (domainbed)"]);
   expect(results.filter(({ method }) => method.algorithm === "group-dro")).toHaveLength(2);
-  expect(notes).toEqual(["GroupDRO: one row of runs from here and from another testbed"]);
+  expect(notes).toEqual(["GroupDRO: this row combines runs of NUDGE and of another testbed"]);
 });
 
 test("runs of the same trial do not compete: each testbed has its row", () => {
   const runs = [run("erm", "nudge"), run("ERM", "domainbed")];
   const { methods, notes } = new Outcome({ runs, stored: [], notes: [] }, trainingDomain);
   expect(methods.map(({ title }) => title)).toEqual(["ERM", "ERM (domainbed)"]);
-  expect(notes).toEqual(["ERM: two testbeds have the same trials, so each has a row of its own"]);
+  expect(notes).toEqual(["ERM: two testbeds have the same trials, so each has its own row"]);
 });

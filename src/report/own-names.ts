@@ -1,9 +1,9 @@
 /**
- * Runs of other testbeds under this project's names of their methods, so that DomainBed's `GroupDRO` and our `group-dro` are one
- * row, and `ERM_NU` is ERM with the nuclear norm. Names that mean nothing here stay as they are.
+ * Runs of other testbeds under our names of their methods, so that DomainBed's `GroupDRO` and our `group-dro` are one
+ * row, and `ERM_NU` is ERM with the nuclear norm. Unknown names are not changed.
  *
- * Where both have a run of the same cell and trial, one row would make them compete as if they were two draws of a search; then
- * the other testbed's stay a row of their own.
+ * If both have a run of the same cell and trial, one row would make them compete like two draws of a search; then the
+ * runs of the other testbed keep their own row.
  */
 
 import { hparamsOn } from "../algorithms/algorithm.js";
@@ -16,7 +16,7 @@ import { regularizerNamed, regularizers } from "../regularizers/index.js";
 import { parseMethodName } from "../regularizers/shorthand.js";
 import { methodTitle } from "../settings/names.js";
 
-/** The runs with the names they have here, and what must be known of rows that two testbeds share. */
+/** The runs with our names, and notes on rows that two testbeds share. */
 export function withOwnNames(runs: readonly EvaluatedRun[]): { runs: readonly EvaluatedRun[]; notes: string[] } {
   const foreign = runs.filter(({ format }) => format !== "nudge");
   if (foreign.length === 0) return { runs, notes: [] };
@@ -28,22 +28,22 @@ export function withOwnNames(runs: readonly EvaluatedRun[]): { runs: readonly Ev
   });
   const { shared, rivals } = sharedRows(renamed);
   const notes = [
-    ...Array.from(shared, (title) => `${title}: one row of runs from here and from another testbed`),
-    ...Array.from(
-      rivals.values(),
-      (title) => `${title}: two testbeds have the same trials, so each has a row of its own`,
-    ),
+    ...Array.from(shared, (title) => `${title}: this row combines runs of NUDGE and of another testbed`),
+    ...Array.from(rivals.values(), (title) => `${title}: two testbeds have the same trials, so each has its own row`),
   ];
   return { runs: renamed.map((run, i) => (rivals.has(methodKey(run.method)) ? runs[i] : run)), notes };
 }
 
-/** The method as it is called here; undefined where that is not known. */
+/** The method under our name; undefined if it is unknown. */
 function ownMethod({ algorithm: name, model }: Method): Method | undefined {
   const parsed = parseKey(name) ?? parsePaperName(name);
   return parsed && { ...parsed, model: model === CURRENT ? parsed.model : model };
 }
 
-/** Names under which runs of ours are or were written for DomainBed: `ERM-NU [weight=0.03]`, `swad(erm+nuclear-norm) [lr=0.1]`. */
+/**
+ * Names under which our runs are or were written for DomainBed: `ERM-NU [weight=0.03]`, `swad(erm+nuclear-norm)
+ * [lr=0.1]`.
+ */
 function parseKey(name: string): Method | undefined {
   const [, model, trained, words = ""] = /^(?:([\w-]+)\()?([\w+-]+)\)?(?: \[(.*)\])?$/.exec(name) ?? [];
   if (trained === undefined || name === trained.replaceAll("+", "")) return undefined;
@@ -56,7 +56,7 @@ function parseKey(name: string): Method | undefined {
   return { ...base, regularizers: all, model: model ?? base.model, fixed };
 }
 
-/** What is set of the algorithm and the only penalty has their names before it again, which titles leave out. */
+/** Adds the prefixes of the algorithm and of a single penalty, which titles omit. */
 function fullNames(fixed: FixedSettings, algorithm: string, [penalty, ...others]: readonly string[]): FixedSettings {
   const { hparams = {}, settings = {} } = penalty === undefined || others.length > 0 ? {} : regularizerNamed(penalty);
   const full = (name: string): string => {

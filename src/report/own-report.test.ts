@@ -28,15 +28,15 @@ test("of own pictures a cell is the assessed accuracy on all of a domain's pictu
   const { interval } = shareOf(12, 20);
   expect(rows[0].cells[0]).toMatchObject({ mean: 0.6, interval, pictures: 20, note: null }); // 8 of 16 on the in part
   expect(rows[0].cells[3].mean).toBeCloseTo(0.6, 12);
-  expect(words[0]).toContain("on all its pictures (day 20, dusk 20, night 20), as in each run's own report");
+  expect(words[0]).toContain("on all its pictures (day 20, dusk 20, night 20), as in the report of each run");
 });
 
 test("runs that were not assessed, as those of a sweep, are reported on the in part, and the words say so", () => {
   const { tables } = reportOf((folder) => writeOwnTraining(folder, "a", { right: 12, assessed: false }));
   expect(tables[0].rows[0].cells[0]).toMatchObject({ mean: 0.5, note: null });
   expect(tables[0].rows[0].cells[0]).not.toHaveProperty("interval");
-  expect(tables[0].words[0]).toContain("on its `in` part");
-  expect(tables[0].words[0]).toContain("a run's own report, on all of them, may say another number");
+  expect(tables[0].words[0]).toContain("on its `in` split");
+  expect(tables[0].words[0]).toContain("The report of a run covers all pictures and can show another number");
 });
 
 test("among assessed runs, one that is not, or whose assessment is damaged, has a note and no mark", () => {
@@ -49,7 +49,7 @@ test("among assessed runs, one that is not, or whose assessment is damaged, has 
   const [{ rows, notes }] = tables;
   for (const cell of [rows[1].cells[0], rows[1].cells[2]]) {
     expect(cell).toMatchObject({ mean: 0.75, mark: null });
-    expect(notes[cell.note! - 1]).toContain("has not been assessed on all of them: not comparable");
+    expect(notes[cell.note! - 1]).toContain("has not been assessed on all of them; not comparable");
   }
 });
 
@@ -67,7 +67,7 @@ test("a benchmark keeps its protocol's part, assessed or not", () => {
     writeFileSync(join(run, "assessment.json"), JSON.stringify(assessment));
   });
   expect(tables[0].rows[0].cells[3].mean).toBe(0.5);
-  expect(tables[0].words[1]).toContain("on its `in` part, the mean over trials");
+  expect(tables[0].words[1]).toContain("on its `in` split, the mean over trials");
   expect(models).toEqual([]);
 });
 
@@ -80,8 +80,8 @@ test("rows are named by what tells them apart, and what the program chose is sai
   });
   expect(outcome.methods.map(({ title }) => title)).toEqual(["ERM", "ERM [probe=true]", "ERM-NU"]);
   const words = tables[0].words.join("\n");
-  expect(words).toContain("ERM, ERM-NU: 20 steps of 32 pictures a domain, evaluated every 10.");
-  expect(words).toContain("ERM [probe=true]: 201 steps of 32 pictures a domain, evaluated every 25.");
+  expect(words).toContain("ERM, ERM-NU: 20 steps of 32 pictures per domain, evaluated every 10.");
+  expect(words).toContain("ERM [probe=true]: 201 steps of 32 pictures per domain, evaluated every 25.");
   expect(words).not.toContain("augmentValidation=false");
   expect(comparisons.map(({ first, second }) => [first, second])).toEqual([["ERM-NU", "ERM"]]);
 });
@@ -120,7 +120,7 @@ test("the models to use are listed with what to expect of them", () => {
   const text = toMarkdown(report);
   expect(text).toContain("## wild: models to use");
   expect(text).toMatch(/\| ERM +\| 56\.7, lowest 50\.0 \(dusk\) \| 75\.0 \(12 pictures\) \| \S*a-none +\|/);
-  expect(text).toMatch(/\| ERM-NU +\| not known /);
+  expect(text).toMatch(/\| ERM-NU +\| unknown /);
   expect(text).toContain("60.0 (38.7–78.1)"); // Wilson's interval of 12 of 20
   expect(toHtml(report)).toContain('60.0 <span class="soft interval">(38.7–78.1)</span>');
   expect(toLatex(report)).toContain("60.0 (38.7--78.1)");
@@ -130,7 +130,9 @@ test("the models to use are listed with what to expect of them", () => {
 test("runs that held nothing out have no table of dashes, and it is said that nothing is known", () => {
   const report = reportOf((folder) => void writeOwnRun(folder, "a-none", { right: 0 }));
   expect(report.tables).toEqual([]);
-  expect(toMarkdown(report)).toMatch(/^No domain was held out in these runs, so nothing is known of domains/);
+  expect(toMarkdown(report)).toMatch(
+    /^No domain was held out in these runs, so the accuracy on new domains is unknown/,
+  );
 });
 
 test("a model alone is listed with the estimate that is kept beside it", () => {
@@ -186,7 +188,7 @@ test("what a row lacks of a trial is one note with one command, whatever the num
   expect(rows[1].cells.map(({ note }) => note)).toEqual([1, 1, 1, 2]);
   expect(rows[1].cells[0]).not.toHaveProperty("interval"); // the others of the table have none
   expect(notes[0]).toMatch(
-    /^ERM-NU: runs of trial 1 are missing; make them with: nudge train --data photos\/wild\/ --algorithm erm --regularizer nuclear-norm --trial-seed 1 steps=20 /,
+    /^ERM-NU: runs of trial 1 are missing; train them with: nudge train --data photos\/wild\/ --algorithm erm --regularizer nuclear-norm --trial-seed 1 steps=20 /,
   );
 });
 

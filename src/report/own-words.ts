@@ -1,6 +1,7 @@
 /**
- * The words above a table of own pictures, for somebody who trained on them and knows no protocol: what the numbers are of,
- * how sure they are, and how each row was trained. What the program settled is said here, so that rows need not.
+ * The text above a table of own pictures, for readers who trained on them and know no protocol: what the numbers are,
+ * how certain they are, and how each row was trained. The automatic choices are described here, so that rows need not
+ * repeat them.
  */
 
 import { countOf } from "../data/show-name.js";
@@ -9,14 +10,14 @@ import type { StoredRun } from "../records/index.js";
 import type { Outcome } from "./outcome.js";
 import { settingsInWords, settingsParts } from "./settings-words.js";
 
-/** More ways of training than this, as of a search, are told in one line for all. */
+/** More ways of training than this, as in a search, are summarized in one line. */
 const MOST_WAYS = 4;
 
-/** Whether the numbers of a dataset, or some of them, are of all pictures of a domain. */
+/** Whether some numbers of a dataset cover all pictures of a domain. */
 export const isOnWholeDomains = ({ results }: Outcome, dataset: string): boolean =>
   results.some((result) => result.dataset === dataset && result.whole !== undefined);
 
-/** What stands above the table of some folders of pictures. */
+/** The text above the table of some folders of pictures. */
 export function ownWords(outcome: Outcome, datasets: readonly string[]): string[] {
   return [measureWords(outcome, datasets), ...wayWords(outcome, datasets), ...commonWords(outcome)];
 }
@@ -24,21 +25,21 @@ export function ownWords(outcome: Outcome, datasets: readonly string[]): string[
 function measureWords(outcome: Outcome, datasets: readonly string[]): string {
   if (datasets.every((dataset) => outcome.heldOutOf(dataset).length === 0))
     return isEstimated(outcome, datasets)
-      ? "No domain was held out in these runs; what is known of new ones was found by others, and is kept beside the models."
-      : "No domain was held out in these runs, so nothing is known of domains that the models have not seen; with two domains or more, `nudge train --leave-one-out` tells.";
-  const held = "a domain was held out and never trained on; accuracy in percent";
+      ? "No domain was held out in these runs. The estimated accuracy on new domains comes from other runs and is stored with the models."
+      : "No domain was held out in these runs, so the accuracy on new domains is unknown; with at least two domains, `nudge train --leave-one-out` estimates it.";
+  const held = "accuracy in percent on a held-out domain, which was not used for training, measured";
   const trials = datasets.some((dataset) => outcome.trialsOf(dataset).length > 1)
     ? "the mean over trials ± the standard error (population standard deviation over √trials)"
     : null;
   if (!datasets.some((dataset) => isOnWholeDomains(outcome, dataset)))
-    return `Numbers: ${held} on its \`in\` part, all its pictures but those that validation would hold back, so a run's own report, on all of them, may say another number${trials ? `; ${trials}` : ""}.`;
+    return `Numbers: ${held} on its \`in\` split (without the pictures that would be used for validation). The report of a run covers all pictures and can show another number${trials ? `; ${trials}` : ""}.`;
   const spread =
     trials ??
-    "in brackets the 95 % interval (Wilson's) that so many pictures leave. Where the intervals of two rows overlap, their difference may be chance: more pictures, or more trials (--trial-seed 1), tell";
-  return `Numbers: ${held} on all its pictures (${counts(outcome, datasets)}), as in each run's own report; ${spread}.`;
+    "in brackets the 95 % Wilson interval for this number of pictures. If the intervals of two rows overlap, their difference may be chance; use more pictures or more trials (--trial-seed 1) to decide";
+  return `Numbers: ${held} on all its pictures (${counts(outcome, datasets)}), as in the report of each run; ${spread}.`;
 }
 
-/** Whether a model keeps an estimate. */
+/** Whether a model has a stored estimate. */
 const isEstimated = (outcome: Outcome, datasets: readonly string[]): boolean =>
   outcome.runs.some((run) => datasets.includes(run.dataset) && outcome.storedOf(run)?.estimate !== undefined);
 
@@ -54,7 +55,7 @@ function counts(outcome: Outcome, datasets: readonly string[]): string {
     .join(", ");
 }
 
-/** What all runs have alike, and a line for each way that they were trained otherwise, with the rows it is of. */
+/** What all runs share, and one line for each way of training that differs, with its rows. */
 function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
   const ways = new Map<string, { parts: readonly string[]; titles: Set<string> }>();
   const all = new Set<StoredRun>();
@@ -80,10 +81,10 @@ function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
   return [...(alike.length > 0 ? [`${countOf(all.size, "run")}: ${alike.join(", ")}.`] : []), ...apart.flat()];
 }
 
-/** Settings whose values the other words have. */
+/** Settings whose values are in the other sentences. */
 const SAID = ["backbone", "pretrained", "probe", "steps", "evaluateEvery", "batchSize", "precision", "holdout"];
 
 function commonWords({ common }: Outcome): string[] {
   const left = fixedText(pickFixed(common, (name) => !SAID.includes(name)));
-  return left === "" ? [] : [`The same in all rows: ${left}.`];
+  return left === "" ? [] : [`Equal in all rows: ${left}.`];
 }

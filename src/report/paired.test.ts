@@ -72,7 +72,7 @@ test("runs on different splits are no pair, which is told", () => {
     });
   });
   expect(comparisons[0].rows.map(({ title }) => title)).toEqual(["PACS A", "PACS, 1 of 4 domains"]);
-  expect(comparisons[0].notes).toEqual(["PACS, cartoon, trial 0: not a pair: the splits differ (bb and aa)"]);
+  expect(comparisons[0].notes).toEqual(["PACS, cartoon, trial 0: not compared, because the splits differ (bb and aa)"]);
 });
 
 test("what was set by hand besides the penalty's own settings must be the same in both", () => {

@@ -1,10 +1,10 @@
 /**
- * Paired differences: two methods on the same trials and splits, so that what a split does to both cancels. By held-out domain,
- * by dataset and over all, each with a t interval whose unit is the trial (trial-statistics.ts): over several domains a trial's
- * value is its mean over them, and over several datasets the mean of those means.
+ * Paired differences: two methods on the same trials and splits, so that the effect of the split cancels. By held-out
+ * domain, by dataset and over all, each with a t interval whose unit is the trial (trial-statistics.ts): over several
+ * domains, the value of a trial is its mean over them, and over several datasets the mean of those means.
  *
- * A trial counts only where it has every domain that is averaged; otherwise trials would be means of different domains. What that
- * costs is in the notes.
+ * A trial counts only if it has every averaged domain; otherwise trials would be means of different domains. The notes
+ * report the excluded trials.
  */
 
 import { fixedText } from "../records/fixed-settings.js";
@@ -21,9 +21,9 @@ export interface PairedDifference extends PairedSummary {
   readonly title: string;
 }
 
-/** The mean of first less second, a fraction, over trials. */
+/** The mean over trials of the first minus the second, as a fraction. */
 export interface PairedSummary extends TrialSummary {
-  /** How many pairs of runs these are. */
+  /** The number of pairs of runs. */
   readonly pairs: number;
 }
 
@@ -31,21 +31,24 @@ export interface PairedComparison {
   readonly first: string;
   readonly second: string;
   readonly rows: readonly PairedDifference[];
-  /** Over several domains, in the second half of training, nothing selected (late-training.ts); of trained weights, not averages. */
+  /**
+   * Over several domains, in the second half of training, without selection (late-training.ts); for trained weights,
+   * not averages.
+   */
   readonly late: readonly PairedDifference[];
   readonly notes: readonly string[];
-  /** Whether this pair was asked for; if not, it is a method with a penalty and the same without. */
+  /** Whether this pair was requested; if not, it is a method with a penalty and the same method without it. */
   readonly asked: boolean;
-  /** Whether all of it is on own pictures, where accuracies are of whole domains. */
+  /** Whether all of it is on own pictures, where accuracies cover whole domains. */
   readonly own: boolean;
 }
 
-/** What the interval is, for the words above a table. */
+/** What the interval means, for the text above a table. */
 export const intervalWords =
-  "Same trial, same split, same held-out domain; the mean of the differences in points of accuracy, with Student's t interval over " +
-  "trials (over several domains, over the trials' means). It covers new trials, that is, other splits and seeds, on these pictures and domains.";
+  "Same trial, same split, same held-out domain: the mean of the differences in points of accuracy, with Student's t interval over " +
+  "trials (for several domains, over the means of the trials). It applies to new trials, that is, other splits and seeds, on these pictures and domains.";
 
-/** The pairs compared by default: each regularized method with the same without, as the paper does. */
+/** The default pairs: each regularized method with the same method without the penalty, as in the paper. */
 export function regularizedPairs({ methods }: Outcome): [ReportedMethod, ReportedMethod][] {
   return methods.flatMap((first): [ReportedMethod, ReportedMethod][] => {
     const { algorithm, model, regularizers } = first.method;
@@ -61,7 +64,7 @@ export function regularizedPairs({ methods }: Outcome): [ReportedMethod, Reporte
   });
 }
 
-/** What is compared of a run: by default the accuracy of the chosen step. */
+/** The compared value of a run; by default the accuracy at the selected step. */
 export type Measure = (result: ReportedResult) => number;
 const chosenAccuracy: Measure = ({ choice }) => choice.test;
 
@@ -71,7 +74,7 @@ export interface Pair {
   readonly difference: number;
 }
 
-/** Compares two methods; null where they share no trial. */
+/** Compares two methods; null if they share no trial. */
 export function pairedComparison(
   outcome: Outcome,
   pair: readonly [ReportedMethod, ReportedMethod],
@@ -111,7 +114,10 @@ export function pairedComparison(
   return { first, second, rows, notes, own };
 }
 
-/** A method's accuracies less the other's, trial by trial, where both have the trial and the same split; of some trials, or all. */
+/**
+ * The accuracies of a method minus those of the other, trial by trial, if both have the trial and the same split; for
+ * some trials or all.
+ */
 export function pairedDifferences(
   outcome: Outcome,
   [first, second]: readonly [ReportedMethod, ReportedMethod],
@@ -134,7 +140,7 @@ export function pairedDifferences(
     });
     if (splits[0] !== undefined && splits[1] !== undefined && splits[0] !== splits[1]) {
       notes.push(
-        `${datasetTitle(dataset)}, ${domain}, trial ${trial}: not a pair: the splits differ (${splits.join(" and ")})`,
+        `${datasetTitle(dataset)}, ${domain}, trial ${trial}: not compared, because the splits differ (${splits.join(" and ")})`,
       );
       return [];
     }
@@ -143,12 +149,12 @@ export function pairedDifferences(
   return { pairs, notes };
 }
 
-/** By dataset, by domain, the pairs there are. */
+/** The existing pairs, by dataset and domain. */
 type Strata = readonly (readonly (readonly Pair[])[])[];
 
 /**
- * The mean over trials of the trial's mean over datasets of the mean over domains. Where no trial has every domain there is no
- * interval, and the mean is over the pairs there are, domains and datasets weighing the same.
+ * The mean over trials of the trial's mean over datasets of the mean over domains. If no trial has every domain, there
+ * is no interval, and the mean is over the existing pairs, with equal weights for domains and datasets.
  */
 export function summarize(strata: Strata): PairedSummary {
   const overall = (of: (pairs: readonly Pair[]) => number): number =>
@@ -179,7 +185,7 @@ function incompleteWords(title: string, strata: Strata): string[] {
   const { complete, incomplete } = trialsOf(strata.flat());
   if (incomplete.length === 0) return [];
   if (complete.length === 0)
-    return [`${title}: no trial has all of them, so there is no interval and the mean is over the pairs there are`];
+    return [`${title}: no trial has all of them, so there is no interval and the mean is over the existing pairs`];
   const which = incomplete.length === 1 ? `trial ${incomplete[0]} does` : `trials ${incomplete.join(", ")} do`;
   return [`${title}: ${which} not count, because runs are missing in ${incomplete.length === 1 ? "it" : "them"}`];
 }

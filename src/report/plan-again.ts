@@ -1,11 +1,11 @@
-/** The command that plans a sweep again, with more of it: what was asked for the first time, and what is to be added. */
+/** The command that plans a sweep again with additions: the first request, and what is to be added. */
 
 import { shellWord } from "../files/shell-words.js";
 import { withoutPackEnding } from "../pack/pack-file.js";
 import { isObject } from "../records/json-lines.js";
 import type { ReportedSweep } from "../sweep/reported-sweep.js";
 
-/** What is given as an option; all else is given as a setting, `steps=300`. */
+/** What is given as an option; everything else is given as a setting, `steps=300`. */
 const OPTIONS: Readonly<Record<string, string>> = {
   data: "--data",
   root: "--root",
@@ -23,25 +23,25 @@ interface Asked {
   readonly given: Readonly<Record<string, unknown>>;
 }
 
-/** What was asked for, each time that the sweep was planned. */
+/** The requests of each planning of the sweep. */
 export const requestsOf = ({ asked = [] }: ReportedSweep): Asked[] =>
   asked.flatMap((each) => (isObject(each) && isObject(each.given) ? [each as unknown as Asked] : []));
 
-/** Whether every two domains are planned to be held out together. */
+/** Whether every pair of domains is planned to be held out. */
 export const hasPairs = (sweep: ReportedSweep): boolean =>
   requestsOf(sweep).some(({ given }) => given.pairs === true || given.pairs === "true");
 
-/** The domains that were asked for by name; null where some request left it at all of them. */
+/** The domains that were requested by name; null if some request included all of them. */
 export function askedDomains(sweep: ReportedSweep): ReadonlySet<string> | null {
   const sets = requestsOf(sweep).map(({ given }) => valuesIn(given.testDomains));
   if (sets.length === 0 || sets.some((names) => names.length === 0)) return null;
-  // A name may have the sign in it that joins two, so both readings are taken.
+  // A name can contain the character that joins two names, so both readings are considered.
   return new Set(sets.flat().flatMap((set) => [set, ...set.split("+")]));
 }
 
 /**
- * The command that plans a sweep again with all domains held out, and with `pairs` every two together. A sweep that was
- * planned in several goes has no one command; then it is what to add.
+ * The command that plans a sweep again with all domains held out, and with `pairs` every pair of them. A sweep that was
+ * planned in several steps has no single command; then it is what to add.
  */
 export function planAgain(sweep: ReportedSweep, { pairs = false } = {}): string {
   const [only, ...others] = requestsOf(sweep);
@@ -50,7 +50,7 @@ export function planAgain(sweep: ReportedSweep, { pairs = false } = {}): string 
   return commandOn(sweep, ["nudge sweep plan", ...(words ?? ["…"]), ...added, "--out"].join(" "));
 }
 
-/** A command that ends in the folder of a sweep; one that is packed has to be unpacked first. */
+/** A command that ends in the folder of a sweep; a packed one must be unpacked first. */
 export function commandOn({ folder, packed }: ReportedSweep, command: string): string {
   if (!packed) return `${command} ${shellWord(folder)}`;
   const unpacked = shellWord(withoutPackEnding(folder));

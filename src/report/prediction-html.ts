@@ -1,4 +1,4 @@
-/** Predictions as a gallery: one HTML file, the pictures that a person should look at first. */
+/** Predictions as a gallery in one HTML file, with the pictures first that need attention. */
 
 import { card, type GalleryItem, gallery, htmlPage, list, percent, remark, section } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
@@ -15,11 +15,11 @@ export interface ShownPrediction {
 }
 
 export interface PredictionPage {
-  /** The model and what it was trained on, in words. */
+  /** The model and its training data, as text. */
   readonly subtitle: string;
   readonly classes: readonly string[];
   readonly predictions: readonly ShownPrediction[];
-  /** How many pictures there were, where not all are shown. */
+  /** The total number of pictures, if not all are shown. */
   readonly total: number;
   readonly notes: readonly string[];
 }
@@ -47,7 +47,7 @@ export function predictionHtml({ subtitle, classes, predictions, total, notes }:
         "Unknown",
         marked.length > 0
           ? remark(
-              "These pictures are less like training, or less certain, than almost all held-back training pictures that the model was right about. Do not rely on their classes.",
+              "These pictures are farther from the training pictures, or have a lower probability, than almost all validation pictures that the model classified correctly. Do not rely on their predicted classes.",
             )
           : "",
         gallery(marked.map(item)),

@@ -1,4 +1,7 @@
-/** The words above a table: how its models were chosen, and what was trained and measured, read off the runs' settings. */
+/**
+ * The text above a table: the model selection, and what was trained and measured, derived from the settings of the
+ * runs.
+ */
 
 import { algorithms } from "../algorithms/index.js";
 import { fixedText } from "../records/fixed-settings.js";
@@ -7,7 +10,7 @@ import type { Outcome } from "./outcome.js";
 import { ownWords } from "./own-words.js";
 import { settingsInWords } from "./settings-words.js";
 
-/** The selection rule and the protocol of the runs on some datasets. */
+/** The selection method and the protocol of the runs on some datasets. */
 export function protocolWords(outcome: Outcome, datasets: readonly string[]): string[] {
   const runs = outcome.runs.filter(({ dataset }) => datasets.includes(dataset));
   const stored = [...new Set(runs.flatMap((run) => outcome.storedOf(run) ?? []))];
@@ -20,23 +23,23 @@ export function protocolWords(outcome: Outcome, datasets: readonly string[]): st
   for (const penalty of penaltiesInWords(stored)) words.push(penalty);
   words.push(...neverActive(stored), ...neverAnnealed(stored));
   if (foreign > 0)
-    words.push(`${foreign} of the runs were read from another testbed's result files; their settings are theirs.`);
+    words.push(`${foreign} of the runs were read from the result files of another testbed, with its settings.`);
   return words;
 }
 
 function benchmarkWords({ common }: Outcome, stored: readonly StoredRun[]): string[] {
   const words = [
-    "Protocol: each domain held out in turn and never trained on; accuracy in percent on its `in` part, the mean over trials ± " +
-      "the standard error (population standard deviation over √trials, as DomainBed).",
+    "Protocol: each domain is held out in turn and not used for training; accuracy in percent on its `in` split, the mean over trials ± " +
+      "the standard error (population standard deviation divided by √trials, as in DomainBed).",
   ];
   if (stored.length > 0)
     words.push(`${stored.length} ${stored.length === 1 ? "run" : "runs"}: ${settingsInWords(stored)}.`);
   const byHand = fixedText(common);
-  if (byHand !== "") words.push(`Set by hand in all of them: ${byHand}.`);
+  if (byHand !== "") words.push(`Set explicitly in all of them: ${byHand}.`);
   return words;
 }
 
-/** The paper's formula and the code behind its tables differ in scale and start, so every table says which was used. */
+/** The paper's formula and the code behind its tables differ in scale and start, so every table states which was used. */
 function penaltiesInWords(stored: readonly StoredRun[]): string[] {
   const ids = new Set(stored.flatMap(({ settings }) => settings.regularizers.map(({ id }) => id)));
   return Array.from(ids, (id) => {
@@ -46,14 +49,17 @@ function penaltiesInWords(stored: readonly StoredRun[]): string[] {
     const alike: string[] = [];
     const varied: string[] = [];
     for (const name of new Set(runs.flatMap(({ values }) => Object.keys(values)))) {
-      // What was set by hand is in the names of rows where rows differ in it; the rest are defaults or draws.
+      // Explicit settings are in the names of rows if rows differ in them; the rest are defaults or draws.
       const unnamed = runs.filter(({ fixed }) => !Object.hasOwn(fixed, `${id}.${name}`));
       const [all, own] = [runs, unnamed].map((some) => [...new Set(some.map(({ values }) => values[name]))]);
       if (all.length === 1) alike.push(`${name}=${all[0]}`);
-      else if (own.length === 0) varied.push(`${name} as the rows say`);
-      else varied.push(`${name}=${span(own)}${unnamed.length < runs.length ? " unless a row says another" : ""}`);
+      else if (own.length === 0) varied.push(`${name} as given in the rows`);
+      else
+        varied.push(
+          `${name}=${span(own)}${unnamed.length < runs.length ? " except where a row shows another value" : ""}`,
+        );
     }
-    return `Penalty ${id}: ${[alike.join(" "), ...varied].filter((words) => words !== "").join(", ") || "as declared"}.`;
+    return `Penalty ${id}: ${[alike.join(" "), ...varied].filter((words) => words !== "").join(", ") || "defaults"}.`;
   });
 }
 
@@ -65,7 +71,7 @@ function span(values: readonly unknown[]): string {
   return ends.join(" … ");
 }
 
-/** Runs that ended before their penalty set in are the plain method's, whatever they are called. */
+/** Runs that ended before their penalty became active are those of the plain method. */
 function neverActive(stored: readonly StoredRun[]): string[] {
   const late = stored.filter(({ settings }) => {
     const { steps } = settings as { readonly steps?: number };
@@ -75,16 +81,16 @@ function neverActive(stored: readonly StoredRun[]): string[] {
   });
   if (late.length === 0) return [];
   return [
-    `In ${late.length} of the runs with a penalty it never set in: its warmup is as long as the run, so they are those of the plain method.`,
+    `In ${late.length} of the runs with a penalty, the penalty never became active, because its warmup is as long as the run; they are equal to the plain method.`,
   ];
 }
 
-/** Methods whose own penalty weighs less, or nothing, until a step that none of their runs came to. */
+/** Methods whose own penalty has less weight, or none, until a step that none of their runs reached. */
 function neverAnnealed(stored: readonly StoredRun[]): string[] {
   const ends = new Map<string, Set<number>>();
   for (const { settings } of stored) {
     const { algorithm, hparams, steps = Number.POSITIVE_INFINITY } = settings;
-    const anneal = Number(hparams?.annealSteps ?? 0); // older runs may have none
+    const anneal = Number(hparams?.annealSteps ?? 0); // older runs can lack it
     if (anneal >= steps) ends.set(algorithm, (ends.get(algorithm) ?? new Set()).add(anneal));
   }
   if (ends.size === 0) return [];
@@ -92,5 +98,7 @@ function neverAnnealed(stored: readonly StoredRun[]): string[] {
   const names = inOrder.flatMap((id) =>
     ends.has(id) ? [`${algorithms[id]?.title ?? id} (${[...ends.get(id)!].join(" or ")})`] : [],
   );
-  return [`Ended before annealSteps, from which on their own penalty has its full weight: ${names.join(", ")}.`];
+  return [
+    `These methods ended before annealSteps, when their own penalty reaches its full weight: ${names.join(", ")}.`,
+  ];
 }

@@ -21,7 +21,7 @@ test("runs are found in a folder of sweeps, foreign files passed over and told",
     const { runs, stored, notes } = readResults([folder]);
     expect(runs.map(({ trialSeed }) => trialSeed)).toEqual([0, 1]); // by folder name
     expect(stored).toHaveLength(2);
-    expect(notes).toEqual([`${folder}: passed over notes.txt, which is no run`]);
+    expect(notes).toEqual([`${folder}: skipped notes.txt, which is not a run`]);
   });
 });
 
@@ -33,7 +33,7 @@ test("a run's own folder can be given, and one broken run does not cost the othe
     writeFileSync(join(bad, "settings.json"), "{");
     const { runs, notes } = readResults([folder]);
     expect(runs.map(({ source }) => source)).toEqual([good]);
-    expect(notes[0]).toContain(`left out: ${join(bad, "settings.json")}`);
+    expect(notes[0]).toContain(`skipped: ${join(bad, "settings.json")}`);
   });
 });
 
@@ -71,7 +71,7 @@ test("packs are read as the folders they were made from, given by name, in a fol
     );
     expect(packed.sweeps).toMatchObject([{ folder: pack, planned: 4, packed: true }]);
     expect(sweepWords(packed.sweeps![0], packed.stored)).toContain(
-      `Make the rest with: nudge unpack ${pack} --out ${join(packs, "study")} && nudge sweep run ${join(packs, "study")}`,
+      `Run the rest with: nudge unpack ${pack} --out ${join(packs, "study")} && nudge sweep run ${join(packs, "study")}`,
     );
     expect(readResults([packs]).runs).toHaveLength(3);
     const other = writeRun(join(folder, "other", "x"), { settings: { trialSeed: 9 } });
@@ -88,7 +88,7 @@ test("a damaged pack and a broken run in one cost no other run, and are named", 
     packStudy([runs], pack);
     const { runs: read, notes } = readResults([pack]);
     expect(read.map(({ source }) => source)).toEqual([join(pack, "t0"), join(pack, "t2")]);
-    expect(notes[0]).toContain(`left out: ${join(pack, "t1", "settings.json")}`);
+    expect(notes[0]).toContain(`skipped: ${join(pack, "t1", "settings.json")}`);
     writeFileSync(pack, readFileSync(pack).subarray(0, -9));
     expect(readResults([pack, join(runs, "t0")])).toMatchObject({
       runs: [{ trialSeed: 0 }],
@@ -120,8 +120,8 @@ test("of two runs of the same setting the finished one counts, the other is told
     const { runs, notes } = readResults([folder]);
     expect(runs.map(({ source }) => source)).toEqual([finished]);
     expect(notes).toEqual([
-      expect.stringContaining(`${broken}: left out: ${finished} is a run of the same setting (erm, trial 0)`),
-      expect.stringContaining(`${later}: left out: ${finished} is a run of the same setting`),
+      expect.stringContaining(`${broken}: skipped: ${finished} is a run of the same setting (erm, trial 0)`),
+      expect.stringContaining(`${later}: skipped: ${finished} is a run of the same setting`),
     ]);
   });
 });
@@ -155,8 +155,8 @@ test("lines and settings that are nested thousands deep, or of a later format, a
     const { runs, notes } = readResults([folder]);
     expect(runs.map(({ source }) => source)).toEqual([whole]);
     expect(notes).toEqual([
-      `left out: ${later}: the settings of a run in format 2, and this version of NUDGE reads formats up to 1. Update NUDGE`,
-      `left out: ${nested}: not the settings of a run: expected "dataset" to be a name, got a value that is nested too deeply`,
+      `skipped: ${later}: the settings of a run in format 2, and this version of NUDGE reads formats up to 1. Update NUDGE`,
+      `skipped: ${nested}: not the settings of a run: expected "dataset" to be a name, got a value that is nested too deeply`,
       `${records}: left out what is no record: line 1: step is a value that is nested too deeply, not a count; line ${rows.split("\n").length + 1}: it is not a record`,
     ]);
   });

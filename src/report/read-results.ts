@@ -1,6 +1,6 @@
 /**
- * Everything there is to report on in some folders and packs: runs of ours, of DomainBed and of SWAD's descendants, at any
- * depth up to a few levels. What is none of these is passed over and told; one broken run does not cost the others.
+ * Reads everything to report on from folders and packs: runs of ours, of DomainBed and of SWAD's descendants, a few
+ * levels deep. Other content is skipped and reported; one damaged run does not affect the others.
  */
 
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
@@ -23,23 +23,23 @@ import { isSweepFolder, readSweepFile, SWEEP_FILE, sweepPaths } from "../sweep/s
 export interface Results {
   /** In the order of folder names. */
   readonly runs: readonly EvaluatedRun[];
-  /** Runs of ours, for those who need more than accuracies. */
+  /** Our runs, for readers that need more than accuracies. */
   readonly stored: readonly StoredRun[];
-  /** The sweeps that the runs are of. */
+  /** The sweeps of the runs. */
   readonly sweeps?: readonly ReportedSweep[];
-  /** What was left out, and why. */
+  /** What was skipped, and why. */
   readonly notes: readonly string[];
 }
 
 /** Deep enough for a folder of sweeps of runs. */
 const DEEPEST = 4;
 
-/** Reads all runs in some folders, each of which may be a run itself, and in packs. */
+/** Reads all runs in folders, each of which can be a run itself, and in packs. */
 export function readResults(folders: readonly string[]): Results {
   const reader = new Reader();
   for (const folder of folders) {
     if (!existsSync(folder))
-      throw new DataError(`${folder}: no such folder. Give a folder of runs, one run's, or a packed study`);
+      throw new DataError(`${folder}: no such folder. Expected a folder of runs, a run folder or a packed study`);
     if (reader.visit(folder, realpathSync(folder))) continue;
     if (reader.holdsPictures) throw pictureFolder(folder);
     reader.notes.push(`${folder}: no runs in it`);
@@ -48,12 +48,12 @@ export function readResults(folders: readonly string[]): Results {
   return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
 }
 
-/** The folder that was trained on, given for that of the runs. */
+/** The user passed the folder of pictures instead of the folder of runs. */
 function pictureFolder(folder: string): DataError {
   return new DataError(
-    `${folder}: a folder of pictures, and a report is made of runs, the folders that training writes (into runs/, or where --out says). ` +
-      "Give that folder: nudge report runs. " +
-      `If nothing was trained on these pictures yet: nudge train --data ${folder}`,
+    `${folder}: this is a folder of pictures, but a report needs run folders, which training writes to runs/ or to --out. ` +
+      "Use that folder: nudge report runs. " +
+      `To train on these pictures first: nudge train --data ${folder}`,
   );
 }
 
@@ -62,21 +62,21 @@ class Reader implements Results {
   readonly stored: StoredRun[] = [];
   readonly notes: string[] = [];
   readonly sweeps: ReportedSweep[] = [];
-  /** Whether there were runs in it, by folder: each is read once, also where links lead to it again. */
+  /** Whether a folder contained runs. Each folder is read once, also if links point to it again. */
   private readonly visited = new Map<string, boolean>();
-  /** Files that were passed over in the folder that was given last, and how many of them are pictures. */
+  /** Files that were skipped in the last folder, and how many of them are pictures. */
   private foreign = { files: 0, pictures: 0 };
   private readonly reader = new RunReader();
   /** Of the sweep that is being read. */
   private fixedByHand: FixedByHand | undefined;
 
-  /** Whether most of what was passed over are pictures; there are others among the files of a report. */
+  /** Whether most of the skipped files are pictures; there are some among the files of a report. */
   get holdsPictures(): boolean {
     const { files, pictures } = this.foreign;
     return pictures > files / 2;
   }
 
-  /** Reads a folder and those below it; returns whether there is any run. `place` is its path without links. */
+  /** Reads a folder and its subfolders; returns whether there is any run. `place` is its path without links. */
   visit(folder: string, place: string, depth = 0): boolean {
     if (depth === 0) this.foreign = { files: 0, pictures: 0 };
     const before = this.visited.get(place);
@@ -92,13 +92,13 @@ class Reader implements Results {
     return found;
   }
 
-  /** What is broken is noted, and costs nothing else. */
+  /** Damaged content is reported and does not affect the rest. */
   private orNoted(read: () => boolean): boolean {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DataError) && !(error as NodeJS.ErrnoException).code) throw error;
-      this.notes.push(`left out: ${(error as Error).message}`);
+      this.notes.push(`skipped: ${(error as Error).message}`);
       return true;
     }
   }
@@ -106,7 +106,7 @@ class Reader implements Results {
   private descend(folder: string, place: string, depth: number): boolean {
     const entries = readdirSync(folder, { withFileTypes: true })
       .filter(({ name }) => !name.startsWith("."))
-      // Links last: what they lead to goes by its own name.
+      // Links come last, so that a run is listed under its own name.
       .sort((a, b) => Number(a.isSymbolicLink()) - Number(b.isSymbolicLink()) || byCodePoint(a.name, b.name));
     const isFolder = (entry: Dirent): boolean =>
       entry.isDirectory() ||
@@ -117,8 +117,8 @@ class Reader implements Results {
     this.foreign.pictures += foreign.filter(isPictureName).length;
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
-      const are = foreign.length === 1 ? "is no run" : "are no runs";
-      this.notes.push(`${folder}: passed over ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
+      const are = foreign.length === 1 ? "is not a run" : "are not runs";
+      this.notes.push(`${folder}: skipped ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
     }
     if (depth === DEEPEST) return false;
     let any = false;
@@ -127,8 +127,7 @@ class Reader implements Results {
       const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
       const notes = this.notes.length;
       if (this.visit(path, below, depth + 1)) any = true;
-      else if (this.notes.length > notes)
-        this.notes.splice(notes, Infinity, `${path}: passed over: there are no runs in it`);
+      else if (this.notes.length > notes) this.notes.splice(notes, Infinity, `${path}: skipped: it contains no runs`);
     }
     return any;
   }
@@ -142,7 +141,7 @@ class Reader implements Results {
     return true;
   }
 
-  /** A sweep's runs, and what its plan promises; the other files in it are none of ours. */
+  /** The runs of a sweep, and its planned runs; its other files are ignored. */
   private readSweep(folder: string): boolean {
     if (!isSweepFolder(folder)) return false;
     const sweep = readReportedSweep(folder);
@@ -154,17 +153,17 @@ class Reader implements Results {
     this.fixedByHand = undefined;
     this.forgetEarly(notes, stored);
     if (!any && sweep.firstFailure === null)
-      this.notes.push(`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`);
+      this.notes.push(`${folder}: no run of the sweep has started; start it with: nudge sweep run ${folder}`);
     return true;
   }
 
-  /** One line on a sweep says how many of its runs are done, have begun or failed; those without records need no note each. */
+  /** One line per sweep states how many of its runs are done, started or failed; runs without records need no note each. */
   private forgetEarly(notes: number, stored: number): void {
     const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
     for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
   }
 
-  /** The runs of a packed study, and what its plan promises. */
+  /** The runs of a packed study, and its planned runs. */
   private readPack(path: string): boolean {
     const pack = new PackFile(path);
     const [notes, stored] = [this.notes.length, this.stored.length];
@@ -195,7 +194,7 @@ class Reader implements Results {
   }
 }
 
-/** What a sweep was asked for; nothing where there is no sweep, or none that can be read, which is noted elsewhere. */
+/** The requests of a sweep; empty if there is no sweep, or an unreadable one, which is reported elsewhere. */
 function requestsIn(files: StoredFiles): readonly unknown[] {
   try {
     return files.has(SWEEP_FILE) ? readSweepFile(files).requests : [];
@@ -205,7 +204,7 @@ function requestsIn(files: StoredFiles): readonly unknown[] {
   }
 }
 
-/** SWAD's trainer writes under which test environments a line was made; DomainBed's has only the arguments. */
+/** SWAD's trainer writes the test environments into each line; DomainBed's has only the arguments. */
 function isSwad(path: string): boolean {
   const fd = openSync(path, "r");
   try {
@@ -239,8 +238,8 @@ export function withoutDuplicates({ runs: all, stored }: Results): { runs: Evalu
   const notes = Array.from(left).flatMap(([run, key]) =>
     isMember(run)
       ? []
-      : `${run.source}: left out: ${kept.get(key)!.source} is a run of the same setting ` +
-        `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change the trial seed`,
+      : `${run.source}: skipped: ${kept.get(key)!.source} is a run of the same setting ` +
+        `(${methodKey(run.method)}, trial ${run.trialSeed}). For more trials, change --trial-seed`,
   );
   const further =
     members.size > 0

@@ -1,4 +1,4 @@
-/** The choice of a recipe as text: a row for each candidate, a column for each held-out domain, and why the choice fell. */
+/** The choice of a recipe as text: one row per candidate, one column per held-out domain, and the reason for the choice. */
 
 import type { Recipe } from "../own-data/recipe.js";
 
@@ -17,16 +17,16 @@ export function recipeTable({ candidates }: Recipe): { head: string[]; rows: str
   };
 }
 
-/** What the table is of, in words. */
+/** What the table contains, as text. */
 export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): string {
   const counts = candidates[0].domains.map(({ name, count }) => `${name} ${count.toLocaleString("en-US")}`).join(", ");
   const twins = nearCopies
-    .map((names) => `${names.join(" and ")} are near-copies and were held out together. `)
+    .map((names) => `${names.join(" and ")} have nearly identical pictures and were held out together. `)
     .join("");
   const how =
     by === "validation"
-      ? "Accuracy in percent on validation pictures: no domain could be held out, so this says nothing of other domains."
-      : `Accuracy in percent on each domain by models that were trained without it. ${twins}The mean counts ${folds.some(({ length }) => length > 1) ? "domains that were held out together once" : "each domain the same"}.`;
+      ? "Accuracy in percent on validation pictures. No domain could be held out, so this says nothing about other domains."
+      : `Accuracy in percent on each domain, of models that were trained without it. ${twins}The mean gives equal weight to ${folds.some(({ length }) => length > 1) ? "each group of domains that were held out together" : "each domain"}.`;
   return `${how} Pictures: ${counts}. ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn.`;
 }
 

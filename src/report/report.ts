@@ -1,4 +1,4 @@
-/** A report as data: the tables of some runs, paired differences, weights of penalties, and on request claims and features. */
+/** A report as data: the tables of runs, paired differences, weights of penalties, and on request claims and features. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -20,7 +20,7 @@ import type { Results } from "./read-results.js";
 import type { Table } from "./table.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 
-/** What a report is made of. */
+/** The content of a report. */
 export const reportParts = [
   "tables",
   "pairs",
@@ -37,22 +37,22 @@ export type ReportPart = (typeof reportParts)[number];
 export interface Report {
   readonly outcome: Outcome;
   readonly tables: readonly Table[];
-  /** The models to use that there are of own pictures. */
+  /** The final models for own pictures. */
   readonly models: readonly ModelList[];
   readonly comparisons: readonly PairedComparison[];
-  /** Null unless asked for. */
+  /** Null if not requested. */
   readonly equivalence: Equivalences | null;
-  /** Empty unless asked for. */
+  /** Empty if not requested. */
   readonly claims: readonly JudgedClaim[];
   /** Penalties that were run with several weights. */
   readonly weights: readonly WeightStudy[];
-  /** Empty unless asked for. */
+  /** Empty if not requested. */
   readonly features: readonly FeatureTable[];
-  /** The best draw of hyperparameters of each method on each dataset; empty unless asked for. */
+  /** The best draw of hyperparameters of each method on each dataset; empty if not requested. */
   readonly best: readonly BestDraw[];
-  /** How each searched hyperparameter moved accuracy; empty unless asked for. */
+  /** How each searched hyperparameter affects accuracy; empty if not requested. */
   readonly influence: readonly Influence[];
-  /** How often intervals contain the truth, by the residuals of these runs; empty unless asked for. */
+  /** How often intervals contain the true value, estimated from the residuals of these runs; empty if not requested. */
   readonly coverage: readonly Coverage[];
   /** The methods whose training curves are drawn. */
   readonly curves: readonly ReportedMethod[];
@@ -64,21 +64,21 @@ export interface ReportOptions {
   readonly claims?: boolean;
   /** Norms and ranks of the features. */
   readonly features?: boolean;
-  /** The best hyperparameters, and what was chosen in each cell and trial. */
+  /** The best hyperparameters, and the selection in each cell and trial. */
   readonly chosen?: boolean;
-  /** How each searched hyperparameter moved accuracy. */
+  /** How each searched hyperparameter affects accuracy. */
   readonly influence?: boolean;
-  /** How often the intervals contain the truth. */
+  /** How often the intervals contain the true value. */
   readonly coverage?: boolean;
   /** Methods to compare two by two, by title or key; by default regularized against plain ones. */
   readonly compare?: readonly (readonly [string, string])[];
-  /** A method to compare all others with, in the place of those pairs. */
+  /** A method to compare all others with, instead of these pairs. */
   readonly against?: string;
   /** The margin, a fraction, within which the compared methods are tested for equivalence. */
   readonly equivalence?: number;
-  /** The methods, by title or key, whose training curves are drawn; by default all. */
+  /** The methods, by title or key, whose training curves are drawn (default: all). */
   readonly curves?: readonly string[];
-  /** These parts alone. */
+  /** Only these parts. */
   readonly only?: readonly ReportPart[];
 }
 
@@ -126,7 +126,7 @@ function comparisonOf(
   return found ? [{ ...found, asked, late: lateDifferences(outcome, pair) }] : [];
 }
 
-/** Paired differences over the domains of each dataset and over all, as claims are judged by. */
+/** Paired differences over the domains of each dataset and over all, by which claims are checked. */
 function comparer(outcome: Outcome): Compare {
   const methodOf = (name: string): ReportedMethod => outcome.methods.find(({ key }) => key === name)!;
   return (method, over, datasets) =>
@@ -135,7 +135,7 @@ function comparer(outcome: Outcome): Compare {
     ) ?? [];
 }
 
-/** The pairs to compare, where they were asked for. */
+/** The requested pairs. */
 function pairsAsked(
   outcome: Outcome,
   { compare, against }: ReportOptions,
@@ -146,7 +146,10 @@ function pairsAsked(
   return outcome.methods.filter(({ key }) => key !== other.key).map((method) => [method, other]);
 }
 
-/** Whether a penalty's weight or scaling was set by hand and its difference to the plain method is in the table of a study. */
+/**
+ * Whether the weight or scaling of a penalty is explicit, so that its difference to the plain method is in the table of
+ * a study.
+ */
 function isInStudy({ key, method }: ReportedMethod, studies: readonly WeightStudy[]): boolean {
   if (fixedText(besidesPenalties(method)) === fixedText(method.fixed)) return false;
   const settings = studies.flatMap(({ kinds }) => kinds.flatMap((kind) => kind.settings));

@@ -1,8 +1,10 @@
 /**
- * The titles of rows: the method as papers name it, and in brackets what was set by hand, less what all rows have alike.
+ * The titles of rows: the method as papers name it, and in brackets the explicit settings, without those that all rows
+ * share.
  *
- * Of own pictures much is settled by the program: the length of training by the folder's size, the batch by the machine. That
- * tells no method from another, and nobody typed it, so a title has it only where two rows would have the same one without.
+ * For own pictures the program chooses many settings: the length of training by the size of the folder, the batch size
+ * by the machine. These do not distinguish methods, so a title includes them only if two rows would have the same title
+ * without them.
  */
 
 import { type FixedSettings, pickFixed, withoutFixed } from "../records/fixed-settings.js";
@@ -10,7 +12,7 @@ import { type Method, methodKey } from "../records/index.js";
 import { methodTitle } from "../settings/names.js";
 import { FITTED, fittedName } from "./fitted-settings.js";
 
-/** Titles by method key; `own` are the methods that have runs on own pictures only. */
+/** Titles by method key. `own` are the methods with runs on own pictures only. */
 export function rowTitles(
   methods: readonly Method[],
   common: FixedSettings,
@@ -32,7 +34,7 @@ export function rowTitles(
     const shown = FITTED.slice(0, tellingCount(alike, titled));
     for (const method of alike) {
       const lists = alike.map((each) => Object.entries(differing(each)));
-      // Of those, what they have alike tells nothing either.
+      // Of these, values that are equal in all rows do not distinguish them either.
       const tells = (name: string): boolean =>
         new Set(lists.map((list) => list.find(([own]) => fittedName(own) === name)?.[1])).size > 1;
       titles.set(
@@ -44,7 +46,7 @@ export function rowTitles(
   return titles;
 }
 
-/** How many of the fitted settings have to be named until no two of these methods have the same title. */
+/** How many of the automatic settings must be named until no two methods have the same title. */
 function tellingCount(
   methods: readonly Method[],
   titled: (method: Method, shown: (key: string) => boolean) => string,

@@ -15,7 +15,7 @@ test("a run is told in words: what it was trained on, by what method, how long",
     penalty: "nuclear-norm: 0.01·‖F‖_*/n, from step 101 on",
     network: "small CNN, from random weights",
     updates: "301, each of 3 × 64 pictures, augmented; evaluated every 50",
-    "the model": "as it was after step 300, where validation was best",
+    "the model": "the weights after step 300, where the validation accuracy was highest",
   });
 });
 

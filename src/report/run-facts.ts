@@ -1,4 +1,4 @@
-/** A run's settings in words, for the person who will use its model. */
+/** The settings of a run as text, for the user of its model. */
 
 import { backbones } from "../backbones/index.js";
 import { CURRENT } from "../records/record.js";
@@ -22,13 +22,13 @@ export function runFacts(
     ["data", `${datasetTitle(settings.dataset)}, ${settings.data}`],
     ["trained on", training.join(", ")],
     ["held out", testDomains.join(", ") || "none"],
-    ["validation", `${Math.round(100 * holdout)} % of each domain's pictures, held back from training`],
+    ["validation", `${Math.round(100 * holdout)} % of the pictures of each domain, not used for training`],
     ["method", settings.probe === "exact" ? "logistic regression (exact probe)" : methodName(settings, model)],
     ...settings.regularizers.map((each): [string, string] => ["penalty", penaltyWords(each)]),
     ["network", networkWords(settings)],
     ...(settings.probe === "exact" ? [] : updateFacts(settings, training.length)),
     ["the model", modelWords(settings, model, step)],
-    ["seeds", `${seed}; split ${trialSeed}; hyperparameters ${settings.hparamsSeed || "by default"}`],
+    ["seeds", `${seed}; split ${trialSeed}; hyperparameters ${settings.hparamsSeed || "defaults"}`],
     ["computed on", `${settings.device}, ${settings.threads} threads, ${settings.precision}`],
     ["run", settings.hash],
   ];
@@ -48,22 +48,22 @@ function updateFacts(settings: TrainSettings, domains: number): [string, string]
 function modelWords({ probe, refit }: TrainSettings, model: string, step: number): string {
   if (probe === "exact")
     return refit
-      ? "fitted to all pictures, after it was measured without the validation ones"
+      ? "fitted to all pictures, after it was evaluated without the validation pictures"
       : "fitted to convergence";
-  if (model === CURRENT) return `as it was after step ${step}, where validation was best`;
-  return `an average of the weights (${model}), up to step ${step}`;
+  if (model === CURRENT) return `the weights after step ${step}, where the validation accuracy was highest`;
+  return `the average of the weights (${model}) up to step ${step}`;
 }
 
 function networkWords({ backbone, pretrained, weightsHash, probe }: TrainSettings): string {
   const title = Object.hasOwn(backbones, backbone) ? backbones[backbone as keyof typeof backbones].title : backbone;
-  const from = pretrained ? `from trained weights (${weightsHash})` : "from random weights";
-  if (probe === "exact") return `${title} ${from}, left as it is; a linear classifier is fitted to its features`;
+  const from = pretrained ? `from pretrained weights (${weightsHash})` : "from random weights";
+  if (probe === "exact") return `${title} ${from}, frozen, with a linear classifier fitted to its features`;
   return probe
-    ? `${title} ${from}, left as it is; a linear map on its features and a classifier are trained`
+    ? `${title} ${from}, frozen, with a trained linear map on its features and a classifier`
     : `${title}, ${from}`;
 }
 
-/** What a penalty adds to the loss; those of features know two scalings. */
+/** What a penalty adds to the loss. Penalties on features have two scalings. */
 function penaltyWords({ id, settings: { weight, scaling, warmup } }: PluginSettings): string {
   const norms: Readonly<Record<string, string>> = { "nuclear-norm": "‖F‖_*", "frobenius-norm": "‖F‖_F" };
   const from = typeof warmup === "number" && warmup > 0 ? `, from step ${warmup} on` : "";

@@ -1,7 +1,7 @@
 /**
- * A run as one HTML file for the person who wants to use its model: its accuracy on domains it did not see, by domain and by
- * class, its confusion matrix, its worst mistakes, and what to type next; then, for researchers, calibration, the charts of the
- * training and its settings. It has no scripts, and pictures are small and inside the file.
+ * The page of a run as one HTML file, for the user of its model: its accuracy on held-out domains, by domain and by
+ * class, its confusion matrix, its worst mistakes, and the next commands; then, for researchers, calibration, the
+ * charts of the training and its settings. It has no scripts, and pictures are small and embedded in the file.
  */
 
 import {
@@ -23,15 +23,15 @@ import {
 } from "./model-sections.js";
 import { recipeTable, recipeWords } from "./recipe-text.js";
 
-/** What the page is made from. */
+/** The content of the page. */
 export interface RunPage {
   readonly title: string;
   readonly subtitle: string;
-  /** Of the model that the page is about. */
+  /** The assessment of the model. */
   readonly assessment: Assessment;
-  /** Of runs like it that each held one domain out, together; null where there are none. */
+  /** The combined assessment of runs like it that each held out one domain; null if there are none. */
   readonly estimate: Assessment | null;
-  /** How the recipe was chosen, where it was. */
+  /** How the recipe was chosen, if it was. */
   readonly recipe?: Recipe | null;
   /** Small pictures as data URIs, by path. */
   readonly thumbnails: ReadonlyMap<string, string>;
@@ -39,17 +39,17 @@ export interface RunPage {
   readonly heatMaps?: ReadonlyMap<string, string>;
   /** Charts of the training, as SVG. */
   readonly figures: readonly string[];
-  /** How it was trained: names and values in words. */
+  /** How it was trained: names and values as text. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** What to do next: words and the command. */
+  /** Next steps: a text and the command. */
   readonly commands: readonly (readonly [what: string, command: string])[];
   readonly notes: readonly string[];
 }
 
-/** Mistakes that are shown. */
+/** The number of mistakes that are shown. */
 const MOST_SHOWN = 24;
 
-/** What is known of domains the model was not trained on: its own held-out ones, or the estimate. */
+/** The accuracy on domains that were not used for training: the held-out domains of the run, or the estimate. */
 export function heldOutOf({ assessment, estimate }: Pick<RunPage, "assessment" | "estimate">): {
   readonly domains: readonly AssessedDomain[];
   readonly from: Assessment;
@@ -60,19 +60,19 @@ export function heldOutOf({ assessment, estimate }: Pick<RunPage, "assessment" |
     : { domains: estimate.domains, from: estimate };
 }
 
-/** The mean of the domains' accuracies, each counting the same, as the field's tables have it. */
+/** The mean of the domains' accuracies with equal weights, as in the tables of the field. */
 export const meanAccuracy = (domains: readonly AssessedDomain[]): number =>
   domains.reduce((sum, { accuracy }) => sum + accuracy, 0) / domains.length;
 
-/** The held-out domain with the lowest accuracy: what to plan with. */
+/** The held-out domain with the lowest accuracy: the value to plan with. */
 export const lowestOf = (domains: readonly AssessedDomain[]): AssessedDomain =>
   domains.reduce((a, b) => (b.accuracy < a.accuracy ? b : a));
 
-/** What the lowest is, in words. */
+/** What the lowest value means, as text. */
 export function lowestWords(held: readonly AssessedDomain[]): string {
   const { name } = lowestOf(held);
   if (held.length === 1) return `on ${name}, which it was not trained on`;
-  return `on ${name}, the lowest of ${held.length} held-out domains: plan with this. A new domain may be as far off; with more domains held out, the lowest falls`;
+  return `on ${name}, the lowest of ${held.length} held-out domains. Plan with this value: a new domain can be as difficult, or more`;
 }
 
 function recipeSection(recipe: Recipe): string {
@@ -89,7 +89,7 @@ function recipeSection(recipe: Recipe): string {
 export function runPage(page: RunPage): string {
   const held = heldOutOf(page);
   const validation = page.assessment.domains.filter(({ part }) => part === "validation");
-  // Mistakes and calibration are shown of pictures of unseen domains, where there are any.
+  // Mistakes and calibration are shown for pictures of held-out domains, if there are any.
   const about = held.domains.length > 0 ? "held out" : "validation";
   const shown = held.domains.length > 0 ? held.domains : validation;
   const of = about === "held out" ? "domains it was not trained on" : "validation pictures";
@@ -114,7 +114,7 @@ export function runPage(page: RunPage): string {
         held.from.heatOfFinal,
       ),
       section(
-        "What to do next",
+        "Next steps",
         ...page.commands.map(([what, command]) => `<h3>${escapeXml(what)}</h3><pre>${escapeXml(command)}</pre>`),
       ),
       section("Notes", list(page.notes)),
@@ -124,7 +124,7 @@ export function runPage(page: RunPage): string {
         figures(page.figures),
         page.figures.length > 0
           ? remark(
-              "Accuracy during training on validation parts and, dashed, on part of the held-out domains, which the table above measures whole; the ranks are of features.",
+              "Accuracy during training on validation pictures and (dashed) on part of the held-out domains; the table above covers these domains completely. The ranks are those of the features.",
             )
           : "",
       ),
@@ -150,17 +150,17 @@ function cards(page: RunPage, held: readonly AssessedDomain[], validation: reado
   const parts = [
     held.length > 0
       ? card(percent(lowestOf(held).accuracy), lowestWords(held))
-      : card("unknown", "accuracy on domains it was not trained on: none was held out"),
+      : card("unknown", "accuracy on new domains: no domain was held out"),
     held.length > 1
       ? card(
           percent(meanAccuracy(held)),
-          `mean of the ${held.length} held-out domains, each counting the same${range(held)}`,
+          `mean of the ${held.length} held-out domains, with equal weights${range(held)}`,
         )
       : "",
     validation.length > 0
       ? card(
           percent(meanAccuracy(validation)),
-          `on validation pictures, held back from the domains it was trained on${range(validation)}; says nothing of other domains`,
+          `on validation pictures of the training domains${range(validation)}; this says nothing about other domains`,
         )
       : "",
     calibrated
@@ -176,14 +176,14 @@ function domainSection(
   validation: readonly AssessedDomain[],
 ): string {
   const row = ({ name, part, count, accuracy, interval }: AssessedDomain): string =>
-    `<tr><th scope="row">${escapeXml(name)}</th><td>${part === "held out" ? "never seen" : "validation"}</td><td>${count.toLocaleString("en-US")}</td><td>${percent(accuracy)}</td><td>${percent(interval[0])} to ${percent(interval[1])}</td><td class="bar"><span class="track"><i style="width:${(100 * accuracy).toFixed(1)}%"></i></span></td></tr>`;
-  const head = ["domain", "its pictures were", "pictures", "right", "95 % interval", ""];
+    `<tr><th scope="row">${escapeXml(name)}</th><td>${part === "held out" ? "held-out domain" : "validation"}</td><td>${count.toLocaleString("en-US")}</td><td>${percent(accuracy)}</td><td>${percent(interval[0])} to ${percent(interval[1])}</td><td class="bar"><span class="track"><i style="width:${(100 * accuracy).toFixed(1)}%"></i></span></td></tr>`;
+  const head = ["domain", "evaluated as", "pictures", "accuracy", "95 % interval", ""];
   const fromEstimate =
     held.length > 0 && estimate !== null && !assessment.domains.some(({ part }) => part === "held out");
   const words = fromEstimate
-    ? "“Never seen”: a model trained the same way on all the other domains, asked about every picture of this one. That is the estimate of what to expect from a new domain; the model itself was trained on all of them. “Validation”: pictures that were held back from the domains the model was trained on."
+    ? "“Held-out domain”: a model was trained in the same way on all other domains and evaluated on every picture of this one. This estimates the accuracy on a new domain; the final model was trained on all domains. “Validation”: pictures of the training domains that were not used for training."
     : held.length > 0
-      ? "“Never seen”: the domain was kept from training altogether. “Validation”: pictures that were held back from the domains the model was trained on."
-      : "All domains were trained on, so these are pictures held back from them. Of domains that the model has not seen nothing is known: new cameras, places or styles may do much worse. Put the pictures of each domain in a folder of its own, two domains at least, to have an estimate.";
-  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">The intervals are Wilson's: they say how much chance is in so many pictures. They leave out how much domains differ, and the spread over seeds and splits: this is one trial.</p></section>`;
+      ? "“Held-out domain”: no picture of the domain was used for training. “Validation”: pictures of the training domains that were not used for training."
+      : "The model was trained on all domains, and these are validation pictures of them. The accuracy on new domains is unknown: it can be much lower with new cameras, places or styles. To get an estimate, put the pictures of each domain in a separate folder, with at least two domains.";
+  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">The Wilson intervals cover the uncertainty from the number of pictures. They do not cover differences between domains, or the variation over seeds and splits: this is one trial.</p></section>`;
 }

@@ -29,7 +29,7 @@ export interface ReportedRun {
   readonly dataset: PictureDataset;
 }
 
-/** Writes the report of a run that has been assessed, with what runs like it found on domains they held out. */
+/** Writes the report of an assessed run, with the results of runs like it on their held-out domains. */
 export async function writeRunReport(run: ReportedRun, estimate: Assessment | null = null): Promise<string> {
   const { folder, settings, dataset } = run;
   const assessment = readAssessment(join(folder, ASSESSMENT_FILE));
@@ -52,7 +52,7 @@ export async function writeRunReport(run: ReportedRun, estimate: Assessment | nu
   return path;
 }
 
-/** How the recipe was chosen, where the folder says so. */
+/** How the recipe was chosen, if the folder contains it. */
 function readRecipe(folder: string): Recipe | null {
   const path = join(folder, recipeFile);
   if (!existsSync(path)) return null;
@@ -62,16 +62,16 @@ function readRecipe(folder: string): Recipe | null {
 
 function unreadableNotes({ unreadable = [] }: Assessment): string[] {
   if (unreadable.length === 0) return [];
-  return [`left out: ${countOf(unreadable.length, "picture")} that cannot be read (${listNames(unreadable)})`];
+  return [`skipped: ${countOf(unreadable.length, "picture")} that cannot be read (${listNames(unreadable)})`];
 }
 
-/** A benchmark goes by its title, a folder by its own name. */
+/** A benchmark has its title, a folder its own name. */
 function titleOf({ dataset, data }: TrainSettings): string {
   if (!isOwnDataset(dataset)) return datasetTitle(dataset);
   return data.split(/[\\/]/).findLast((part) => part !== "" && part !== ".") ?? data;
 }
 
-/** The pictures of mistakes, small, and their heat maps, by path. */
+/** Thumbnails of the mistakes, and their heat maps, by path. */
 async function picturesOf(
   dataset: PictureDataset,
   wrong: readonly WrongPicture[],
@@ -95,19 +95,22 @@ function timeFacts(folder: string): [string, string][] {
   return seconds === undefined ? [] : [["time", `${Math.round(seconds)} s`]];
 }
 
-/** What to type next, as it can be copied. */
+/** The next commands, ready to copy. */
 export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, "data" | "root">): [string, string][] {
-  const run = shellWord(folder); // stands for its model
+  const run = shellWord(folder); // the folder stands for its model
   const nudge = typedCommand();
   const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
   return [
     ["Classify pictures", `${nudge} predict ${run} new-pictures/ --out predictions.csv`],
-    ["Measure it on labelled pictures of a new domain", `${nudge} eval ${run} --data new-domain/ --html eval.html`],
     [
-      "See what its features are like, and how far pictures lie from the training domains",
+      "Evaluate the model on labelled pictures of a new domain",
+      `${nudge} eval ${run} --data new-domain/ --html eval.html`,
+    ],
+    [
+      "Compute features, and the distance of pictures from the training domains",
       `${nudge} embed ${run} --data ${source}`,
     ],
-    ["Serve it to programs, and to people by a page to drop pictures on", `${nudge} serve ${run}`],
-    ["Take it elsewhere", `${nudge} export ${run} --out model.onnx`],
+    ["Serve the model over HTTP, with a page for trying it", `${nudge} serve ${run}`],
+    ["Export the model for other programs", `${nudge} export ${run} --out model.onnx`],
   ];
 }

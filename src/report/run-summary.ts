@@ -1,4 +1,4 @@
-/** The end of `nudge train` in text: accuracy by domain, the confusion matrix, and the worst mistakes. */
+/** The summary at the end of `nudge train`: accuracy by domain, the confusion matrix, and the worst mistakes. */
 
 import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
@@ -6,11 +6,11 @@ import { countOf } from "../data/show-name.js";
 import { percent } from "../drawing/page.js";
 import { heldOutOf, lowestOf, meanAccuracy } from "./run-page.js";
 
-/** With more classes a matrix does not fit a terminal, and the most frequent mistakes are listed instead. */
+/** With more classes a matrix does not fit into a terminal, and the most frequent mistakes are listed instead. */
 const MOST_CLASSES = 12;
 const MOST_WRONG = 8;
 
-/** The text; `estimate` is of runs that each held one domain out. */
+/** The text. `estimate` comes from runs that each held out one domain. */
 export function runSummary(assessment: Assessment, estimate: Assessment | null): string {
   const { domains: held, from } = heldOutOf({ assessment, estimate });
   const validation = assessment.domains.filter(({ part }) => part === "validation");
@@ -20,9 +20,9 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
-      ? ["Accuracy on domains it had not seen (95 % interval)", ...domainLines(held), ...planLines(held)]
-      : ["Accuracy on domains it has not seen: unknown, since none was held out"],
-    ["Accuracy on validation pictures of the domains it was trained on (95 % interval)", ...domainLines(validation)],
+      ? ["Accuracy on held-out domains (95 % interval)", ...domainLines(held), ...planLines(held)]
+      : ["Accuracy on new domains: unknown, because no domain was held out"],
+    ["Accuracy on validation pictures of the training domains (95 % interval)", ...domainLines(validation)],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
     wrong.length > 0
       ? [
@@ -39,12 +39,12 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
     .join("\n");
 }
 
-/** The headline: the lowest, where there are several. */
+/** The headline: the lowest, if there are several. */
 function planLines(held: readonly AssessedDomain[]): string[] {
   if (held.length < 2) return [];
   const { name, accuracy } = lowestOf(held);
   return [
-    `Plan with ${percent(accuracy)}, the lowest of the ${held.length} held-out domains (${name}). With more domains held out, the lowest falls.`,
+    `Plan with ${percent(accuracy)}, the lowest of the ${held.length} held-out domains (${name}): a new domain can be as difficult.`,
   ];
 }
 

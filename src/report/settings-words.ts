@@ -1,8 +1,8 @@
-/** How runs were trained, in words, read off their settings. */
+/** How runs were trained, as text derived from their settings. */
 
 import type { StoredRun } from "../records/index.js";
 
-/** Numbers and names as the runs had them: one, or all of them where they differ. */
+/** The numbers and names of the runs: one value, or all of them if they differ. */
 function valuesOf(stored: readonly StoredRun[], key: string): string {
   const values = stored.map(({ settings }) => (settings as unknown as Readonly<Record<string, unknown>>)[key]);
   const known = [...new Set(values.filter((value) => value !== undefined && value !== null))];
@@ -11,10 +11,10 @@ function valuesOf(stored: readonly StoredRun[], key: string): string {
     : known.map(String).sort().join(" or ");
 }
 
-/** How runs were made, in one line for all of them. */
+/** How runs were trained, in one line for all of them. */
 export const settingsInWords = (stored: readonly StoredRun[]): string => settingsParts(stored).join(", ");
 
-/** The same in parts; `batch` says too how many pictures they saw at a time. */
+/** The same in parts. `batch` adds the batch size. */
 export function settingsParts(stored: readonly StoredRun[], { batch = false } = {}): string[] {
   const draws = new Set(stored.map(({ settings }) => settings.hparamsSeed));
   const [steps, every, holdout] = ["steps", "evaluateEvery", "holdout"].map((key) => valuesOf(stored, key));
@@ -22,7 +22,7 @@ export function settingsParts(stored: readonly StoredRun[], { batch = false } = 
   const parts = [
     steps && `${steps} steps${batch ? batchInWords(stored) : ""}`,
     every && `evaluated every ${every}`,
-    holdout && `${holdout} of each domain held back for validation`,
+    holdout && `${holdout} of each domain for validation`,
     backbone && `backbone ${backbone}${startInWords(stored)}${probeInWords(stored)}`,
     precision && `in ${precision}${device ? ` on ${device}` : ""}`,
     draws.size === 1 && draws.has(0) ? "default hyperparameters, no search" : `${draws.size} draws of hyperparameters`,
@@ -32,12 +32,12 @@ export function settingsParts(stored: readonly StoredRun[], { batch = false } = 
 
 function batchInWords(stored: readonly StoredRun[]): string {
   const sizes = [...new Set(stored.map(({ settings: { hparams } }) => Number(hparams.batchSize)))];
-  return sizes.length === 1 && sizes[0] > 0 ? ` of ${sizes[0]} pictures a domain` : "";
+  return sizes.length === 1 && sizes[0] > 0 ? ` of ${sizes[0]} pictures per domain` : "";
 }
 
 function startInWords(stored: readonly StoredRun[]): string {
   const start = valuesOf(stored, "pretrained");
-  if (start === "true") return " from trained weights";
+  if (start === "true") return " from pretrained weights";
   return start === "false" ? " from random weights" : "";
 }
 
@@ -45,6 +45,6 @@ function probeInWords(stored: readonly StoredRun[]): string {
   const probes = stored.filter(({ settings }) => (settings as { readonly probe?: true }).probe).length;
   if (probes === 0) return "";
   return probes === stored.length
-    ? " and frozen, a linear map on its features trained"
-    : ` and, in ${probes} of them, frozen, a linear map on its features trained`;
+    ? ", frozen, with a trained linear map on its features"
+    : `, in ${probes} of them frozen, with a trained linear map on its features`;
 }

@@ -1,4 +1,4 @@
-/** Which trials some methods can be compared on: those that all of them have with every held-out domain. */
+/** The trials on which methods can be compared: those that all of them have with every held-out domain. */
 
 import type { GroupResult } from "../selection/index.js";
 
@@ -8,17 +8,17 @@ interface HasResults {
 
 export interface SharedTrials<T> {
   readonly trials: readonly number[];
-  /** Held-out domains that any of the methods has, in the dataset's order. */
+  /** Held-out domains that any of the methods has, in the order of the dataset. */
   readonly domains: readonly string[];
-  /** The methods that have them all. */
+  /** The methods that have all of them. */
   readonly whole: readonly T[];
   readonly partial: readonly T[];
 }
 
 /**
- * Takes the trial that most methods have whole (of equals the first), the methods that have it, and with it the other trials
- * that these all have: a method with a run missing does not cost the others theirs, and one with more trials is not compared
- * on them.
+ * Selects the trial that most methods have completely (the first one of equals), the methods that have it, and the
+ * other trials that all of these have. So a method with a missing run does not remove trials of the others, and a
+ * method with more trials is not compared on them.
  */
 export function sharedTrials<T extends HasResults>(order: readonly string[], methods: readonly T[]): SharedTrials<T> {
   const { domains, trialsOf } = wholeTrials(order, methods);
@@ -35,7 +35,7 @@ export function sharedTrials<T extends HasResults>(order: readonly string[], met
   };
 }
 
-/** Of the methods of a comparison those that share more trials than all do, as many of them as can be; null where none do. */
+/** The largest set of the compared methods that share more trials than all do; null if there is none. */
 export function longerTrials<T extends HasResults>(
   order: readonly string[],
   { whole, trials }: SharedTrials<T>,
@@ -52,7 +52,7 @@ export function longerTrials<T extends HasResults>(
   return best ? { ...best, domains, partial: whole.filter((method) => !best.whole.includes(method)) } : null;
 }
 
-/** All held-out domains there are, and by method the trials in which it has each of them. */
+/** All held-out domains, and by method the trials in which it has each of them. */
 function wholeTrials<T extends HasResults>(
   order: readonly string[],
   methods: readonly T[],

@@ -1,4 +1,4 @@
-/** How far sweeps are, in words, and what makes the runs that a report is missing. */
+/** The progress of sweeps as text, and the commands that add missing runs of a report. */
 
 import { basename, join, sep } from "node:path";
 import type { StoredRun } from "../records/index.js";
@@ -9,11 +9,11 @@ import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
 const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
   folder.startsWith(join(sweep, "runs") + sep);
 
-/** Whether a run is one of some sweeps'. */
+/** Whether a run belongs to one of some sweeps. */
 export const isInSweep = (run: StoredRun, sweeps: readonly ReportedSweep[]): boolean =>
   sweeps.some((sweep) => isOf(sweep, run));
 
-/** How many runs of a sweep are in each state. Whether somebody is at work on a run is not looked at: what there is counts. */
+/** The number of runs of a sweep in each state. It does not check whether a process is working on a run. */
 function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCounts {
   const counts = noCounts();
   const seen = new Set<string>();
@@ -29,28 +29,28 @@ function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCo
   return counts;
 }
 
-/** How far a sweep is that has begun and is not finished, with what failed and what goes on; else null. */
+/** The progress of a sweep that has started and is not finished, with what failed and how to resume; otherwise null. */
 export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): string | null {
   const { done, stopped, failed, cancelled, hopeless, waiting } = progressOf(sweep, stored);
   if (done >= sweep.planned || waiting === sweep.planned) return null;
   const counts = [
     `${done} of ${sweep.planned} planned runs are done`,
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(cancelled > 0 ? [`${cancelled} taken out`] : []),
-    ...(hopeless > 0 ? [`${hopeless} given up`] : []),
-    ...(stopped > 0 ? [`${stopped} begun and counted as far as they came`] : []),
+    ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
+    ...(hopeless > 0 ? [`${hopeless} stopped early`] : []),
+    ...(stopped > 0 ? [`${stopped} started and counted up to their last evaluation`] : []),
   ];
   const first = sweep.firstFailure;
   return [
     `${sweep.folder}: ${counts.join(", ")}.`,
     ...(first ? [`${failed === 1 ? "It was" : "The first to fail:"} ${first.title}: ${first.error}.`] : []),
-    ...(failed > 0 ? [`More on each: ${commandOn(sweep, "nudge sweep status")}.`] : []),
-    ...(failed + cancelled > 0 ? [`Put them back with: ${commandOn(sweep, "nudge sweep retry")}`] : []),
-    ...(waiting + stopped > 0 ? [`Make the rest with: ${commandOn(sweep, "nudge sweep run")}`] : []),
+    ...(failed > 0 ? [`Details: ${commandOn(sweep, "nudge sweep status")}.`] : []),
+    ...(failed + cancelled > 0 ? [`Restore them with: ${commandOn(sweep, "nudge sweep retry")}`] : []),
+    ...(waiting + stopped > 0 ? [`Run the rest with: ${commandOn(sweep, "nudge sweep run")}`] : []),
   ].join(" ");
 }
 
-/** The sweeps of some runs, asked what would fill a cell. */
+/** The sweeps of some runs, which know what would fill a cell. */
 export class SweepRemedies {
   private readonly progress: ReadonlyMap<ReportedSweep, StateCounts>;
 
@@ -68,37 +68,37 @@ export class SweepRemedies {
     );
   }
 
-  /** One note for all that a sweep will still make or that failed in it; null where neither is missing. */
+  /** One note for all runs that a sweep will still execute or that failed in it; null if nothing is missing. */
   unmade(data: string, missing: readonly number[]): string | null {
     const lacks = ({ waiting, stopped, failed, cancelled }: StateCounts): boolean =>
       waiting + stopped + failed + cancelled > 0;
     const sweep = this.planning(data, missing).find((each) => lacks(this.progress.get(each)!));
     if (!sweep) return null;
     const { failed, cancelled, waiting, stopped } = this.progress.get(sweep)!;
-    const run = `make the rest with: ${commandOn(sweep, "nudge sweep run")}`;
-    const retry = `put them back with: ${commandOn(sweep, "nudge sweep retry")}`;
-    if (failed + cancelled === 0) return `not all of its planned runs are there yet; ${run}`;
+    const run = `run the rest with: ${commandOn(sweep, "nudge sweep run")}`;
+    const retry = `restore them with: ${commandOn(sweep, "nudge sweep retry")}`;
+    if (failed + cancelled === 0) return `not all of its planned runs are finished; ${run}`;
     const stuck =
       failed > 0
         ? `some of the sweep's runs failed (why: ${commandOn(sweep, "nudge sweep status")})`
-        : "some of the sweep's runs were taken out";
+        : "some of the sweep's runs were cancelled";
     return waiting + stopped > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
   }
 
-  /** One note for all cells that cross-validation leaves empty, where a sweep planned no two domains together. */
+  /** One note for all cells that cross-validation leaves empty, if a sweep planned no pairs of domains. */
   withoutPairs(data: string, trials: readonly number[]): string | null {
     const planning = this.planning(data, trials);
     const [sweep] = planning;
     if (!sweep || planning.some(hasPairs)) return null;
     const how = askedDomains(sweep) ? "with --pairs and without --test-domains" : "with --pairs";
-    return `leave-one-domain-out cross-validation also needs runs with two domains held out together, and the sweep has none; planning it again ${how} adds them: ${planAgain(sweep, { pairs: true })}`;
+    return `leave-one-domain-out cross-validation also needs runs with two domains held out together, which the sweep does not have; plan it again ${how} to add them: ${planAgain(sweep, { pairs: true })}`;
   }
 
-  /** One note for all columns of domains that a sweep was not asked for; null where it was. */
+  /** One note for all columns of domains that a sweep did not include; null if it did. */
   withoutDomain(data: string, trials: readonly number[], domain: string): string | null {
     const planning = this.planning(data, trials);
     const [sweep] = planning;
     if (!sweep || planning.some((each) => askedDomains(each)?.has(domain) !== false)) return null;
-    return `the sweep was planned with --test-domains, and this domain is not among them; planning it again without that option adds it: ${planAgain(sweep)}`;
+    return `the sweep was planned with --test-domains, which did not include this domain; plan it again without that option to add it: ${planAgain(sweep)}`;
   }
 }

@@ -32,11 +32,11 @@ test("cells say how many of the planned trials they have, and one note says what
       [1, 3],
     ]);
     expect(table.notes).toEqual([
-      `not all of its planned runs are there yet; make the rest with: nudge sweep run ${sweep}`,
-      "an average with partial cells in it",
+      `not all of its planned runs are finished; run the rest with: nudge sweep run ${sweep}`,
+      "an average that includes partial cells",
     ]);
     expect(report.outcome.notes).toEqual([
-      `${sweep}: ${METHODS * 4 + 6} of ${ALL} planned runs are done. Make the rest with: nudge sweep run ${sweep}`,
+      `${sweep}: ${METHODS * 4 + 6} of ${ALL} planned runs are done. Run the rest with: nudge sweep run ${sweep}`,
     ]);
     expect(reportText(report, "md")).toMatch(/\| ERM +\| +\d+\.\d ± \d+\.\d \(2\/3\) \[1\] \|/);
   });
@@ -55,7 +55,10 @@ test("a sweep of which no run has begun is told", () => {
   inFolder((folder) => {
     writeManyRuns(folder, { count: 4, made: 0 });
     const { runs, notes } = readResults([folder]);
-    expect([runs, notes]).toEqual([[], [`${folder}: no run of the sweep has begun: nudge sweep run ${folder}`]]);
+    expect([runs, notes]).toEqual([
+      [],
+      [`${folder}: no run of the sweep has started; start it with: nudge sweep run ${folder}`],
+    ]);
   });
 });
 
@@ -73,10 +76,10 @@ test("runs that failed are told in one note with the first one's words, and cell
     expect(outcome.notes).toEqual([
       `${folder}: 6 of 8 planned runs are done, 2 failed. ` +
         "The first to fail: pacs · cartoon held out · erm · trial 0 · draw 0: the loss is NaN. " +
-        `More on each: nudge sweep status ${folder}. Put them back with: nudge sweep retry ${folder}`,
+        `Details: nudge sweep status ${folder}. Restore them with: nudge sweep retry ${folder}`,
     ]);
     expect(tables[0].notes).toEqual([
-      `some of the sweep's runs failed (why: nudge sweep status ${folder}); put them back with: nudge sweep retry ${folder}`,
+      `some of the sweep's runs failed (why: nudge sweep status ${folder}); restore them with: nudge sweep retry ${folder}`,
       "no average: a cell of the row is empty",
     ]);
   });
@@ -90,10 +93,10 @@ test("where others still wait, cells point to both; what was given up is no reme
     giveUp(folder, runs[9].id, "others of its cell are better");
     const { tables, outcome } = makeReport(readResults([folder]));
     expect(outcome.notes[0]).toContain(
-      "7 of 12 planned runs are done, 1 failed, 1 taken out, 1 given up. It was pacs ·",
+      "7 of 12 planned runs are done, 1 failed, 1 cancelled, 1 stopped early. It was pacs ·",
     );
-    expect(outcome.notes[0]).toMatch(/nudge sweep retry \S+ Make the rest with: nudge sweep run \S+$/);
-    expect(tables[0].notes[0]).toMatch(/nudge sweep retry \S+; then make the rest with: nudge sweep run \S+$/);
+    expect(outcome.notes[0]).toMatch(/nudge sweep retry \S+ Run the rest with: nudge sweep run \S+$/);
+    expect(tables[0].notes[0]).toMatch(/nudge sweep retry \S+; then run the rest with: nudge sweep run \S+$/);
   });
 });
 
@@ -128,12 +131,12 @@ test("cross-validation has one note on a sweep without pairs, with the command t
     const notesOf = (): readonly string[] =>
       makeReport(readResults([folder]), { selection: leaveOneDomainOut }).tables[0].notes;
     const what =
-      "leave-one-domain-out cross-validation also needs runs with two domains held out together, and the sweep has none; planning it again";
+      "leave-one-domain-out cross-validation also needs runs with two domains held out together, which the sweep does not have; plan it again";
     const average = "no average: a cell of the row is empty";
-    expect(notesOf()).toEqual([`${what} with --pairs adds them: ${planned} --pairs --out ${folder}`, average]);
+    expect(notesOf()).toEqual([`${what} with --pairs to add them: ${planned} --pairs --out ${folder}`, average]);
     ask(folder, { ...given, testDomains: "photo" }); // with which --pairs would add none
     expect(notesOf()[0]).toBe(
-      `${what} with --pairs and without --test-domains adds them: ${planned} --pairs --out ${folder}`,
+      `${what} with --pairs and without --test-domains to add them: ${planned} --pairs --out ${folder}`,
     );
     ask(folder, given, { ...given, pairs: true });
     expect(notesOf()[0]).toContain("ERM, art_painting held out: leave-one-domain-out");
@@ -147,7 +150,7 @@ test("columns that a sweep was not asked for have one note, with the command tha
     const [{ rows, notes }] = makeReport(readResults([folder])).tables;
     expect(rows[0].cells.map(({ note }) => note)).toEqual([null, null, 1, 1, 2]);
     expect(notes[0]).toBe(
-      `the sweep was planned with --test-domains, and this domain is not among them; planning it again without that option adds it: ${planned} --out ${folder}`,
+      `the sweep was planned with --test-domains, which did not include this domain; plan it again without that option to add it: ${planned} --out ${folder}`,
     );
   });
 });

@@ -1,29 +1,29 @@
 /**
- * A table as data, before it is Markdown, LaTeX, CSV or HTML: rows of cells with a mean and a standard error over trials,
- * and numbered notes that say why a cell is empty or partial and which command fills it.
+ * A table as data, before it is formatted as Markdown, LaTeX, CSV or HTML: rows of cells with a mean and a standard
+ * error over trials, and numbered notes that explain why a cell is empty or partial and which command fills it.
  */
 
 import { oneDecimal } from "../selection/cells.js";
 
 export interface TableCell {
-  /** A fraction; null where there is nothing to show. */
+  /** A fraction; null if there is nothing to show. */
   readonly mean: number | null;
   /** The standard error over trials; null for averages and single numbers. */
   readonly error: number | null;
-  /** Of one model on so many pictures, own ones: the 95 % interval that their number leaves. */
+  /** For one model on own pictures: the 95 % interval from their number. */
   readonly interval?: readonly [low: number, high: number];
-  /** How many pictures that is of. */
+  /** The number of these pictures. */
   readonly pictures?: number;
-  /** How many trials there are, of how many the table has; null where trials do not apply. */
+  /** The number of existing trials and of all trials of the table; null if trials do not apply. */
   readonly trials: readonly [have: number, of: number] | null;
-  /** The best and the second of the column's whole cells. */
+  /** The best and second best of the complete cells of the column. */
   readonly mark: "best" | "second" | null;
   /** The number of a note, from 1. */
   readonly note: number | null;
 }
 
 export interface TableRow {
-  /** `published` and `difference` rows stand under the row of ours they belong to. */
+  /** `published` and `difference` rows follow the row of ours that they belong to. */
   readonly kind: "own" | "published" | "difference";
   readonly title: string;
   /** As `methodKey` writes it. */
@@ -35,7 +35,7 @@ export interface Table {
   /** For files: `pacs`, `averages`, `swad`. */
   readonly id: string;
   readonly title: string;
-  /** The selection rule and the protocol, in sentences. */
+  /** The selection method and the protocol, as sentences. */
   readonly words: readonly string[];
   /** Headings, without that of the methods. */
   readonly columns: readonly string[];
@@ -43,7 +43,7 @@ export interface Table {
   readonly notes: readonly string[];
 }
 
-/** Notes under a table; the same text is the same note. */
+/** Notes below a table. Equal texts are the same note. */
 export class Notes {
   readonly texts: string[] = [];
 
@@ -54,7 +54,7 @@ export class Notes {
   }
 }
 
-/** A cell's number as the paper prints it, in percent; differences carry their sign. Null where the cell is empty. */
+/** The number of a cell as the paper prints it, in percent; differences have a sign. Null for an empty cell. */
 export function cellNumbers(
   { mean, error, interval }: TableCell,
   kind: TableRow["kind"],
@@ -69,17 +69,17 @@ export function cellNumbers(
   };
 }
 
-/** `85.5 ± 0.2` over trials, `59.0 (47.9–69.2)` of one model on so many pictures, `85.5`. */
+/** `85.5 ± 0.2` over trials, `59.0 (47.9–69.2)` for one model on this number of pictures, `85.5`. */
 export function numbersText({ mean, error, interval }: NonNullable<ReturnType<typeof cellNumbers>>): string {
   return `${mean}${error === "" ? "" : ` ± ${error}`}${interval === "" ? "" : ` (${interval})`}`;
 }
 
-/** Whether a cell stands on fewer trials than its table has. */
+/** Whether a cell has fewer trials than its table. */
 export const isPartial = ({ trials }: TableCell): boolean => trials !== null && trials[0] < trials[1];
 
 /**
- * Marks the best and the second of each column, by what is printed, so that equals are marked alike. Cells with a note
- * (partial ones) do not compete: a mean over other trials or domains is another quantity.
+ * Marks the best and the second best of each column by the printed value, so that equals are marked equally. Cells with
+ * a note (partial ones) do not compete: a mean over other trials or domains is not comparable.
  */
 export function withMarks(rows: readonly TableRow[]): TableRow[] {
   const competes = ({ kind }: TableRow, { mean, note }: TableCell): boolean =>

@@ -111,10 +111,10 @@ test("weights that broke training do not flatten the others by size, and are cou
   expect(bySize).toContain("500");
   expect(bySize).not.toContain("10");
   expect(words(svg)).toContain(
-    "Lines go from the lightest weight to the heaviest; not drawn: 1 that fell 10 points or more",
+    "Lines go from the smallest weight to the largest; not drawn: 1 that lost 10 points or more",
   );
   expect(words(weightFigure(study([kindOf("nuclear-norm", measured)])))).toContain(
-    "Lines go from the lightest weight to the heaviest",
+    "Lines go from the smallest weight to the largest",
   );
 });
 

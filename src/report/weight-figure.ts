@@ -1,7 +1,7 @@
 /**
- * The figure of a penalty's weight, after the paper's Figure 4: accuracy on the held-out domains and the ranks of their
- * features against λ, all scalings on one axis; and beside it every kind of penalty by the size of the features it led to. At
- * features of equal size, what one kind has over another is not owed to scale.
+ * The figure of a penalty's weight, like the paper's Figure 4: accuracy on the held-out domains and the ranks of their
+ * features against λ, with all scalings on one axis; and next to it every kind of penalty by the size of the features
+ * it led to. At features of equal size, differences between kinds are not due to scale.
  */
 
 import { type LineChart, lineChart, panels, type Series } from "../drawing/plot.js";
@@ -12,12 +12,15 @@ import type { StudiedKind, StudiedSetting, WeightStudy } from "./weight-study.js
 const [BLUE, ORANGE, GREEN] = palette;
 const PANEL = { width: 560, height: 380 };
 
-/** So far below the method without a penalty training has broken: drawn by size with the others, it would flatten them. */
+/**
+ * This far below the method without a penalty, training has failed; drawn with the others, such points would flatten
+ * them.
+ */
 const BROKEN = 0.1;
 
 /** A study as SVG: panels for what its runs recorded. */
 export function weightFigure(study: WeightStudy): string {
-  const lead = study.kinds[0].penalty; // the paper's, where there are runs of it
+  const lead = study.kinds[0].penalty; // that of the paper, if there are runs of it
   const kinds = study.kinds.filter(({ penalty }) => penalty === lead);
   const charts = [
     accuracyChart(study, kinds),
@@ -41,10 +44,13 @@ export function weightFigure(study: WeightStudy): string {
 
 type Value = (setting: StudiedSetting) => number | null;
 
-/** A place on the axis of weights that kinds with different scalings share. */
+/** A position on the axis of weights that kinds with different scalings share. */
 const placeOf = ({ perSample, weight }: StudiedSetting): number => perSample ?? weight;
 
-/** Where validation never came back to what it was before the penalty set in, the chosen model is not the penalty's. */
+/**
+ * If the validation accuracy never recovered to its value before the penalty became active, the selected model is not
+ * that of the penalty.
+ */
 const isUnpenalised = ({ unpenalised }: StudiedSetting): boolean => unpenalised > 0;
 
 function weightAxis({ rows }: WeightStudy, kinds: readonly StudiedKind[]): Pick<LineChart, "xLabel" | "logX" | "note"> {
@@ -63,10 +69,10 @@ function weightAxis({ rows }: WeightStudy, kinds: readonly StudiedKind[]): Pick<
 
 const nameOf = ({ penalty, title }: StudiedKind): string => (title.startsWith(penalty) ? penalty : title);
 
-/** What tells a kind from the others of its penalty: `scaling=sum`, or the penalty's name. */
+/** What distinguishes a kind from the others of its penalty: `scaling=sum`, or the name of the penalty. */
 const ownWords = (kind: StudiedKind): string => kind.title.slice(nameOf(kind).length + 1) || nameOf(kind);
 
-/** A line for each kind, a shape of marker a kind, and the method without a penalty dashed across. */
+/** One line and one marker shape per kind, and a dashed line for the method without a penalty. */
 function linesOf(
   { baseline, plain }: WeightStudy,
   kinds: readonly StudiedKind[],
@@ -93,7 +99,10 @@ const latePercents: Value = ({ late }) => 100 * late.accuracy;
 
 function accuracyChart(study: WeightStudy, kinds: readonly StudiedKind[]): string {
   const { baseline } = study;
-  /** The interval of the difference, about the baseline: a bar that misses the dashed line is a difference from it. */
+  /**
+   * The interval of the difference, around the baseline: a bar that does not touch the dashed line is a difference from
+   * it.
+   */
   const bar = ({ difference }: StudiedSetting): { lo: number; hi: number } | object => {
     if (!baseline || !difference?.interval) return {};
     const [lo, hi] = difference.interval.map((end) => 100 * (baseline.accuracy + end));
@@ -129,8 +138,8 @@ function rankChart(
 }
 
 /**
- * Accuracy by the size of the training domains' features, both over the second half of training, since chosen steps differ by
- * more than penalties do. Every penalty sets out from the method without, lightest weight first.
+ * Accuracy by the size of the training domains' features, both over the second half of training, because selected steps
+ * differ by more than penalties do. Every penalty starts at the method without one, with the smallest weight first.
  */
 function sizeChart(study: WeightStudy): string[] {
   const { baseline, plain } = study;
@@ -164,7 +173,7 @@ function sizeChart(study: WeightStudy): string[] {
       yLabel: "late accuracy (%)",
       logX: true,
       series: [...drawn, ...without],
-      note: `Lines go from the lightest weight to the heaviest${broken > 0 ? `; not drawn: ${broken} that fell ${100 * BROKEN} points or more` : ""}`,
+      note: `Lines go from the smallest weight to the largest${broken > 0 ? `; not drawn: ${broken} that lost ${100 * BROKEN} points or more` : ""}`,
     }),
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * Methods as points of a study of weights: which of them differ in the penalty alone, and how strong each one's penalty is, on
+ * Methods as points of a study of weights: which of them differ only in the penalty, and how strong each penalty is, on
  * a scale that `scaling=per-sample` and `scaling=sum` share.
  */
 
@@ -18,11 +18,11 @@ export interface Member {
   /** Empty for the method without a penalty. */
   readonly kind: string;
   readonly penalty: string;
-  /** What was set by hand besides. */
+  /** The other explicit settings. */
   readonly rest: FixedSettings;
 }
 
-/** Methods that differ in their penalty or weight decay alone, by algorithm and all else that was set. */
+/** Methods that differ only in their penalty or weight decay, by algorithm and all other settings. */
 export function familiesOf({ methods }: Outcome): Map<string, Member[]> {
   const families = new Map<string, Member[]>();
   for (const reported of methods) {
@@ -59,7 +59,7 @@ export interface Weighed extends Member {
   readonly results: readonly GroupResult[];
 }
 
-/** Null where the method has no one weight, as in a random search, or has failed. */
+/** Null if the method has no single weight, as in a random search, or has failed. */
 export function weigh(outcome: Outcome, dataset: string, member: Member): Weighed | null {
   const results = outcome.resultsOf(member.reported.key, dataset);
   const scales = results.map(({ choice }) => {
@@ -77,7 +77,7 @@ export function weigh(outcome: Outcome, dataset: string, member: Member): Weighe
   return scale.weight > 0 || member.kind === "" ? { ...member, ...scale, results } : null;
 }
 
-/** Algorithms whose losses, and so the penalties on them, are each of one domain's rows or of one mixed pair's. */
+/** Algorithms whose losses, and so the penalties on them, cover the rows of one domain or of one mixed pair each. */
 const ONE_DOMAIN: ReadonlySet<string> = new Set(["and-mask", "fish", "mixup", "mldg"]);
 
 function scaleOf(

@@ -124,9 +124,7 @@ test("settings are compared on the trials that all have, and one with a run miss
   expect(trials).toEqual([0, 1]);
   expect(baseline?.accuracy).toBeCloseTo(0.505, 12); // not 0.51, with the third trial
   expect(kinds[0].settings.map(({ weight }) => weight)).toEqual([0.01, 0.1]);
-  expect(notes).toEqual([
-    "ERM-NU [weight=0.2] was left out: it does not have every held-out domain in the same trials",
-  ]);
+  expect(notes).toEqual(["ERM-NU [weight=0.2] was skipped: it does not have every held-out domain in the same trials"]);
 });
 
 test("settings with more trials than all have are compared on theirs as well", () => {
@@ -148,7 +146,7 @@ test("settings with more trials than all have are compared on theirs as well", (
 test("where selection chose a model from before the penalty set in, that is told", () => {
   const warmups = [100, 101].map((warmup) => nu(warmup === 100 ? 0.01 : 0.1, { warmup }));
   expect(studiesOf([{}, ...warmups])[0].notes).toEqual([
-    "nuclear-norm, weight 0.1: in 4 of 4 runs selection chose a step before the penalty set in, so there it is the plain method",
+    "nuclear-norm, weight 0.1: in 4 of 4 runs, selection chose a step before the penalty became active, so these are equal to the plain method",
   ]);
 });
 
@@ -167,7 +165,7 @@ test("what a study's table has is not told again pair by pair; the default weigh
   expect(comparisons.map(({ first }) => first)).toEqual(["ERM-NU"]);
   expect(tables[0].rows.map(({ title }) => title)).toEqual(["ERM", "ERM-NU", "ERM-NU [weight=0.1]"]);
   expect(tables[0].words).toContain(
-    "Penalty nuclear-norm: scaling=per-sample warmup=0, weight=0.01 unless a row says another.",
+    "Penalty nuclear-norm: scaling=per-sample warmup=0, weight=0.01 except where a row shows another value.",
   );
   for (const text of [toMarkdown, toHtml, toLatex].map((format) => format(report({}))))
     expect(text).toContain("Weights: ERM on PACS");

@@ -1,10 +1,10 @@
 /**
- * What becomes of a method as a penalty grows: every weight of every kind of penalty that was run on top of one algorithm, each
- * a setting of its own (nothing is selected among them), on the same held-out domains and trials, beside the method
- * without. For the paper's Figure 4, and for its controls: whether rank or scale helps is seen by comparing kinds at
- * features of equal size.
+ * The effect of a growing penalty: every weight of every kind of penalty that was run with one algorithm, each as its
+ * own setting (there is no selection among them), on the same held-out domains and trials, together with the method
+ * without a penalty. For the paper's Figure 4 and its controls: comparing kinds at features of equal size shows whether
+ * rank or scale helps.
  *
- * Kinds are the penalties, told apart by all that was set of them besides the weight (`nuclear-norm`, `nuclear-norm
+ * Kinds are the penalties, distinguished by all explicit settings except the weight (`nuclear-norm`, `nuclear-norm
  * scaling=sum`), and weight decay.
  */
 
@@ -31,26 +31,29 @@ export interface StudiedSetting {
   /** As `methodKey` writes it. */
   readonly method: string;
   readonly weight: number;
-  /** λ of (λ/n)·‖F‖: the weight, or n times it where the norm is not divided by the n rows; null where neither applies. */
+  /**
+   * λ of (λ/n)·‖F‖: the weight, or n times the weight if the norm is not divided by the n rows; null if neither
+   * applies.
+   */
   readonly perSample: number | null;
   /** A fraction: the mean over held-out domains of the mean over trials. */
   readonly accuracy: number;
   /** By held-out domain. */
   readonly accuracies: readonly number[];
-  /** To the method without a penalty; null where there is none on the same splits. */
+  /** The difference to the method without a penalty; null if there is none on the same splits. */
   readonly difference: PairedSummary | null;
-  /** The mean of the steps that selection chose. */
+  /** The mean of the selected steps. */
   readonly step: number;
-  /** Over the second half of training, with no step chosen. */
+  /** Over the second half of training, without selection. */
   readonly late: LateTraining;
-  /** How many runs these are, and in how many of them selection chose a step before the penalty's warm-up had ended. */
+  /** The number of runs, and in how many of them selection chose a step before the end of the penalty's warm-up. */
   readonly runs: number;
   readonly unpenalised: number;
-  /** At the chosen steps; null where it was not recorded. */
+  /** At the selected steps; null if it was not recorded. */
   readonly features: Readonly<Record<FeaturesOf, Readonly<Record<FeatureMeasure, number | null>>>>;
 }
 
-/** A kind of penalty at its weights, lightest first. */
+/** A kind of penalty at its weights, in ascending order. */
 export interface StudiedKind {
   /** `nuclear-norm scaling=sum`, `weight decay`. */
   readonly title: string;
@@ -69,21 +72,21 @@ export interface WeightStudy {
   readonly domains: readonly string[];
   /** The trials that all settings have. */
   readonly trials: readonly number[];
-  /** Rows of a batch that the penalty is on, where some kind is not divided by them. */
+  /** The number of rows of a batch that the penalty covers, if some kind is not divided by it. */
   readonly rows: number | null;
   readonly baseline: StudiedSetting | null;
   readonly kinds: readonly StudiedKind[];
-  /** What was left out, in words. */
+  /** The exclusions, as text. */
   readonly notes: readonly string[];
 }
 
-/** The studies there are runs for: one for each dataset and algorithm that was run with two weights or more of a kind. */
+/** The studies for which there are runs: one per dataset and algorithm with at least two weights of a kind. */
 export function weightStudies(outcome: Outcome): WeightStudy[] {
   const families = [...familiesOf(outcome).values()];
   return outcome.datasets.flatMap((dataset) => families.flatMap((members) => studiesOf(outcome, dataset, members)));
 }
 
-/** The study of a family, and a second of those of its settings that have more trials than all have. */
+/** The study of a family, and a second one of its settings that have more trials than all have. */
 function studiesOf(outcome: Outcome, dataset: string, members: readonly Member[]): WeightStudy[] {
   const isSwept = (of: readonly Member[]): boolean => {
     const kinds = of.map(({ kind }) => kind).filter((kind) => kind !== "");
@@ -132,28 +135,28 @@ function studyOf(
     kinds: studied,
     notes: [
       ...partial.map(
-        (each) => `${each.reported.title} was left out: it does not have every held-out domain in the same trials`,
+        (each) => `${each.reported.title} was skipped: it does not have every held-out domain in the same trials`,
       ),
       ...studied.flatMap(({ title, settings }) => settings.flatMap((setting) => unpenalisedWords(title, setting))),
     ],
   };
 }
 
-/** A weight that breaks training may be seen least where it is worst: selection falls back on a model from before it. */
+/** A weight that breaks training can be invisible where it is worst: selection falls back to a model from before it. */
 function unpenalisedWords(kind: string, { weight, runs, unpenalised }: StudiedSetting): string[] {
   if (unpenalised === 0) return [];
   return [
-    `${kind}, weight ${weight}: in ${unpenalised} of ${runs} runs selection chose a step before the penalty set in, so there it is the plain method`,
+    `${kind}, weight ${weight}: in ${unpenalised} of ${runs} runs, selection chose a step before the penalty became active, so these are equal to the plain method`,
   ];
 }
 
-/** Penalties as they are listed, the paper's first, and weight decay last. */
+/** Penalties in the order of their list, the paper's first, and weight decay last. */
 function placeOf({ penalty }: StudiedKind): number {
   const place = Object.keys(regularizers).indexOf(penalty);
   return place < 0 ? Number.MAX_SAFE_INTEGER : place;
 }
 
-/** Updates made before the run's penalty joined them. */
+/** The number of updates before the penalty of the run became active. */
 function warmupOf(outcome: Outcome, { run }: GroupResult["choice"]): number {
   const [penalty] = outcome.storedOf(run)?.settings.regularizers ?? [];
   return Number(penalty?.settings.warmup ?? 0);

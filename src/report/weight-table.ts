@@ -1,4 +1,7 @@
-/** The table of a study of weights, as texts that every format can print: a row a setting, the method without a penalty first. */
+/**
+ * The table of a study of weights, as texts that every format can print: one row per setting, the method without a
+ * penalty first.
+ */
 
 import { oneDecimal } from "../selection/cells.js";
 import { FEATURE_COLUMNS, type FeatureMeasure, type FeaturesOf } from "./chosen-features.js";
@@ -6,7 +9,7 @@ import { intervalText, signed } from "./comparison-table.js";
 import type { TextTable } from "./text-table.js";
 import type { StudiedSetting, WeightStudy } from "./weight-study.js";
 
-/** What the penalty acts on is measured by size, what it is there for by rank, as in the paper's Figure 4. */
+/** The penalty acts on the size of the features and aims at their rank, as in the paper's Figure 4. */
 const MEASURED: readonly (readonly [FeatureMeasure, FeaturesOf])[] = [
   ["frobeniusNorm", "training domains"],
   ["stableRank", "held-out domain"],
@@ -16,7 +19,7 @@ const MEASURED: readonly (readonly [FeatureMeasure, FeaturesOf])[] = [
 
 const NONE = "–";
 
-/** Sets the table of a study. */
+/** Creates the table of a study. */
 export function weightTable(study: WeightStudy): TextTable {
   const { baseline, kinds, domains, plain, notes } = study;
   const all = kinds.flatMap(({ settings }) => settings);
@@ -69,11 +72,11 @@ function wordsOf(
 ): string[] {
   const which = `${trials.length === 1 ? "trial" : "trials"} ${trials.join(", ")}`;
   const words = [
-    `Every weight is a row: nothing is selected among them. Accuracy in percent on each held-out domain and their mean, over ${which}, which all rows have; step: the mean of those selection chose. Late: the mean over the evaluations of the second half of training, nothing chosen: single steps differ by points on held-out domains, so this is the steadier number.`,
+    `Every weight has its own row; there is no selection among them. Accuracy in percent on each held-out domain and their mean, over ${which}, which all rows have. step: the mean of the selected steps. Late: the mean over the evaluations of the second half of training, without selection; on held-out domains the accuracy varies by points from step to step, so this number is more stable.`,
   ];
   if (baseline)
     words.push(
-      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? ", with Student's t interval over the trials' means, which covers new trials on these pictures and domains; it is not corrected for the number of rows" : "; an interval needs two trials"}.`,
+      `− ${plain}: the mean of the paired differences in points (same trial, split and held-out domain)${trials.length > 1 ? ", with Student's t interval over the trials' means, which applies to new trials on these pictures and domains and is not corrected for the number of rows" : "; an interval needs two trials"}.`,
     );
   if (scaled)
     words.push(
@@ -81,7 +84,7 @@ function wordsOf(
     );
   if (measured)
     words.push(
-      "Features at the chosen step: ‖F‖_F of up to 96 held-back pictures of the training domains, which penalties shrink; ranks of as many of the held-out domain, as in the paper's Figure 4.",
+      "Features at the selected step: ‖F‖_F of up to 96 validation pictures of the training domains, which penalties shrink; ranks for as many pictures of the held-out domain, as in the paper's Figure 4.",
     );
   return words;
 }

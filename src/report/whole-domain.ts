@@ -1,20 +1,20 @@
 /**
- * What is reported of own pictures: the accuracy of a run's model on all pictures of the domain it had not seen, as `nudge train`
- * prints it and the run's page shows it. Benchmarks are reported on the domain's `in` part, as their protocol has it; so are
- * runs that have not been assessed, such as those of a sweep, and other rules of selection than that by which a run keeps its
- * model.
+ * What is reported for own pictures: the accuracy of a run's model on all pictures of its held-out domain, as `nudge
+ * train` prints it and the page of the run shows it. Benchmarks are reported on the `in` split of the domain, by their
+ * protocol; so are runs that have not been assessed, such as those of a sweep, and selection methods other than the one
+ * by which a run stores its model.
  */
 
 import type { AssessedDomain } from "../analysis/assessment.js";
 import type { StoredRun } from "../records/index.js";
 import { type GroupResult, type SelectionMethod, trainingDomain } from "../selection/index.js";
 
-/** What selection chose; with `whole` where the accuracy is of all pictures of the domain. */
+/** The selection; with `whole` if the accuracy covers all pictures of the domain. */
 export interface ReportedResult extends GroupResult {
   readonly whole?: AssessedDomain;
 }
 
-/** Puts the accuracy on the whole domain in the place of that on its `in` part, where the chosen model is the one assessed. */
+/** Replaces the accuracy on the `in` split by that on the whole domain, if the selected model is the assessed one. */
 export function withWholeDomains(
   results: readonly GroupResult[],
   storedOf: (run: GroupResult["choice"]["run"]) => StoredRun | undefined,

@@ -1,5 +1,5 @@
 /**
- * A report's files: each format under its name, the figures, and DomainBed's own: its tables, and our runs as its
+ * Writes the files of a report: each format under its name, the figures, and DomainBed's: its tables, and our runs as
  * `results.jsonl`.
  */
 
@@ -57,14 +57,14 @@ export async function writeReportFigures(report: Report, folder: string): Promis
 }
 
 /**
- * Writes every run of ours as DomainBed's collector reads it, a folder a run and model with `results.jsonl`; returns the
- * files' names. Not into a folder that was read: the next report would count every run twice.
+ * Writes every run of ours in the format of DomainBed's collector, one folder with `results.jsonl` per run and model;
+ * returns the file names. It refuses a folder that was read: the next report would count every run twice.
  */
 export function writeDomainBedRuns({ outcome }: Report, folder: string, read: readonly string[]): string[] {
   const inside = read.find((each) => !relative(resolve(each), resolve(folder)).startsWith(".."));
   if (inside !== undefined)
     throw new UsageError(
-      `writing runs as DomainBed's into ${folder}: it lies in ${inside}, where the next report would read them as runs of their own. Give another --out`,
+      `writing runs in DomainBed's format to ${folder}: this is inside ${inside}, where the next report would count them as additional runs. Choose another --out`,
     );
   const names = domainBedNames(outcome);
   const taken = new Map<string, number>();
@@ -73,7 +73,7 @@ export function writeDomainBedRuns({ outcome }: Report, folder: string, read: re
     if (!stored) return [];
     const { model } = run.method;
     const name = basename(stored.folder) + (model === CURRENT ? "" : `-${model}`);
-    const count = (taken.get(name) ?? 0) + 1; // folders of runs in different places may have the same name
+    const count = (taken.get(name) ?? 0) + 1; // run folders in different places can have the same name
     taken.set(name, count);
     const path = join(folder, "domainbed", count === 1 ? name : `${name}-${count}`, "results.jsonl");
     const algorithm = names.get(methodKey(run.method));
@@ -87,7 +87,7 @@ function writeText(path: string, text: string): void {
     makeFolder(dirname(path));
   } catch (cause) {
     throw new DataError(
-      `writing the report: its folder ${dirname(path)} could not be made: ${(cause as Error).message}`,
+      `writing the report: its folder ${dirname(path)} could not be created: ${(cause as Error).message}`,
       {
         cause,
       },

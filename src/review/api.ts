@@ -1,9 +1,9 @@
-/** What the review's server says and its page reads. */
+/** The messages between the server of `nudge data review` and its page. */
 
 /** `GET /items` */
 export interface ReviewItems {
   readonly classes: readonly string[];
-  /** Where the manifest is, and the command that trains by it. */
+  /** The path of the manifest, and the command that trains with it. */
   readonly manifest: string;
   readonly command: string;
   readonly items: readonly ReviewItem[];
@@ -18,6 +18,6 @@ export interface ReviewItem {
   readonly suggested: string;
   readonly probability: number;
   readonly given: number;
-  /** What was decided: a class, null for removed; undefined while nothing is. */
+  /** The decision: a class, or null for removed; undefined if there is none yet. */
   readonly mark?: string | null;
 }

@@ -1,4 +1,4 @@
-/** What a person decided about labels, as a manifest that `nudge train` reads: every picture, but those that were removed. */
+/** The decisions about labels, as a manifest that `nudge train` reads: every picture except those that were removed. */
 
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
@@ -7,14 +7,14 @@ import { readManifest } from "../data/manifest.js";
 import { replaceFile } from "../files/replace-file.js";
 import { csvField } from "../report/csv.js";
 
-/** The class that a picture is of after all, or null for one that is to be left out. */
+/** The corrected class of a picture, or null for one that is removed. */
 export type Mark = string | null;
 
 export class ReviewedManifest {
-  /** By path from the dataset's root; pictures that are not here keep their labels. */
+  /** Decisions by path relative to the dataset's root; pictures that are not listed keep their labels. */
   readonly marks = new Map<string, Mark>();
 
-  /** What an earlier review decided is read back from the manifest. */
+  /** The decisions of an earlier review are read from the manifest. */
   constructor(
     readonly path: string,
     private readonly dataset: PictureDataset,
@@ -29,7 +29,7 @@ export class ReviewedManifest {
     }
   }
 
-  /** Takes a decision; the label that a picture has means that it is right. */
+  /** Records a decision. Choosing the current label confirms it. */
   mark(file: string, label: string, mark: Mark): void {
     if (mark === label) this.marks.delete(file);
     else this.marks.set(file, mark);

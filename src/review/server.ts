@@ -1,6 +1,6 @@
 /**
- * `nudge data review`: a page with the pictures whose labels are likely wrong. What is marked there goes into a manifest at once.
- * Guards and limits are those of the dashboard (http/local-server.ts).
+ * `nudge data review`: a page with the pictures whose labels are likely wrong. Decisions are written to a manifest
+ * immediately. Guards and limits are those of the dashboard (http/local-server.ts).
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -19,10 +19,10 @@ export interface ReviewOptions {
   readonly dataset: PictureDataset;
   readonly pictures: readonly ReviewedPicture[];
   readonly manifest: ReviewedManifest;
-  /** The command that trains by the manifest. */
+  /** The command that trains with the manifest. */
   readonly command: string;
   readonly port?: number;
-  /** Where the compiled program is; set by tests. */
+  /** The folder of the compiled program; set by tests. */
   readonly base?: URL;
 }
 
@@ -30,12 +30,12 @@ const PAGE: PageParts = {
   title: "NUDGE: review labels",
   folder: "review/page",
   styles: ["review"],
-  noScript: "This page is a program: it needs JavaScript. Without it: nudge data review --json",
+  noScript: "This page needs JavaScript. Without it, use: nudge data review --json",
 };
 
 const USUAL_PORT = 4949;
 
-/** Starts the page; it runs until it is closed. */
+/** Starts the page, which runs until it is closed. */
 export async function startReview(options: ReviewOptions): Promise<LocalServer> {
   const files = pageFiles(options.base ?? new URL("../", import.meta.url), PAGE);
   return startLocalServer({
@@ -57,7 +57,7 @@ async function answer(
   if (sendPageFile(request, response, files.get(pathname))) return undefined;
   if (pathname === "/items") return send(response, "application/json; charset=utf-8", JSON.stringify(itemsOf(options)));
   if (pathname === "/picture") {
-    // Asked for by its place in the list, never by a path.
+    // Requested by its index in the list, never by a path.
     const uri = await thumbnailOf(resolve(options.dataset.root, pictureAsked(options, searchParams).path), 320);
     if (!uri) return { status: 404, words: "this picture cannot be read" };
     return send(response, "image/webp", Buffer.from(uri.split(",")[1], "base64"));
@@ -70,7 +70,7 @@ async function answer(
     options.manifest.mark(path, label, as);
     return send(response, "application/json; charset=utf-8", JSON.stringify({ marked: options.manifest.marks.size }));
   }
-  return { status: 404, words: "there is nothing of this name" };
+  return { status: 404, words: "not found" };
 }
 
 function pictureAsked({ pictures }: ReviewOptions, query: URLSearchParams): ReviewedPicture {

@@ -1,6 +1,6 @@
-/** What the service counts, in Prometheus' text format. */
+/** The metrics of the service, in Prometheus' text format. */
 
-/** Upper ends of the buckets of seconds, from a picture's arrival to its answer. */
+/** The upper bounds of the latency buckets, in seconds from the arrival of a picture to its response. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class Metrics {
@@ -10,12 +10,12 @@ export class Metrics {
   private answered = 0;
   private unknown = 0;
 
-  /** A request to predict ended with this status. */
+  /** Counts a prediction request with this status. */
   request(status: number): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
   }
 
-  /** A picture was predicted. */
+  /** Counts a predicted picture. */
   predicted(seconds: number, isUnknown: boolean): void {
     this.answered++;
     this.seconds += seconds;
@@ -24,7 +24,7 @@ export class Metrics {
     if (bucket >= 0) this.counts[bucket]++;
   }
 
-  /** All of it, with what others count. */
+  /** All metrics, together with those of other parts. */
   text(gauges: Readonly<Record<string, number>>): string {
     const lines = [
       "# HELP nudge_requests_total Requests to predict, by HTTP status.",
@@ -33,7 +33,7 @@ export class Metrics {
       "# HELP nudge_unknown_total Pictures marked as unknown.",
       "# TYPE nudge_unknown_total counter",
       `nudge_unknown_total ${this.unknown}`,
-      "# HELP nudge_predict_seconds Time from a picture's arrival to its answer.",
+      "# HELP nudge_predict_seconds Time from the arrival of a picture to its response.",
       "# TYPE nudge_predict_seconds histogram",
       ...BUCKETS.map((most, i) => {
         const count = this.counts.slice(0, i + 1).reduce((sum, each) => sum + each, 0);

@@ -1,13 +1,13 @@
-/** The body of a request, up to a size. */
+/** Reads the body of a request, up to a maximum size. */
 
 import type { IncomingMessage } from "node:http";
 import type { Refusal } from "../http/guard.js";
 
-/** The bytes, or why they are not read; undefined where the client went away. */
+/** The bytes, or why they are not read; undefined if the client disconnected. */
 export function readBody(request: IncomingMessage, most: number): Promise<Buffer | Refusal | undefined> {
   const tooLarge: Refusal = {
     status: 413,
-    words: `the picture is larger than ${most} bytes, which is the limit here (--max-bytes)`,
+    words: `the picture is larger than the limit of ${most} bytes (--max-bytes)`,
   };
   if (Number(request.headers["content-length"] ?? 0) > most) return Promise.resolve(tooLarge);
   return new Promise((done) => {
@@ -16,7 +16,7 @@ export function readBody(request: IncomingMessage, most: number): Promise<Buffer
     request.on("data", (part: Buffer) => {
       size += part.length;
       if (size > most) {
-        request.pause(); // the refusal closes the connection
+        request.pause(); // the rejection closes the connection
         done(tooLarge);
       } else parts.push(part);
     });

@@ -1,7 +1,7 @@
 /**
- * `nudge serve`: a model behind HTTP on this machine. POST a picture's bytes to /predict and get JSON, the same as a line of
- * `nudge predict --json`; pictures that come at once share batches. / is a page to drop pictures on, /health and /metrics are
- * for those who watch over it. Guards and limits are those of the dashboard (http/local-server.ts).
+ * `nudge serve`: a model behind HTTP on this machine. POST the bytes of a picture to /predict to get JSON, the same as
+ * a line of `nudge predict --json`; pictures that arrive at the same time share batches. / is a page for trying the
+ * model; /health and /metrics are for monitoring. Guards and limits are those of the dashboard (http/local-server.ts).
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,14 +20,14 @@ import { readBody } from "./read-body.js";
 
 export interface ServeOptions {
   readonly model: Model;
-  /** The default is a free one near 4848; 0 for any. */
+  /** The default is a free port near 4848; 0 selects any free port. */
   readonly port?: number;
   /** The largest picture, in bytes. */
   readonly mostBytes?: number;
   readonly batchSize?: number;
-  /** The share of known pictures that the limits of unknown ones mark. */
+  /** The share of known pictures that the limits may mark as unknown. */
   readonly unknown?: number;
-  /** Where the compiled program is, and limits; set by tests. */
+  /** The folder of the compiled program, and limits; set by tests. */
   readonly base?: URL;
   readonly limits?: Partial<ConnectionLimits>;
   readonly requestMs?: number;
@@ -37,17 +37,16 @@ const PAGE: PageParts = {
   title: "NUDGE: predict pictures",
   folder: "serve/page",
   styles: ["serve"],
-  noScript:
-    "This page is a program: it needs JavaScript. Without it: curl --data-binary @photo.jpg with the address /predict",
+  noScript: "This page needs JavaScript. Without it, use curl --data-binary @photo.jpg with the path /predict",
 };
 
 const USUAL_PORT = 4848;
 
-/** Pictures that may wait at once, and bytes of them: beyond, clients are asked to come again. */
+/** The maximum number of waiting pictures, and of their bytes. Beyond that, clients are asked to retry. */
 const MOST_WAITING = 256;
 const MOST_HELD_BYTES = 512 << 20;
 
-/** A service over a model; the caller disposes of the model after it is closed. */
+/** A service for a model. The caller disposes of the model after closing the service. */
 export async function startServe(options: ServeOptions): Promise<LocalServer> {
   const { model, base = new URL("../", import.meta.url) } = options;
   const service = new Service(model, options, pageFiles(base, PAGE));
@@ -75,7 +74,7 @@ class Service {
     private readonly files: ReadonlyMap<string, PageFile>,
   ) {
     if (model.about.preprocessing.kind !== "pictures")
-      throw new UsageError(`serve: model ${model.path} takes arrays, not pictures`);
+      throw new UsageError(`serve: model ${model.path} expects arrays, not pictures`);
     this.batcher = new PictureBatcher(model, { batchSize });
     this.rule = unknownRule(model.about, unknown);
     this.mostBytes = mostBytes;
@@ -87,7 +86,8 @@ class Service {
     if (sendPageFile(request, response, this.files.get(pathname))) return undefined;
     if (pathname === "/health") return sendJson(response, 200, { status: "ok", waiting: this.batcher.waiting });
     if (pathname === "/model") return sendJson(response, 200, this.facts());
-    if (pathname !== "/metrics") return { status: 404, words: "there are /, /predict, /model, /health and /metrics" };
+    if (pathname !== "/metrics")
+      return { status: 404, words: "not found; available are /, /predict, /model, /health and /metrics" };
     response.writeHead(200, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
     response.end(this.metricsText());
     return undefined;
@@ -102,17 +102,21 @@ class Service {
     const top = Number(query.get("top") ?? 5);
     if (!Number.isSafeInteger(top) || top < 1) return { status: 400, words: "top: expected an integer of at least 1" };
     if (request.headers["content-type"]?.startsWith("multipart/"))
-      return { status: 415, words: "send the file's bytes alone, not a form: curl --data-binary @photo.jpg" };
-    // What a client says it will send counts as sent: many large pictures at once must not fill the memory.
+      return { status: 415, words: "send the bytes of the file, not a form: curl --data-binary @photo.jpg" };
+    // The announced size counts as received: many large pictures at once must not fill the memory.
     const announced = Number(request.headers["content-length"] ?? this.mostBytes);
     if (this.batcher.waiting >= MOST_WAITING || (this.heldBytes > 0 && this.heldBytes + announced > MOST_HELD_BYTES))
-      return { status: 503, words: "too many pictures wait: try again in a second", headers: { "Retry-After": "1" } };
+      return {
+        status: 503,
+        words: "too many pictures are waiting; retry in a second",
+        headers: { "Retry-After": "1" },
+      };
     this.heldBytes += announced;
     try {
       const since = performance.now();
       const body = await readBody(request, this.mostBytes);
       if (body === undefined || "status" in body) return body;
-      if (body.length === 0) return { status: 400, words: "expected a picture's bytes as the body; it is empty" };
+      if (body.length === 0) return { status: 400, words: "the body is empty; expected the bytes of a picture" };
       const prediction = await this.batcher.predict(body, { top });
       const unknown = unknownOf(prediction, this.rule);
       this.metrics.predicted((performance.now() - since) / 1000, unknown !== null);

@@ -1,4 +1,4 @@
-/** What was set by hand in a run. */
+/** The settings of a run that the user set explicitly. */
 
 import { backboneNamed } from "../backbones/index.js";
 import type { SettingScalar } from "../records/run.js";
@@ -6,8 +6,9 @@ import { type GivenKeys, keys, makesRow, type Request } from "./keys.js";
 import type { TrainSettings } from "./settings.js";
 
 /**
- * What was set by hand and makes a run another row, with the values that it has. A value counts whatever the default or the
- * draw in its place would have been: otherwise a search in which it is fixed would lose the draws that happen to be like it.
+ * The settings that the user set explicitly and that make a run another row of a table, with their values. A value
+ * counts even if it equals the default or the draw: otherwise a search in which it is fixed would lose the draws that
+ * happen to equal it.
  */
 export function fixedIn(
   asked: Request,
@@ -29,6 +30,6 @@ export function fixedIn(
   return fixed;
 }
 
-/** Whether a backbone usually starts from no trained weights, so that a file of them is a setting of its own. */
+/** Whether a backbone has no pretrained weights by default, so that a file of weights is a setting of its own. */
 const startsFromNone = ({ backbone }: TrainSettings["request"]): boolean =>
   backboneNamed(backbone as string).weights === undefined;

@@ -1,9 +1,10 @@
 /**
- * Random search: draws of hyperparameters equal to the reference testbed's (since November 2020).
+ * Random search: draws of hyperparameters equal to those of DomainBed (since November 2020).
  *
- * Each hyperparameter has its own generator, seeded by the search's seed, the trial's and its name in the reference, so a
- * draw does not depend on what else is drawn or in which order. (The official code of the paper, like SWAD's, still draws
- * all of them from one generator in order of declaration; its draws differ, its distributions do not.)
+ * Each hyperparameter has its own generator, seeded by the seed of the search, the seed of the trial and its name in
+ * DomainBed. A draw therefore does not depend on what else is drawn or in which order. (The official code of the paper,
+ * like SWAD's, still draws all of them from one generator in order of declaration; its draws differ, its distributions
+ * do not.)
  */
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
@@ -14,13 +15,13 @@ import { seedHash } from "../reference/seed-hash.js";
 export type HparamValuesOf<H> = { -readonly [K in keyof H]: H[K] extends Hparam<infer T> ? T : never };
 
 export interface DrawSeeds {
-  /** 0 for the defaults; another whole number for a random draw. */
+  /** 0 selects the defaults; any other integer selects a random draw. */
   hparamsSeed: number;
-  /** Another trial, another draw, as in the reference. */
+  /** Another trial has another draw, as in DomainBed. */
   trialSeed: number;
 }
 
-/** The value of one hyperparameter; `name` is what it is called here, for one that the reference does not know. */
+/** The value of one hyperparameter. `name` is its name here, used if DomainBed does not have it. */
 export function drawHparam<T extends HparamValue>(name: string, hparam: Hparam<T>, seeds: DrawSeeds): T {
   for (const [key, value] of Object.entries(seeds))
     if (!Number.isSafeInteger(value) || value < 0)
@@ -31,7 +32,10 @@ export function drawHparam<T extends HparamValue>(name: string, hparam: Hparam<T
   return hparam.range.draw(new RandomState(seedHash(search, hparam.reference ?? name)));
 }
 
-/** The values of all of some hyperparameters: `drawHparams({ ...shared, ...erm.hparams }, { hparamsSeed: 3, trialSeed: 0 })`. */
+/**
+ * The values of several hyperparameters: `drawHparams({ ...shared, ...erm.hparams }, { hparamsSeed: 3, trialSeed: 0
+ * })`.
+ */
 export function drawHparams<H extends object>(hparams: H, seeds: DrawSeeds): HparamValuesOf<H> {
   const drawn = Object.entries(hparams as Record<string, Hparam>).map(([name, hparam]) => [
     name,

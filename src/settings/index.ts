@@ -1,4 +1,4 @@
-/** Settings: from what was asked for to a run that is settled in full, and the names of runs and methods. */
+/** Settings: from a request to a completely specified run, and the names of runs and methods. */
 
 export { drawHparam, drawHparams, type HparamValuesOf } from "./hparam-draws.js";
 export { type GivenKeys, keys, type Request } from "./keys.js";

@@ -1,6 +1,6 @@
 /**
- * The settings of a run that are no hyperparameters. Hyperparameters are declared by algorithms, regularizers and followers,
- * and datasets declare options of their own (`data.size`); see resolve.ts for how they all come together.
+ * The settings of a run other than hyperparameters. Algorithms, regularizers and followers declare hyperparameters, and
+ * datasets declare their own options (`data.size`); resolve.ts combines them all.
  */
 
 import type { Normalization } from "../data/normalization.js";
@@ -20,12 +20,15 @@ import {
 } from "../options.js";
 import type { ProtocolName } from "./protocols.js";
 
-/** What a probe trains: logistic regression, solved exactly; or a linear map under any loss, by stochastic gradients. */
+/**
+ * What a probe trains: logistic regression, solved exactly; or a linear classifier with any loss, by stochastic
+ * gradient descent.
+ */
 export type ProbeKind = "exact" | "sgd";
 
 const kindsOfProbe = word<ProbeKind>("exact", "sgd");
 
-/** `true` is what runs have in their settings from when there was one kind. */
+/** `true` appears in settings of runs from when there was only one kind. */
 const probeKind: Kind<ProbeKind | false> = {
   ...kindsOfProbe,
   read(name, value) {
@@ -36,7 +39,7 @@ const probeKind: Kind<ProbeKind | false> = {
 };
 
 const headFirstKind: Kind<boolean | number> = {
-  accepts: "exact, false, or a number of updates from 1",
+  accepts: "exact, false, or a number of updates (at least 1)",
   read(name, value) {
     if (value === "exact" || value === true || value === "true") return true;
     if (value === false || value === "false") return false;
@@ -45,7 +48,7 @@ const headFirstKind: Kind<boolean | number> = {
 };
 
 const supports: Kind<number> = {
-  accepts: "a whole number from 1, or -1 for all",
+  accepts: "an integer of at least 1, or -1 for all",
   read: (name, value) => (Number(value) === -1 ? -1 : whole(1).read(name, value)),
 };
 
@@ -55,29 +58,28 @@ const strength: Kind<number | "auto"> = {
 };
 
 export const keys = {
-  data: option(text, "a folder of pictures, a manifest, or a dataset's name (shapes, pacs, …)", {
+  data: option(text, "a folder of pictures, a manifest, or the name of a dataset (shapes, pacs, …)", {
     flag: "--data <path|name>",
   }),
   root: option(text, "the folder that contains the named dataset", { flag: "--root <dir>" }),
-  cache: option(
-    text,
-    "where decoded pictures, or with probe their features, are kept: a folder, or `false` to make them again each time",
-  ),
-  testDomains: option(list, "the domains held out, with commas between them; an empty list in a file for none", {
+  cache: option(text, "the cache of decoded pictures (or of features, with probe): a folder, or `false` to disable it"),
+  testDomains: option(list, "the held-out domains (comma-separated); in a file, an empty list for none", {
     flag: "--test-domain <names>",
   }),
-  algorithm: option(text, "an algorithm, or a method as papers name it: erm, mixup, ERM-NU, SWAD-CORAL", {
+  algorithm: option(text, "an algorithm, or a method by its name in papers: erm, mixup, ERM-NU, SWAD-CORAL", {
     flag: "--algorithm <name>",
   }),
   regularizers: option(list, "penalties added to the loss, such as nuclear-norm", { flag: "--regularizer <ids>" }),
-  averaging: option(list, "averages of the weights to keep beside the trained model, such as swad", {
+  averaging: option(list, "weight averages to compute during training, such as swad", {
     flag: "--averaging <ids>",
   }),
-  backbone: option(text, "the feature extractor; the reference's for a benchmark by default", {
+  backbone: option(text, "the feature extractor (default for a benchmark: the same as DomainBed)", {
     flag: "--backbone <id>",
   }),
-  pretrained: option(boolean, "start from trained weights; the default where there are any", { flag: "--pretrained" }),
-  weights: option(text, "trained weights to start from: a file, or a name of nudge weights list", {
+  pretrained: option(boolean, "start from pretrained weights (the default if the backbone has any)", {
+    flag: "--pretrained",
+  }),
+  weights: option(text, "the pretrained weights to start from: a file, or a name from nudge weights list", {
     flag: "--weights <file|name>",
   }),
   normalization: option(
@@ -90,98 +92,108 @@ export const keys = {
   ),
   probe: option(
     probeKind,
-    "keep the network as it is and train a linear classifier on its features: exact (logistic regression solved to convergence; the default of nudge train) or sgd (any algorithm's loss, by stochastic gradients)",
+    "freeze the backbone and train a linear classifier on its features: exact (logistic regression solved to convergence; the default of nudge train) or sgd (the loss of any algorithm, by stochastic gradient descent)",
     { flag: "--probe [kind]", default: false },
   ),
   probeC: option(
     strength,
-    "scikit-learn's C of the exact probe, smaller for a stronger L2 penalty; auto chooses it on the training domains",
+    "the inverse regularization strength C of the exact probe, as in scikit-learn (smaller means a stronger L2 penalty); auto selects it on the training domains",
   ),
   headFirst: option(
     headFirstKind,
-    "train the classifier before the network: exact (or true) starts it as the exact probe, a number has so many first updates move it alone",
+    "train the classifier before the network: exact (or true) initializes it with the exact probe, and a number trains only the classifier in that many first updates",
   ),
   refit: option(
     boolean,
-    "whether an exact probe, once measured, is fitted again with the validation pictures for the model that is used",
+    "whether the exact probe is fitted again on training and validation pictures after its evaluation, for the final model",
   ),
   evaluationSize: option(
     whole(32),
-    "height and width in pixels of pictures that are evaluated, and of the model's input; the training size by default",
+    "height and width in pixels of pictures at evaluation, and of the model's input (default: the training size)",
   ),
   t3a: option(
     supports,
-    "evaluate T3A too, as another row: a classifier that adapts to the pictures as they come, with so many supports of each class (the paper tries 1, 5, 20, 50, 100 and -1, all)",
+    "also evaluate T3A, a classifier that adapts to the test pictures, with this many supports per class (the paper uses 1, 5, 20, 50, 100 and -1 for all)",
   ),
   protocol: option(
     word<ProtocolName>("domainbed", "swad"),
-    "whose protocol settles steps, evaluations and validation where they are not given: domainbed or swad",
+    "the protocol that sets the defaults of steps, evaluations and validation: domainbed or swad",
     { flag: "--protocol <name>", default: "domainbed" },
   ),
-  optimizer: option(text, "what makes the steps: adam, the default, adamw, sgd, lars or a plug-in's"),
+  optimizer: option(text, "the optimizer: adam (the default), adamw, sgd, lars or one of a plug-in"),
   schedule: option(
     text,
-    "how the learning rate changes over the run: constant, the default, cosine, step, one-cycle or a plug-in's",
+    "the learning-rate schedule: constant (the default), cosine, step, one-cycle or one of a plug-in",
   ),
-  warmupSteps: option(whole(0), "updates over which the learning rate rises from almost 0; 0 by default"),
-  clipNorm: option(number({ above: 0 }), "the largest norm of all gradients together; no limit by default"),
-  headLr: option(number({ above: 0 }), "what the learning rate of the classifier is multiplied by; 1 by default"),
+  warmupSteps: option(whole(0), "the number of updates of linear learning-rate warm-up (default: 0)"),
+  clipNorm: option(number({ above: 0 }), "the maximum norm for gradient clipping (default: no clipping)"),
+  headLr: option(number({ above: 0 }), "the factor on the learning rate of the classifier (default: 1)"),
   patience: option(
     whole(1),
-    "stop after so many evaluations without a better validation accuracy; the model is the best one in any case",
+    "early stopping: stop after this many evaluations without a better validation accuracy; the best model is kept in any case",
   ),
   steps: option(
     whole(1),
-    "updates in all; by default what a benchmark's protocol has, or what fits one's own folder and device",
+    "the total number of updates (default: by the protocol of a benchmark, or chosen by the size of your folder and the device)",
     { flag: "--steps <n>" },
   ),
-  evaluateEvery: option(whole(1), "updates from one evaluation to the next; by default likewise", {
+  evaluateEvery: option(whole(1), "the number of updates between evaluations (default: chosen in the same way)", {
     flag: "--eval-every <n>",
   }),
-  evaluateFirst: option(boolean, "whether to evaluate after the first update too, as the reference does", {
+  evaluateFirst: option(boolean, "whether to evaluate after the first update too, as DomainBed does", {
     default: true,
   }),
   evaluateTraining: option(
     boolean,
-    "whether the `in` parts of training domains, which are trained on, are evaluated too; selection does not read them",
+    "whether to evaluate the training splits (`in`) of the training domains too; model selection does not use them",
   ),
   measures: option(
     word<"features" | "all">("features", "all"),
-    "what evaluations record besides accuracy: `features` for norms and ranks of the features, `all` for those of the logits too, the entropy of predictions and a measure of curvature",
+    "what evaluations record in addition to accuracy: `features` for norms and ranks of the features, `all` also for those of the logits, the entropy of predictions and a measure of curvature",
     { default: "features" },
   ),
   checkpointEvery: option(
     whole(0),
-    "updates from one checkpoint to the next, besides those at evaluations; 0 for none",
+    "the number of updates between checkpoints, in addition to those at evaluations; 0 for none",
     { default: 0 },
   ),
-  seed: option(whole(0), "all randomness but splits and hyperparameters", { flag: "--seed <n>", default: 0 }),
-  trialSeed: option(whole(0), "another trial, another split", { flag: "--trial-seed <n>", default: 0 }),
+  seed: option(whole(0), "the seed of everything random except splits and hyperparameters", {
+    flag: "--seed <n>",
+    default: 0,
+  }),
+  trialSeed: option(whole(0), "the seed of the trial, which determines the split", {
+    flag: "--trial-seed <n>",
+    default: 0,
+  }),
   hparamsSeed: option(
     whole(0),
-    "0 for the default hyperparameters, another number for a random draw, as the reference draws",
+    "0 for the default hyperparameters, any other number for a random draw as in DomainBed",
     { flag: "--hparams-seed <n>", default: 0 },
   ),
   holdout: option(number(), "the fraction of each domain held back for validation", { default: 0.2 }),
-  testPictures: option(whole(1), "the most pictures of each held-out domain that are evaluated; all by default"),
+  testPictures: option(whole(1), "the maximum number of evaluated pictures per held-out domain (default: all)"),
   augmentValidation: option(
     boolean,
     "whether validation pictures of training domains are augmented (DomainBed) or not (SWAD)",
   ),
   batchNormBatches: option(
     whole(1),
-    "training batches from which averaged weights get batch-norm statistics, where these are not frozen",
-    { default: 500 }, // as SWAD's code has it
+    "the number of training batches for the batch-norm statistics of averaged weights, if batch norm is not frozen",
+    { default: 500 }, // as in SWAD's code
   ),
   device: option(text, "cpu, cuda or cuda:1", { flag: "--device <device>", default: "cpu" }),
-  precision: option(word<Precision>("float32", "bf16"), "of matrix products and convolutions: float32 or bf16", {
-    flag: "--precision <p>",
-    default: "float32",
-  }),
-  threads: option(whole(1), "CPU threads an operator may use; all by default", { flag: "--threads <n>" }),
+  precision: option(
+    word<Precision>("float32", "bf16"),
+    "the precision of matrix products and convolutions: float32 or bf16",
+    {
+      flag: "--precision <p>",
+      default: "float32",
+    },
+  ),
+  threads: option(whole(1), "the number of CPU threads per operator (default: all)", { flag: "--threads <n>" }),
   fixed: option(
     list,
-    "which of the other settings were set by hand, where they are those of a planned run or of another run; all of them by default",
+    "which of the other settings the user set explicitly, for settings of a planned run or of another run (default: all of them)",
   ),
 } as const;
 
@@ -189,16 +201,16 @@ export type KeyName = keyof typeof keys;
 type ValueOf<K extends KeyName> = (typeof keys)[K] extends Option<infer T> ? T : never;
 type DefaultedName = { [K in KeyName]: (typeof keys)[K] extends { readonly default: unknown } ? K : never }[KeyName];
 
-/** The settings of a run that were given, read. */
+/** The given settings of a run, parsed. */
 export type GivenKeys = { readonly [K in KeyName]?: ValueOf<K> };
 
-/** The same, with defaults where there are any. */
+/** The same, with defaults. */
 export type FilledKeys = GivenKeys & { readonly [K in DefaultedName]: ValueOf<K> };
 
-/** Settings by name, as they were given: texts, or what a YAML file had. */
+/** Settings by name, as they were given: texts, or values from a YAML file. */
 export type Request = Given;
 
-/** Reads those of a request that are named in `keys`. */
+/** Parses the settings of a request that are declared in `keys`. */
 export function readKeys(request: Request): GivenKeys {
   const names = Object.keys(keys) as KeyName[];
   const given = names.filter((name) => request[name] !== undefined && request[name] !== null);
@@ -207,10 +219,10 @@ export function readKeys(request: Request): GivenKeys {
 
 const defaults: object = defaultsOf(keys);
 
-/** Those that were given, and the defaults of the others. */
+/** The given settings, and the defaults of the others. */
 export const withDefaults = (given: GivenKeys): FilledKeys => ({ ...defaults, ...given }) as FilledKeys;
 
-/** Settings that are no hyperparameters and make a run another row of a table when they are set by hand. */
+/** Settings other than hyperparameters that make a run another row of a table when the user sets them explicitly. */
 const OF_ROWS: readonly string[] = [
   "protocol",
   "probe",
@@ -237,7 +249,7 @@ const OF_ROWS: readonly string[] = [
   "precision",
 ];
 
-/** Whether a setting makes a run another row of a table when it is set by hand. */
+/** Whether a setting makes a run another row of a table when the user sets it explicitly. */
 export const makesRow = (name: string): boolean =>
-  // Where SWAD stops says how long the run is; the average is the same.
+  // Where SWAD stops determines only the length of the run; the average is the same.
   Object.hasOwn(keys, name) ? OF_ROWS.includes(name) : name !== "swad.whenLeft";

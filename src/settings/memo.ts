@@ -1,7 +1,7 @@
 /**
- * What settling one run shares with the next: datasets opened, splits hashed, weights hashed, methods put together, draws.
- * A sweep settles a hundred thousand runs with one memo; a single run has one of its own. What is kept is small: of splits
- * only their hashes, since those of DomainNet would fill the memory.
+ * What the resolution of one run shares with the next: opened datasets, hashes of splits and weights, methods, draws. A
+ * sweep resolves a hundred thousand runs with one memo; a single run has its own. The stored values are small: of
+ * splits only the hashes, because the splits of DomainNet would fill the memory.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -21,13 +21,13 @@ import type { GivenKeys } from "./keys.js";
 import { type Method, methodOf } from "./method.js";
 import { type DrawKey, type UsualValues, usualValues } from "./values-of-run.js";
 
-/** Of a split. */
+/** The parameters of a split. */
 type SplitKey = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdout">>;
 
 export class SettingsMemo {
   private readonly kept = new Map<string, unknown>();
 
-  /** The value kept under a key, made where there is none yet. */
+  /** The stored value of a key, computed on first use. */
   private once<T>(key: string, make: () => T): T {
     if (!this.kept.has(key)) this.kept.set(key, make());
     return this.kept.get(key) as T;
@@ -35,7 +35,7 @@ export class SettingsMemo {
 
   private readonly opened = new Map<string, Dataset>();
 
-  /** Makes a name stand for a dataset that is open already. */
+  /** Registers a name for an open dataset. */
   keepDataset(data: string, dataset: Dataset): void {
     this.opened.set(data, dataset);
   }
@@ -50,17 +50,17 @@ export class SettingsMemo {
   private readonly numbers = new WeakMap<object, number>();
   private serial = 0;
 
-  /** A number by which objects are told apart in keys. */
+  /** A number that identifies an object in keys. */
   private numberOf(object: object): number {
     const number = this.numbers.get(object) ?? this.serial++;
     this.numbers.set(object, number);
     return number;
   }
 
-  /** What is hashed with every run of a dataset: DomainNet has 345 classes. */
+  /** The text that is hashed with every run of a dataset; DomainNet has 345 classes. */
   readonly texts: KnownTexts = new WeakMap();
 
-  /** Keeps the text of an object that will be hashed again and does not change. */
+  /** Caches the text of an object that will be hashed again and does not change. */
   keepText(value: object): void {
     if (!this.texts.has(value)) this.texts.set(value, canonicalJson(value));
   }
@@ -74,14 +74,14 @@ export class SettingsMemo {
     });
   }
 
-  /** The hash of a dataset's split, or of the one that came with it. */
+  /** The hash of a dataset's split, or of the split that came with the dataset. */
   splitHash(dataset: Dataset, { trialSeed, testDomains, holdout }: SplitKey): string {
     const { givenSplit } = dataset;
     const number = this.numberOf(dataset);
     if (givenSplit) return this.once(`split ${number}`, () => splitHash(givenSplit));
     return this.once(`split ${number} ${trialSeed} ${holdout} ${testDomains.join("\n")}`, () => {
       if (isOwnDataset(dataset.id)) return splitHash(splitOf(dataset, { trialSeed, testDomains, holdout }));
-      // The canonical JSON of the whole, from that of each domain, which most splits share.
+      // The canonical JSON of the split, joined from the text of each domain, which most splits share.
       const texts = dataset.domains.map(({ name, count }, domain) => {
         const test = testDomains.includes(name);
         const text = this.once(`part ${number} ${trialSeed} ${holdout} ${domain} ${test}`, () => {
@@ -110,7 +110,7 @@ export class SettingsMemo {
     return this.once(`file ${path}`, () => hashOf((hash) => readPieces(path, (piece) => hash.update(piece))));
   }
 
-  /** What a file of weights is, as far as that is known; what is wrong with a file, loading it reports. */
+  /** What is known about a file of weights. Errors in the file are reported when it is loaded. */
   weightsFacts(path: string): WeightsFacts | undefined {
     return this.once(`weights ${path}`, () => {
       try {
@@ -122,13 +122,13 @@ export class SettingsMemo {
     });
   }
 
-  /** A method by what names it. */
+  /** A method by its names. */
   method({ algorithm, regularizers, averaging, optimizer, schedule }: GivenKeys): Method {
     const given = { algorithm, regularizers, averaging, optimizer, schedule };
     return this.once(`method ${JSON.stringify(Object.values(given))}`, () => methodOf(given));
   }
 
-  /** The values of a method on a dataset before any was given. */
+  /** The values of a method on a dataset before any are given. */
   usual(method: Method, dataset: Dataset, draw: DrawKey): UsualValues {
     const { trialSeed, hparamsSeed, pretrained, probe } = draw;
     const seeds = hparamsSeed === 0 ? "0" : `${hparamsSeed} ${trialSeed}`; // defaults are the same in every trial
@@ -138,7 +138,7 @@ export class SettingsMemo {
 
   private readonly draws = new Map<Hparam, Map<string, HparamValue>>();
 
-  /** As `drawHparam`; algorithms share most hyperparameters, and so most draws. */
+  /** Same as `drawHparam`, cached: algorithms share most hyperparameters, and so most draws. */
   private readonly draw: typeof drawHparam = (name, hparam, seeds) => {
     const drawn = this.draws.get(hparam) ?? new Map<string, HparamValue>();
     this.draws.set(hparam, drawn);
@@ -149,7 +149,7 @@ export class SettingsMemo {
   };
 }
 
-/** 16 hexadecimal digits of the SHA-256 of what is fed. */
+/** The first 16 hexadecimal digits of a SHA-256. */
 function hashOf(feed: (hash: Hash) => void): string {
   const hash = createHash("sha256");
   feed(hash);

@@ -1,4 +1,7 @@
-/** The method of a run: an algorithm, penalties on its features and averages of its weights, by id or as papers name them. */
+/**
+ * The method of a run: an algorithm, penalties on its features and averages of its weights, by id or by the name in
+ * papers.
+ */
 
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
@@ -12,13 +15,13 @@ export interface Method {
   readonly algorithm: AlgorithmDefinition;
   readonly regularizers: readonly AnyRegularizerDefinition[];
   readonly averaging: readonly FollowerDefinition[];
-  /** Absent where it is Adam. */
+  /** Absent for Adam. */
   readonly optimizer?: OptimizerDefinition;
-  /** Absent where the learning rate is constant. */
+  /** Absent for a constant learning rate. */
   readonly schedule?: ScheduleDefinition;
 }
 
-/** Puts a method together: what its name says, then what was named besides. */
+/** Creates a method from its name and from what was named in addition. */
 export function methodOf(
   given: Pick<GivenKeys, "algorithm" | "regularizers" | "averaging" | "optimizer" | "schedule">,
 ): Method {

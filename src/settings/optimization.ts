@@ -1,4 +1,4 @@
-/** What a run's settings say of its steps: optimizer, schedule and the rest, where they are not as usual. */
+/** The settings of a run that concern the optimization: optimizer, schedule and others that differ from the defaults. */
 
 import { type OptimizerDefinition, rateFactor, type ScheduleDefinition, scheduleNamed } from "../optim/index.js";
 import { readOptions } from "../options.js";
@@ -7,7 +7,7 @@ import type { FilledKeys } from "./keys.js";
 import type { Method } from "./method.js";
 import type { RunValues } from "./values-of-run.js";
 
-/** What is set of the steps that training takes; nothing where all is as usual. */
+/** The settings of the optimization that differ from the defaults; empty if none do. */
 export function optimizationSettings(
   { warmupSteps = 0, clipNorm, headLr = 1, patience }: FilledKeys,
   { optimizer, schedule }: Method,

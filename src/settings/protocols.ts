@@ -1,11 +1,11 @@
 /**
- * The two protocols that published numbers come from: how long runs are, when they are evaluated and on what. DomainBed's
- * (Gulrajani and Lopez-Paz, 2021, https://arxiv.org/abs/2007.01434) is each dataset's own; SWAD's (Cha et al., 2021,
- * https://arxiv.org/abs/2102.08604), which MIRO's code and that of the nuclear norm go by, evaluates more often, leaves
- * validation pictures as they are, passes over the pictures that are trained on, and trains longer on DomainNet.
+ * The two protocols of published results: the length of runs, when they are evaluated and on what. DomainBed's
+ * (Gulrajani and Lopez-Paz, 2021, https://arxiv.org/abs/2007.01434) depends on the dataset. SWAD's (Cha et al., 2021,
+ * https://arxiv.org/abs/2102.08604), which MIRO's code and the code of the nuclear norm use too, evaluates more often,
+ * does not augment validation pictures, does not evaluate the training pictures, and trains longer on DomainNet.
  *
- * Both start from ImageNet weights with frozen batch norm and hold back 0.2 of each domain. DomainBed searches (20 draws of
- * hyperparameters); SWAD's commands take the defaults.
+ * Both start from ImageNet weights with frozen batch norm and hold out 0.2 of each domain. DomainBed searches (20 draws
+ * of hyperparameters); SWAD's commands use the defaults.
  */
 
 import type { Dataset } from "../data/dataset.js";
@@ -13,7 +13,7 @@ import { datasets } from "../data/datasets/index.js";
 
 export type ProtocolName = "domainbed" | "swad";
 
-/** What a protocol settles; each may be given otherwise. */
+/** What a protocol determines. Each value can be given explicitly instead. */
 export interface Protocol {
   readonly steps: number;
   readonly evaluateEvery: number;
@@ -21,14 +21,14 @@ export interface Protocol {
   readonly evaluateTraining: boolean;
 }
 
-/** Protocols by name, in words. */
+/** Protocols by name, with a description. */
 export const protocols: Readonly<Record<ProtocolName, string>> = {
   domainbed:
-    "DomainBed's: 5001 steps, evaluated every 300 (DomainNet 1000, small pictures 100) on augmented validation pictures",
-  swad: "SWAD's: 5001 steps (DomainNet 15001), evaluated every 100 (VLCS 50, DomainNet 500, others 200) on validation pictures as they are",
+    "DomainBed protocol: 5001 steps, evaluated every 300 (DomainNet 1000, small pictures 100) on augmented validation pictures",
+  swad: "SWAD protocol: 5001 steps (DomainNet 15001), evaluated every 100 (VLCS 50, DomainNet 500, others 200) on validation pictures without augmentation",
 };
 
-/** SWAD's, where its published commands differ from the 5001 steps and 200 of its code. */
+/** SWAD's values, where its published commands differ from the 5001 steps and 200 in its code. */
 const SWAD: Readonly<Record<string, Partial<Protocol>>> = {
   pacs: { evaluateEvery: 100 },
   vlcs: { evaluateEvery: 50 },
@@ -37,7 +37,7 @@ const SWAD: Readonly<Record<string, Partial<Protocol>>> = {
   "domain-net": { steps: 15001, evaluateEvery: 500 },
 };
 
-/** A probe's own: its steps take milliseconds, and its samples are features, which nothing augments. */
+/** The protocol of a probe: its steps take milliseconds, and its samples are features, which are not augmented. */
 export const probeProtocol: Protocol = {
   steps: 201,
   evaluateEvery: 25,
@@ -45,14 +45,14 @@ export const probeProtocol: Protocol = {
   evaluateTraining: false,
 };
 
-/** Of a probe that is solved and not trained step by step. */
+/** For a probe that is solved exactly and not trained step by step. */
 export const exactProtocol: Protocol = { ...probeProtocol, steps: 1, evaluateEvery: 1 };
 
-/** The same in words. */
+/** The same as text. */
 export const probeWords =
-  "A probe's: 201 steps on features that are computed once, evaluated every 25 on validation pictures as they are";
+  "Probe protocol: 201 steps on features that are computed once, evaluated every 25 on validation pictures without augmentation";
 
-/** What a protocol has for a dataset. */
+/** The values of a protocol for a dataset. */
 export function protocolFor({ id }: Pick<Dataset, "id">, name: ProtocolName): Protocol {
   if (name === "swad")
     return { steps: 5001, evaluateEvery: 200, augmentValidation: false, evaluateTraining: false, ...SWAD[id] };

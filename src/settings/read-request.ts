@@ -1,8 +1,8 @@
 /**
- * What a person asked for: defaults < a YAML file < `key=value` and options on the command line. A key inside another is
- * written with a dot: `swad.tolerance=0.2` is the YAML `swad: { tolerance: 0.2 }`.
+ * Reads a request: defaults < a YAML file < `key=value` and options on the command line. A nested key is written with a
+ * dot: `swad.tolerance=0.2` is the YAML `swad: { tolerance: 0.2 }`.
  *
- * A run's `settings.json` is such a file too: the settings that make the same run again are in it under `request`.
+ * The `settings.json` of a run is such a file too: it contains the settings that repeat the run under `request`.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { DataError, UsageError } from "../errors.js";
 import { parseSettings } from "../records/run.js";
 import type { Request } from "./keys.js";
 
-/** What words are where they are options of a dataset and no settings. */
+/** What the words are if they are options of a dataset and not settings. */
 export const DATASET_OPTIONS = "options of the dataset as key=value";
 
-/** Reads `key=value` words; `expected` says what they are. */
+/** Parses `key=value` words. `expected` describes them in errors. */
 export function readPairs(pairs: readonly string[], expected = "a setting as key=value, such as lr=1e-4"): Request {
   const request: Record<string, unknown> = {};
   for (const pair of pairs) {
@@ -44,7 +44,7 @@ export function readConfig(path: string): Request {
   return { fixed: Object.keys(fixed), ...flatten(parsed.request) };
 }
 
-/** Settings over those of a file. Where the file's are those of a run, what is given here is set by hand too. */
+/** Merges settings over those of a file. If the file is that of a run, the settings given here count as explicit too. */
 export function requestOver({ fixed, ...file }: Request, given: Request): Request {
   return { ...file, ...given, ...(Array.isArray(fixed) && { fixed: [...fixed, ...Object.keys(given)] }) };
 }
@@ -52,7 +52,7 @@ export function requestOver({ fixed, ...file }: Request, given: Request): Reques
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A YAML file may refer to itself; settings are two levels deep. */
+/** A YAML file can refer to itself; settings are two levels deep. */
 function checkDepth(path: string, value: unknown, depth = 0): void {
   if (typeof value !== "object" || value === null) return;
   if (depth > 20) throw new DataError(`${path}: the settings are nested too deeply, or refer to themselves`);

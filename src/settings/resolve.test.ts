@@ -149,10 +149,13 @@ test("the settings of a run make the same run again, in a YAML file or as they w
 test.each([
   [{ algorithm: "emr" }, 'unknown algorithm "emr": did you mean "erm"?'],
   [{ testDomains: "fild" }, 'unknown domain "fild": did you mean "filled"?'],
-  [{ testDomains: "" }, "no test domain: say which of filled, outlined, textured, inverted"],
-  [{ testDomains: "filled,outlined,textured,inverted" }, "none of dataset shapes is left to train on"],
+  [{ testDomains: "" }, "no test domain: choose one of filled, outlined, textured, inverted"],
+  [{ testDomains: "filled,outlined,textured,inverted" }, "no domain of dataset shapes is left for training"],
   [{ learningRate: 1 }, 'unknown setting "learningRate"'],
-  [{ resnet_dropout: 1 }, 'unknown setting "resnet_dropout": the reference code\'s name; here it is dropout'],
+  [
+    { resnet_dropout: 1 },
+    'unknown setting "resnet_dropout": this is the name in the reference code; here it is dropout',
+  ],
   [{ algorithm: "IRM", irm_lambda: 1 }, "here it is penaltyWeight"],
   [{ algorithm: "ERM-NU", theta: 1 }, "here it is nuclear-norm.weight"],
   [{ evaluateEvry: 1 }, 'did you mean "evaluateEvery"?'],

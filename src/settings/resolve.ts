@@ -1,7 +1,7 @@
 /**
- * From what was asked for to a run that is settled in full: the dataset opened and split, the method put together, every
- * hyperparameter with its value. Precedence: the protocol and the plug-ins' defaults (or their random draw), then what was
- * given.
+ * From a request to a completely specified run: the dataset is opened and split, the method created, and every
+ * hyperparameter has its value. Precedence: the protocol and the defaults of plug-ins (or their random draw), then the
+ * given values.
  */
 
 import { availableParallelism } from "node:os";
@@ -29,24 +29,24 @@ import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
 import { type StartingWeights, startingWeights } from "./starting-weights.js";
 import { declaredHparams, valuesOf } from "./values-of-run.js";
 
-/** A run that is settled: its settings, and what they stand for. */
+/** A resolved run: its settings, and the objects they stand for. */
 export interface Plan {
   readonly settings: TrainSettings;
   readonly dataset: Dataset;
   readonly split: Split;
   readonly algorithm: AlgorithmDefinition;
   readonly regularizers: readonly Regularizer[];
-  /** Followers are made when the run starts: they hold tensors. */
+  /** Followers are created when the run starts, because they hold tensors. */
   readonly averaging: readonly FollowerDefinition[];
 }
 
-/** A plan but for its split, which is large: what planning many runs needs. */
+/** A plan without its split, which is large: enough for planning many runs. */
 export interface SettledRun extends Omit<Plan, "split"> {
-  /** The hash of a run like this one but for what siblings differ in. */
+  /** The hash that this run shares with its siblings, which differ only in held-out domains, split and seed. */
   readonly hashOf: (sibling: Sibling) => string;
 }
 
-/** Settles a run. */
+/** Resolves a run. */
 export async function resolve(request: Request, memo = new SettingsMemo()): Promise<Plan> {
   const { hashOf: _, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
@@ -54,7 +54,10 @@ export async function resolve(request: Request, memo = new SettingsMemo()): Prom
   return { ...run, split: fewerTested(split, run.settings) };
 }
 
-/** The split with so many pictures of each held-out domain at most, evenly of both parts: the same at every call. */
+/**
+ * The split with at most this many pictures of each held-out domain, evenly from both parts. It is the same at every
+ * call.
+ */
 function fewerTested(split: Split, { testDomains, testPictures }: TrainSettings): Split {
   if (testPictures === undefined) return split;
   return new Map(
@@ -66,7 +69,7 @@ function fewerTested(split: Split, { testDomains, testPictures }: TrainSettings)
   );
 }
 
-/** Settles a run up to its split, of which the settings have the hash. */
+/** Resolves a run except for its split, of which the settings contain the hash. */
 export async function settle(request: Request, memo: SettingsMemo): Promise<SettledRun> {
   const drawn = withDraws(request, () => declaredHparams(memo.method(readKeys(withoutRanges(request))).algorithm));
   const { asked, ranges } = drawn;
@@ -76,7 +79,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const dataset = await datasetOf(given, options, memo);
   if (dataset.classes.length < 2)
     throw new DataError(
-      `dataset ${given.data}: there is one class only, "${dataset.classes[0]}", so there is nothing to tell apart; put the pictures of each class in a folder of its own`,
+      `dataset ${given.data}: there is only one class, "${dataset.classes[0]}", so there is nothing to classify; put the pictures of each class in a folder of their own`,
     );
   const testDomains = testDomainsOf(asked, given, dataset);
   const weights = startingWeights(dataset, given, memo);
@@ -151,7 +154,7 @@ function networkSettings(
   };
 }
 
-/** What is absent where it does not apply, so that runs from before it was there keep their names. */
+/** Settings that are absent if they do not apply, so that runs from before they existed keep their names. */
 function probeSettings(
   { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a }: FilledKeys,
   dataset: Dataset,
@@ -172,7 +175,7 @@ function probeSettings(
   };
 }
 
-/** The plug-ins that a run's parts came from, where some did. */
+/** The plug-ins that parts of a run came from, if any. */
 function pluginSettings(
   dataset: Dataset,
   backbone: string,
@@ -192,13 +195,13 @@ function pluginSettings(
 
 let counted: number | undefined;
 
-/** Counted once: asking the system takes longer than settling a run. */
+/** Cached: asking the system takes longer than resolving a run. */
 const cores = (): number => {
   counted ??= availableParallelism();
   return counted;
 };
 
-/** How long a run is, what it evaluates and where it is made: as given, else as the protocol has it. */
+/** The length of a run, what it evaluates and where it is executed: the given values, else those of the protocol. */
 function loopSettings(given: FilledKeys, protocol: Protocol) {
   const { steps, evaluateEvery, evaluateTraining, augmentValidation } = { ...protocol, ...given };
   const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
@@ -210,7 +213,7 @@ function loopSettings(given: FilledKeys, protocol: Protocol) {
   };
 }
 
-/** Settles runs like a settled one that hold out other domains: what many runs of a sweep differ in. */
+/** Resolves runs that differ from a resolved one in the held-out domains, as many runs of a sweep do. */
 export function siblingsOf(
   { settings, dataset, algorithm, hashOf }: SettledRun,
   memo: SettingsMemo,
@@ -225,32 +228,34 @@ export function siblingsOf(
   };
 }
 
-/** The dataset of a run that is asked for. */
+/** The dataset of a requested run. */
 export function datasetFor(asked: Request, memo: SettingsMemo): Promise<Dataset> {
   const given = readKeys(withoutRanges(asked));
   return datasetOf(given, optionsIn(asked), memo);
 }
 
-/** The domains that a run is asked to hold out. */
+/** The domains that a run should hold out. */
 function testDomainsOf(asked: Request, { testDomains = [] }: GivenKeys, dataset: Dataset): string[] {
-  // None at all must be said with an empty list: an empty text is a variable that was not set.
+  // No domains at all requires an empty list: an empty text usually comes from an unset variable.
   if (testDomains.length === 0 && !Array.isArray(asked.testDomains))
     throw new UsageError(
-      `no test domain: say which of ${dataset.domains.map(({ name }) => name).join(", ")} to hold out, with --test-domain; or each in turn, with --leave-one-out`,
+      `no test domain: choose one of ${dataset.domains.map(({ name }) => name).join(", ")} with --test-domain, or hold out each in turn with --leave-one-out`,
     );
   return heldOut(testDomains, dataset);
 }
 
-/** The test domains, checked, in the dataset's order, so that one set of them is one run. */
+/** The test domains, checked, in the order of the dataset, so that the same set is always the same run. */
 function heldOut(names: readonly string[], dataset: Dataset): string[] {
-  const held = domainsNamed(dataset, names).map(({ name }) => name); // an unknown one is an error that names the nearest
+  const held = domainsNamed(dataset, names).map(({ name }) => name); // an unknown name is an error that suggests the closest one
   const testDomains = dataset.domains.map(({ name }) => name).filter((name) => held.includes(name));
   if (testDomains.length >= dataset.domains.length)
-    throw new UsageError(`test domains ${testDomains.join(", ")}: none of dataset ${dataset.id} is left to train on`);
+    throw new UsageError(
+      `test domains ${testDomains.join(", ")}: no domain of dataset ${dataset.id} is left for training`,
+    );
   return testDomains;
 }
 
-/** Checks the domains that are left to train on. */
+/** Checks the training domains. */
 function checkTraining(
   algorithm: AlgorithmDefinition,
   {
@@ -264,11 +269,13 @@ function checkTraining(
 
 function datasetOf({ data, root }: GivenKeys, options: Request, memo: SettingsMemo): Promise<Dataset> {
   if (data === undefined)
-    throw new UsageError("no dataset: give a folder, a manifest or a name with --data, such as --data shapes");
+    throw new UsageError(
+      "no dataset: use --data with a folder, a manifest or the name of a dataset, such as --data shapes",
+    );
   return memo.dataset(data, { root, options });
 }
 
-/** The dataset's options in a request (`data.size=32`), without their prefix; the dataset reads them. */
+/** The options of the dataset in a request (`data.size=32`), without their prefix. The dataset parses them. */
 function optionsIn(request: Request): Request {
   const asked = Object.entries(request).filter(
     ([key, value]) => key.startsWith("data.") && value !== null && value !== undefined,
@@ -276,11 +283,11 @@ function optionsIn(request: Request): Request {
   return Object.fromEntries(asked.map(([key, value]) => [key.slice("data.".length), value]));
 }
 
-/** Keys that a request has by the ids of what they name. */
+/** Keys of a request whose values are ids. */
 const NAMED: readonly KeyName[] = ["regularizers", "averaging", "optimizer", "schedule"];
 const PLAIN = (Object.keys(keys) as KeyName[]).filter((name) => !NAMED.includes(name) && name !== "fixed");
 
-/** Every key with the value it has, so that no default matters when the run is made again; of the dataset's options, these. */
+/** Every key with its value, so that defaults do not matter when the run is repeated; with these options of the dataset. */
 function requestFor(
   settings: Omit<TrainSettings, "request" | "fixed">,
   hparams: TrainSettings["hparams"],

@@ -1,18 +1,18 @@
 /**
- * Settings that a search is asked to draw: a range in the place of a value, as `nudge list` prints ranges,
+ * Settings that a search draws: the value is a range, in the form that `nudge list` prints,
  *
  *     'optimizer={adam, sgd}'  'lr=10^U(-5, -3)'  'warmupSteps=int(U(0, 200))'
  *
- * Each draw of a sweep (`--hparams 20`) takes its own value, by the seeds that hyperparameters are drawn by; draw 0, which has the
- * defaults of all others, takes the first of a list and the middle of a range. The request of a run keeps the range: with the seeds
- * beside it, it is the same value again, and all draws are one row of a table.
+ * Each draw of a sweep (`--hparams 20`) takes its own value, from the same seeds as hyperparameters. Draw 0, which has
+ * the defaults of all others, takes the first value of a list and the middle of a range. The request of a run keeps the
+ * range: together with the seeds it gives the same value again, and all draws are one row of a table.
  */
 
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
 import { type KeyName, keys, type Request } from "./keys.js";
 
-/** Settings besides hyperparameters and options of plug-ins that may be drawn. */
+/** Settings other than hyperparameters and options of plug-ins that can be drawn. */
 const SEARCHED_KEYS: readonly string[] = [
   "optimizer",
   "schedule",
@@ -22,13 +22,13 @@ const SEARCHED_KEYS: readonly string[] = [
 ] satisfies KeyName[];
 
 export interface Drawn {
-  /** The request with a value in the place of each range. */
+  /** The request with each range replaced by a value. */
   readonly asked: Request;
-  /** The ranges, by the names they were asked under; without spaces, which part words of a row's name. */
+  /** The ranges by the names in the request, without spaces, because spaces separate the words of a row's name. */
   readonly ranges: Readonly<Record<string, string>>;
 }
 
-/** Draws what a request has ranges for; `declared` are hyperparameters whose names in the reference a draw goes by. */
+/** Draws the values of all ranges in a request. `declared` are hyperparameters whose names in DomainBed seed the draws. */
 export function withDraws(asked: Request, declared: () => Readonly<Record<string, Hparam>>): Drawn {
   const found = Object.entries(asked).flatMap(([name, value]): [string, SearchRange<HparamValue>][] => {
     if (typeof value !== "string" || !/[{(]/.test(value)) return [];
@@ -55,32 +55,35 @@ export function withDraws(asked: Request, declared: () => Readonly<Record<string
   return { asked: values, ranges: Object.fromEntries(found.map(([name]) => [name, bare(asked[name] as string)])) };
 }
 
-/** The first of a list, the middle of a range. */
+/** The first value of a list, or the middle of a range. */
 const middleOf = (range: SearchRange<HparamValue>): HparamValue =>
   range.draw({ uniform: (from, to) => (from + to) / 2, choice: ([first]) => first });
 
 const bare = (text: string): string => text.replaceAll(/\s+/g, "");
 
-/** The ids that a searched optimizer or schedule may have. */
+/** The ids that a searched optimizer or schedule can have. */
 const idsIn = (name: string, text: string): string[] =>
   name === "optimizer" || name === "schedule" ? bare(text).slice(1, -1).split(",") : [];
 
 const isOptionOf = (ids: readonly string[], key: string): boolean => ids.some((id) => key.startsWith(`${id}.`));
 
-/** Options of an optimizer or schedule that another draw has are not this one's. */
+/** Drops the options of an optimizer or schedule that only another draw has. */
 function dropOthers(values: Record<string, unknown>, name: string, text: string): void {
   const others = idsIn(name, text).filter((id) => id !== values[name]);
   for (const key of Object.keys(values)) if (isOptionOf(others, key)) delete values[key];
 }
 
-/** What may count as set by hand: options of one of several optimizers are not in every draw, and would part a row. */
+/**
+ * Settings that can count as explicit: options of one of several optimizers are not in every draw and would split a
+ * row.
+ */
 export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
   const ids = Object.entries(ranges).flatMap(([name, text]) => idsIn(name, text));
   if (ids.length === 0) return asked;
   return Object.fromEntries(Object.entries(asked).filter(([key]) => !isOptionOf(ids, key)));
 }
 
-/** A request without values that look like ranges: enough to know its method. */
+/** A request without the values that look like ranges: enough to know its method. */
 export const withoutRanges = ({
   optimizer: _,
   schedule: __,
@@ -90,7 +93,7 @@ export const withoutRanges = ({
   ...rest
 }: Request): Request => rest;
 
-/** Ranges by the names that a request has them under. */
+/** Ranges by their names in a request. */
 export const rangesByName = (
   ranges: Readonly<Record<string, string>>,
   given: ReadonlyMap<string, string>,

@@ -1,4 +1,4 @@
-/** The settings of a run, resolved: what `settings.json` holds, and what of it names the run. */
+/** The resolved settings of a run: the content of `settings.json`, and the part of it that names the run. */
 
 import type { NetworkVariant } from "../backbones/backbone.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
@@ -8,63 +8,66 @@ import type { Precision } from "../nn/precision.js";
 import type { PluginSettings, RunSettings, SettingScalar } from "../records/run.js";
 import type { ProtocolName } from "./protocols.js";
 
-/** The settings in full; with the files they name, they determine every record of a run on the CPU. */
+/** The complete settings. Together with the files that they name, they determine every record of a run on the CPU. */
 export interface TrainSettings extends RunSettings {
-  /** Of this file. */
+  /** The format version of this file. */
   readonly format: 1;
-  /** 16 hexadecimal digits with which the run folder's name begins. */
+  /** The 16 hexadecimal digits with which the name of the run folder begins. */
   readonly hash: string;
-  /** As it was given: a name or a path. */
+  /** As given: a name or a path. */
   readonly data: string;
   readonly root: string | null;
   readonly cache: string | null;
   readonly datasetOptions: Readonly<Record<string, SettingScalar>>;
   readonly splitHash: string;
-  /** Of pictures of one's own, a plug-in's among them, their fingerprint; absent for benchmarks, whose counts are published. */
+  /** The fingerprint of own pictures, also of a plug-in's; absent for benchmarks, whose counts are published. */
   readonly pictures?: string;
   readonly classes: readonly string[];
   readonly inputShape: readonly number[];
   readonly backbone: string;
   readonly pretrained: boolean;
-  /** The file of starting weights, and the SHA-256 of its bytes (16 digits); null without one. */
+  /** The file of initial weights and the first 16 digits of its SHA-256; null without a file. */
   readonly weights: string | null;
   readonly weightsHash: string | null;
-  /** What pictures are normalized with; absent where it is ImageNet's mean and deviation. */
+  /** What pictures are normalized with; absent for ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
-  /** As given; absent where the weights say it. */
+  /** As given; absent if the weights determine it. */
   readonly activation?: "exact" | "quick";
-  /** What the publisher of the weights chose and no tensor shows; absent where it is the backbone's own choice. */
+  /** What the publisher of the weights chose and no tensor shows; absent if it is the default of the backbone. */
   readonly variant?: NetworkVariant;
-  /** Whether the backbone is frozen and a linear map on its features trained: by stochastic gradients (`true`), or exactly. */
+  /** Whether the backbone is frozen and a linear classifier is trained: by gradient descent (`true`), or exactly. */
   readonly probe?: true | "exact";
-  /** The exact probe's strength, of a probe or of the classifier that a run starts from. */
+  /** The C of the exact probe, for a probe or for the classifier that a run starts from. */
   readonly probeC?: number | "auto";
-  /** Whether the classifier starts as the exact probe, or so many updates that move it alone. */
+  /** Whether the classifier starts as the exact probe, or the number of updates that train only the classifier. */
   readonly headFirst?: true | number;
   readonly refit?: true;
-  /** Absent where all pictures of held-out domains are evaluated. */
+  /** Absent if all pictures of held-out domains are evaluated. */
   readonly testPictures?: number;
-  /** The supports of each class that T3A keeps, −1 for all; absent where it is not evaluated. */
+  /** The number of supports per class that T3A keeps, −1 for all; absent if T3A is not evaluated. */
   readonly t3a?: number;
-  /** Absent where pictures are evaluated in the size they are trained in. */
+  /** Absent if pictures have the same size at evaluation and in training. */
   readonly evaluationSize?: number;
-  /** Whose protocol settled what was not given; runs from before there were two are DomainBed's. */
+  /** The protocol that provided the defaults; for runs from before there were two, this is DomainBed's. */
   readonly protocol: ProtocolName;
-  /** The plug-ins that the run's parts came from; absent where all are this program's. */
+  /** The plug-ins that parts of the run came from; absent if all parts are built-in. */
   readonly plugins?: readonly PluginFile[];
-  /** What makes the steps; absent where it is Adam, as in runs from before there was any choice. So are those below where they are as usual. */
+  /**
+   * The optimizer; absent for Adam, as in runs from before there was a choice. The fields below are absent if they have
+   * their defaults.
+   */
   readonly optimizer?: PluginSettings;
   readonly schedule?: PluginSettings;
   readonly warmupSteps?: number;
   readonly clipNorm?: number;
   readonly headLr?: number;
-  /** Evaluations without a better validation accuracy after which the run stops. */
+  /** The number of evaluations without a better validation accuracy after which the run stops. */
   readonly patience?: number;
   readonly steps: number;
   readonly evaluateEvery: number;
   readonly evaluateFirst: boolean;
   readonly evaluateTraining: boolean;
-  /** Absent where only features are measured, as from before there was any choice. */
+  /** Absent if only features are measured, as in runs from before there was a choice. */
   readonly measures?: "all";
   readonly checkpointEvery: number;
   readonly holdout: number;
@@ -73,11 +76,11 @@ export interface TrainSettings extends RunSettings {
   readonly device: string;
   readonly precision: Precision;
   readonly threads: number;
-  /** What makes this run again, whatever the defaults are then: every key that `nudge train` takes. */
+  /** The request that repeats this run whatever the defaults are then: every key that `nudge train` accepts. */
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
 }
 
-/** The shape of a sample that is evaluated, and of the model's input. */
+/** The shape of a sample at evaluation, and of the model's input. */
 export function evaluationShape({
   inputShape,
   evaluationSize,
@@ -89,7 +92,7 @@ export function evaluationShape({
 export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
   normalizations[normalization];
 
-/** What says where and how a run is made, and not which numbers come out. */
+/** Settings that say where and how a run is executed and do not change results. */
 const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "data",
   "root",
@@ -98,7 +101,7 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "device",
   "threads",
   "fixed",
-  "protocol", // what it settles is hashed
+  "protocol", // the values that it determines are hashed
   "checkpointEvery",
   "format",
   "hash",
@@ -110,20 +113,20 @@ type Hashed = Omit<TrainSettings, "hash" | "request" | "fixed">;
 function changesNumbers(settings: Hashed): Record<string, unknown> {
   const hashed: Record<string, unknown> = {};
   for (const name in settings) if (!NOT_HASHED.has(name)) hashed[name] = settings[name as keyof Hashed];
-  // A plug-in is its content, whatever its file is called.
+  // A plug-in is identified by its content, whatever the name of its file.
   if (settings.plugins) hashed.plugins = settings.plugins.map(({ sha256 }) => sha256);
   return hashed;
 }
 
-/** What runs of a sweep differ in that are alike in all else. */
+/** The settings in which sibling runs of a sweep differ. */
 export type Sibling = Pick<TrainSettings, "testDomains" | "splitHash" | "seed">;
 
 const SIBLING: readonly (keyof Sibling)[] = ["testDomains", "splitHash", "seed"];
 
 /**
- * Names a run by what changes numbers, and not by paths, device, threads or launcher; and any other that is like it but for
- * what siblings differ in. The canonical JSON is made once, with marks in the places of those values, since a sweep asks for
- * the names of hundreds of thousands.
+ * Names a run by the settings that change results, not by paths, device, threads or launcher; and names its siblings.
+ * The canonical JSON is computed once, with marks in place of the values that differ, because a sweep needs the names
+ * of hundreds of thousands of runs.
  */
 export function siblingHash(settings: Hashed, known?: KnownTexts): (sibling: Sibling) => string {
   const marks = Object.fromEntries(SIBLING.map((name) => [name, `the ${name} of a sibling`]));

@@ -1,4 +1,4 @@
-/** The network of a run and the weights it starts from: as given, else the reference's for such samples. */
+/** The network of a run and its initial weights: as given, else DomainBed's choice for such samples. */
 
 import type { NetworkVariant } from "../backbones/backbone.js";
 import { trainedBackbones } from "../backbones/backbone-of-weights.js";
@@ -14,7 +14,7 @@ import type { SettingsMemo } from "./memo.js";
 
 export interface StartingWeights {
   readonly backbone: string;
-  /** Null where it starts from random weights. */
+  /** Null if it starts from random weights. */
   readonly file: string | null;
   /** What the pictures are normalized with. */
   readonly normalization: Normalization;
@@ -22,13 +22,13 @@ export interface StartingWeights {
   readonly variant?: NetworkVariant;
 }
 
-/** The backbone of the reference for such samples, and the weights it starts from. */
+/** DomainBed's backbone for such samples, and its initial weights. */
 export function startingWeights(dataset: Dataset, given: GivenKeys, memo: SettingsMemo): StartingWeights {
   const backbone = given.backbone ?? usualBackbone(dataset);
   const { weights } = backboneNamed(backbone);
   const pretrained = given.pretrained ?? (given.weights !== undefined || weights !== undefined);
   if (!pretrained && given.weights !== undefined)
-    throw new UsageError(`weights ${given.weights}: pretrained=false says that the backbone starts from none`);
+    throw new UsageError(`weights ${given.weights}: pretrained=false excludes initial weights; remove one of the two`);
   const gelu = given.activation === undefined ? undefined : { gelu: given.activation };
   if (!pretrained)
     return { backbone, file: null, normalization: given.normalization ?? "imagenet", ...(gelu && { variant: gelu }) };
@@ -37,7 +37,7 @@ export function startingWeights(dataset: Dataset, given: GivenKeys, memo: Settin
   if (facts) checkBackbone(backbone, file, facts);
   if (facts?.geluIsOpen && !gelu)
     throw new UsageError(
-      `the weights ${file} hold ${facts.description}, and do not say which GELU the network has: ` +
+      `the weights ${file} contain ${facts.description}, but not which GELU the network uses: ` +
         "set activation=quick for those of OpenAI, MetaCLIP and DFN, or activation=exact for those of LAION and DataComp",
     );
   const variant = facts?.variant || gelu ? { ...facts?.variant, ...gelu } : undefined;
@@ -57,9 +57,9 @@ function checkBackbone(backbone: string, file: string, { backbone: found, descri
   );
 }
 
-/** The reference's choice. */
+/** DomainBed's choice. */
 function usualBackbone({ id, inputShape }: Dataset): string {
-  if (id === "shapes") return "small-cnn"; // made to be trained in seconds; the rest is the reference's choice
+  if (id === "shapes") return "small-cnn"; // trains in seconds; the others are DomainBed's choice
   if (inputShape.length === 1) return "mlp";
   if (inputShape[1] === 28) return "mnist-cnn";
   return inputShape[1] === 32 ? "wide-resnet-16-2" : "resnet50";

@@ -1,6 +1,6 @@
 /**
- * The hyperparameters and plug-in settings of a run: drawn or by default, then as given. A key may name one by itself
- * (`alpha=0.1`) or with its owner (`mixup.alpha=0.1`).
+ * The hyperparameters and plug-in settings of a run: drawn or default values, then the given ones. A key can be the
+ * name alone (`alpha=0.1`) or have its owner as a prefix (`mixup.alpha=0.1`).
  */
 
 import { type AlgorithmDefinition, hparamsOn } from "../algorithms/algorithm.js";
@@ -15,17 +15,17 @@ import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
 
 export interface RunValues {
-  /** Shared hyperparameters and the algorithm's. */
+  /** Shared hyperparameters and those of the algorithm. */
   readonly hparams: Record<string, HparamValue>;
-  /** The hyperparameters by names that mean one value only: `lr`, `mixup.alpha`. */
+  /** The hyperparameters by unambiguous names: `lr`, `mixup.alpha`. */
   readonly named: Record<string, HparamValue>;
-  /** What was given, by the name it was given: `weight` is `nuclear-norm.weight`. */
+  /** The given values, by the full name: `weight` is `nuclear-norm.weight`. */
   readonly given: ReadonlyMap<string, string>;
   /** The values of a regularizer or follower. */
   of(owner: { readonly id: string }): Record<string, unknown>;
 }
 
-/** Values by owner before any was given; the owner "" has the hyperparameters. */
+/** Values by owner before any are given. The owner "" has the hyperparameters. */
 export type UsualValues = ReadonlyMap<string, Readonly<Record<string, HparamValue>>>;
 
 /** What draws depend on. */
@@ -33,11 +33,11 @@ export interface DrawKey {
   readonly trialSeed: number;
   readonly hparamsSeed: number;
   readonly pretrained: boolean;
-  /** Whether the backbone is frozen, and what is trained is small. */
+  /** Whether the backbone is frozen, so that the trained part is small. */
   readonly probe: boolean;
 }
 
-/** What every value is unless given: a draw, or the default of dataset and plug-in. */
+/** The value of each setting if none is given: a draw, or the default of dataset and plug-in. */
 export function usualValues(
   { algorithm, regularizers, averaging, optimizer, schedule }: Method,
   dataset: Dataset,
@@ -47,22 +47,22 @@ export function usualValues(
   const seeds = { trialSeed, hparamsSeed };
   const drawAll = (hparams: object): Record<string, HparamValue> =>
     Object.fromEntries(Object.entries(hparams).map(([name, hparam]) => [name, draw(name, hparam as Hparam, seeds)]));
-  // What a probe trains is as small as what the reference trains from scratch, and wants its learning rates.
+  // A probe trains as few weights as DomainBed trains from scratch, and needs those learning rates.
   const size = probe ? "small" : datasetSize(dataset.id, dataset.inputShape);
   const overrides = [algorithm.overrides, ...regularizers.map((each) => each.overrides)];
   const shared = sharedHparams({ dataset: dataset.id, size, overrides });
   const drawn = drawAll({ ...shared, ...hparamsOn(size, algorithm, dataset.id) });
-  // Statistics that were never learned are not worth keeping.
+  // Batch-norm statistics that were never learned are not worth freezing.
   if (!pretrained && !probe) drawn.freezeBatchNorm = false;
   if (probe) drawn.dataAugmentation = false; // features are computed once
-  if (probe && hparamsSeed === 0) drawn.batchSize = 32; // half the time of 64's
+  if (probe && hparamsSeed === 0) drawn.batchSize = 32; // takes half the time of 64
   return new Map([
     ["", drawn],
     ...regularizers.map(({ id, hparams, settings }): [string, Record<string, HparamValue>] => [
       id,
       {
         ...defaultsOf(settings),
-        ...(probe && Object.hasOwn(settings, "warmup") && { warmup: 0 }), // its runs are over soon after the usual one
+        ...(probe && Object.hasOwn(settings, "warmup") && { warmup: 0 }), // its runs end soon after the default warm-up
         ...drawAll(hparams),
       },
     ]),
@@ -76,7 +76,7 @@ export function usualValues(
   ]);
 }
 
-/** Every value of a run: the usual one, or what was given. */
+/** Every value of a run: the default, or the given one. */
 export function valuesOf(request: Request, method: Method, usual: UsualValues): RunValues {
   const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
   const declared = declaredHparams(method.algorithm);
@@ -90,7 +90,7 @@ export function valuesOf(request: Request, method: Method, usual: UsualValues): 
     if (Object.hasOwn(keys, name) || name.startsWith("data.") || value === null || value === undefined) continue;
     const { owner, own } = ownerOf(name, owners, method);
     given.set(name, owner.id === "" ? nameOf(own) : `${owner.id}.${own}`);
-    // Regularizers and followers read their own values.
+    // Regularizers and followers parse their own values.
     owner.values[own] = owner.id === "" ? declared[own].kind.read(name, value) : (value as HparamValue);
   }
   const hparams = owners[0].values;
@@ -107,7 +107,7 @@ interface Owner {
   readonly values: Record<string, HparamValue>;
 }
 
-/** Whose value a key is. */
+/** The owner of a key. */
 function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Method): { owner: O; own: string } {
   const { algorithm } = method;
   const dot = name.indexOf(".");
@@ -116,7 +116,9 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
     ({ id, values }) => (prefix === undefined || prefix === (id || algorithm.id)) && Object.hasOwn(values, own),
   );
   if (asked.length > 1)
-    throw new UsageError(`${name}: ${asked.map(({ id }) => `${id || algorithm.id}.${own}`).join(" or ")}? Say which`);
+    throw new UsageError(
+      `${name}: ${asked.map(({ id }) => `${id || algorithm.id}.${own}`).join(" or ")}? The name is ambiguous; use one of these`,
+    );
   if (asked.length === 1) return { owner: asked[0], own };
   const known = [
     ...Object.keys(keys),
@@ -124,17 +126,20 @@ function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Me
   ];
   const meant = referenceNamed(name, method);
   if (meant !== undefined)
-    throw new UsageError(`unknown setting "${name}": the reference code's name; here it is ${meant}`);
+    throw new UsageError(`unknown setting "${name}": this is the name in the reference code; here it is ${meant}`);
   throw new UsageError(unknownName("setting", name, known));
 }
 
-/** The hyperparameters that a run by an algorithm has, for their names; values and ranges differ between datasets. */
+/** The hyperparameters of a run with an algorithm, for their names. Values and ranges differ between datasets. */
 export const declaredHparams = (algorithm: AlgorithmDefinition | undefined): Readonly<Record<string, Hparam>> => ({
   ...sharedHparams({ dataset: "", size: "large" }),
   ...(algorithm && hparamsOn("large", algorithm)),
 });
 
-/** The setting that DomainBed calls so, or the paper's code: `resnet_dropout` is `dropout`, `theta` is `nuclear-norm.weight`. */
+/**
+ * The setting for a name in DomainBed or in the paper's code: `resnet_dropout` is `dropout`, `theta` is
+ * `nuclear-norm.weight`.
+ */
 function referenceNamed(name: string, { algorithm, regularizers }: Method): string | undefined {
   const all = [
     ...Object.entries(declaredHparams(algorithm)),

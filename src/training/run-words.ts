@@ -39,5 +39,5 @@ export function evaluationWords(
 /** How many pictures could not be read, and one of them; the log has all. */
 export function lostWords(lost: readonly (readonly [name: string, problem: string])[]): string {
   const more = lost.length > 1 ? `; log.txt has ${lost.length - 1} more` : "";
-  return `note: left out: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`;
+  return `note: skipped: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`;
 }

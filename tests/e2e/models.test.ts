@@ -98,13 +98,15 @@ test("what is no picture is refused, and so is a model that was disposed of", as
   const model = await loadModel(file);
   const bytes = readFileSync(join(data, "photo", "x", "000.png"));
   const given = (value: unknown) => model.predict(value as string);
-  await expect(given(new Uint8Array(bytes).buffer)).rejects.toThrow("got ArrayBuffer; new Uint8Array(it) is that");
+  await expect(given(new Uint8Array(bytes).buffer)).rejects.toThrow(
+    "got ArrayBuffer; convert it with new Uint8Array(buffer)",
+  );
   await expect(given(undefined)).rejects.toThrow("expected a path or a file's bytes (Uint8Array), got undefined");
   await expect(given(["a.png", new URL("file:///a.png")])).rejects.toThrow("picture 2: expected a path");
   await expect(model.predictEach("a.png" as never).next()).rejects.toThrow("expected an array of pictures");
   expect(await model.predict([])).toEqual([]);
   model.dispose();
-  await expect(model.predict(bytes)).rejects.toThrow("it was disposed of; load it again");
+  await expect(model.predict(bytes)).rejects.toThrow("it has been disposed of; load it again");
 });
 
 test("eval finds the accuracy that the run recorded for the domain it never saw", async () => {
@@ -130,7 +132,9 @@ test("eval of the training folder says what was learnt, and measures the rest by
   const { trainedOn, overall, notes } = jsonPrinted();
   expect({ ...trainedOn, others: trainedOn.others.count }).toEqual({ count: 26, others: 22 }); // 2 × 3 held back, 16 held out
   expect(overall.count).toBe(48);
-  expect(notes.at(-1)).toMatch(/^26 of these 48 pictures were trained on, .* on the other 22 it is right in [\d.]+ %/);
+  expect(notes.at(-1)).toMatch(
+    /^the model was trained on 26 of these 48 pictures, .* accuracy on the other 22: [\d.]+ %/,
+  );
   expect(readFileSync(html, "utf8")).toMatch(/<p class="soft">[^<]*26 of these 48 pictures were trained on/);
   printed.stdout = "";
   expect(await used("eval", "--data", data, "--domain", "sketch", "--json")).toBe(0);
@@ -159,7 +163,7 @@ test("eval holds a model against another on the same pictures", async () => {
   ]);
   expect(against.overall.second.right).toBe(byClass[1].right);
   expect(notes).toContain(
-    'of the other model: it was trained on domains called "photo", "paint" too: if these are the same pictures, the figures are better than the model',
+    'the other model: the model was trained on domains with the same name ("photo", "paint"); if these are the same pictures, the results are too optimistic',
   );
   expect(await used("eval", "--data", data, "--against", join(folder, "nowhere"))).toBe(2);
 });
@@ -193,7 +197,7 @@ test("predict walks folders in order, in every format, and says how far each pic
   expect(await used("predict", join(data, "sketch"), "--top", "2")).toBe(0);
   const lines = printed.stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(18);
-  expect(lines[17]).toMatch(/^distance percentile: the percentage of held-back training pictures that lie nearer/);
+  expect(lines[17]).toMatch(/^distance percentile: the percentage of validation pictures that are nearer/);
   expect(printed.stderr).toMatch(
     /^note: the median distance percentile of these 16 pictures is [\d.]+ \(about 50 for pictures like the training pictures\)/m,
   );
@@ -292,7 +296,7 @@ test("wrong calls end with 2 and say what is wrong", async () => {
   expect(await used("predict", data, "--out", join(folder, "rows.xlsx"))).toBe(2);
   expect(printed.stderr).toContain("nothing is written as .xlsx; end the name in .txt, .csv, .jsonl");
   expect(await main(["predict", folder, data])).toBe(1);
-  expect(printed.stderr).toContain(`it is a folder of runs; name one of them, such as ${run}`);
+  expect(printed.stderr).toContain(`this is a folder of runs; choose one of them, such as ${run}`);
   expect(await main(["export", file, "--out", file])).toBe(2);
   expect(printed.stderr).toContain("is the model itself");
   expect(await used("eval")).toBe(2);
@@ -302,13 +306,13 @@ test("wrong calls end with 2 and say what is wrong", async () => {
   const [onnx, bare] = [join(folder, "exported.onnx"), join(folder, "bare.safetensors")];
   writeFileSync(onnx, "any");
   expect(await main(["predict", onnx, data])).toBe(2);
-  expect(printed.stderr).toContain("ONNX is for other programs; give the model it was exported from");
+  expect(printed.stderr).toContain("ONNX files are for other programs; use the model it was exported from");
   scope(() => writeWeights(bare, new Map([["conv.weight", zeros([1])]])));
   expect(await main(["predict", bare, data])).toBe(1);
-  expect(printed.stderr).toContain("weights, but not a model that nudge train has written");
+  expect(printed.stderr).toContain("contains weights but no metadata, so it is not a model written by nudge train");
   expect(await main(["predict", join(folder, "run", "checkpoint"), data])).toBe(1);
   expect(await main(["predict", join(run, "checkpoint", "last.safetensors"), data])).toBe(1);
-  expect(printed.stderr).toContain("a checkpoint, not a model");
+  expect(printed.stderr).toContain("this is a checkpoint and not a model");
 });
 
 test("embed writes features with names, and draws them", async () => {

@@ -77,9 +77,9 @@ test("a probe makes a model on all domains and tells how it does on each held ou
   for (const file of ["model.safetensors", "report.html", "assessment.json", "estimate.json", "done"])
     expect(existsSync(join(answer.run, file)), file).toBe(true);
   const page = readFileSync(answer.report, "utf8");
-  expect(page).toContain("never seen");
+  expect(page).toContain("held-out domain");
   expect(page).toContain("data:image/webp;base64,");
-  expect(page).toContain("left out: 1 picture that cannot be read (&quot;yard/y/broken.png&quot;)");
+  expect(page).toContain("skipped: 1 picture that cannot be read (&quot;yard/y/broken.png&quot;)");
 });
 
 test("a picture that cannot be read is told of once, whatever the number of runs", async () => {
@@ -93,7 +93,7 @@ test("a picture that cannot be read is told of once, whatever the number of runs
   expect(told.match(/^run \d of 4/gm)).toHaveLength(4);
   expect(told.match(/^note: .*/gm)?.filter((note) => note.includes("cannot be read"))).toEqual([
     expect.stringMatching(
-      /^note: left out: 1 picture that cannot be read \(picture .*broken\.png: could not be decoded: /,
+      /^note: skipped: 1 picture that cannot be read \(picture .*broken\.png: could not be decoded: /,
     ),
   ]);
   expect(text).toMatch(/^use it: nudge predict \S+\/latest PICTURES$/m);
@@ -156,7 +156,7 @@ test("the same command goes on with a model alone, too", async () => {
 
 test("the same command again trains nothing, and says the same", async () => {
   const text = await probe();
-  expect(text).toContain("Accuracy on domains it had not seen");
+  expect(text).toContain("Accuracy on held-out domains");
   expect(text).toMatch(/\nalready done: .+\n$/);
 });
 
@@ -216,7 +216,7 @@ test("a folder of classes alone is trained on, and the report says what is not k
   await writePictures(data, { cat: 6, dog: 6 });
   const command = ["train", "--data", data, ...SMALL, "cache=false", "--out", join(folder, "alone"), "--quiet"];
   const text = await nudge(...command);
-  expect(text).toContain("Accuracy on domains it has not seen: unknown");
+  expect(text).toContain("Accuracy on new domains: unknown");
   const report = /^report: (.*)$/m.exec(text)![1];
   expect(readFileSync(report, "utf8")).toContain("<b>unknown</b>");
 });
@@ -235,11 +235,11 @@ test("what a probe cannot do is refused before anything is written", async () =>
     return said;
   };
   const test = ["--data", pictures.root, "--test-domain", "yard"];
-  expect(await refused("--data", "shapes", "--test-domain", "filled")).toContain("expected pictures in files");
+  expect(await refused("--data", "shapes", "--test-domain", "filled")).toContain("expected a dataset of picture files");
   const inside = await refused(...test, "--algorithm", "mixstyle");
   expect(inside).toContain("MixStyle needs more of the backbone than its features");
   expect(inside).toContain("any but MixStyle, ARM, MIRO");
-  expect(await refused(...test, "dataAugmentation=true")).toContain("leave out dataAugmentation=true");
+  expect(await refused(...test, "dataAugmentation=true")).toContain("remove dataAugmentation=true");
 });
 
 test.skipIf(browser === undefined)(

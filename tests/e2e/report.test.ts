@@ -75,7 +75,7 @@ test("runs written as DomainBed's are read back into the same cells", async () =
 test("runs are not written as DomainBed's into the folder they were read from", async () => {
   const runs = twoDatasets();
   expect(await main(["report", runs, "--out", join(runs, "report"), "--format", "domainbed"])).toBe(2);
-  expect(printed.stderr).toContain("would read them as runs of their own. Give another --out");
+  expect(printed.stderr).toContain("would count them as additional runs. Choose another --out");
   expect(existsSync(join(runs, "report", "domainbed"))).toBe(false);
 });
 
@@ -109,9 +109,7 @@ test("--only prints some parts alone, with the words that tables have otherwise;
   expect(printed.stdout).toContain("\n## ERM-NU against ERM, pair by pair\n");
   expect(printed.stdout).not.toContain("## PACS");
   expect(await main(["report", runs, "--only", "weights"])).toBe(1);
-  expect(printed.stderr).toContain(
-    "has no runs for this part: weights are those of one penalty in two settings or more",
-  );
+  expect(printed.stderr).toContain("has no runs for this part: weights needs one penalty with two or more weights");
 });
 
 test("--equivalence adds the tests for the compared methods; a search is needed for --only influence, and is said to be", async () => {
@@ -139,13 +137,13 @@ test("torn, missing and foreign files cost no other run, and the report says wha
     done: false,
   });
   expect(await main(["report", folder])).toBe(0);
-  const [, left] = printed.stdout.split("## What was left out, or must be known");
+  const [, left] = printed.stdout.split("## Notes and exclusions");
   for (const words of [
     /pacs-photo-trial0.*records\.jsonl/,
     /pacs-sketch-trial1: no records\.jsonl yet/,
     /pacs-cartoon-trial2.*settings\.json: the settings of a run could not be read/,
-    /passed over notes\.txt, which is no run/,
-    /unfinished: not finished, counted as far as it came. Go on with: nudge train --resume /,
+    /skipped notes\.txt, which is not a run/,
+    /unfinished: not finished, counted up to its last evaluation. Resume with: nudge train --resume /,
   ])
     expect(left).toMatch(words);
   expect(printed.stdout).toContain("ERM, sketch held out: there is no run in trial 1, 7 (2 of 4 trials)");
@@ -158,7 +156,7 @@ test("two runs of the same setting count once, and the report says which was lef
   writeMadeRun(join(folder, "again"), { heldOut: "photo", trial: 0, accuracy: 0.1 });
   expect(await main(["report", folder])).toBe(0);
   expect(printed.stdout).toMatch(
-    /again.*left out: .*pacs-photo-trial0 is a run of the same setting|pacs-photo-trial0: left out: .*again/,
+    /again.*skipped: .*pacs-photo-trial0 is a run of the same setting|pacs-photo-trial0: skipped: .*again/,
   );
 });
 
@@ -168,7 +166,7 @@ test("a folder without runs, and one that is not there, are errors that say so",
   expect(printed.stderr).toContain("no runs to report on:\n");
   expect(printed.stderr).toContain("no runs in it");
   expect(await main(["report", join(empty, "absent")])).toBe(1);
-  expect(printed.stderr).toContain("absent: no such folder. Give a folder of runs, one run's, or a packed study");
+  expect(printed.stderr).toContain("absent: no such folder. Expected a folder of runs, a run folder or a packed study");
 });
 
 test("a sweep whose runs all failed says so, with the first failure's words and what puts them back", async () => {
@@ -181,7 +179,7 @@ test("a sweep whose runs all failed says so, with the first failure's words and 
   expect(printed.stderr).toBe(
     `nudge: ${folder}: no runs to report on:\n  ${folder}: 0 of 2 planned runs are done, 2 failed. ` +
       "The first to fail: pacs · art_painting held out · erm · trial 0 · draw 0: training stopped at step 0: the loss is NaN. " +
-      `More on each: nudge sweep status ${folder}. Put them back with: nudge sweep retry ${folder}\n`,
+      `Details: nudge sweep status ${folder}. Restore them with: nudge sweep retry ${folder}\n`,
   );
 });
 
@@ -191,7 +189,7 @@ test("DomainBed's tables say which datasets they leave out", async () => {
   writeMadeRun(folder, { dataset: "shapes", domains, heldOut: "filled", trial: 0, accuracy: 0.5 });
   expect(await main(["report", folder, "--format", "domainbed"])).toBe(0);
   expect(printed.stderr).toBe(
-    "nudge: DomainBed has no dataset shapes, so its tables leave it out; --format md has it\n",
+    "nudge: DomainBed has no dataset shapes, so its tables do not include it; --format md does\n",
   );
 });
 

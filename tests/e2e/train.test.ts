@@ -101,7 +101,7 @@ test("selection can read the run, once for the trained model and once for the av
   expect(runs.map(({ method }) => method.model)).toEqual(["current", "swad"]);
 });
 
-test("evaluations may be left out: the first, and of what was trained on", async () => {
+test("evaluations may be skipped: the first, and of what was trained on", async () => {
   const run = await trainIn("fewer", { evaluateFirst: false, evaluateTraining: false });
   const accuracies = recordsOf(run).filter(({ metric }) => metric === "accuracy");
   expect([...new Set(accuracies.map(({ step }) => step))]).toEqual([5, 10]);

@@ -30,9 +30,9 @@ const armed = (hparams: object) => ({ kind: "algorithm", classifier: "linear", i
 
 /** What the metadata says, and words of the refusal. */
 const lies: [what: string, about: Record<string, unknown>, words: string][] = [
-  ["a format of the future", { format: 99 }, "this program reads formats up to 2"],
+  ["a format of the future", { format: 99 }, "this version reads formats up to 2"],
   ["a format that is no number", { format: "2; drop" }, "nudge.format: expected an integer"],
-  ["a checkpoint's facts", { next: 3 }, "a checkpoint, not a model"],
+  ["a checkpoint's facts", { next: 3 }, "this is a checkpoint and not a model"],
   ["a backbone that there is not", { backbone: "resnet9000" }, 'unknown backbone "resnet9000"'],
   ["a backbone from the prototype", { backbone: "__proto__" }, 'unknown backbone "__proto__"'],
   ["a backbone that is a path", { backbone: "../../etc/passwd" }, "unknown backbone"],
@@ -69,11 +69,7 @@ const lies: [what: string, about: Record<string, unknown>, words: string][] = [
     { backbone: "mlp", backboneOptions: { inputShape: [6], dropout: 0, batchNorm: "frozen", width: 4, depth: 1000 } },
     "too few for width",
   ],
-  [
-    "an algorithm that there is not",
-    { prediction: { ...armed({}), id: "hack" } },
-    '"hack", which this program does not know',
-  ],
+  ["an algorithm that there is not", { prediction: { ...armed({}), id: "hack" } }, '"hack", which is not known here'],
   ["an algorithm from the prototype", { prediction: { ...armed({}), id: "toString" } }, "does not know"],
   [
     "a hyperparameter of the wrong kind",
@@ -189,7 +185,7 @@ test("weights without our metadata, and metadata that is no JSON, are told apart
     return Buffer.concat([size, json]);
   };
   for (const [metadata, words] of [
-    [{ licence: "MIT" }, "weights, but not a model"],
+    [{ licence: "MIT" }, "contains weights but no metadata"],
     [{ nudge: "{" }, "not a model"],
     [{ nudge: "[1]" }, 'expected "nudge" to be an object'],
     [{ nudge: "[".repeat(100_000) }, "not a model"],

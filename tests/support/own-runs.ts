@@ -8,7 +8,7 @@ import type { RunRecord } from "../../src/records/record.js";
 import type { RunSettings } from "../../src/records/run.js";
 import { writeRun } from "./run-folders.js";
 
-/** 20 pictures a domain, 16 of them `in`. */
+/** 20 pictures per domain, 16 of them `in`. */
 export const OWN_COUNT = 20;
 export const ownDomains = ["day", "dusk", "night"];
 

@@ -79,7 +79,7 @@ async function locate(facts: BenchmarkFacts, root: string): Promise<Place> {
   if (alike.length > 0) notes.push(`used ${showName(found.path)}; it could also have been ${listNames(alike)}`);
   if (found.others.length > 0)
     notes.push(
-      `left out: ${countOf(found.others.length, "folder")} that ${found.others.length === 1 ? "is" : "are"} no domain of ${facts.id} (${listNames(found.others)})`,
+      `skipped: ${countOf(found.others.length, "folder")} that ${found.others.length === 1 ? "is" : "are"} no domain of ${facts.id} (${listNames(found.others)})`,
     );
   return { found, notes };
 }
@@ -152,7 +152,7 @@ async function openFolders(
       };
     });
     notes.push(
-      `left out: ${countOf(removed, "picture")} of the ${listed.size.toLocaleString("en-US")} in the list of duplicates`,
+      `skipped: ${countOf(removed, "picture")} of the ${listed.size.toLocaleString("en-US")} in the list of duplicates`,
     );
     if (removed === 0)
       notes.push(

@@ -71,10 +71,10 @@ test("an empty class folder is told, and is no class where it is empty everywher
   expect(dataset.classes).toEqual(["cat", "dog"]);
   expect(dataset.domains.map(({ name }) => name)).toEqual(["a", "b"]);
   expect(dataset.notes).toEqual([
-    'left out: 1 file that is no picture by its extension ("c/readme.txt")',
-    'left out: folder "c", which has no pictures',
-    'domain "a": 1 folder without pictures left out ("emu")',
-    'domain "b": 1 folder without pictures left out ("emu")',
+    'skipped: 1 file that is no picture by its extension ("c/readme.txt")',
+    'skipped: folder "c", which has no pictures',
+    'domain "a": 1 folder without pictures skipped ("emu")',
+    'domain "b": 1 folder without pictures skipped ("emu")',
   ]);
 });
 
@@ -82,9 +82,9 @@ test("one domain, one class and pictures outside the folders are told", async ()
   const dataset = await opened(["a/cat/1.png", "a/cat/2.png", "a/cat/3.png", "a/loose.png", "top.png"]);
   expect(dataset.domains.map(({ name, count }) => [name, count])).toEqual([["a", 3]]);
   expect(dataset.notes).toEqual([
-    "left out: 1 picture outside any domain folder",
+    "skipped: 1 picture outside any domain folder",
     'there is one domain only, "a": leaving one out needs at least two',
-    'domain "a": 1 picture outside any class folder left out ("loose.png")',
+    'domain "a": 1 picture outside any class folder skipped ("loose.png")',
     'there is one class only, "cat": nothing can be told apart',
   ]);
 });
@@ -108,7 +108,7 @@ test("the layout can be said where it could be either", async () => {
 
 test("no pictures, or none in class folders, is an error that says what was expected", async () => {
   await expect(opened(["a/notes.txt"])).rejects.toThrow(
-    /found no pictures .* expected domain\/class\/picture or class\/picture below it; left out: 1 file that is no picture/,
+    /found no pictures .* expected domain\/class\/picture or class\/picture below it; skipped: 1 file that is no picture/,
   );
   await expect(opened(["1.png", "2.png"])).rejects.toThrow(
     /its 2 pictures lie in no class folder; put each in a folder/,

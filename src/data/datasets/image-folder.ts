@@ -122,9 +122,9 @@ export const imageFolder = defineDataset({
     const notes = [...tree.notes, ...(parts?.notes ?? [])];
     if (top !== tree.top) notes.push(`the dataset begins at "${showName(top.path)}"`);
     if (layout === "domain/class" && top.pictures.length > 0)
-      notes.push(`left out: ${countOf(top.pictures.length, "picture")} outside any domain folder`);
+      notes.push(`skipped: ${countOf(top.pictures.length, "picture")} outside any domain folder`);
     const empty = layout === "domain/class" ? top.folders.filter((below) => countPictures(below) === 0) : [];
-    for (const { name } of empty) notes.push(`left out: folder "${showName(name)}", which has no pictures`);
+    for (const { name } of empty) notes.push(`skipped: folder "${showName(name)}", which has no pictures`);
     if (layout === "class")
       notes.push("there are no domains: methods that need them, and leaving one out, need domain/class/picture");
     else if (labelled.domains.length === 1)

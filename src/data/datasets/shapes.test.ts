@@ -185,7 +185,7 @@ test("options and arguments that make no sense are refused in words", () => {
   };
   refused(() => shapesDataset({ size: 11 }), "expected size to be an integer from 12 to 4096, got 11");
   refused(() => shapesDataset({ size: 32.5 }), "size");
-  refused(() => shapesDataset({ perCell: 0 }), "expected perCell to be an integer of at least 1");
+  refused(() => shapesDataset({ perCell: 0 }), "expected perCell to be an integer from 1");
   refused(() => shapesDataset({ seed: 0.5 }), "seed");
   refused(() => shapesDataset({ cue: 1.1 }), "expected cue to be a probability from 0 to 1, got 1.1");
   refused(() => shapesDataset({ cue: Number.NaN }), "cue");

@@ -1,10 +1,10 @@
-/** The page of `nudge data review`: pictures whose labels are likely wrong, each with buttons that decide about it. */
+/** The page of `nudge data review`: pictures whose labels are likely wrong, with buttons to decide about each one. */
 
 import type { ReviewItem, ReviewItems } from "../api.js";
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)}\u00a0%`;
 
-/** An element with attributes and children; text is only ever text. */
+/** Creates an element with attributes and children. Text is never parsed as HTML. */
 function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, string>> = {},
@@ -68,7 +68,7 @@ function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {
     const query = new URLSearchParams({ n: String(n), ...(as !== null && { as }) });
     const response = await fetch(`/mark?${query}`, { method: "POST" }).catch(() => undefined);
     if (response?.ok) show(as);
-    else status.textContent = response ? await response.text() : "The server does not answer: was it stopped?";
+    else status.textContent = response ? await response.text() : "The server does not respond. Was it stopped?";
   };
   show(item.mark);
   return root;
@@ -79,12 +79,12 @@ fetch("/items")
     const { classes, items, manifest, command } = (await response.json()) as ReviewItems;
     status.replaceChildren(
       items.length === 0
-        ? "No label looks wrong."
-        : `${items.length} pictures that models trained without them would label otherwise, the likeliest first. Decisions are saved in ${manifest} at once; then: `,
+        ? "No label is likely to be wrong."
+        : `${items.length} pictures for which models that were not trained on them predict another label, the most likely errors first. Decisions are saved to ${manifest} immediately. Then run: `,
       make("code", {}, command),
     );
     list.append(...items.map((item) => itemOf(item, classes)));
   })
   .catch(() => {
-    status.textContent = "The server does not answer: was it stopped?";
+    status.textContent = "The server does not respond. Was it stopped?";
   });

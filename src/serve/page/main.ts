@@ -1,18 +1,18 @@
-/** The page of `nudge serve`: drop, choose or paste pictures, and see what the model says of each. */
+/** The page of `nudge serve`: drop, choose or paste pictures, and see the predictions of the model. */
 
 import type { ModelFacts, PredictedPicture, UnreadablePicture } from "../api.js";
 
-/** Pictures sent at once, and results that are kept on the page. */
+/** The number of pictures that are sent at once, and of results that are kept on the page. */
 const MOST_AT_ONCE = 8;
 const MOST_SHOWN = 500;
-/** Classes shown of each picture. */
+/** The number of classes shown for each picture. */
 const TOP = 3;
 
 const WHY = { far: "unknown: far from training", uncertain: "unknown: too uncertain" } as const;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** An element with attributes and children; text is only ever text. */
+/** Creates an element with attributes and children. Text is never parsed as HTML. */
 function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, string>> = {},
@@ -61,7 +61,7 @@ document.body.append(
   ),
 );
 
-/** Takes pictures in, the newest first on the page. */
+/** Adds pictures, with the newest first on the page. */
 function add(files: Iterable<File>): void {
   for (const file of files) {
     const address = URL.createObjectURL(file);
@@ -102,7 +102,7 @@ async function send(file: File, into: Shown): Promise<void> {
     else if (response.status === 422) into.problem = ((await response.json()) as UnreadablePicture).problem;
     else into.problem = (await response.text()).trim();
   } catch {
-    into.problem = "the server does not answer: was it stopped?";
+    into.problem = "the server does not respond; was it stopped?";
   }
   into.root.querySelector(".words")?.replaceChildren(...wordsOf(into));
 }
@@ -116,7 +116,7 @@ function wordsOf({ name, answer, problem }: Shown): HTMLElement[] {
   });
   const parts = [make("strong", {}, answer.class), make("ol", { class: "bars" }, ...bars)];
   if (answer.unknown) parts.unshift(make("p", { class: "unknown" }, WHY[answer.unknown]));
-  if (answer.truncated) parts.push(make("p", { class: "soft" }, "The file ends early; it was read as far as it goes."));
+  if (answer.truncated) parts.push(make("p", { class: "soft" }, "The file is truncated; the readable part was used."));
   if (answer.distance)
     parts.push(
       make(
@@ -160,7 +160,7 @@ save.addEventListener("click", () => {
   window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
 });
 
-// The whole page takes what is dropped, so that a picture beside the zone does not replace the page.
+// The whole page accepts dropped files, so that a picture dropped next to the zone does not replace the page.
 let over = 0;
 window.addEventListener("dragenter", () => zone.classList.toggle("over", ++over > 0));
 window.addEventListener("dragleave", () => zone.classList.toggle("over", --over > 0));
@@ -181,5 +181,5 @@ fetch("/model")
     about.textContent = `${backbone}, trained on ${domains.join(", ")}. Classes: ${few}.`;
   })
   .catch(() => {
-    about.textContent = "The server does not answer: was it stopped?";
+    about.textContent = "The server does not respond. Was it stopped?";
   });
