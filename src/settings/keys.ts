@@ -88,7 +88,7 @@ export const keys = {
   ),
   activation: option(
     word<"exact" | "quick">("exact", "quick"),
-    "which GELU a CLIP image tower has, where the file of weights does not say: quick (OpenAI, MetaCLIP, DFN) or exact (LAION, DataComp)",
+    "the GELU of a CLIP image tower, if the file of weights does not specify it: quick (OpenAI, MetaCLIP, DFN) or exact (LAION, DataComp)",
   ),
   probe: option(
     probeKind,

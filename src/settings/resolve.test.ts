@@ -236,7 +236,7 @@ test("weights of another network, or that leave something open, are refused befo
   const started = (backbone: string, name: string, more: Request = {}) =>
     settingsOf({ backbone, weights: file(name), ...more });
   await expect(started("vit_b_16", "vit-torchvision.pth")).rejects.toThrow(
-    /are of a ViT of width 8, 4 blocks, patches of 4 pixels, under torchvision's ViT names, and the backbone is vit_b_16: name weights of vit_b_16/,
+    /belong to a ViT of width 8, 4 blocks, patches of 4 pixels, under torchvision's ViT names, but the backbone is vit_b_16; choose weights of vit_b_16/,
   );
-  await expect(started("dinov2_vits14", "clip-openai.pt")).rejects.toThrow("are of a CLIP image tower");
+  await expect(started("dinov2_vits14", "clip-openai.pt")).rejects.toThrow("belong to a CLIP image tower");
 });

@@ -51,9 +51,9 @@ function checkBackbone(backbone: string, file: string, { backbone: found, descri
   // A plug-in's backbone may start from another's weights, and says itself what it misses.
   if (!isTransformer && !trainedBackbones.some((id) => id === backbone)) return;
   if (found === backbone || (found === undefined && !isTransformer)) return;
-  const way = found === undefined ? "" : `take --backbone ${found}, or `;
+  const way = found === undefined ? "" : `use --backbone ${found}, or `;
   throw new UsageError(
-    `the weights ${file} are of ${found ?? description}, and the backbone is ${backbone}: ${way}name weights of ${backbone} with --weights FILE`,
+    `the weights in ${file} belong to ${found ?? description}, but the backbone is ${backbone}; ${way}choose weights of ${backbone} with --weights FILE`,
   );
 }
 
