@@ -144,7 +144,7 @@ test("eval of the training folder says what was learnt, and measures the rest by
 test("eval holds a model against another on the same pictures", async () => {
   expect(await used("eval", "--data", data, "--domain", "sketch", "--against", run)).toBe(0); // itself
   expect(printed.stdout).toMatch(
-    /\nagainst \S+, on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +\+0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures do not say which is better\n$/,
+    /\nCompared with \S+ on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +\+0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures are not enough to show which model is better\n$/,
   );
   const other = join(folder, "another.safetensors");
   writeMadeModel(other, { inputShape: [3, 224, 224], classes: ["y", "other"] }); // it knows one of the classes
