@@ -50,6 +50,23 @@ def freeze_batch_norm(model):
             module.eval()
 
 
+def without_head(name):
+    """torchvision's network up to its features; the last layer norm of ConvNeXt is one of them."""
+    if name == "vit_s_16":  # torchvision has the layers of this size, and no name for it
+        model = torchvision.models.VisionTransformer(224, 16, 12, 6, 384, 1536)
+    else:
+        model = getattr(torchvision.models, name)(weights=None)
+    if hasattr(model, "heads"):
+        model.heads = torch.nn.Identity()
+    elif hasattr(model, "fc"):
+        model.fc = torch.nn.Identity()
+    elif name.startswith("convnext"):
+        model.classifier[2] = torch.nn.Identity()
+    else:
+        model.classifier = torch.nn.Identity()
+    return model
+
+
 def make_step(request):
     """One training step as DomainBed runs it: forward, cross-entropy, zero_grad, backward, Adam."""
     global step, cuda
@@ -60,12 +77,10 @@ def make_step(request):
     tuned = variant != "eager"
     layout = torch.channels_last if tuned else torch.contiguous_format
     torch.manual_seed(0)
-    model = getattr(torchvision.models, request["backbone"])(weights=None)
-    head = torch.nn.Linear(model.fc.in_features if hasattr(model, "fc") else model.classifier[1].in_features, 7)
-    if hasattr(model, "fc"):
-        model.fc = torch.nn.Identity()
-    else:
-        model.classifier = torch.nn.Identity()
+    model = without_head(request["backbone"])
+    with torch.no_grad():
+        width = model.eval()(torch.zeros(1, 3, 224, 224)).shape[1]
+    head = torch.nn.Linear(width, 7)
     network = torch.nn.Sequential(model, head).train().to(device, memory_format=layout)
     freeze_batch_norm(network)
     options = {"fused": True} if tuned and cuda else {}
