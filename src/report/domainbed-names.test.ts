@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeRun } from "../../tests/support/evaluated-runs.js";
@@ -37,6 +37,17 @@ test("DomainBed's tables have the rows of the Markdown table, in a column as wid
       `  ${"A".padEnd(20)}  `,
       ...titles.map(() => `  ${"50.0 +/- 0.0".padEnd(20)}  `),
     ]);
+  });
+});
+
+test("a row may be named without its settings where only one row has that name", () => {
+  inFolder((folder) => {
+    writeVariants(folder);
+    const two = readResults([folder]);
+    expect(() => makeReport(two, { compare: [["ERM-NU", "ERM"]] })).toThrow('unknown method among these runs "ERM-NU"');
+    rmSync(join(folder, "weight0.3"), { recursive: true });
+    const [{ first }] = makeReport(readResults([folder]), { compare: [["ERM-NU", "ERM"]] }).comparisons;
+    expect(first).toBe(titles[1]);
   });
 });
 

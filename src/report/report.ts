@@ -156,10 +156,13 @@ function isInStudy({ key, method }: ReportedMethod, studies: readonly WeightStud
   return settings.some((setting) => setting.method === key && setting.difference !== null);
 }
 
+/** A row by its title; without the settings in brackets, where only one row has that name. */
 function methodNamed({ methods }: Outcome, name: string): ReportedMethod {
+  const withSettings = methods.filter(({ title }) => bareName(title.replace(/ \[.*\]$/, "")) === bareName(name));
   const found =
     methods.find(({ key, title }) => key === name || title === name) ??
-    methods.find(({ title }) => bareName(title) === bareName(name));
+    methods.find(({ title }) => bareName(title) === bareName(name)) ??
+    (withSettings.length === 1 ? withSettings[0] : undefined);
   if (!found)
     throw new UsageError(
       unknownName(

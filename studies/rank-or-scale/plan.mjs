@@ -76,7 +76,7 @@ if (!block) {
   );
   process.exit(2);
 }
-const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && name !== "plan.mjs");
+const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && !["plan.mjs", "trials.mjs"].includes(name));
 const env = { ...process.env, NUDGE_PLUGINS: plugins.map((name) => join(here, name)).join(delimiter) };
 const [first = 0, last = first] = trials.split("-").map(Number);
 if (!(first <= last)) {
