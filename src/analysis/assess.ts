@@ -33,7 +33,7 @@ export function shareOf(right: number, count: number): Share {
 }
 
 /** The share of pictures that the model is right about. */
-export const accuracyOf = (pictures: readonly Judged[]): Share =>
+export const accuracyOf = (pictures: readonly Pick<Judged, "label" | "predicted">[]): Share =>
   shareOf(
     pictures.reduce((sum, picture) => sum + Number(isRight(picture)), 0),
     pictures.length,

@@ -60,4 +60,4 @@ export function judge(
 }
 
 /** Whether the model was right. */
-export const isRight = ({ label, predicted }: Judged): boolean => label === predicted;
+export const isRight = ({ label, predicted }: Pick<Judged, "label" | "predicted">): boolean => label === predicted;

@@ -22,8 +22,11 @@ export interface PairedModels {
   readonly interval: readonly [from: number, to: number];
 }
 
+/** All that is compared of a judged picture. */
+type Said = Pick<Judged, "name" | "label" | "predicted">;
+
 /** Pairs pictures by name; those that one of the two did not judge are left out. */
-export function pairedModels(first: readonly Judged[], second: readonly Judged[]): PairedModels {
+export function pairedModels(first: readonly Said[], second: readonly Said[]): PairedModels {
   const others = new Map(second.map((picture) => [picture.name, picture]));
   const pairs = first.flatMap((one) => {
     const other = others.get(one.name);

@@ -8,9 +8,9 @@ import { UsageError } from "../errors.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
 import type { ReviewedPicture } from "../own-data/label-review.js";
-import type { Request } from "../settings/keys.js";
+import { openFolderFeatures } from "./folder-features.js";
 import { portNumber, wholeNumber } from "./parse-options.js";
-import { onStopSignals, untilStopped } from "./stop-signals.js";
+import { untilStopped } from "./stop-signals.js";
 import { checkFile } from "./writable-place.js";
 
 type Write = (text: string) => void;
@@ -94,36 +94,11 @@ async function review(dir: string, flags: ReviewFlags, write: Write): Promise<vo
 /** The likely label errors of a folder, found with the features of a pretrained network. */
 async function findErrors(
   dir: string,
-  { backbone, weights, device: asked }: ReviewFlags,
+  flags: ReviewFlags,
 ): Promise<{ dataset: PictureDataset; found: ReviewedPicture[] }> {
-  const [{ datasetFor, resolve: settle }, { SettingsMemo }, { recipeRequests }, { openFeatures }, { reviewLabels }] =
-    await Promise.all([
-      import("../settings/resolve.js"),
-      import("../settings/memo.js"),
-      import("../own-data/recipe-plan.js"),
-      import("../training/samples.js"),
-      import("../own-data/label-review.js"),
-    ]);
-  const [{ defaultDevice }, { streamReporter }] = await Promise.all([
-    import("../engine/device.js"),
-    import("../training/reporter.js"),
-  ]);
-  const device = asked ?? defaultDevice();
-  const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
-  const memo = new SettingsMemo();
-  const dataset = await datasetFor(request, memo);
-  if (dataset.kind !== "pictures") throw new UsageError(`data review: ${dir} contains no pictures`);
-  const plan = await settle(recipeRequests(dataset, request, device).probe, memo);
-  const reporter = streamReporter(process.stderr);
-  using stop = onStopSignals((signal) =>
-    reporter.line(`${signal}: finishing the batch; press again to stop immediately`),
-  );
-  using samples = await openFeatures(plan, {
-    say: (text) => reporter.line(text),
-    progress: (text) => reporter.progress?.(text),
-    shouldStop: () => stop.asked,
-  });
-  if (samples === null) throw new UsageError("data review: stopped; run the same command to resume");
+  using opened = await openFolderFeatures(dir, flags, "data review");
+  const { dataset, samples, plan, reporter } = opened;
+  const { reviewLabels } = await import("../own-data/label-review.js");
   reporter.progress?.("predicting each fifth of the pictures with a model trained on the others");
   return { dataset, found: reviewLabels(samples, plan) };
 }

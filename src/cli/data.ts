@@ -12,6 +12,7 @@ import { verificationText, verifyDataset } from "../data/verify.js";
 import { DataError } from "../errors.js";
 import { DATASET_OPTIONS, readPairs } from "../settings/read-request.js";
 import { cacheCommand } from "./data-cache.js";
+import { curveCommand } from "./data-curve.js";
 import { getCommand } from "./data-get.js";
 import { reviewCommand } from "./data-review.js";
 import { terminalLine } from "./terminal-line.js";
@@ -111,6 +112,7 @@ export function dataCommand(write: Write = (text) => void process.stdout.write(t
     .addCommand(getCommand(write))
     .addCommand(inspectCommand(write))
     .addCommand(reviewCommand(write))
+    .addCommand(curveCommand(write))
     .addCommand(verifyCommand(write))
     .addCommand(cacheCommand(write))
     .addHelpText(
@@ -120,6 +122,7 @@ Examples:
   nudge data get pacs
   nudge data inspect ./pictures
   nudge data review ./pictures
+  nudge data curve ./pictures
   nudge data verify pacs data/PACS
   nudge data cache ./pictures`,
     );

@@ -26,6 +26,7 @@ import { RunFolder } from "../training/run-folder.js";
 import { RESUMABLE } from "./failure.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
+import { compared, comparedText } from "./train-against.js";
 import { type RunOutcome, trainRun } from "./train-run.js";
 
 export interface TrainPlansOptions {
@@ -34,6 +35,8 @@ export interface TrainPlansOptions {
   readonly path?: string;
   /** Another name for the main run. */
   readonly name?: string;
+  /** An earlier model to compare with. */
+  readonly against?: string;
   readonly json?: boolean;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
@@ -85,10 +88,11 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const found = join(path, ASSESSMENT_FILE);
   const assessment = existsSync(found) ? readAssessment(found) : null;
   const facts = assessment && factsOf(path, assessment, estimate);
-  if (json) printJson(path, main, { ...outcome, ...facts });
+  const against = await compared(options.against, { path, plan: main, reporter });
+  if (json) printJson(path, main, { ...outcome, ...facts, ...(against && { against }) });
   else if (facts && assessment)
     process.stdout.write(
-      `${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, options.name))} PICTURES\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
+      `${runSummary(assessment, estimate)}${await comparedText(against)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, options.name))} PICTURES\n${"already" in outcome ? "already done" : "done"}: ${path}\n`,
     );
   else process.stdout.write(`${"already" in outcome ? "already done" : "done"}: ${path}\n`);
 }

@@ -52,6 +52,7 @@ import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
+import { compared, comparedText } from "./train-against.js";
 import { trainRun } from "./train-run.js";
 
 export interface RecipeOptions {
@@ -64,6 +65,8 @@ export interface RecipeOptions {
   readonly out: string;
   /** Another name for the main run. */
   readonly name?: string;
+  /** An earlier model to compare with. */
+  readonly against?: string;
   readonly json?: boolean;
   readonly reporter: Reporter;
   readonly stop: StopSignals;
@@ -320,18 +323,19 @@ class RecipeRun {
     }
     nameRun(path, this.options, this.options.reporter);
     const assessment = readAssessment(join(path, ASSESSMENT_FILE));
+    const against = await compared(this.options.against, { path, plan: main, reporter: this.options.reporter });
     const facts = { model: join(path, "model.safetensors"), report: join(path, REPORT_FILE) };
     if (json) {
       const heldOut = heldOutOf({ assessment, estimate }).domains.map(({ name, count, accuracy, interval }) => ({
         ...{ domain: name, count, accuracy, interval },
       }));
       process.stdout.write(
-        `${JSON.stringify({ run: path, hash: main.settings.hash, done: true, ...facts, probe, heldOut, recipe })}\n`,
+        `${JSON.stringify({ run: path, hash: main.settings.hash, done: true, ...facts, probe, heldOut, recipe, against })}\n`,
       );
       return;
     }
     process.stdout.write(
-      `${recipeText(recipe)}\n${runSummary(assessment, estimate)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, this.options.name))} PICTURES\ndone: ${path}\n`,
+      `${recipeText(recipe)}\n${runSummary(assessment, estimate)}${await comparedText(against)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, this.options.name))} PICTURES\ndone: ${path}\n`,
     );
   }
 }

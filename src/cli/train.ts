@@ -27,6 +27,7 @@ interface TrainFlags {
   findLr?: true;
   yes?: true;
   quiet?: true;
+  against?: string;
   json?: true;
   [option: string]: unknown;
 }
@@ -100,6 +101,10 @@ export function trainCommand(): Command {
       "--name <name>",
       "a name for the run: creates a link to it in the same folder (the link latest always points to the last run)",
     )
+    .option(
+      "--against <run>",
+      "for your own pictures: compare the new model with an earlier one, picture by picture, on the pictures that neither was trained on",
+    )
     .option("--resume <run>", "resume the run in this folder")
     .option("--find-lr", "run a learning-rate range test instead of training, and plot the losses")
     .option("--yes", "download missing pretrained weights without asking")
@@ -118,6 +123,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     ...readPairs(pairs),
   };
   if (flags.resume === undefined) checkFolder(flags.out);
+  if (flags.against !== undefined) (await import("./train-against.js")).checkEarlier(flags.against);
   if (flags.name !== undefined) (await import("./run-path.js")).checkName(flags.out, flags.name);
   const [{ checkDevice, defaultDevice }, { streamReporter, quietReporter }] = await Promise.all([
     import("../engine/device.js"),
@@ -138,8 +144,8 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
       import("../own-data/recipe-plan.js"),
     ]);
     const budget = flags.budget === undefined ? undefined : readBudget(flags.budget);
-    const { recipe = "auto", leaveOneOut, out, name, json } = flags;
-    const options = { recipe, budget, leaveOneOut, device, out, name, json, reporter, stop };
+    const { recipe = "auto", leaveOneOut, out, name, against, json } = flags;
+    const options = { recipe, budget, leaveOneOut, device, out, name, against, json, reporter, stop };
     return await withWeights(() => trainRecipe(request, options), flags.yes);
   }
   const [{ plansFor }, { trainPlans }] = await Promise.all([

@@ -43,6 +43,23 @@ test("a picture that is there twice is never held back, in whichever domain", as
   }
 });
 
+test("pictures and domains that are added leave the others nearly where they were", async () => {
+  const before = await open();
+  const heldIn = (dataset: PictureDataset): Set<string> => {
+    const split = splitByClass(dataset, options);
+    return new Set(dataset.domains.flatMap(({ name, files }) => split.get(name)!.out.map((place) => files[place])));
+  };
+  const held = heldIn(before);
+  const street = before.domains.slice(1); // the other one stands first, and is added
+  expect([...heldIn({ ...before, domains: street })]).toEqual([...held].filter((file) => file.startsWith("street")));
+  const fewer = before.domains.map((domain) => ({
+    ...domain,
+    ...{ files: domain.files.slice(0, -5), labels: domain.labels.slice(0, -5), count: domain.count - 5 },
+  }));
+  const smaller = heldIn({ ...before, domains: fewer });
+  expect([...smaller].filter((file) => held.has(file)).length).toBeGreaterThan(0.7 * smaller.size);
+});
+
 test("benchmarks keep the reference's split", async () => {
   const dataset = await open();
   const published = { ...dataset, id: "pacs" };

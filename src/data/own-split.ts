@@ -1,12 +1,14 @@
 /**
  * The split of one's own pictures: of every class of a domain the same share is held back, so that a class of few pictures is
  * neither missing in training nor in validation, and pictures that are there more than once are never held back, so that no copy of
- * a validation picture is trained on. Benchmarks keep the reference's split (split.ts), which knows neither.
+ * a validation picture is trained on. Which ones are held back goes by their names: pictures and domains that are added later leave
+ * the others nearly where they were, so that a model trained before can be compared with one trained after. Benchmarks keep the reference's
+ * split (split.ts), which knows nothing of this.
  */
 
 import { resolve } from "node:path";
-import { RandomState } from "../reference/mt19937.js";
-import { seedHash } from "../reference/seed-hash.js";
+import { textHash } from "../files/canonical-json.js";
+import { byCodePoint } from "./code-point-order.js";
 import type { Dataset, PictureDataset, PictureDomain } from "./dataset.js";
 import { lookAt } from "./inspect-files.js";
 import { isOwnDataset } from "./own-dataset.js";
@@ -26,10 +28,10 @@ export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, 
   splitDataset(dataset.domains, { trialSeed, testDomains, holdout }); // for its checks
   const copies = copiesIn(dataset);
   return new Map(
-    dataset.domains.map((domain, at) => [
+    dataset.domains.map((domain) => [
       domain.name,
       splitOneDomain(domain, {
-        seed: seedHash(trialSeed, at),
+        seed: trialSeed,
         holdout,
         isCopy: (place) => copies.has(domain.files[place]),
       }),
@@ -38,10 +40,11 @@ export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, 
 }
 
 function splitOneDomain(
-  { labels, count }: PictureDomain,
+  { name, labels, files, count }: PictureDomain,
   { seed, holdout, isCopy }: { seed: number; holdout: number; isCopy: (place: number) => boolean },
 ): DomainSplit {
-  const order = Array.from(new RandomState(seed).permutation(count));
+  const keys = files.map((file) => textHash(`${seed}\n${name}\n${file}`));
+  const order = [...keys.keys()].sort((a, b) => byCodePoint(keys[a], keys[b]) || a - b);
   const classes = new Map<number, number[]>();
   for (const place of order) classes.set(labels[place], [...(classes.get(labels[place]) ?? []), place]);
   const groups = [...classes].sort(([a], [b]) => a - b).map(([, places]) => places);

@@ -21,6 +21,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
+import type { Judged } from "../analysis/judged.js";
 import type { Follower } from "../averaging/index.js";
 import type { BackboneDefinition } from "../backbones/index.js";
 import type { Dataset } from "../data/dataset.js";
@@ -39,6 +40,7 @@ import { SettingsMemo } from "../settings/memo.js";
 import { type Plan, resolve } from "../settings/resolve.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
 import { assessRun } from "../training/assess-run.js";
+import { HELD_BACK_FILE, heldBackOf } from "../training/held-back.js";
 import type { Reporter, Status } from "../training/reporter.js";
 import { type RunFolder, readTrainSettings } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
@@ -136,7 +138,10 @@ export function planRun(request: RunRequest): Promise<Plan> {
 /** Assesses the model of a run that is ending, and writes the report on pictures into its folder. */
 export async function assessAndReport(run: EndedRun): Promise<void> {
   const { plan, folder } = run;
-  folder.writeJson(ASSESSMENT_FILE, await assessRun(run));
+  const keep = (judged: readonly Judged[]): void => {
+    if (isOwnDataset(plan.dataset.id)) folder.writeJson(HELD_BACK_FILE, heldBackOf(plan, judged));
+  };
+  folder.writeJson(ASSESSMENT_FILE, await assessRun(run, keep));
   if (plan.dataset.kind !== "pictures") return;
   await writeRunReport({ folder: folder.path, settings: plan.settings, dataset: plan.dataset });
 }

@@ -16,7 +16,10 @@ import { loaderOptions } from "./samples.js";
 import type { EndedRun } from "./train.js";
 
 /** Judges all pictures of held-out domains and the validation parts of the others. The learner is given the model's weights. */
-export async function assessRun(run: EndedRun): Promise<Assessment> {
+export async function assessRun(
+  run: EndedRun,
+  onJudged: (judged: readonly Judged[]) => void = () => {},
+): Promise<Assessment> {
   const { plan, folder, learner, lost } = run;
   const { testDomains, domains, device, classes } = plan.settings;
   const path = folder.file("model.safetensors");
@@ -24,6 +27,7 @@ export async function assessRun(run: EndedRun): Promise<Assessment> {
   const any = (): boolean => true; // what only training needs is not in the file; a probe's network is, and is not in the learner
   scope(() => learner.root.loadStateDict(readWeights(path, { device }), { ignoreMissing: any, ignoreUnexpected: any }));
   const { judged, skipped } = await judgeDomains(run, domains, temperatureOf(about));
+  onJudged(judged);
   const { model, step } = about;
   const unreadable = [...new Map([...lost, ...skipped]).keys()].sort();
   const assessment = assessmentOf(judged, { model, step, classes, heldOut: testDomains, unreadable });

@@ -1,0 +1,51 @@
+/** The features of a folder's pictures by a network as it is, for commands that look at pictures before anything is trained. */
+
+import type { PictureDataset } from "../data/dataset.js";
+import { UsageError } from "../errors.js";
+import type { Request } from "../settings/keys.js";
+import type { Plan } from "../settings/resolve.js";
+import type { Reporter } from "../training/reporter.js";
+import type { Samples } from "../training/samples.js";
+import { onStopSignals } from "./stop-signals.js";
+
+export interface FolderFeatures extends Disposable {
+  readonly dataset: PictureDataset;
+  readonly plan: Plan;
+  readonly samples: Samples;
+  readonly reporter: Reporter;
+}
+
+/** Computes the features, or reads those that are kept. `what` is the command, for messages. */
+export async function openFolderFeatures(
+  dir: string,
+  { backbone, weights, device: asked }: { backbone?: string; weights?: string; device?: string },
+  what: string,
+): Promise<FolderFeatures> {
+  const [{ datasetFor, resolve }, { SettingsMemo }, { recipeRequests }, { openFeatures }] = await Promise.all([
+    import("../settings/resolve.js"),
+    import("../settings/memo.js"),
+    import("../own-data/recipe-plan.js"),
+    import("../training/samples.js"),
+  ]);
+  const [{ defaultDevice }, { streamReporter }] = await Promise.all([
+    import("../engine/device.js"),
+    import("../training/reporter.js"),
+  ]);
+  const device = asked ?? defaultDevice();
+  const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
+  const memo = new SettingsMemo();
+  const dataset = await datasetFor(request, memo);
+  if (dataset.kind !== "pictures") throw new UsageError(`${what}: ${dir} contains no pictures`);
+  const plan = await resolve(recipeRequests(dataset, request, device).probe, memo);
+  const reporter = streamReporter(process.stderr);
+  using stop = onStopSignals((signal) =>
+    reporter.line(`${signal}: finishing the batch; press again to stop immediately`),
+  );
+  const samples = await openFeatures(plan, {
+    say: (text) => reporter.line(text),
+    progress: (text) => reporter.progress?.(text),
+    shouldStop: () => stop.asked,
+  });
+  if (samples === null) throw new UsageError(`${what}: stopped; run the same command to resume`);
+  return { dataset, plan, samples, reporter, [Symbol.dispose]: () => samples[Symbol.dispose]() };
+}

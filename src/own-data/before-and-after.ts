@@ -1,0 +1,91 @@
+/**
+ * A model and an earlier one on the pictures that neither was trained on, pair by pair: what labelled pictures that were added have brought. A run on
+ * one's own pictures keeps what its model says of the pictures that were held back from it, before an exact probe is fitted again with them. Of the
+ * earlier model the same is taken where it held the picture back too; pictures that it has never seen are predicted now.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as v from "valibot";
+import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
+import type { PictureDataset } from "../data/dataset.js";
+import { DataError } from "../errors.js";
+import { parseStored, type Schema } from "../files/stored-json.js";
+import { matchClasses } from "../model/dataset-batches.js";
+import { loadModel } from "../model/index.js";
+import { HELD_BACK_FILE, type HeldBack } from "../training/held-back.js";
+
+export interface BeforeAndAfter {
+  /** The earlier model. */
+  readonly model: string;
+  /** In each pair the first is of the earlier model and the second of this one. */
+  readonly overall: PairedModels;
+  readonly domains: readonly (PairedModels & { readonly domain: string })[];
+  /** Held-back pictures that the earlier model was trained on, and that therefore do not count. */
+  readonly skipped: number;
+  /** Whether it is unknown which pictures the earlier model was trained on. */
+  readonly unknown: boolean;
+}
+
+/** What a run holds of its held-back pictures; undefined where it is of a version that kept nothing. */
+export function readHeldBack(run: string): HeldBack | undefined {
+  const path = join(run, HELD_BACK_FILE);
+  if (!existsSync(path)) return undefined;
+  return parseStored(schema, readFileSync(path, "utf8"), { path, what: "held-back pictures" });
+}
+
+const schema: Schema<HeldBack> = v.looseObject({
+  format: v.literal(1, "1"),
+  pictures: v.array(
+    v.object({ name: v.string(), domain: v.string(), label: v.string(), predicted: v.string() }),
+    "a list of pictures",
+  ),
+  trained: v.array(v.string(), "a list of names"),
+});
+
+/** Compares a run's model with an earlier one, by its run or file. */
+export async function compareWithEarlier(
+  run: string,
+  earlier: string,
+  { root }: Pick<PictureDataset, "root">,
+  { device = "cpu", onProgress }: { device?: string; onProgress?: (done: number, of: number) => void } = {},
+): Promise<BeforeAndAfter> {
+  const now = readHeldBack(run);
+  if (!now)
+    throw new DataError(`${run}: it has no ${HELD_BACK_FILE}, so there is nothing to compare on. Train it again`);
+  const before = readHeldBack(earlier);
+  const said = new Map(before?.pictures.map(({ name, predicted }) => [name, predicted]));
+  const trained = new Set(before?.trained);
+  const counted = now.pictures.filter(({ name }) => !trained.has(name));
+  const unseen = counted.filter(({ name }) => !said.has(name));
+  using model = await loadModel(earlier, { device });
+  const labels = [...new Set(now.pictures.map(({ label }) => label))];
+  // The names of classes may differ in case and signs, as `nudge eval` takes them.
+  const { places } = matchClasses(model.classes, labels);
+  const called = new Map(
+    labels.flatMap((label, i) => (places[i] === undefined ? [] : [[model.classes[places[i]!], label]])),
+  );
+  const files = unseen.map(({ name }) => resolve(root, name));
+  for await (const { place, prediction } of model.predictEach(files, { top: 1 })) {
+    if (prediction) said.set(unseen[place].name, called.get(prediction.label) ?? prediction.label);
+    onProgress?.(place + 1, files.length);
+  }
+  const pairs = counted.filter(({ name }) => said.has(name));
+  if (pairs.length === 0)
+    throw new DataError(`${earlier}: it was trained on all ${now.pictures.length} pictures that were held back now`);
+  const paired = (own: readonly HeldBack["pictures"][number][]): PairedModels =>
+    pairedModels(
+      own.map(({ name, label }) => outcome(name, said.get(name) === label)),
+      own.map(({ name, label, predicted }) => outcome(name, predicted === label)),
+    );
+  const names = [...new Set(pairs.map(({ domain }) => domain))];
+  return {
+    model: earlier,
+    overall: paired(pairs),
+    domains: names.map((domain) => ({ domain, ...paired(pairs.filter((each) => each.domain === domain)) })),
+    skipped: now.pictures.length - counted.length,
+    unknown: before === undefined,
+  };
+}
+
+const outcome = (name: string, right: boolean) => ({ name, label: 0, predicted: right ? 0 : 1 });

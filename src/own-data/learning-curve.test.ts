@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import type { Dataset } from "../data/dataset.js";
+import { keyedRandom } from "../engine/philox.js";
+import { curveText, curveWords } from "../report/curve-text.js";
+import type { Plan } from "../settings/resolve.js";
+import { gainOf, learningCurve, nextGain } from "./learning-curve.js";
+
+const CLASSES = ["mug", "bike", "pen"];
+const WIDTH = 9;
+const EACH = 12;
+
+/** Domains whose classes lie on axes of their own, from an axis on; each domain is shifted along another one. */
+function samplesOf(axes: Readonly<Record<string, number>>) {
+  const domains = Object.entries(axes).map(([name, from], d) => {
+    const labels = Int32Array.from({ length: CLASSES.length * EACH }, (_, i) => Math.floor(i / EACH));
+    const draws = keyedRandom(0, "noise", d);
+    const noise = Array.from({ length: labels.length * WIDTH }, () => draws.normal());
+    const read = (i: number): Float32Array =>
+      Float32Array.from(
+        { length: WIDTH },
+        (_, k) => noise[i * WIDTH + k] + (k === from + labels[i] ? 3 : 0) + (k === 6 + d ? 4 : 0),
+      );
+    return { name, labels, count: labels.length, read };
+  });
+  const split = new Map(
+    domains.map(({ name, labels }) => {
+      const places = [...labels.keys()];
+      return [name, { in: places.filter((i) => i % 4 > 0), out: places.filter((i) => i % 4 === 0), uda: [] }];
+    }),
+  );
+  const dataset = { inputShape: [WIDTH], domains, classes: CLASSES } as unknown as Dataset;
+  const names = Object.keys(axes);
+  const settings = { domains: names, testDomains: [], classes: CLASSES, hparams: {}, device: "cpu" };
+  return { samples: { dataset, split }, plan: { settings } as unknown as Plan };
+}
+
+test("labelled pictures of a source that differs help there, and the curve says by how much", () => {
+  const { samples, plan } = samplesOf({ shop: 0, street: 0, odd: 3 });
+  const curve = learningCurve(samples, plan);
+  expect(curve.by).toBe("held-out domains");
+  expect(curve.folds).toEqual([["shop"], ["street"], ["odd"]]);
+  expect(curve.sizes.map(({ pictures }) => pictures)).toEqual([9, 18, 36, 72]);
+  const odd = curve.newSource.find(({ domain }) => domain === "odd")!.points;
+  expect(odd.map(({ perClass }) => perClass)).toEqual([0, 1, 2, 4]);
+  expect(odd[0].accuracy).toBeLessThan(0.5); // the others say nothing of its axes
+  expect(odd.at(-1)!.accuracy).toBeGreaterThan(0.6);
+  const adds = Object.fromEntries(curve.sources.map(({ domains, gain }) => [domains[0], gain]));
+  expect(adds.odd).toBeLessThan(Math.max(adds.shop, adds.street));
+  expect(learningCurve(samples, plan)).toEqual(curve); // nothing is drawn by chance
+  expect(curveText(curve)).toMatch(/new domain\s+0 a class\s+1 a class/);
+});
+
+test("with one domain the curve is of validation pictures, and says so", () => {
+  const { samples, plan } = samplesOf({ shop: 0 });
+  const curve = learningCurve(samples, plan);
+  expect(curve).toMatchObject({ by: "validation", folds: [["shop"]], sources: [], newSource: [] });
+  expect(curveWords(curve).at(-1)).toContain("not of new ones");
+});
+
+test("a gain has the standard error of paired differences, and gains go on shrinking", () => {
+  expect(gainOf([[0, 1, 0, 1]], [[1, 1, 1, 1]])).toEqual({ gain: 0.5, error: Math.sqrt(0.25 / 3) });
+  expect(nextGain([0.5, 0.7, 0.8])).toBeCloseTo(0.05);
+  expect(nextGain([0.5, 0.7, 0.69])).toBe(0);
+  expect(nextGain([0.7, 0.8, 0.99])).toBeCloseTo(0.01); // never above 100 %
+});
