@@ -15,6 +15,10 @@ export function dashboardCommand(write: (text: string) => void = (text) => void 
       "folders of runs or sweeps (searched up to four levels deep), a run folder, or packed studies",
     )
     .option(
+      "--data <dirs...>",
+      "more folders of pictures to show mistakes from (default: those below <dirs>, and those that you trained on here)",
+    )
+    .option(
       "--port <n>",
       "the port to listen on; 0 selects any free port (default: 4747, or the next free port)",
       portNumber("--port"),
@@ -27,11 +31,12 @@ Examples:
   nudge dashboard runs                   watch what nudge train writes to runs/
   nudge dashboard sweeps/pacs --port 8080
   nudge dashboard results/*.nudge        packed studies
+  nudge dashboard runs --data /data/shop runs from elsewhere, whose pictures are here
 From another machine: ssh -L 4747:127.0.0.1:4747 HOST, then open http://127.0.0.1:4747/ on your own machine.`,
     )
-    .action(async (folder: readonly string[], options: { port?: number; json: boolean }) => {
+    .action(async (folder: readonly string[], options: { port?: number; data?: string[]; json: boolean }) => {
       const { startDashboard } = await import("../dashboard/server.js");
-      const dashboard = await startDashboard({ folder, port: options.port });
+      const dashboard = await startDashboard({ folder, dataRoots: options.data, port: options.port });
       const { url } = dashboard;
       write(
         options.json

@@ -19,6 +19,8 @@ export interface Asked {
   readonly tables: Tables;
   /** How many toy tasks are being trained. */
   readonly toys: { running: number };
+  /** The folders below which pictures may be shown, as real paths. */
+  readonly pictureRoots: () => readonly string[];
 }
 
 export interface Question {
@@ -36,8 +38,8 @@ const MOST_TOYS = 4;
 export const answers: Readonly<Record<string, Answer>> = {
   "/api/events": ({ response, asked }) => asked.live.add(new EventStream(response)),
 
-  "/api/run": async ({ query, response, asked: { index } }) =>
-    sendJson(response, JSON.stringify(await runDetails(runAsked(index, query)))),
+  "/api/run": async ({ query, response, asked: { index, pictureRoots } }) =>
+    sendJson(response, JSON.stringify(await runDetails(runAsked(index, query), pictureRoots()))),
 
   "/api/curves": ({ query, response, asked: { index } }) =>
     sendJson(response, JSON.stringify(runCurves(runAsked(index, query)))),
@@ -58,10 +60,10 @@ export const answers: Readonly<Record<string, Answer>> = {
     sendJson(response, JSON.stringify(grid));
   },
 
-  "/api/picture": async ({ query, response, asked: { index } }) => {
+  "/api/picture": async ({ query, response, asked: { index, pictureRoots } }) => {
     const n = /^\d{1,6}$/.exec(query.get("n") ?? "")?.[0];
     const { files } = runAsked(index, query);
-    const file = n === undefined ? undefined : await wrongPicture(files, Number(n));
+    const file = n === undefined ? undefined : await wrongPicture(files, Number(n), pictureRoots());
     const picture = file === undefined ? undefined : readPicture(file);
     if (!picture) throw new UsageError("there is no such picture to show");
     response.writeHead(200, { "Content-Type": picture.type, "Content-Length": picture.bytes.length });

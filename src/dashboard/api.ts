@@ -124,7 +124,7 @@ export interface WrongPicture {
   /** The probability of the class it says, and of the class it is of. */
   readonly confidence: number;
   readonly truth: number;
-  /** Whether the picture can be shown: it is a file inside the dataset's folder. */
+  /** Whether the picture can be shown: it is a file of the dataset's folder, below a folder that the user chose. */
   readonly shown: boolean;
 }
 

@@ -12,8 +12,8 @@ import { runMistakes } from "./run-mistakes.js";
 /** Of a log, as much of its end as a person may want to read. */
 const LOG_BYTES = 256 << 10;
 
-/** Settings, environment, the log's end and the assessment. */
-export async function runDetails(run: IndexedRun): Promise<RunDetails> {
+/** Settings, environment, the log's end and the assessment; pictures from below the `roots` are shown. */
+export async function runDetails(run: IndexedRun, roots: readonly string[]): Promise<RunDetails> {
   const { id, files } = run;
   const log = run.logEnd(LOG_BYTES);
   const text = log?.cut ? log.text.slice(log.text.indexOf("\n") + 1) : (log?.text ?? "");
@@ -25,7 +25,7 @@ export async function runDetails(run: IndexedRun): Promise<RunDetails> {
     log: text,
     logCut: log?.cut ?? false,
     packed: run.isPacked,
-    assessment: await runMistakes(files),
+    assessment: await runMistakes(files, roots),
   };
 }
 

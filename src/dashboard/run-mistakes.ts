@@ -1,6 +1,7 @@
 /**
- * What a run's assessment says of its model, and the pictures it was wrong about. A picture is shown only where it is a file of
- * the dataset's own folder, links followed; it is asked for by its place in the assessment, never by a path.
+ * What a run's assessment says of its model, and the pictures it was wrong about. A run's settings may come from anybody and name
+ * any folder, so a picture is shown only where it is a file of the dataset's own folder, and that lies below one of some `roots`
+ * that the user chose; links are followed first. It is asked for by its place in the assessment, never by a path.
  */
 
 import { realpathSync, statSync } from "node:fs";
@@ -13,10 +14,10 @@ import type { Assessment } from "./api.js";
 import { jsonIn, liesIn } from "./inside.js";
 
 /** The assessment among the files of a run; null where there is none that can be read. */
-export async function runMistakes(files: StoredFiles): Promise<Assessment | null> {
+export async function runMistakes(files: StoredFiles, roots: readonly string[]): Promise<Assessment | null> {
   const stored = readStored(files);
   if (!stored) return null;
-  const place = await dataFolder(files);
+  const place = await dataFolder(files, roots);
   const part = stored.domains.some((domain) => domain.part === "held out") ? "held out" : "validation";
   const heldOutFirst = [...stored.domains].sort((a, b) => Number(b.part === part) - Number(a.part === part));
   return {
@@ -32,9 +33,13 @@ export async function runMistakes(files: StoredFiles): Promise<Assessment | null
 }
 
 /** The file of the n-th picture of an assessment; undefined where it is not to be shown. */
-export async function wrongPicture(files: StoredFiles, n: number): Promise<string | undefined> {
+export async function wrongPicture(
+  files: StoredFiles,
+  n: number,
+  roots: readonly string[],
+): Promise<string | undefined> {
   const picture = readStored(files)?.mostWrong[n];
-  return picture && pictureIn(await dataFolder(files), picture.path);
+  return picture && pictureIn(await dataFolder(files, roots), picture.path);
 }
 
 type Shown = Pick<StoredAssessment, "classes" | "domains" | "mostWrong">;
@@ -68,19 +73,22 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
 const isListOf = (value: unknown, test: (item: Record<string, unknown>) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => item !== null && item !== undefined && test(item));
 
-/** The real path of the folder that a run's pictures lie in; undefined where it is not on this machine. */
-async function dataFolder(files: StoredFiles): Promise<string | undefined> {
+/** The real path of the folder that a run's pictures lie in; undefined where it is not on this machine, or below none of the roots. */
+async function dataFolder(files: StoredFiles, roots: readonly string[]): Promise<string | undefined> {
   const { root: named, data, domains } = jsonIn(files, SETTINGS_FILE) ?? {};
   const given = named ?? data;
   if (typeof given !== "string" || given === "") return undefined;
   try {
     const place = realpathSync(resolve(given));
     if (place === sep) return undefined; // no dataset is the whole disk
-    if (statSync(place).isFile()) return dirname(place); // a manifest
+    const folder = statSync(place).isFile() ? dirname(place) : place;
+    if (!roots.some((root) => liesIn(root, folder))) return undefined;
+    if (folder !== place) return folder; // of a manifest
     // A benchmark may lie some levels below the folder that was given.
     const sought = isListOf(domains, isText) ? (domains as string[]).map((name) => ({ name })) : [];
     const [[found]] = await findDomainFolders(place, [sought]);
-    return found ? realpathSync(found.path) : place;
+    const real = found ? realpathSync(found.path) : place; // a link in the folder may lead out of it
+    return roots.some((root) => liesIn(root, real)) ? real : undefined;
   } catch {
     return undefined;
   }

@@ -14,9 +14,10 @@ import {
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { pictureBytes, temporaryFolder, writeFile } from "../../tests/support/picture-folder.js";
 import { writeRun } from "../../tests/support/run-folders.js";
+import { rememberDataRoot } from "../data/data-roots.js";
 import type { Events, RunCurves, RunDetails } from "./api.js";
 import { type Dashboard, startDashboard } from "./server.js";
 
@@ -24,14 +25,16 @@ const base = new URL("../../dist/", import.meta.url);
 const SECRET = "the secret";
 
 /** A dashboard over a folder with a run, beside a folder that must not be seen. */
-async function dashboard(): Promise<Dashboard & { folder: string; outside: string }> {
+async function dashboard(pictures?: string): Promise<Dashboard & { folder: string; outside: string }> {
   const top = temporaryFolder();
   const [folder, outside] = [join(top, "runs"), join(top, "outside")];
+  const dataRoots = pictures === undefined ? [] : [join(outside, pictures)];
+  for (const root of dataRoots) mkdirSync(root, { recursive: true });
   const run = writeRun(join(folder, "one"));
   writeFile(run, "log.txt", "a line\n");
   writeFile(outside, "settings.json", SECRET);
   writeFile(outside, "log.txt", SECRET);
-  const started = await startDashboard({ folder, port: 0, base });
+  const started = await startDashboard({ folder, dataRoots, port: 0, base });
   onTestFinished(() => started.close());
   await expect.poll(async () => (await fetch(`${started.url}api/run?run=one`)).status).toBe(200);
   return { ...started, folder, outside };
@@ -224,7 +227,7 @@ test("every answer forbids what is not the page's own, also a refusal", async ()
 });
 
 test("pictures are shown from the dataset's own folder only, and only if they are pictures", async () => {
-  const { folder, url, outside } = await dashboard();
+  const { folder, url, outside } = await dashboard("data");
   const data = join(outside, "data");
   writeFile(data, "photo/dog/1.png", await pictureBytes("1.png"));
   writeFile(outside, "secret.png", await pictureBytes("secret.png"));
@@ -283,6 +286,57 @@ test("pictures are shown from the dataset's own folder only, and only if they ar
   expect((await fetch(`${url}api/picture?run=three&n=0`)).headers.get("content-type")).toBe("image/png");
   for (const n of ["-1", "99", "0.5", "", "NaN", "length"])
     expect((await fetch(`${url}api/picture?run=three&n=${n}`)).status, n).toBe(400);
+});
+
+test("pictures are shown only below the watched folder, a folder given, or one that this user trained on", async () => {
+  vi.stubEnv("XDG_CACHE_HOME", temporaryFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { folder, url, outside } = await dashboard("given");
+  const assessed = { format: 1, classes: ["dog", "cat"], domains: [] };
+  const wrong = {
+    domain: "photo",
+    path: "photo/dog/1.png",
+    label: "dog",
+    predicted: "cat",
+    confidence: 0.9,
+    truth: 0.1,
+  };
+  const data = {
+    watched: join(folder, "pictures"),
+    given: join(outside, "given"),
+    "below given": join(outside, "given/below"),
+    elsewhere: join(outside, "elsewhere"),
+    "a link to elsewhere": join(outside, "given/link"),
+    "beside given": join(outside, "given-not"),
+  };
+  mkdirSync(data.elsewhere);
+  symlinkSync(data.elsewhere, data["a link to elsewhere"]);
+  for (const [name, root] of Object.entries(data)) {
+    writeFile(root, "photo/dog/1.png", await pictureBytes("1.png"));
+    const run = writeRun(join(folder, name), { settings: { data: root } as object });
+    writeFileSync(
+      join(run, "assessment.json"),
+      JSON.stringify({ ...assessed, mostWrong: [{ ...wrong, part: "validation" }] }),
+    );
+  }
+  await fetch(`${url}api/events`).then((response) => response.body?.cancel());
+  const last = `${url}api/run?run=${encodeURIComponent("beside given")}`;
+  await expect.poll(async () => (await fetch(last)).status, { timeout: 10_000 }).toBe(200);
+  const seen = async (): Promise<string[]> => {
+    const names = await Promise.all(
+      Object.keys(data).map(async (name) => {
+        const run = encodeURIComponent(name);
+        const { assessment } = (await (await fetch(`${url}api/run?run=${run}`)).json()) as RunDetails;
+        const { ok } = await fetch(`${url}api/picture?run=${run}&n=0`);
+        expect(assessment?.mostWrong.map(({ shown }) => shown)).toEqual([ok]);
+        return ok ? [name] : [];
+      }),
+    );
+    return names.flat();
+  };
+  expect(await seen()).toEqual(["watched", "given", "below given"]);
+  rememberDataRoot(data.elsewhere);
+  expect(await seen()).toEqual(["watched", "given", "below given", "elsewhere", "a link to elsewhere"]);
 });
 
 /** The names, sizes, times and contents of all there is in a folder. */

@@ -8,6 +8,7 @@
 
 import { realpathSync, statSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { rememberedDataRoots } from "../data/data-roots.js";
 import { DataError, UsageError } from "../errors.js";
 import type { ConnectionLimits } from "../http/connections.js";
 import type { Refusal } from "../http/guard.js";
@@ -22,6 +23,8 @@ import { Tables } from "./tables.js";
 export interface DashboardOptions {
   /** Folders of runs and sweeps, and packs; or one. */
   readonly folder: string | readonly string[];
+  /** Folders of pictures that may be shown, beside those below `folder` and those that this user trained on here. */
+  readonly dataRoots?: readonly string[];
   /** The default is a free one near 4747; 0 for any. */
   readonly port?: number;
   /** Where the compiled program is; set by tests. */
@@ -50,9 +53,12 @@ export interface Dashboard extends AsyncDisposable {
 /** Starts a dashboard; it runs until it is closed. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { folder, base = new URL("../", import.meta.url) } = options;
-  const index = new RunIndex(...[folder].flat().map(realPlace));
+  const places = [folder].flat().map(realPlace);
+  const index = new RunIndex(...places);
+  const chosen = [...places, ...(options.dataRoots ?? []).map(realData)];
+  const pictureRoots = (): string[] => [...chosen, ...rememberedDataRoots()];
   const live = new Live(index);
-  const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 } };
+  const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 }, pictureRoots };
   const files = pageFiles(base, PAGE);
   const server = await startLocalServer({
     name: "dashboard",
@@ -84,6 +90,14 @@ function realPlace(folder: string): string {
     throw new UsageError(
       `dashboard: ${folder}: no such folder. Give the folder that runs are made in, such as the --out of nudge train`,
     );
+  }
+}
+
+function realData(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    throw new UsageError(`dashboard: --data ${folder}: no such folder. Give the folder that pictures of runs lie in`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** How a run begins: its folder is made and owned, and gets its settings. Nothing else begins a run folder. */
 
+import { rememberDataRoot } from "../data/data-roots.js";
 import { SETTINGS_FILE } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
 import { RunFolder, readTrainSettings } from "./run-folder.js";
@@ -26,6 +27,7 @@ export async function startRun(asked: Plan, at: string | RunFolder): Promise<Sta
 }
 
 function start(asked: Plan, folder: RunFolder): StartedRun {
+  if (asked.dataset.kind === "pictures") rememberDataRoot(asked.dataset.root);
   if (folder.isDone) return { plan: asked, folder, was: "done" };
   if (!folder.isBegun) {
     folder.writeJson(SETTINGS_FILE, asked.settings);

@@ -112,7 +112,9 @@ function Picture({
       {shown ? (
         <img src={address} alt={`${label}, predicted ${predicted}`} loading="lazy" decoding="async" />
       ) : (
-        <div class="no-picture">not on this machine</div>
+        <div class="no-picture" title="It is not on this machine, or below no folder given with nudge dashboard --data">
+          not shown
+        </div>
       )}
       <strong>{label}</strong>
       <span>{`predicted ${predicted}, ${percentOf(confidence)}`}</span>
