@@ -39,3 +39,7 @@ test.each([
   expect(kind.read("x", given)).toEqual(value);
   for (const each of refused) expect(() => kind.read("x", each)).toThrow(`x: expected ${accepts}`);
 });
+
+test("a NUL in a text is refused: it would end up in a path", () => {
+  expect(() => text.read("root", "a\0b")).toThrow('root: expected text without NUL characters, got "a\\u0000b"');
+});

@@ -110,6 +110,7 @@ export const text: Kind<string> = {
   read(name, value) {
     const read = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
     if (typeof read !== "string" || read === "") throw wrong(name, "text", value);
+    if (read.includes("\0")) throw wrong(name, "text without NUL characters", value);
     return read;
   },
 };

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { CommanderError } from "commander";
 import { expect, test } from "vitest";
 import { DataError, EngineError, UsageError } from "../errors.js";
@@ -13,6 +14,18 @@ test("the system's refusal is printed without a stack, and nothing else of the s
   const system = (code: string) => Object.assign(new Error(`${code}: words`), { code, syscall: "write" });
   expect(endOf(system("ENOSPC"))).toEqual({ text: "nudge: ENOSPC: words", code: 1 });
   expect(endOf(system("EBADF"))).toEqual({ text: expect.stringMatching(/failure\.test\.ts/), code: 1 });
+});
+
+test("a NUL in a path is named without a stack", () => {
+  const refused = (() => {
+    try {
+      statSync("a\0b");
+    } catch (error) {
+      return error;
+    }
+  })();
+  const text = "nudge: a path has a NUL character in it, so there is no such file: 'a\\x00b'";
+  expect(endOf(refused)).toEqual({ text, code: 2 });
 });
 
 test("a computation that failed and a fault of ours show where", () => {

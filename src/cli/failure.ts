@@ -11,6 +11,12 @@ const REFUSALS = ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EMFILE
 const isRefusal = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && REFUSALS.includes((error as NodeJS.ErrnoException).code ?? "");
 
+/** A NUL in a path, from a file of settings or a manifest: no file has such a name, and Node throws a TypeError. */
+const isNulPath = (error: unknown): error is Error =>
+  error instanceof TypeError &&
+  (error as NodeJS.ErrnoException).code === "ERR_INVALID_ARG_VALUE" &&
+  error.message.includes("without null bytes");
+
 /** The exit code of a command that Ctrl-C ended and that does not resume: the shell's code for SIGINT. */
 const INTERRUPTED = 130;
 
@@ -25,5 +31,9 @@ export function endOf(error: unknown): { text: string; code: number } {
   if (error instanceof EngineError && error.operator === "load") return { text: `nudge: ${error.message}`, code: 1 };
   // Errors of the operating system are not errors of the program: a full or failing disk, missing permissions.
   if (isRefusal(error)) return { text: `nudge: ${error.message}`, code: 1 };
+  if (isNulPath(error)) {
+    const [, path = ""] = /Received (.*)$/s.exec(error.message) ?? [];
+    return { text: `nudge: a path has a NUL character in it, so there is no such file: ${path}`, code: 2 };
+  }
   return { text: error instanceof Error ? (error.stack ?? String(error)) : String(error), code: 1 };
 }
