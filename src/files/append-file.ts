@@ -1,7 +1,9 @@
 /** Appends to a file, all or nothing: what a full disk cut short is taken back, so its past is as it was. */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { DataError } from "../errors.js";
+import { syncFolder } from "./sync-folder.js";
 
 export interface AppendOptions {
   /** What is appended, for the error: "12 records". */
@@ -19,6 +21,7 @@ export function appendWhole(path: string, bytes: Uint8Array, { what, sync = fals
     before = fstatSync(fd).size;
     for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
     if (sync) fsyncSync(fd);
+    if (sync && before === 0) syncFolder(dirname(path)); // a new file has a name to lose
   } catch (cause) {
     if (fd !== undefined) takeBack(fd, before);
     const words = `${path}: ${what} could not be added: ${(cause as Error).message}`;

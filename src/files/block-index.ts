@@ -84,7 +84,9 @@ export function readIndex<Facts>(
   const lines = text.split("\n");
   const torn = lines.pop() !== "";
   if (lines.length === 0) return { entries: [], torn: true }; // killed before its first line was whole
-  const { root: _, ...found } = parse(lines[0]) ?? {};
+  const header = parse(lines[0]);
+  if (header === undefined) return { entries: [], torn: true }; // lost in a power cut: what follows says nothing without it
+  const { root: _, ...found } = header;
   if (canonicalJson(found) !== headerOf(kind)) return "other kind";
   const entries = lines.slice(1).flatMap((line) => {
     const entry = parse(line);

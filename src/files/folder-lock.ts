@@ -16,11 +16,24 @@
  * token in the folder, and must stop: `held` says so, and is to be asked before every rename.
  */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startBeat, stopBeat } from "./heartbeat.js";
 import { lifeOf, type ProcessIdentity, thisProcess } from "./process-identity.js";
+import { syncFolder } from "./sync-folder.js";
 
 /** Who has a lock. */
 export interface LockOwner extends ProcessIdentity {
@@ -209,8 +222,9 @@ function take(folder: string, token: string): boolean {
   makeFolder(folder);
   try {
     mkdirSync(ready);
-    writeFileSync(join(ready, OWNER_FILE), JSON.stringify(owner));
     writeFileSync(join(ready, `beat-${token}`), "0");
+    writeSynced(join(ready, OWNER_FILE), JSON.stringify(owner)); // an owner that cannot be read is waited for
+    syncFolder(ready);
     renameSync(ready, join(folder, NOW));
   } catch (error) {
     remove(ready);
@@ -218,6 +232,16 @@ function take(folder: string, token: string): boolean {
     if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
   }
   return ownerOf(folder)?.token === token; // a network's answer to the rename may be lost, so the folder has the word
+}
+
+function writeSynced(path: string, text: string): void {
+  const fd = openSync(path, "w");
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function makeFolder(folder: string): void {

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { syncFolder } from "./sync-folder.js";
 
 /** Makes a folder and those above it that are missing; the system's error where it cannot. */
 export function makeFolder(path: string): void {
@@ -13,6 +14,7 @@ export function makeFolder(path: string): void {
   for (const folder of missing.reverse()) {
     try {
       mkdirSync(folder);
+      syncFolder(dirname(folder)); // or what is synced in it later could be lost with it
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isFolder(folder)) throw error; // made by another meanwhile
     }

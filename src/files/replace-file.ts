@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DataError } from "../errors.js";
+import { syncFolder } from "./sync-folder.js";
 
 /** Node refuses writes of 2 GiB and over in one call. */
 const LARGEST_WRITE = 1 << 30;
@@ -46,18 +47,5 @@ export function notWritten(path: string, cause: NodeJS.ErrnoException): DataErro
 function writeAll(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.byteLength; ) {
     done += writeSync(fd, bytes, done, Math.min(LARGEST_WRITE, bytes.byteLength - done));
-  }
-}
-
-/** Makes the rename itself survive a power cut; some file systems cannot sync a folder, and the file is whole anyway. */
-function syncFolder(folder: string): void {
-  let fd: number | undefined;
-  try {
-    fd = openSync(folder, "r");
-    fsyncSync(fd);
-  } catch {
-    // Nothing to undo: the data is on disk under its name or under the old file's.
-  } finally {
-    if (fd !== undefined) closeSync(fd);
   }
 }

@@ -122,6 +122,16 @@ test("a file with a damaged line in the middle is not cut: the error names the l
   expect(readFileSync(path, "utf8")).toBe(text);
 });
 
+test("what comes after the rows that a checkpoint counts may be anything, as after a power cut", () => {
+  const path = written(someRows);
+  const whole = readFileSync(path, "utf8");
+  writeFileSync(path, `${whole}\0\0\0\0\n${formatRecord(row(400, 1))}{"ste`);
+  expect(cutRecords(path, 300, 3)).toEqual({ kept: 3, dropped: 1, torn: true });
+  expect(readFileSync(path, "utf8")).toBe(whole);
+  writeFileSync(path, whole.replace("{", "\0"));
+  expect(() => cutRecords(path, 300, 3)).toThrow("line 1 is not JSON");
+});
+
 test("an append that fails names the file and leaves nothing behind", () => {
   expect(() => new RecordStore(join(folder, "none", "records.jsonl")).append(someRows)).toThrow(
     /none\/records\.jsonl: 3 records could not be added: ENOENT.*untouched/,

@@ -75,17 +75,21 @@ export interface Cut {
 }
 
 /**
- * Cuts a record file back to the rows of steps up to `step` (none: −1), in one rename. A file that is not there is
- * empty.
+ * Cuts a record file back to the rows of steps up to `step` (none: −1), in one rename. A file that is not there is empty. Where it is
+ * known how many rows these are (`most`), what comes after them may be anything: a power cut leaves zeros in the midst of what was
+ * being written.
  */
-export function cutRecords(path: string, step: number): Cut {
+export function cutRecords(path: string, step: number, most = step < 0 ? 0 : Number.POSITIVE_INFINITY): Cut {
   if (!existsSync(path)) return { kept: 0, dropped: 0, torn: false };
   const file = readJsonLines(path);
-  const steps = file.lines.map((line) => stepOf(path, line));
-  if (file.broken.length > 0) throw damaged(path, `line ${file.broken[0]} is not JSON`);
-  const kept = file.lines.filter((_, i) => steps[i] <= step);
+  const candidates = file.lines.slice(0, most);
+  const end = candidates.length < most ? Number.POSITIVE_INFINITY : (candidates.at(-1)?.number ?? 0);
+  const steps = candidates.map((line) => stepOf(path, line));
+  const broken = file.broken.find((number) => number <= end);
+  if (broken !== undefined) throw damaged(path, `line ${broken} is not JSON`);
+  const kept = candidates.filter((_, i) => steps[i] <= step);
   const dropped = file.lines.length - kept.length;
-  if (dropped > 0 || !file.ended) {
+  if (dropped > 0 || file.broken.length > 0 || !file.ended) {
     replaceFile(path, (write) => write(Buffer.from(kept.map(({ text }) => `${text}\n`).join(""), "utf8")));
   }
   return { kept: kept.length, dropped, torn: file.torn };

@@ -4,10 +4,11 @@
  * same bytes. A run that was begun keeps its own, and so does one for which the plan says it.
  */
 
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../files/make-folder.js";
 import { thisProcess } from "../files/process-identity.js";
+import { replaceFile } from "../files/replace-file.js";
 import { sweepPaths } from "./sweep-folder.js";
 
 const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "threads");
@@ -27,7 +28,7 @@ export function fixThreads(folder: string, proposed: number): number {
   const path = pathOf(folder);
   makeFolder(sweepPaths(folder).launch);
   const own = `${path}.${thisProcess().host}-${process.pid}`;
-  writeFileSync(own, `${proposed}\n`);
+  replaceFile(own, (write) => write(Buffer.from(`${proposed}\n`)));
   try {
     linkSync(own, path); // with its content at once, and never over another's
   } catch {

@@ -7,6 +7,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { writeFigure } from "../drawing/write-figure.js";
 import { scope } from "../engine/scope.js";
 import { replaceFile } from "../files/replace-file.js";
+import { syncFolder } from "../files/sync-folder.js";
 import { DONE_FILE } from "../records/run.js";
 import { readRecords } from "../records/store.js";
 import { trainDomainsOf } from "../settings/settings.js";
@@ -45,6 +46,7 @@ export async function finishRun(
   if (plan.settings.refit) refit(run);
   folder.checkOwner();
   rmSync(folder.previousCheckpoint, { force: true });
+  syncFolder(folder.file("checkpoint")); // a run that is done has none, also after a power cut
   folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
 }
 

@@ -230,7 +230,7 @@ class Loop implements Disposable {
     if (existsSync(folder.lastCheckpoint)) run.progress = this.readCheckpoint();
     const { next, updated, records } = run.progress;
     folder.checkOwner();
-    const cut = cutRecords(folder.records, next - 1);
+    const cut = cutRecords(folder.records, next - 1, records);
     if (records !== undefined && cut.kept < records)
       throw new DataError(
         `${folder.records}: records are missing: the run had written ${records} up to step ${next - 1}, and the file has ${cut.kept} of these steps. Put the file back, or start the run again`,
