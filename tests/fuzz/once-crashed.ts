@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { call } from "../../src/engine/operator.js";
 import { conv2d, linalgSvd, linalgSvdvals, zeros } from "../../src/engine/ops.generated.js";
 import { scope } from "../../src/engine/scope.js";
-import { tensor } from "../../src/engine/tensor.js";
+import { type Tensor, tensor } from "../../src/engine/tensor.js";
 import { EngineError } from "../../src/errors.js";
 
 const unbounded = () =>
@@ -35,6 +35,14 @@ const CALLS: (() => unknown)[] = [
       call("aten::resize_", x, [2 ** 36]);
     } catch {}
     call("aten::sum.", x);
+    throw new EngineError("the tensor is as it was");
+  },
+  () => {
+    const out = tensor([1, 2, 3]);
+    try {
+      call("aten::add.out", tensor([1]).expand([2 ** 36]), tensor([1]), { out });
+    } catch {}
+    if ((call("aten::sum.", out) as Tensor).item() !== 6) return;
     throw new EngineError("the tensor is as it was");
   },
   () => call("_stack", []),
