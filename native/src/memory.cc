@@ -46,19 +46,32 @@ class KeptBlocks {
     }
     while (!kept_.empty() && used + kept + static_cast<int64_t>(size) > peak + kSlack) evict();
     void* pointer = c10::alloc_cpu(size);
-    sizes_[pointer] = size;
+    try {
+      sizes_[pointer] = size;
+    } catch (...) {
+      c10::free_cpu(pointer);
+      throw;
+    }
     return pointer;
   }
 
-  // Keeps a block for later; false when it is not one of ours.
-  bool give(void* pointer) {
+  // Keeps a block for later; false when it is not one of ours. It is called where nothing may be thrown, so a block that
+  // there is no memory to keep is freed.
+  bool give(void* pointer) noexcept {
     std::lock_guard<std::mutex> guard(lock_);
     auto size = sizes_.find(pointer);
     if (size == sizes_.end()) return false;
     used -= static_cast<int64_t>(size->second);
-    kept += static_cast<int64_t>(size->second);
-    kept_.push_back(pointer);
-    bySize_.emplace(size->second, std::prev(kept_.end()));
+    size_t before = kept_.size();
+    try {
+      kept_.push_back(pointer);
+      bySize_.emplace(size->second, std::prev(kept_.end()));
+      kept += static_cast<int64_t>(size->second);
+    } catch (const std::bad_alloc&) {
+      if (kept_.size() > before) kept_.pop_back();
+      sizes_.erase(size);
+      c10::free_cpu(pointer);
+    }
     while (!kept_.empty() && used + kept > peak + kSlack) evict();
     return true;
   }

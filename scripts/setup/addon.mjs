@@ -35,7 +35,7 @@ function nodeHeaders(root) {
 }
 
 /** The compiler's arguments for any source. @param {Engine} engine @param {string} root */
-export function compileFlags({ libtorch, cuda }, root) {
+export function compileFlags({ libtorch, cuda, flags = [] }, root) {
   const system = [libtorch.include, join(libtorch.include, "torch/csrc/api/include"), ...(cuda?.include ?? [])];
   return [
     `-std=c++${libtorch.std}`,
@@ -46,11 +46,12 @@ export function compileFlags({ libtorch, cuda }, root) {
     nodeHeaders(root),
     // Not our warnings; and naming /usr/include itself would upset the compiler's order of standard folders.
     ...system.filter((folder) => folder !== "/usr/include").flatMap((folder) => ["-isystem", folder]),
+    ...flags,
   ];
 }
 
 /** The linker's arguments after the objects. @param {Engine} engine */
-export function linkFlags({ libtorch, cuda, rpath }) {
+export function linkFlags({ libtorch, cuda, rpath, flags = [] }) {
   return [
     ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`]),
     ...(isStandard(libtorch.lib) && !rpath ? [] : [`-Wl,-rpath,${rpath ?? libtorch.lib}`]),
@@ -59,6 +60,7 @@ export function linkFlags({ libtorch, cuda, rpath }) {
     "-Wl,--no-as-needed",
     ...["-ltorch", "-ltorch_cpu", "-lc10"],
     ...(cuda ? ["-ltorch_cuda", "-lc10_cuda"] : []),
+    ...flags,
   ];
 }
 
@@ -179,9 +181,15 @@ export async function obtainAddon(engine, folders, env) {
     if (taken) say("the engine was built on this machine before: that build is taken");
     origin = taken ? "a build of another project" : "built here";
   }
+  recordAddon(engine, folders, origin);
+}
+
+/** Notes what the addon in place was made from, by which `addonIsCurrent` knows it.
+ * @param {Engine} engine @param {Folders} folders @param {string} origin */
+export function recordAddon(engine, folders, origin) {
   writeJson(join(folders.build, "addon.json"), {
     hash: addonHash(engine, folders),
-    size: statSync(target).size,
+    size: statSync(join(folders.build, "nudge.node")).size,
     origin,
     flags: [...compileFlags(engine, folders.root), ...linkFlags(engine)],
   });
@@ -265,7 +273,7 @@ async function link(engine, objects, build) {
     copyInPlace(beside, tried);
     pointAtLibtorch(tried, engine.libtorch.lib);
   }
-  const reason = await loadProblem(tried);
+  const reason = await loadProblem(tried, engine.env);
   if (tried !== beside) rmSync(tried);
   if (reason) {
     throw new SetupError(
@@ -276,11 +284,10 @@ async function link(engine, objects, build) {
   renameSync(beside, join(build, "nudge.node"));
 }
 
-/** Why an addon does not load, tried in a process of its own; undefined where it does. @param {string} path */
-async function loadProblem(path) {
-  const { code, output } = await run(process.execPath, [
-    "-e",
-    `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`,
-  ]);
+/** Why an addon does not load, tried in a process of its own; undefined where it does.
+ * @param {string} path @param {import("./command.mjs").Environment} [env] more variables of that process */
+async function loadProblem(path, env = {}) {
+  const script = `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`;
+  const { code, output } = await run(process.execPath, ["-e", script], { env: { ...process.env, ...env } });
   return code === 0 ? undefined : (/^Error: (.+)$/m.exec(output)?.[1] ?? firstErrors(output));
 }

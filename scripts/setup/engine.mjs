@@ -26,6 +26,8 @@ import { fileIdentity, hashOf, readJson, setupHash, writeJson } from "./stamp.mj
  * @property {string} [rpath] what the addon has in the place of libtorch's folder, where it is built for other machines
  * @property {string} identity changes when the library's file does
  * @property {string} foundBy hash of the environment it was found in
+ * @property {string[]} [flags] more arguments of the compiler and the linker: those of sanitizers
+ * @property {Environment} [env] what a process needs to load such an addon
  */
 /** @typedef {{ build: string, env: Environment, arch: string, searchRoot: string }} Place */
 
