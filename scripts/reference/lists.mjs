@@ -41,11 +41,12 @@ const pages = {
   backbones: {
     heading: "Backbones",
     intro:
-      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache. Parameters are those of the network without a classifier, for pictures of three channels. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
+      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache. Parameters are those of the network without a classifier, for pictures of three channels. Settings that [go by depth](../optimization.md#train-a-part-of-the-backbone) count blocks. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
     /** @type {[string, (entry: Entry) => string][]} */
     columns: [
       ["features", ({ width }) => width?.toLocaleString("en") ?? ""],
       ["parameters", ({ parameters }) => parameters?.toLocaleString("en") ?? ""],
+      ["blocks", ({ blocks }) => String(blocks ?? "")],
       ["published weights", ({ weightNames }) => weightNames.map(code).join(", ")],
     ],
   },

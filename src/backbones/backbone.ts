@@ -11,7 +11,7 @@ import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import type { GeluKind } from "../nn/activation.js";
 import type { BatchNormUse } from "../nn/batch-norm.js";
-import { Layer } from "../nn/module.js";
+import { Layer, type Module } from "../nn/module.js";
 import type { PositionRule } from "../nn/position-embedding.js";
 
 /** Sees a stage's map [n, channels, h, w] and returns what the next stage is to be given: the map, or another. */
@@ -35,6 +35,9 @@ export abstract class Backbone extends Layer {
 
   /** The same, with a look at the maps between stages and a hand in them: MixStyle changes them, MIRO records them. */
   stages?(x: Tensor, onStage?: OnStage): Tensor;
+
+  /** The blocks in the order they run, for settings that go by depth (depth.ts); parameters must come in that order too. */
+  orderedBlocks?(): readonly Module[];
 
   /**
    * The tensors of a published file as this network has them, where files come under other names or in other shapes. What the
@@ -82,7 +85,10 @@ export interface BackboneOptions extends BatchNormUse {
   inputChannels?: number;
   /** The probability of dropout: on the features (ResNet, MobileNetV2), or after each hidden layer (MLP). */
   dropout?: number;
-  /** The probability with which a sample's branch of the last block is dropped in training; smaller before (EfficientNet, ConvNeXt, transformers). */
+  /**
+   * The probability with which a sample's branch of the last block is dropped in training, and a smaller one the earlier the
+   * block; none by default (EfficientNet, ConvNeXt, vision transformers).
+   */
   stochasticDepth?: number;
   /** The width of the hidden layers (MLP) or of the features (linear map). */
   width?: number;
@@ -103,6 +109,10 @@ export interface BackboneDefinition<B extends Backbone = Backbone> {
   /** The number of features, and of parameters for pictures of three channels; absent where they depend on options. */
   readonly width?: number;
   readonly parameters?: number;
+  /** The number of blocks, where it has `orderedBlocks`. */
+  readonly blocks?: number;
+  /** Whether it has stochastic depth. */
+  readonly stochasticDepth?: boolean;
   /**
    * Whether a CPU trains it faster with channels last in memory (layout.ts); no by default. `nudge bench step` measures it.
    */

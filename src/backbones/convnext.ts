@@ -146,6 +146,10 @@ export class ConvNeXt extends Backbone {
     this.dropout = new Dropout(options.dropout ?? 0);
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return this.features.layers.flatMap((layer, i) => (i % 2 === 1 ? (layer as Sequential).layers : []));
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -172,6 +176,8 @@ const define = (id: keyof typeof SIZES, title: string, parameters: number) =>
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
     width: SIZES[id].widths[3],
     parameters,
+    blocks: SIZES[id].blocks.reduce((sum: number, count) => sum + count, 0),
+    stochasticDepth: true,
     channelsLastOnCpu: true,
     build: (options) => new ConvNeXt(id, options),
   });

@@ -132,6 +132,10 @@ export class EfficientNet extends Backbone {
     useBatchNorm(this, options);
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return this.features.layers.slice(1, -1).flatMap((stage) => (stage as Sequential).layers);
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -159,6 +163,8 @@ const define = (id: keyof typeof SIZES, title: string, width: number, parameters
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
     width,
     parameters,
+    blocks: STAGES.reduce((sum, [, , , , count]) => sum + Math.ceil(count * SIZES[id].depth), 0),
+    stochasticDepth: true,
     channelsLastOnCpu: true,
     build: (options) => new EfficientNet(id, options),
   });

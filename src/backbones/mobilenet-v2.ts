@@ -96,6 +96,10 @@ export class MobileNetV2 extends Backbone {
     useBatchNorm(this, options);
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return this.features.layers.slice(1, -1);
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -117,6 +121,7 @@ export const mobilenetV2 = defineBackbone({
   weights: "torchvision's mobilenet_v2 with the weights IMAGENET1K_V1, a .pth file",
   width: 1280,
   parameters: 2_223_872,
+  blocks: BLOCKS.length,
   channelsLastOnCpu: true, // 1.3 times as fast
   build: (options) => new MobileNetV2(options),
 });

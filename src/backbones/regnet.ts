@@ -115,6 +115,10 @@ export class RegNet extends Backbone {
     useBatchNorm(this, options);
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return this.trunk_output.layers.flatMap((stage) => (stage as Sequential).layers);
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -140,6 +144,7 @@ const define = (id: keyof typeof SIZES, title: string, parameters: number) =>
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
     width: SIZES[id].widths[3],
     parameters,
+    blocks: SIZES[id].blocks.reduce((sum: number, count) => sum + count, 0),
     channelsLastOnCpu: true,
     build: (options) => new RegNet(id, options),
   });

@@ -136,6 +136,10 @@ export class ResNet extends Backbone {
     useBatchNorm(this, options);
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }) => layers);
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -162,6 +166,7 @@ const define = (id: keyof typeof LAYOUTS, title: string, width: number, paramete
     weights: `torchvision's ${id} with the weights IMAGENET1K_V1, a .pth file`,
     width,
     parameters,
+    blocks: LAYOUTS[id].blocks.reduce((sum: number, count) => sum + count, 0),
     channelsLastOnCpu: true, // 1.1 times as fast
     build: (options) => new ResNet(id, options),
   });

@@ -36,6 +36,10 @@ export class ToyCnn extends Backbone {
     this.stem = new Conv2d(this.inputShape[0], CHANNELS[0], { kernel: 3, padding: 1 });
   }
 
+  override orderedBlocks(): readonly Conv2d[] {
+    return [this.stage1, this.stage2, this.stage3];
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -51,5 +55,6 @@ export const toyCnn = defineBackbone({
   id: ID,
   title: "toy CNN",
   paper: "none: three stages and a stem, for tests and teaching",
+  blocks: 3,
   build: (options) => new ToyCnn(options),
 });

@@ -155,6 +155,10 @@ export class VisionTransformer extends Backbone {
     return this;
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return this.blocks.layers;
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }

@@ -78,6 +78,10 @@ export class WideResNet extends Backbone {
     this.bn1 = new BatchNorm2d(WIDTHS[2], { momentum: 0.9 });
   }
 
+  override orderedBlocks(): readonly Layer[] {
+    return [this.layer1, this.layer2, this.layer3].flatMap(({ layers }) => layers);
+  }
+
   forward(x: Tensor): Tensor {
     return this.stages(x);
   }
@@ -99,5 +103,6 @@ export const wideResNet = defineBackbone({
   id: ID,
   title: "WideResNet-16-2",
   paper: "Zagoruyko & Komodakis, Wide Residual Networks, BMVC 2016, https://arxiv.org/abs/1605.07146",
+  blocks: 6,
   build: (options) => new WideResNet(options),
 });

@@ -137,13 +137,19 @@ async function listBackbones(): Promise<Entry[]> {
   const { backbones, backboneNamed } = await import("../backbones/index.js");
   const { publishedWeights } = await import("../backbones/published-weights.js");
   return Object.keys(backbones).map((name) => {
-    const { id, title, paper, weights, width, parameters } = backboneNamed(name);
+    const { id, title, paper, weights, width, parameters, blocks } = backboneNamed(name);
     const published = publishedWeights().flatMap((each) => (each.backbone === id ? [each.name] : []));
     const size = parameters === undefined ? [] : [`${width} features, ${inMillions(parameters)} parameters`];
     const start = weights ? `initial weights: ${weights}` : "trained from scratch";
     return {
       ...{ id, title, paper, about: [...size, start].join("; ") },
-      facts: { weights: weights ?? null, width: width ?? null, parameters: parameters ?? null, weightNames: published },
+      facts: {
+        weights: weights ?? null,
+        width: width ?? null,
+        parameters: parameters ?? null,
+        blocks: blocks ?? null,
+        weightNames: published,
+      },
     };
   });
 }

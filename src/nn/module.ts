@@ -19,11 +19,20 @@ class Owned extends Tensor {
   }
 }
 
-/** A tensor that is trained. */
+/** A tensor that is trained, or frozen for the whole of a run. */
 export class Parameter extends Owned {
+  /** Whether it stays as it is: `Module.parameters` leaves it out, and so do optimizers and averages. */
+  frozen = false;
+
   constructor(source: Tensor) {
     super(source);
     this.requiresGrad_();
+  }
+
+  freeze(): this {
+    this.frozen = true;
+    this.requiresGrad_(false);
+    return this;
   }
 }
 
@@ -72,6 +81,7 @@ export abstract class Module implements Disposable {
     }
   }
 
+  /** All parameters, frozen ones too. */
   namedParameters(): Generator<[string, Parameter]> {
     return this.own(Parameter);
   }
@@ -80,9 +90,10 @@ export abstract class Module implements Disposable {
     return this.own(StateBuffer);
   }
 
-  /** Every parameter once. */
+  /** Every parameter once, but those that are frozen. */
   parameters(): Parameter[] {
-    return [...new Set([...this.namedParameters()].map(([, parameter]) => parameter))];
+    const all = [...this.namedParameters()].map(([, parameter]) => parameter);
+    return [...new Set(all)].filter(({ frozen }) => !frozen);
   }
 
   /** Parameters and buffers by name, module by module: the tensors themselves, not copies. */

@@ -86,6 +86,11 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
   /** What is remembered of each parameter, by name. */
   protected abstract readonly names: readonly string[];
 
+  /** How many numbers are remembered for each that is trained. */
+  get kept(): number {
+    return this.names.length;
+  }
+
   /** Refuses settings that make no sense; an optimizer with more of them extends it. */
   protected check({ lr, weightDecay }: S): void {
     checkRange("lr", lr, 0, Number.MAX_VALUE);

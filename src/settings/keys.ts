@@ -3,7 +3,9 @@
  * datasets declare their own options (`data.size`); resolve.ts combines them all.
  */
 
+import type { Freeze } from "../backbones/depth.js";
 import type { Normalization } from "../data/normalization.js";
+import { UsageError } from "../errors.js";
 import type { Precision } from "../nn/precision.js";
 import {
   boolean,
@@ -50,6 +52,19 @@ const headFirstKind: Kind<boolean | number> = {
 const supports: Kind<number> = {
   accepts: "an integer of at least 1, or -1 for all",
   read: (name, value) => (Number(value) === -1 ? -1 : whole(1).read(name, value)),
+};
+
+const freezeKind: Kind<Freeze | "none"> = {
+  accepts: "none, stem, all-but-N or all",
+  known: ["none", "stem", "all"],
+  read(name, value) {
+    const text = String(value);
+    if (text === "none" || text === "stem" || text === "all" || /^all-but-[1-9]\d{0,3}$/.test(text))
+      return text as Freeze | "none";
+    throw new UsageError(
+      `${name}: expected none, stem, all, or all-but-N with the number of last blocks that are trained, such as all-but-3; got ${text}`,
+    );
+  },
 };
 
 const strength: Kind<number | "auto"> = {
@@ -128,6 +143,18 @@ export const keys = {
   warmupSteps: option(whole(0), "the number of updates of linear learning-rate warm-up (default: 0)"),
   clipNorm: option(number({ above: 0 }), "the maximum norm for gradient clipping (default: no clipping)"),
   headLr: option(number({ above: 0 }), "the factor on the learning rate of the classifier (default: 1)"),
+  layerDecay: option(
+    number({ above: 0, most: 1 }),
+    "layer-wise learning-rate decay: the factor from each block of the backbone to the one before it (default: 1)",
+  ),
+  freeze: option(
+    freezeKind,
+    "the parts of the backbone that are not trained: none (the default), stem, all-but-N (all but the last N blocks) or all",
+  ),
+  stochasticDepth: option(
+    number({ least: 0, below: 1 }),
+    "the probability of stochastic depth at the last block of the backbone; it is smaller at earlier blocks (default: 0)",
+  ),
   patience: option(
     whole(1),
     "early stopping: stop after this many evaluations without a better validation accuracy; the best model is kept in any case",
@@ -235,6 +262,9 @@ const OF_ROWS: readonly string[] = [
   "warmupSteps",
   "clipNorm",
   "headLr",
+  "layerDecay",
+  "freeze",
+  "stochasticDepth",
   "patience",
   "steps",
   "evaluateEvery",

@@ -23,6 +23,7 @@ import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, read
 import { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
 import { optimizationSettings } from "./optimization.js";
+import { partialTraining } from "./partial-training.js";
 import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
 import { rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
@@ -103,6 +104,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
     ...networkSettings(weights, given, memo),
+    ...partialTraining(given, weights.backbone),
     ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, method),

@@ -19,6 +19,9 @@ const SEARCHED_KEYS: readonly string[] = [
   "warmupSteps",
   "clipNorm",
   "headLr",
+  "layerDecay",
+  "freeze",
+  "stochasticDepth",
 ] satisfies KeyName[];
 
 export interface Drawn {
@@ -83,15 +86,9 @@ export function withoutDrawnOptions({ asked, ranges }: Drawn): Request {
   return Object.fromEntries(Object.entries(asked).filter(([key]) => !isOptionOf(ids, key)));
 }
 
-/** A request without the values that look like ranges: enough to know its method. */
-export const withoutRanges = ({
-  optimizer: _,
-  schedule: __,
-  warmupSteps: ___,
-  clipNorm: ____,
-  headLr: _____,
-  ...rest
-}: Request): Request => rest;
+/** A request without values that look like ranges: enough to know its method. */
+export const withoutRanges = (request: Request): Request =>
+  Object.fromEntries(Object.entries(request).filter(([name]) => !SEARCHED_KEYS.includes(name)));
 
 /** Ranges by their names in a request. */
 export const rangesByName = (

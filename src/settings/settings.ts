@@ -1,6 +1,7 @@
 /** The resolved settings of a run: the content of `settings.json`, and the part of it that names the run. */
 
 import type { NetworkVariant } from "../backbones/backbone.js";
+import type { Freeze } from "../backbones/depth.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
@@ -61,6 +62,9 @@ export interface TrainSettings extends RunSettings {
   readonly warmupSteps?: number;
   readonly clipNorm?: number;
   readonly headLr?: number;
+  readonly layerDecay?: number;
+  readonly freeze?: Freeze;
+  readonly stochasticDepth?: number;
   /** The number of evaluations without a better validation accuracy after which the run stops. */
   readonly patience?: number;
   readonly steps: number;

@@ -129,7 +129,8 @@ export class Learner implements Disposable {
   private build(options: LearnerOptions) {
     const { algorithm, classes, domains } = options;
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
-    const backbone = options.makeBackbone();
+    const { maker } = this;
+    const backbone = maker.addBackbone(options.makeBackbone());
     const needed = algorithm.backbone?.stages;
     if (needed && (!backbone.stages || (needed === "maps" && !backbone.stagesAreMaps))) {
       throw new UsageError(
@@ -137,7 +138,6 @@ export class Learner implements Disposable {
       );
     }
     const backbones = new Set<Module>([backbone]);
-    const { maker } = this;
     let classifier: Layer | undefined;
     const built = algorithm.build({
       backbone,
@@ -150,7 +150,7 @@ export class Learner implements Disposable {
       domains,
       hparams: this.hparams,
       copyBackbone: () => {
-        const copy = options.makeBackbone();
+        const copy = maker.addBackbone(options.makeBackbone());
         backbones.add(copy);
         return copy;
       },
@@ -167,7 +167,7 @@ export class Learner implements Disposable {
     const optimizers: Learner["optimizers"] = built.step
       ? { main: this.mainOptimizer(built, root) }
       : { ...built.optimizers };
-    maker.checkHeads(algorithm.title);
+    maker.checkRates(algorithm.title);
     return { backbone, built, classifier, root, optimizers };
   }
 
@@ -344,9 +344,21 @@ export class Learner implements Disposable {
     return this.built.modules;
   }
 
-  /** Parameters by name: the tensors themselves. What averaging followers watch. */
+  /** Parameters by name, but frozen ones: the tensors themselves. What averaging followers watch. */
   parameters(): Map<string, Tensor> {
-    return new Map(this.root.namedParameters());
+    return new Map([...this.root.namedParameters()].filter(([, { frozen }]) => !frozen));
+  }
+
+  /** How many numbers are trained, of how many, and the bytes of all weights, gradients and what optimizers remember. */
+  size(): { readonly trained: number; readonly all: number; readonly bytes: number } {
+    const all = new Set([...this.root.namedParameters()].map(([, parameter]) => parameter));
+    const moved = Object.values(this.optimizers).flatMap((optimizer) =>
+      optimizer.groups.flatMap(({ entries }) => entries.map(({ parameter }) => ({ parameter, kept: optimizer.kept }))),
+    );
+    const trained = new Set(moved.map(({ parameter }) => parameter));
+    const memory = moved.reduce((sum, { parameter, kept }) => sum + parameter.numel * kept, 0);
+    const [count, trainedCount] = [all, trained].map((each) => [...each].reduce((sum, { numel }) => sum + numel, 0));
+    return { trained: trainedCount, all: count, bytes: 4 * (count + trainedCount + memory) };
   }
 
   /** What must be saved to go on later, bit for bit. */

@@ -1,5 +1,6 @@
 /** A learner as a run's settings describe it: backbone with its starting values, classifier, hyperparameters. */
 
+import { freezeBackbone } from "../backbones/depth.js";
 import { type Backbone, backboneNamed, loadPretrained } from "../backbones/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
 import { Random } from "../engine/random.js";
@@ -43,7 +44,7 @@ export function makeLearner(
 
 /** How the run's settings have its steps made. */
 function optimizationOf(settings: Plan["settings"]): Optimization {
-  const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr, headFirst } = settings;
+  const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr, layerDecay, headFirst } = settings;
   const rate =
     (schedule || warmupSteps > 0) &&
     rateFactor(scheduleNamed(schedule?.id ?? "constant"), { steps, warmupSteps, options: schedule?.settings ?? {} });
@@ -52,6 +53,7 @@ function optimizationOf(settings: Plan["settings"]): Optimization {
     ...(rate && { rate }),
     clipNorm,
     headLr,
+    layerDecay,
     ...(typeof headFirst === "number" && { headSteps: headFirst }),
   };
 }
@@ -76,13 +78,15 @@ export function backboneOptionsOf({
 /** The backbone with the values training starts from: the same ones at every call. */
 function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
   const body = bodyOf(plan);
-  return plan.settings.probe === true ? new ProbedBackbone(body) : body;
+  const { probe, freeze } = plan.settings;
+  if (probe === true) return new ProbedBackbone(body);
+  return freeze === undefined ? body : freezeBackbone(body, freeze);
 }
 
 /** The network itself, without what a probe puts on top. */
 export function bodyOf(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
-  const { backbone: id, weights, seed } = plan.settings;
-  const backbone = backboneNamed(id).build(backboneOptionsOf(plan));
+  const { backbone: id, weights, seed, stochasticDepth } = plan.settings;
+  const backbone = backboneNamed(id).build({ ...backboneOptionsOf(plan), stochasticDepth });
   if (weights !== null) return loadPretrained(backbone, weights);
   return backbone.initialize(new Random(seed, ["initial values", "backbone"]));
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { CLASSES, DOMAINS, tinyBackbone, tinyBatch, vectors } from "../../tests/support/tiny-data.js";
+import { arrays, CLASSES, DOMAINS, tinyBackbone, tinyBatch, vectors } from "../../tests/support/tiny-data.js";
 import { algorithms } from "../algorithms/index.js";
+import { type Freeze, freezeBackbone } from "../backbones/depth.js";
 import { liveTensors } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { optimizerNamed } from "../optim/index.js";
@@ -92,4 +93,106 @@ test("every algorithm runs with SGD, a schedule and clipping, and leaves nothing
     expect(values.every(Number.isFinite), id).toBe(true);
   }
   expect(liveTensors()).toBe(before);
+});
+
+/** On a network of a stem and three blocks, part of which is frozen. */
+const partial = (id: string, freeze: Freeze | undefined, optimization: Optimization, hparams = {}): Learner =>
+  new Learner({
+    algorithm: algorithms[id],
+    makeBackbone: () => {
+      const backbone = tinyBackbone(arrays, 0, algorithms[id].backbone?.extraChannels);
+      return freeze ? freezeBackbone(backbone, freeze) : backbone;
+    },
+    classes: CLASSES,
+    domains: DOMAINS,
+    hparams: { lr: 1e-3, ...hparams },
+    optimization,
+  });
+
+const values = (learner: Learner): Map<string, number[]> =>
+  new Map([...learner.stateDict()].map(([name, each]) => [name, each.detach().toNumbers()]));
+
+test("frozen parts of the backbone keep their values in every algorithm, with any of its optimizers, and the others move", () => {
+  const small: Record<string, object> = {
+    adrmx: { mlpWidth: 8 },
+    "sand-mask": { tau: 0.3 },
+    arm: { contextWidth: 4 },
+    "erm-plus-plus": { headSteps: 0 },
+  };
+  const before = liveTensors();
+  for (const id of Object.keys(algorithms)) {
+    for (const freeze of ["all-but-1", "all"] as const)
+      scope(() => {
+        let learner: Learner;
+        try {
+          learner = partial(id, freeze, { ...(id === "erm" && plainSgd) }, small[id]);
+        } catch (error) {
+          expect(freeze, id).toBe("all");
+          expect(`${error}`, id).toContain("has nothing left to train, because the whole backbone is frozen");
+          return;
+        }
+        using made = learner;
+        const start = values(made);
+        for (let step = 0; step < 3; step++) made.update(tinyBatch(arrays, step), step);
+        const end = values(made);
+        const moved = [...end.keys()].filter((name) => `${end.get(name)}` !== `${start.get(name)}`);
+        const frozen = freeze === "all" ? /^backbone\./ : /^backbone\.(stem|stage1|stage2)\./;
+        expect(
+          moved.filter((name) => frozen.test(name)),
+          id,
+        ).toEqual([]);
+        if (freeze === "all-but-1") expect(moved, id).toContain("backbone.stage3.weight");
+        expect(moved.length, id).toBeGreaterThan(0);
+      });
+  }
+  expect(liveTensors()).toBe(before);
+});
+
+test("rates go by depth in every optimizer that has the backbone, beside the classifier's own", () => {
+  using learner = partial("vrex", "stem", { layerDecay: 0.5, headLr: 10 }, { annealSteps: 2 });
+  const rates = () => learner.optimizers.main.groups.map(({ lr, entries }) => [lr, entries.length]);
+  const expected = [
+    [1e-3 * 0.125, 2], // the first of three blocks: weight and bias
+    [1e-3 * 0.25, 2],
+    [1e-3 * 0.5, 2],
+    [1e-3 * 10, 2],
+  ];
+  expect(rates()).toEqual(expected);
+  scope(() => {
+    for (let step = 0; step < 3; step++) learner.update(tinyBatch(arrays, step), step);
+  });
+  expect(rates()).toEqual(expected); // after the optimizer was replaced too
+  const { trained, all, bytes } = learner.size();
+  const stem = learner.backbone.stateDict();
+  expect(all - trained).toBe(stem.get("stem.weight")!.numel + stem.get("stem.bias")!.numel);
+  expect(bytes).toBe(4 * (all + 3 * trained)); // gradients and two moments
+  expect(() => partial("erm-plus-plus", undefined, { layerDecay: 0.5 }, { lars: true })).toThrow(
+    "layerDecay 0.5: ERM++ makes the optimizer of its backbone itself; leave layerDecay out",
+  );
+});
+
+test("a step with rates by depth is the same as one of plain gradient descent by hand", () => {
+  scope(() => {
+    using learner = partial("erm", undefined, { layerDecay: 0.5, ...plainSgd });
+    using plain = partial("erm", undefined, plainSgd);
+    const start = values(plain);
+    for (const each of [learner, plain]) each.update(tinyBatch(arrays, 0), 0);
+    const rates: [string, number][] = [
+      ["stem", 0.0625],
+      ["stage1", 0.125],
+      ["stage2", 0.25],
+      ["stage3", 0.5],
+    ];
+    for (const [part, rate] of [
+      ...rates.map(([name, each]) => [`backbone.${name}`, each] as const),
+      ["classifier", 1] as const,
+    ]) {
+      const name = `${part}.weight`;
+      const [from, slow, fast] = [start, values(learner), values(plain)].map((each) => each.get(name)!);
+      const largest = Math.max(...fast.map((value, i) => Math.abs(value - from[i])));
+      expect(largest).toBeGreaterThan(0);
+      for (const [i, value] of slow.entries())
+        expect(Math.abs(value - from[i] - rate * (fast[i] - from[i]))).toBeLessThan(2e-7 + 1e-3 * largest);
+    }
+  });
 });

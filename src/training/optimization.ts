@@ -4,6 +4,8 @@
  * that none of them loses a setting.
  */
 
+import type { Backbone } from "../backbones/backbone.js";
+import { depthRates } from "../backbones/depth.js";
 import { full } from "../engine/ops.generated.js";
 import { keep } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
@@ -29,14 +31,19 @@ export interface Optimization {
   readonly clipNorm?: number;
   /** What the learning rate of classifiers is multiplied by. */
   readonly headLr?: number;
+  /** What the learning rate of a block is multiplied by, once more for each block after it (backbones/depth.ts). */
+  readonly layerDecay?: number;
   /** Updates at the start that move classifiers alone. */
   readonly headSteps?: number;
 }
 
 export class OptimizerMaker implements Disposable {
   private readonly heads = new Set<Tensor>();
+  /** What the learning rates of the backbones' parameters are multiplied by, where they go by depth. */
+  private readonly rates = new Map<Tensor, number>();
   private readonly onDevice: Tensor | null;
   private foundHead = false;
+  private foundRate = false;
   private factor = 1;
   private step = 0;
 
@@ -52,6 +59,14 @@ export class OptimizerMaker implements Disposable {
   addHead<M extends Module>(module: M): M {
     if (this.knowsHeads) for (const parameter of module.parameters()) this.heads.add(parameter);
     return module;
+  }
+
+  /** Makes known that a module is a backbone, whose learning rates may go by depth. */
+  addBackbone<B extends Backbone>(backbone: B): B {
+    const { layerDecay = 1 } = this.optimization;
+    if (layerDecay !== 1)
+      for (const [parameter, rate] of depthRates(backbone, layerDecay)) this.rates.set(parameter, rate);
+    return backbone;
   }
 
   /** Whether classifiers are treated in a way of their own. */
@@ -72,7 +87,7 @@ export class OptimizerMaker implements Disposable {
     const { optimizer: definition, options = {}, clipNorm = null } = this.optimization;
     const { lr = this.shared.lr, weightDecay = this.shared.weightDecay, ...ofAdam } = settings;
     const usesAdam = definition === undefined || definition.id === "adam" || definition.id === "adamw";
-    const groups = this.withHeadRate(parameters, lr);
+    const groups = this.withRates(parameters, lr);
     const optimizer =
       definition === undefined
         ? new Adam(groups, { lr, weightDecay, ...ofAdam })
@@ -98,27 +113,54 @@ export class OptimizerMaker implements Disposable {
       );
   }
 
-  /** The groups, parameters of classifiers in groups of their own where their rate differs. */
-  private withHeadRate(parameters: Parameters<AdamSettings>, lr: number): ParameterGroup<AdamSettings>[] {
+  /** The groups, with parameters whose rates differ in groups of their own: those of a backbone by depth, then classifiers. */
+  private withRates(parameters: Parameters<AdamSettings>, lr: number): ParameterGroup<AdamSettings>[] {
     const items: (Tensor | ParameterGroup<AdamSettings>)[] = [...parameters];
+    if (items.length === 0)
+      throw new UsageError(
+        "freeze: one of the algorithm's optimizers has nothing left to train, because the whole backbone is frozen; freeze less of it",
+      );
     const groups = items.every((item) => item instanceof Tensor)
       ? [{ parameters: items as Tensor[] }]
       : (items as ParameterGroup<AdamSettings>[]);
-    if (!this.knowsHeads) return groups;
+    if (!this.knowsHeads && this.rates.size === 0) return groups;
     return groups.flatMap((group) => {
       const all = [...group.parameters];
       const heads = all.filter((parameter) => this.heads.has(parameter));
       if (heads.length > 0) this.foundHead = true;
       const others = all.filter((parameter) => !this.heads.has(parameter));
+      const own = group.lr ?? lr;
       return [
-        ...(others.length > 0 ? [{ ...group, parameters: others }] : []),
-        ...(heads.length > 0 ? [{ ...group, lr: (group.lr ?? lr) * this.headLr, parameters: heads }] : []),
+        ...[...this.byRate(others)].map(([rate, part]) => ({
+          ...group,
+          ...(rate !== 1 && { lr: own * rate }),
+          parameters: part,
+        })),
+        ...(heads.length > 0 ? [{ ...group, lr: own * this.headLr, parameters: heads }] : []),
       ];
     });
   }
 
-  /** Refuses a rate for classifiers where the algorithm has none that was made known. */
-  checkHeads(title: string): void {
+  /** Parameters by what their rate is multiplied by, in the order they come. */
+  private byRate(parameters: readonly Tensor[]): Map<number, Tensor[]> {
+    const parts = new Map<number, Tensor[]>();
+    for (const parameter of parameters) {
+      const rate = this.rates.get(parameter);
+      if (rate !== undefined) this.foundRate = true;
+      const part = parts.get(rate ?? 1);
+      if (part) part.push(parameter);
+      else parts.set(rate ?? 1, [parameter]);
+    }
+    return parts;
+  }
+
+  /** Refuses rates for classifiers, and by depth, where no optimizer of the algorithm has such parameters. */
+  checkRates(title: string): void {
+    const { layerDecay } = this.optimization;
+    if (this.rates.size > 0 && !this.foundRate && [...this.rates.keys()].some(({ requiresGrad }) => requiresGrad))
+      throw new UsageError(
+        `layerDecay ${layerDecay}: ${title} makes the optimizer of its backbone itself; leave layerDecay out`,
+      );
     if (!this.knowsHeads || this.foundHead) return;
     throw new UsageError(
       this.headSteps > 0

@@ -1,9 +1,11 @@
 /** What a run says on its way, in words: to be read on the terminal now, and in its log later. */
 
 import { countOf } from "../data/show-name.js";
+import { byteText } from "../files/byte-text.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import type { Plan } from "../settings/resolve.js";
 import { validationMean } from "./evaluate.js";
+import type { Learner } from "./learner.js";
 
 /** Penalties that set in after the last step, in words: such a run is the plain method's. */
 export const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
@@ -13,6 +15,13 @@ export const neverActive = ({ regularizers, settings: { steps } }: Plan): string
       ({ id, settings: { weight, warmup } }) =>
         `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
     );
+
+/** How much is trained, in words. */
+export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>): string {
+  const count = (value: number): string => value.toLocaleString("en");
+  const share = trained === all ? "all" : `${((100 * trained) / all).toPrecision(2)} % of`;
+  return `trains ${count(trained)} parameters (${share} ${count(all)}); weights, gradients and optimizer need ${byteText(bytes)} of memory`;
+}
 
 const percent = (value: number): string => (100 * value).toFixed(1);
 

@@ -65,6 +65,19 @@ test("with another optimizer, a schedule, clipping, a rate for the head and pati
   expect(determined(rough)).toEqual(determined(calm));
 });
 
+test("with frozen blocks and rates by depth", async () => {
+  const more = {
+    ...{ backbone: "toy-cnn", freeze: "all-but-2", layerDecay: 0.7, steps: 3, evaluateEvery: 3 },
+    ...{ averaging: "moving-average", "swad.converge": null, "data.perCell": 2, batchSize: 2 },
+  };
+  const [calm, rough] = [join(home, "calm frozen"), join(home, "rough frozen")];
+  const { done, log } = await trainUntil(calm, Number.POSITIVE_INFINITY, more);
+  expect(done).toBe(true);
+  expect(log).toContain("trains 725 parameters (74 % of 985); weights, gradients and optimizer need 12.6 kB of memory");
+  for (let attempts = 1; !(await trainUntil(rough, attempts, more)).done; attempts += 3);
+  expect(determined(rough)).toEqual(determined(calm));
+});
+
 test("with the head first, a coefficient that validation chooses, and T3A", async () => {
   const more = {
     ...{ averaging: "wise-ft", "wise-ft.coefficient": "auto", "wise-ft.start": 3, headFirst: 2, t3a: 2, lr: 0.01 },

@@ -32,7 +32,7 @@ import { makeLearner } from "./make-learner.js";
 import { plainLoader } from "./model-distance.js";
 import { quietReporter, type Reporter } from "./reporter.js";
 import type { RunFolder } from "./run-folder.js";
-import { evaluationWords, neverActive } from "./run-words.js";
+import { evaluationWords, neverActive, sizeWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { loaderOptions, openSamples, type Samples } from "./samples.js";
 import { checkT3a } from "./t3a-rows.js";
@@ -170,6 +170,7 @@ class Loop implements Disposable {
     this.pickUp();
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
+    if (run.plan.settings.probe !== "exact" && run.progress.next === 0) run.say(sizeWords(run.learner.size()));
     if (run.progress.next === 0 && !run.progress.updated)
       for (const follower of run.followers) follower.begin?.(run.learner.parameters());
     if (run.plan.settings.probe === "exact" && run.progress.next === 0)
