@@ -12,7 +12,7 @@ import { scope } from "../engine/scope.js";
 import { tensor } from "../engine/tensor.js";
 import { hparam, uniform } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
-import { nuclearNorm } from "../regularizers/index.js";
+import { defineRegularizer, nuclearNorm } from "../regularizers/index.js";
 import { resolve } from "../settings/resolve.js";
 import { evaluate } from "./evaluate.js";
 import { planRun, type TrainOptions, train } from "./train.js";
@@ -135,6 +135,18 @@ test("a definition trains by itself; another of its id replaces it, and gets a f
   expect(readdirSync(out).length).toBe(2);
   const taken = { ...scaled("Scaled", 1), id: "erm" };
   await expect(train({ ...tiny(), algorithm: taken })).rejects.toThrow(/has the name of another, erm/);
+});
+
+test("a penalty of the program's own is registered with its settings", async () => {
+  const small = defineRegularizer({
+    id: "small-features",
+    title: "SMALL",
+    paper: "none",
+    hparams: { weight: hparam(0.01, uniform(0, 1)) },
+    penalty: ({ features }) => features.abs().mean(),
+  });
+  using run = await train({ ...tiny(), regularizers: [small({ weight: 0.5 })] });
+  expect(run.settings.regularizers).toEqual([{ id: "small-features", settings: { weight: 0.5 } }]);
 });
 
 test("a model is evaluated on a dataset, and two models on the same samples", async () => {

@@ -203,7 +203,7 @@ function toRequest(options: RunRequest, memo: SettingsMemo): Record<string, unkn
     ...datasetRequest(dataset, memo),
     testDomains: [...testDomains],
     algorithm: idOf("algorithm", algorithm),
-    regularizers: regularizers.map((each) => (isMade(each) ? each.id : idOf("regularizer", each))),
+    regularizers: regularizers.map((each) => idOf("regularizer", isMade(each) ? each.definition : each)),
     averaging: averaging.map((each) => idOf("follower", each)),
     backbone: idOf("backbone", backbone),
     optimizer: idOf("optimizer", optimizer as string | Definition | undefined),

@@ -68,6 +68,8 @@ export interface RegularizerSpec<H extends HparamSpecs, S extends SettingSpecs> 
 export interface Regularizer {
   readonly id: string;
   readonly title: string;
+  /** What `defineRegularizer` returned. */
+  readonly definition: { readonly id: string; readonly title: string };
   /** Every hyperparameter and setting, defaults filled in: what a run records. */
   readonly settings: Readonly<Record<string, HparamValue>>;
   /** Those of them that were given, and not left at their defaults. */
@@ -111,6 +113,7 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
     return {
       id: spec.id,
       title: spec.title,
+      definition,
       settings,
       given: Object.fromEntries(Object.entries(settings).filter(([name]) => options[name] !== undefined)),
       isActive,
@@ -123,7 +126,8 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
       },
     };
   };
-  return declare("regularizer", Object.assign(make, { ...facts, settings: specs }), spec);
+  const definition = declare("regularizer", Object.assign(make, { ...facts, settings: specs }), spec);
+  return definition;
 }
 
 function notFinite(id: string, { features, step }: StepResult, value: number): EngineError {
