@@ -31,6 +31,9 @@ export interface Setup {
   readonly regularizers: () => readonly Regularizer[];
 }
 
+/** Other values than the defaults. With tau = 1 SAND-mask may mask every gradient in a few updates, and nothing would be compared. */
+const HPARAMS: Readonly<Record<string, Record<string, number>>> = { "sand-mask": { tau: 0.2 } };
+
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 /** The regularizer sets in half-way, so that an update is captured twice. */
@@ -99,17 +102,33 @@ export function learnerOf(
   drawsAt?: (step: number) => Draws,
 ): Learner {
   const { rows, precision, channelsLast, lr } = setup;
-  return new Learner({
+  const learner = new Learner({
     algorithm,
     makeBackbone: () => backboneOf(setup, 3 + (algorithm.backbone?.extraChannels ?? 0)),
     classes: CLASSES,
     domains: DOMAINS,
-    hparams: { lr, batchSize: rows },
+    hparams: { lr, batchSize: rows, ...HPARAMS[algorithm.id] },
     regularizers: setup.regularizers(),
     device,
     precision,
     channelsLast,
     drawsAt,
+  });
+  if (setup.backbone === SMALL.backbone) separateCopies(learner);
+  return learner;
+}
+
+/**
+ * Moves every parameter a little, by keyed numbers. Two backbones of an algorithm begin as copies, and ADRMX normalizes the difference
+ * of their features: while it is zero, its direction is only rounding, and the CPU's differs from a GPU's.
+ */
+function separateCopies(learner: Learner): void {
+  const random = new Random(0, ["self-test", "copies"]);
+  noGrad(() => {
+    for (const [name, parameter] of learner.parameters()) {
+      const noise = random.for(name).normal_(empty(parameter.shape), 0, 0.05);
+      parameter.add_(noise.to({ dtype: parameter.dtype, device: parameter.device }));
+    }
   });
 }
 

@@ -219,6 +219,7 @@ function compared(got: Trained, expected: Trained, note = "", tolerance = TOLERA
   const moved = distance(expected.end, expected.start);
   const apart = off === 0 ? 0 : off / moved;
   const detail = `weights ${apart.toExponential(1)} of their movement apart after ${expected.updates} updates${note && ` (${note})`}`;
+  if (moved === 0) return { ok: false, detail: `no weight moved in ${expected.updates} updates` };
   return { ok: apart <= tolerance, detail };
 }
 
