@@ -10,7 +10,7 @@
  */
 import { totalmem } from "node:os";
 import { keyedRandom } from "../engine/philox.js";
-import { keep } from "../engine/scope.js";
+import { allOrNothing, keep } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
@@ -244,8 +244,10 @@ export class Loader {
   ): LoadedBatch {
     const { dataset, device = "cpu" } = this.options;
     const labels = samples.map(({ domain, index }) => dataset.domains[domain].labels[index]);
-    const x = keep(source.make(found, draw));
-    const y = keep(upload(labels, { dtype: "int64", device }));
+    const { x, y } = allOrNothing(() => ({
+      x: keep(source.make(found, draw)),
+      y: keep(upload(labels, { dtype: "int64", device })),
+    }));
     return {
       x,
       y,

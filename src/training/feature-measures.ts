@@ -12,7 +12,7 @@
 import { type RankMeasures, rankMeasures, spectrum } from "../analysis/rank.js";
 import type { Loader } from "../data/loader.js";
 import { cat } from "../engine/ops.generated.js";
-import { keep, scope } from "../engine/scope.js";
+import { allOrNothing, keep, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { CURRENT, type RunRecord } from "../records/record.js";
 import { sharpness } from "./curvature.js";
@@ -72,7 +72,9 @@ export class FeatureProbe implements Disposable {
     for (const domain of trainDomains) training.push(...(await first(domain, Math.ceil(ROWS / trainDomains.length))));
     const batches: ProbeBatch[] = [];
     if (training.length > 0) {
-      const [x, y] = [keep(cat(training.map((batch) => batch.x))), keep(cat(training.map((batch) => batch.y)))];
+      const [x, y] = allOrNothing(() =>
+        (["x", "y"] as const).map((name) => keep(cat(training.map((batch) => batch[name])))),
+      );
       batches.push({ domain: null, x, y });
     }
     for (const { x, y } of training) for (const tensor of [x, y]) tensor.dispose();
