@@ -112,7 +112,7 @@ test("a run that a power cut ended is resumed, and ends in the bytes of one left
   const log = disk.stop();
   const whole = determined(calm);
   expect(whole.size).toBeGreaterThan(8);
-  await afterEachCut(log, 10, async (left) => {
+  await afterEachCut(log, 6, async (left) => {
     const run = readdirSync(left).find((name) => existsSync(join(left, name, "settings.json")));
     expect(await (run ? main(["train", "--resume", join(left, run), "--quiet"]) : train(left)), printed.stderr).toBe(0);
     expectSame(left, whole);

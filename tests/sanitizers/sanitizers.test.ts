@@ -1,0 +1,61 @@
+/**
+ * The addon built with the address and undefined-behaviour sanitizers, under the operator fuzz, the calls that once crashed and a
+ * training run: whatever they find ends the process, and its report is in the failure. With NUDGE_LONG=1, since the build takes minutes.
+ */
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { type ChildResult, runChild } from "../support/child.js";
+
+const CASES = 5000;
+const firstSeed = Number(process.env.NUDGE_FUZZ_SEED ?? 101);
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-sanitized-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let env: Record<string, string> = {};
+
+async function run(file: string, args: readonly string[], flags: readonly string[] = []): Promise<ChildResult> {
+  const result = await runChild(new URL(file, import.meta.url), { args, env, flags, timeout: 900_000 });
+  const { code, signal, stderr } = result;
+  expect({ code, signal, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, signal: null, stderr: "" });
+  expect(stderr).not.toMatch(/runtime error|AddressSanitizer/);
+  return result;
+}
+
+describe.runIf(process.env.NUDGE_LONG)("built with sanitizers, the addon", () => {
+  test("is built and watched", { timeout: 3_600_000 }, () => {
+    const build = fileURLToPath(new URL("build.mjs", import.meta.url));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [build], { encoding: "utf8" });
+    expect(status, stderr).toBe(0);
+    const built = JSON.parse(stdout.trim().split("\n").at(-1)!) as { addon: string; env: Record<string, string> };
+    env = { ...built.env, NUDGE_ADDON: built.addon, NUDGE_MEMORY_GB: "0.5" };
+    const text = readFileSync(built.addon, "latin1");
+    expect(text.includes("__asan_report_load8") && text.includes("__ubsan_handle_out_of_bounds")).toBe(true);
+  });
+
+  test.each([0, 1, 2, 3])("takes odd arguments, with seed %i after the first", { timeout: 1_000_000 }, async (i) => {
+    const log = join(folder, String(i));
+    const { stdout } = await run("../fuzz/operator-fuzzer.ts", [log, String(firstSeed + i), "0", String(CASES)]);
+    const { cases, unexpected } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+    expect({ cases, unexpected }).toEqual({ cases: CASES, unexpected: [] });
+  });
+
+  test("refuses what once crashed", { timeout: 1_000_000 }, async () => {
+    const { stdout } = await run("../fuzz/once-crashed.ts", []);
+    expect(
+      stdout
+        .trim()
+        .split("\n")
+        .filter((line) => !line.endsWith("refused")),
+    ).toEqual([]);
+  });
+
+  test("trains", { timeout: 1_000_000 }, async () => {
+    await run("../leaks/train-small-net.ts", ["100", "7"], ["--expose-gc"]);
+  });
+});
