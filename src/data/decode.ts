@@ -44,13 +44,16 @@ export interface DecodeOptions {
 
 /** Reads and decodes a picture file; a `DataError` with its path where that cannot be. */
 export async function decodeFile(path: string, options: DecodeOptions = {}): Promise<DecodedPicture> {
-  let bytes: Uint8Array;
+  return decodeBytes(await readPicture(path), path, options);
+}
+
+/** The bytes of a picture file; a `DataError` with its path where it cannot be read. */
+export async function readPicture(path: string): Promise<Uint8Array> {
   try {
-    bytes = await readFile(path);
+    return await readFile(path);
   } catch (cause) {
     throw new DataError(`picture ${showName(path)}: could not be read (${(cause as Error).message})`, { cause });
   }
-  return decodeBytes(bytes, path, options);
 }
 
 /** Decodes a picture file's bytes; `path` is for errors. */

@@ -18,6 +18,8 @@ interface Finder<S, Found> {
   find(sample: S): Found | LostPicture | Promise<Found | LostPicture>;
   /** Says that these will be wanted soon. */
   expect?(found: readonly Found[]): void;
+  /** Resolves when other threads can finish what was begun, while this thread computes. */
+  started?(): Promise<unknown>;
 }
 
 export const isLost = (outcome: unknown): outcome is LostPicture =>
@@ -37,6 +39,7 @@ export async function* inOrder<S, Found>(
   while (next) {
     const batch = await next;
     next = begin();
+    await finder.started?.();
     yield batch;
   }
 }

@@ -9,7 +9,7 @@ import { DataError, UsageError } from "../errors.js";
 import { augmentOnHost, drawLength, type PixelBlock, plainDraw } from "./augment.js";
 import { augmentOnDevice } from "./augment-device.js";
 import type { ArrayDataset, PictureDataset } from "./dataset.js";
-import { type DecodedPicture, type DecodeOptions, decodeBytes, decodeFile } from "./decode.js";
+import { type DecodedPicture, type DecodeOptions, decodeBytes, readPicture } from "./decode.js";
 import { blockOf, sizesOf } from "./file-pictures.js";
 import { asArrays, type Colours, normalizations } from "./normalization.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
@@ -31,6 +31,8 @@ export interface SampleSource<Found = unknown> {
   find(sample: SampleId): Found | LostPicture | Promise<Found | LostPicture>;
   /** Says that these will be wanted soon. */
   expect(found: readonly Found[]): void;
+  /** Resolves when other threads can finish what was begun, while this thread computes. */
+  started?(): Promise<unknown>;
   /** The samples as one tensor on the loader's device, float32 [n, …]. */
   make(found: readonly Found[], draw: DrawSample): Tensor;
   /** A sample's name, for reports. */
@@ -93,10 +95,17 @@ export function givenPictures(
   pictures: readonly PictureInput[],
   { inputShape, mean, std, ...decoding }: PictureShape,
 ): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
-  const decode = (input: PictureInput, i: number): Promise<DecodedPicture> =>
-    typeof input === "string" ? decodeFile(input, decoding) : decodeBytes(input, `number ${i + 1}`, decoding);
+  const reading: Promise<unknown>[] = [];
+  const decode = async (input: PictureInput, i: number): Promise<DecodedPicture> => {
+    if (typeof input !== "string") return decodeBytes(input, `number ${i + 1}`, decoding);
+    const bytes = readPicture(input);
+    reading.push(bytes);
+    return decodeBytes(await bytes, input, decoding);
+  };
   const options = { size: inputShape[1], ...asArrays({ mean, std }) };
   return {
+    // Once a file's bytes are here, the decoder's threads need nothing more from this one.
+    started: () => Promise.allSettled(reading.splice(0)),
     find: ({ index }) =>
       decode(pictures[index], index).catch((error: unknown) => {
         if (error instanceof DataError) return { problem: error.message };

@@ -123,9 +123,9 @@ export class ModelDataset {
   /** The samples in batches. No batch spans two domains. */
   async *batches(batchSize = 64): AsyncGenerator<LabelledBatch, void, undefined> {
     for (const { domain, places } of this.chosen) {
-      const { find, make } = this.sourceOf(domain);
+      const { find, make, started } = this.sourceOf(domain);
       const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
-      const finder = { find: (index: number) => find({ domain: at, index }) };
+      const finder = { find: (index: number) => find({ domain: at, index }), started };
       for await (const { samples, found, lost } of inOrder(slices(places, batchSize), finder)) {
         const x = plainTensor({ make }, found);
         yield {
@@ -142,7 +142,7 @@ export class ModelDataset {
     return { name: files?.[i] ?? `${domain}/${i}`, domain, label: this.match.places[labels[i]]! };
   }
 
-  private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make"> {
+  private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make" | "started"> {
     const { dataset } = this;
     const { preprocessing } = this.model.about;
     const colours = preprocessing.kind === "pictures" ? preprocessing : undefined;
@@ -154,7 +154,10 @@ export class ModelDataset {
     if (preprocessing.kind !== "pictures")
       throw new UsageError(`model ${this.model.path}: it does not accept pictures`);
     const paths = files!.map((file) => resolve(dataset.root, file));
-    return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<SampleSource, "find" | "make">;
+    return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<
+      SampleSource,
+      "find" | "make" | "started"
+    >;
   }
 }
 
