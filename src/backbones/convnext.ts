@@ -27,6 +27,7 @@ import {
   runSteps,
   type Step,
 } from "./backbone.js";
+import { namedAsConvolutional } from "./convolutional-names.js";
 
 /** The standard deviation that weights of convolutions and linear layers start with. */
 const STD = 0.02;
@@ -144,6 +145,10 @@ export class ConvNeXt extends Backbone {
     this.classifier = new Sequential(new LayerNorm(this.width, { eps: EPS }));
     this.stageChannels = [widths[0], ...widths];
     this.dropout = new Dropout(options.dropout ?? 0);
+  }
+
+  override adopt(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
+    return namedAsConvolutional("convnext", this.stateDict(), tensors);
   }
 
   override orderedBlocks(): readonly Layer[] {

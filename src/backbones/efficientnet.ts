@@ -21,6 +21,7 @@ import {
   runSteps,
   type Step,
 } from "./backbone.js";
+import { namedAsConvolutional } from "./convolutional-names.js";
 
 const init = "he-fan-out";
 
@@ -130,6 +131,10 @@ export class EfficientNet extends Backbone {
     this.stageChannels = SHOWN.map((stage) => shapes[stage - 1][0].outputs);
     this.dropout = new Dropout(options.dropout ?? 0);
     useBatchNorm(this, options);
+  }
+
+  override adopt(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
+    return namedAsConvolutional("efficientnet", this.stateDict(), tensors);
   }
 
   override orderedBlocks(): readonly Layer[] {

@@ -19,6 +19,7 @@ import {
   runSteps,
   type Step,
 } from "./backbone.js";
+import { namedAsConvolutional } from "./convolutional-names.js";
 
 const init = "he-fan-out";
 
@@ -113,6 +114,10 @@ export class RegNet extends Backbone {
     this.stageChannels = [STEM, ...widths];
     this.dropout = new Dropout(options.dropout ?? 0);
     useBatchNorm(this, options);
+  }
+
+  override adopt(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
+    return namedAsConvolutional("regnet", this.stateDict(), tensors);
   }
 
   override orderedBlocks(): readonly Layer[] {

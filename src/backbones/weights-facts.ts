@@ -10,6 +10,8 @@ import { TORCHSCRIPT } from "../engine/pth.js";
 import type { StoredTensor, WeightsFile } from "../engine/stored-tensor.js";
 import type { NetworkVariant } from "./backbone.js";
 import { backboneOfNames } from "./backbone-of-weights.js";
+import { convolutionalName, convolutionalScheme } from "./convolutional-names.js";
+import { backboneNamed, backbones } from "./index.js";
 import { type PublishedWeights, publishedWeights } from "./published-weights.js";
 import { TRANSFORMERS } from "./transformer-layouts.js";
 import { positionRule, renamed, schemeOf } from "./transformer-names.js";
@@ -30,7 +32,7 @@ export interface WeightsFacts {
 /** Of a file, and of its SHA-256 or the first digits of it, by which published files are known whatever they are called. */
 export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   using file = openWeights(path);
-  const facts = transformerFacts(file) ?? plainFacts(file);
+  const facts = transformerFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
   const { normalization, gelu, positions } = publishedAs(sha256) ?? {};
   const own = factsOfModel(file);
   const variant = { ...facts.variant, ...(gelu && { gelu }), ...(positions && { positions }), ...own?.variant };
@@ -71,6 +73,32 @@ function plainFacts({ tensors }: WeightsFile): WeightsFacts {
     backbone,
     description:
       backbone ?? `no network that is known here (${tensors.size} tensors, for example ${JSON.stringify(first)})`,
+    normalization: "imagenet",
+  };
+}
+
+/** Of EfficientNet, RegNet and ConvNeXt: the number of features and of blocks says which one it is. */
+function convolutionalFacts({ tensors }: WeightsFile): WeightsFacts | undefined {
+  const found = convolutionalScheme(tensors.keys());
+  if (!found) return undefined;
+  const { family, title } = found.scheme;
+  const blocks = new Set<string>();
+  let width = 0;
+  for (const [name, { shape }] of tensors) {
+    const own = convolutionalName(name, found) ?? "";
+    const block = /^(features\.\d+\.\d+\.(?=block|layer_scale)|trunk_output\.block\d+\.block\d+-\d+\.)/.exec(own)?.[0];
+    if (block !== undefined) blocks.add(block);
+    // The last convolution or norm; of a RegNet, that of the widest stage.
+    if (own === "features.8.0.weight" || own === "classifier.0.weight") width = shape[0];
+    if (/\.f\.c\.0\.weight$/.test(own)) width = Math.max(width, shape[0]);
+  }
+  const backbone = Object.values(backbones)
+    .map(({ id }) => backboneNamed(id))
+    .find((each) => each.id.startsWith(family) && each.width === width && each.blocks === blocks.size)?.id;
+  const names = { efficientnet: "an EfficientNet", regnet: "a RegNet", convnext: "a ConvNeXt" };
+  return {
+    backbone,
+    description: `${names[family]} of ${width} features and ${blocks.size} blocks, under ${title} names`,
     normalization: "imagenet",
   };
 }

@@ -4,7 +4,7 @@ import type { NetworkVariant } from "../backbones/backbone.js";
 import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
-import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
+import { publishedWeightsNamed } from "../backbones/published-weights.js";
 import type { WeightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import type { Normalization } from "../data/normalization.js";
@@ -47,10 +47,10 @@ export function startingWeights(dataset: Dataset, given: GivenKeys, memo: Settin
 
 /** Refuses weights of another network, where both are known by their tensors. */
 function checkBackbone(backbone: string, file: string, { backbone: found, description }: WeightsFacts): void {
-  const isTransformer = Object.hasOwn(TRANSFORMERS, backbone);
   // A plug-in's backbone may start from another's weights, and says itself what it misses.
-  if (!isTransformer && !trainedBackbones.some((id) => id === backbone)) return;
-  if (found === backbone || (found === undefined && !isTransformer)) return;
+  if (found === backbone || publishedWeightsNamed(backbone) === undefined) return;
+  // The loader says what such a file misses.
+  if (found === undefined && trainedBackbones.some((id) => id === backbone)) return;
   const way = found === undefined ? "" : `use --backbone ${found}, or `;
   throw new UsageError(
     `the weights in ${file} belong to ${found ?? description}, but the backbone is ${backbone}; ${way}choose weights of ${backbone} with --weights FILE`,
