@@ -46,7 +46,7 @@ test.each([
   [["pack", "runs", "--out", "study.zip"], "the name of a pack must end in .nudge"],
   [["pack", "nowhere", "--out", "study.nudge"], "nowhere: no such folder"],
   [["unpack", "package.json"], "package.json: not a packed study"],
-  [["sweep", "status", "results/pacs-coral.nudge"], "unpack it: nudge unpack --help"],
+  [["sweep", "status", "results/pacs-coral.nudge"], "unpack it first: nudge unpack --help"],
 ])("%j is refused with what to do", async (args, words) => {
   expect(await main(args)).toBeGreaterThan(0);
   expect(printed.stderr).toContain(words);

@@ -48,5 +48,5 @@ async function workOn(folder: string, flags: WorkFlags): Promise<void> {
     version: version(),
   });
   process.stdin.destroy();
-  process.exitCode = why === "told to stop" ? RESUMABLE : 0;
+  process.exitCode = why === "asked to stop" ? RESUMABLE : 0;
 }

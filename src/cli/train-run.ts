@@ -39,7 +39,7 @@ export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOut
   reporter.line(`run folder: ${path}`);
   const beforeDone = options.beforeDone ?? (plan.dataset.kind === "pictures" ? assessAndReport : undefined);
   const shouldStop = (): boolean => stop.asked;
-  const training = train({ plan, folder, reporter, shouldStop, goOn: resumeWith, version: version(), beforeDone });
+  const training = train({ plan, folder, reporter, shouldStop, resumeWith, version: version(), beforeDone });
   return await training.catch((error: unknown) => {
     throw isDiskFull(error) ? goOnOnceThereIsSpace(error, path) : error;
   });

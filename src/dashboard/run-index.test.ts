@@ -285,6 +285,6 @@ test("status, report and dashboard agree on what became of every run", async () 
   const { counts, begun } = new StatusReader(sweep).read();
   expect({ ...counts, stopped: begun, waiting: counts.waiting - begun }).toEqual(expected);
   expect(new Outcome(readResults([sweep]), trainingDomain).notes.join("\n")).toContain(
-    "1 of 8 planned runs are done, 2 failed, 1 taken out, 1 given up, 2 started and counted up to their last evaluation",
+    "1 of 8 planned runs are done, 2 failed, 1 cancelled, 1 stopped early, 2 started and counted up to their last evaluation",
   );
 });

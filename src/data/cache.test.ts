@@ -203,7 +203,7 @@ test("an index torn in its last line, at any place, loses that line and nothing 
   expectPixels(dataset);
 });
 
-test("told to stop, it keeps what it had done, and the next one does the rest", async () => {
+test("asked to stop, it keeps what it had done, and the next one does the rest", async () => {
   const dataset = await makePictureFolder(root, { perCell: 5, size: (n) => [30 + n, 50 - n] });
   let asked = 0;
   const stopped = await buildCache(dataset, { folder, shouldStop: () => ++asked === 7 }).catch((error) => error);

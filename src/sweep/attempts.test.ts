@@ -47,7 +47,7 @@ test("tries that end without a word are counted while the run gets no further, a
   for (let i = 0; i < MOST_LOST; i++) expect(beginAttempt(folder, id, run, 0).verdict).toBe(null);
   const last = beginAttempt(folder, id, run, 0);
   expect(last).toMatchObject({ verdict: "failed", lost: MOST_LOST });
-  expect(last.last?.error).toMatch(/^process \d+ on .+ ended without a word: killed, out of memory, or crashed$/);
+  expect(last.last?.error).toMatch(/^process \d+ on .+ ended without a message: killed, out of memory, or crashed$/);
 });
 
 test("a run that gets further between two kills may be killed for ever", () => {

@@ -1,7 +1,7 @@
 /**
- * How a sweep is told to stop by those who share only its folder. The whole of it: `launch/cancelled-at` gets a new token;
- * whoever began under another one stops, and nothing has to be taken back before it can be run again. One run:
- * `launch/cancelled/<id>` is there until it is retried.
+ * How processes that share only the folder of a sweep are asked to stop. For the whole sweep, `launch/cancelled-at`
+ * gets a new token: processes that started under another token stop, and nothing has to be undone before the sweep can
+ * run again. For a single run, `launch/cancelled/<id>` exists until the run is retried.
  */
 
 import { randomUUID } from "node:crypto";
@@ -15,7 +15,7 @@ import { CANCELLED, sweepPaths } from "./sweep-folder.js";
 const tokenFile = (folder: string): string => join(sweepPaths(folder).launch, "cancelled-at");
 const runFolder = (folder: string): string => join(folder, CANCELLED);
 
-/** The token of the last time that the sweep was cancelled; empty where it never was. */
+/** The token of the last cancellation of the sweep; empty if there was none. */
 export function cancelToken(folder: string): string {
   try {
     return readFileSync(tokenFile(folder), "utf8").trim();
@@ -24,19 +24,19 @@ export function cancelToken(folder: string): string {
   }
 }
 
-/** Tells everybody at work on the sweep to stop. */
+/** Asks all processes that work on the sweep to stop. */
 export function cancelAll(folder: string): void {
   makeFolder(sweepPaths(folder).launch);
   replaceFile(tokenFile(folder), (write) => write(Buffer.from(`${randomUUID()}\n`)));
 }
 
-/** Takes a run out of the sweep, until it is put back. */
+/** Cancels a run of the sweep until it is restored. */
 export function cancelRun(folder: string, id: string): void {
   makeFolder(runFolder(folder));
   writeFileSync(join(runFolder(folder), id), "");
 }
 
-/** Puts a run back; whether it was out. */
+/** Restores a run; returns whether it was cancelled. */
 export function uncancelRun(folder: string, id: string): boolean {
   const path = join(runFolder(folder), id);
   const was = existsSync(path);
@@ -46,7 +46,7 @@ export function uncancelRun(folder: string, id: string): boolean {
 
 export const isCancelled = (folder: string, id: string): boolean => existsSync(join(runFolder(folder), id));
 
-/** The ids of all runs that were taken out. */
+/** The ids of all cancelled runs. */
 export function cancelledIds(place: string | StoredFiles): Set<string> {
   return new Set(filesOf(place).names(CANCELLED));
 }

@@ -1,7 +1,7 @@
 /**
- * The next run for a process to work on. The claim is the lock of the run's own folder, so whoever shares the folder takes
- * part, and nobody needs to know of anybody. What is looked at without the claim only saves time; what counts is looked at
- * again with it.
+ * Claims the next run for a process. The claim is the lock of the run folder, so every process that shares the folder
+ * can take part without knowing of the others. Checks without the claim only save time; they are repeated with the
+ * claim.
  */
 
 import { existsSync } from "node:fs";
@@ -14,7 +14,7 @@ import { cancelledIds, isCancelled } from "./cancel-marks.js";
 import type { ListedRun } from "./run-list.js";
 import { sweepPaths } from "./sweep-folder.js";
 
-/** A run, with its folder for this process alone. */
+/** A run whose folder this process owns. */
 export interface Claim {
   readonly run: ListedRun;
   readonly folder: RunFolder;
@@ -22,12 +22,12 @@ export interface Claim {
 
 /** Gives out runs of a sweep. */
 export class Claims {
-  /** Those not known to be done. */
+  /** Runs that are not known to be done. */
   private open: ListedRun[];
   private readonly watches = new Map<string, LockWatch>();
   private readonly paths: ReturnType<typeof sweepPaths>;
 
-  /** `first` is where in the list to begin: processes that start together go into each other's way less. */
+  /** `first` is the position at which to start, so that processes that start together rarely compete. */
   constructor(
     private readonly folder: string,
     runs: readonly ListedRun[],
@@ -43,7 +43,7 @@ export class Claims {
     return this.open;
   }
 
-  /** Claims the next waiting run; undefined where there is none. */
+  /** Claims the next waiting run; undefined if there is none. */
   next(): Claim | undefined {
     for (const run of this.waiting()) {
       const path = this.paths.run(run.name);
@@ -55,7 +55,7 @@ export class Claims {
     return undefined;
   }
 
-  /** The runs that could be claimed now, as far as one can tell without claiming; those done are dropped on the way. */
+  /** The runs that can be claimed now, as far as this is visible without claiming. Finished runs are dropped. */
   *waiting(): Generator<ListedRun> {
     const known = idsWithAttempts(this.folder);
     const cancelled = cancelledIds(this.folder);
@@ -66,10 +66,13 @@ export class Claims {
     }
   }
 
-  /** Whether any run is in others' hands: who may yet die, or who may be dead already and has not been seen to beat. */
+  /**
+   * Whether other processes hold any run. They may fail, or may have failed already without their lock having timed
+   * out.
+   */
   anyTaken({ evenIfBeating }: { readonly evenIfBeating: boolean }): boolean {
     let any = false;
-    // All of them are looked at, so that all are watched from now on.
+    // All of them are checked, so that all locks are observed from now on.
     for (const run of this.notDone()) any = (this.isTaken(run) && (evenIfBeating || !this.watch(run).alive)) || any;
     return any;
   }
@@ -90,7 +93,7 @@ export class Claims {
     return ownerOf(lock) !== undefined && this.watch(run).deadOwner() === undefined;
   }
 
-  /** One watch a run, kept: it remembers since when a lock stands still. */
+  /** One observer per run, which remembers since when a lock has not been renewed. */
   private watch({ id, name }: ListedRun): LockWatch {
     const watch = this.watches.get(id) ?? new LockWatch(lockOf(this.paths.run(name)));
     this.watches.set(id, watch);

@@ -1,4 +1,4 @@
-/** What of a sweep can be deleted: found first, with sizes, and deleted only when that is wanted. */
+/** Finds what can be deleted from a sweep, with sizes, and deletes it on request. */
 
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ export interface Waste {
   readonly run?: { readonly id: string };
 }
 
-/** Finds what may go. Checkpoints of runs that are done may always: only a run that goes on needs them. */
+/** Finds what can be deleted. Checkpoints of finished runs always can: only resuming needs them. */
 export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
   const paths = sweepPaths(folder);
   const planned = new Set(Array.from([...planLines(folder), ...combinationsOf(folder)], ({ name }) => name));
@@ -49,7 +49,7 @@ export function findWaste(folder: string, wishes: CleanWishes): Waste[] {
   return [...ofRuns, ...[folder, paths.attempts, paths.launch].flatMap(halfWritten)];
 }
 
-/** Files that killed processes were writing. A writer has none for long, so only old ones are taken. */
+/** Temporary files of killed processes. Writers do not keep them for long, so only old ones are deleted. */
 function halfWritten(folder: string): Waste[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^\..*\.tmp$/.test(name)) : [];
   return names.flatMap((name): Waste[] => {
@@ -78,7 +78,7 @@ function sizeOf(path: string): number {
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** Deletes it; a run that somebody has begun to work on meanwhile stays. Returns what was deleted. */
+/** Deletes them, except runs that another process has started to work on. Returns what was deleted. */
 export function removeWaste(folder: string, waste: readonly Waste[]): Waste[] {
   return waste.filter(({ path, run }) => {
     if (!run) rmSync(path, { recursive: true, force: true });

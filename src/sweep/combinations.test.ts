@@ -51,8 +51,8 @@ test("one is made when all its runs are settled, of those that are done", async 
 
 test("what cannot be combined is refused when it is planned", async () => {
   await expect(makeSweep({ combine: "soup" })).rejects.toThrow("no trial has two runs of one method to combine");
-  await expect(makeSweep({ seeds: 3, combine: "soup" })).rejects.toThrow("start from random ones that differ");
+  await expect(makeSweep({ seeds: 3, combine: "soup" })).rejects.toThrow("start from different random weights");
   await expect(makeSweep({ hparams: 2, combine: "stew" })).rejects.toThrow('unknown combine "stew"');
   const asked = { given: { ...tiny, seeds: 2 }, referenceJobs: true };
-  await expect(makePlan(asked)).rejects.toThrow("the reference gives each of its jobs one seed");
+  await expect(makePlan(asked)).rejects.toThrow("DomainBed gives each of its jobs one seed");
 });

@@ -54,7 +54,7 @@ test("a process that dies is replaced, and told of", async () => {
   expect(await launched()).toBe("settled");
   expect(done()).toEqual(runs.map(({ id }) => id));
   for (const { id } of runs)
-    expect(said).toContain(`the process at run ${id} was ended by SIGKILL; the run goes on from its last checkpoint`);
+    expect(said).toContain(`the process of run ${id} was ended by SIGKILL; the run resumes from its last checkpoint`);
 });
 
 test("where processes cannot start, it ends with what they said, and not never", async () => {
@@ -69,7 +69,7 @@ test("a program that is not there is said so", async () => {
   await expect(launched()).rejects.toThrow(/nowhere\/nudge: could not be started: .*ENOENT/);
 });
 
-test("told to stop, it has its processes stop in order", async () => {
+test("asked to stop, it has its processes stop in order", async () => {
   const { launched, stop, events } = start(4, "slow");
   setTimeout(() => {
     stop.level = 1;

@@ -1,7 +1,7 @@
 /**
- * Keeps slots of this machine busy with the runs of a sweep: starts processes of `nudge sweep work`, replaces those that
- * die, and ends when every run is done or given up. It loads no engine, makes no run and keeps nothing in mind that is not
- * on disk: it may be killed, and others may be at the same folder.
+ * Keeps slots of this machine busy with the runs of a sweep: starts processes of `nudge sweep work`, replaces those
+ * that die, and ends when every run is done or has failed. It loads no engine, executes no run and has no state that is
+ * not on disk: it can be killed, and several can work on the same folder.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ import type { WorkEvent, WorkRules } from "./work.js";
 import { ruleWords } from "./work-words.js";
 import { type Ended, type Slot, WorkerProcess } from "./worker-process.js";
 
-/** A wish to stop: 1 after a checkpoint, 2 at once. */
+/** A request to stop: 1 after a checkpoint, 2 immediately. */
 export interface StopWish {
   readonly level: 0 | 1 | 2;
 }
@@ -26,16 +26,19 @@ export interface ControlOptions {
   readonly rules: WorkRules;
   /** The command that starts `nudge`. */
   readonly program: readonly string[];
-  /** As many runs are made at most; null for all. */
+  /** The maximum number of runs to execute; null for all. */
   readonly most: number | null;
-  /** Where in the plan to begin to look. */
+  /** The position in the plan at which to start. */
   readonly first: number;
-  /** Whether to stay while others are at the last runs, which they might not finish; else only until they show that they live. */
+  /**
+   * Whether to wait while other processes work on the last runs, which they might not finish; otherwise only until they
+   * show activity.
+   */
   readonly stay: boolean;
-  /** Under which cancel token it was launched. */
+  /** The cancel token under which it was launched. */
   readonly cancelToken: string;
   readonly stop: StopWish;
-  /** Bytes of memory that are free; the machine is asked unless told. */
+  /** The free memory in bytes; by default it is read from the system. */
   readonly available?: () => number;
   readonly onEvent: (event: WorkEvent, slot: Slot) => void;
   readonly say: (line: string) => void;
@@ -44,16 +47,16 @@ export interface ControlOptions {
 /** Why a controller ended. */
 export type ControlEnd = "settled" | "enough" | "stopped" | "cancelled" | "too many failures";
 
-/** Milliseconds between two looks around. */
+/** Milliseconds between two checks. */
 const TICK_MS = 250;
 
-/** Looks at other processes' claims are rarer: they live on a file system that may be far away. */
+/** Claims of other processes are checked less often, because they may be on a slow network file system. */
 const WATCH_MS = 2_000;
 
-/** So many processes in a row may end before they begin anything: by an error of their own, or killed. */
+/** This many consecutive processes may end before they start a run: by an error of their own, or killed. */
 const BAD_STARTS = { error: 2, killed: 10 };
 
-/** Works a sweep off, as far as this machine can. */
+/** Executes a sweep, as far as this machine can. */
 export function control(options: ControlOptions): Promise<ControlEnd> {
   return new Controller(options).toTheEnd();
 }
@@ -113,7 +116,7 @@ class Controller {
     return undefined;
   }
 
-  /** Waits, but not when something happens: a process ended, or we are told to stop. */
+  /** Waits, but returns at once if something happens: a process ended, or a stop was requested. */
   private async pause(milliseconds: number): Promise<void> {
     const until = performance.now() + milliseconds;
     const before = this.workers.size;
@@ -121,7 +124,7 @@ class Controller {
       await sleep(Math.min(TICK_MS, milliseconds));
   }
 
-  /** Whether more runs wait than processes are about to take one. */
+  /** Whether more runs are waiting than processes are about to claim. */
   private hasWork(): boolean {
     let idle = [...this.workers].filter((worker) => worker.idle).length;
     for (const _ of this.claims.waiting()) if (idle-- === 0) return true;
@@ -131,13 +134,13 @@ class Controller {
   private hasMemory(): boolean {
     const resident = [...this.workers].map((worker) => worker.resident());
     for (const { peak } of this.workers) this.largest = Math.max(this.largest, peak);
-    if (this.workers.size === 0) return true; // one may always try
+    if (this.workers.size === 0) return true; // one process can always try
     const needed = memoryNeeded(resident, Math.max(this.largest, FIRST_GUESS));
     const available = (this.options.available ?? availableMemory)();
     if (needed > available && !this.toldOfMemory) {
       const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
       this.options.say(
-        `${this.workers.size} at a time for now: one more run could need ${gigabytes(needed)} of memory, and ${gigabytes(available)} are free`,
+        `${this.workers.size} at a time for now: one more run could need ${gigabytes(needed)} of memory, but only ${gigabytes(available)} are free`,
       );
       this.toldOfMemory = true;
     }
@@ -174,11 +177,11 @@ class Controller {
     else this.badStarts++;
     if (why !== undefined) return;
     const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-    if (at !== undefined) this.options.say(`the process at run ${at} ${how}; the run goes on from its last checkpoint`);
+    if (at !== undefined) this.options.say(`the process of run ${at} ${how}; the run resumes from its last checkpoint`);
     const limit = signal === null ? BAD_STARTS.error : BAD_STARTS.killed;
     if (this.badStarts >= limit)
       this.failure = new DataError(
-        `no run can be started: ${this.badStarts} processes in a row ended before they began one (the last ${how}).${stderr.trim() === "" ? "" : ` It said:\n${stderr.trim()}`}`,
+        `no run can be started: ${this.badStarts} processes in a row ended before they started one (the last one ${how}).${stderr.trim() === "" ? "" : ` Its output:\n${stderr.trim()}`}`,
       );
   }
 
@@ -192,7 +195,7 @@ class Controller {
     this.free.push(worker.slot);
   }
 
-  /** Ends the processes: first in order, then, at a second wish, at once. */
+  /** Ends the processes: first normally, then, at a second request, immediately. */
   private async endWorkers(): Promise<void> {
     for (const worker of this.workers) worker.stop();
     while (this.workers.size > 0) {

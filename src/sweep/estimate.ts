@@ -1,7 +1,7 @@
 /**
- * What a sweep would take, from short trials on this machine: one run of each kind (dataset, backbone, method) as far as the
- * time given lasts, the most frequent kinds first. A kind that was not reached counts as the mean of the others on its dataset
- * and backbone. Updates are scaled by the batch; a run that stops early takes less.
+ * Estimates the cost of a sweep from short trials on this machine: one run of each kind (dataset, backbone, method)
+ * within the given time, the most frequent kinds first. A kind that was not tried counts as the mean of the others on
+ * its dataset and backbone. Updates are scaled by the batch size; a run that stops early takes less.
  */
 
 import { availableParallelism } from "node:os";

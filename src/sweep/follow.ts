@@ -1,4 +1,7 @@
-/** What a person who started a sweep sees of it: a line when a run ends, with how many are done and how long the rest takes. */
+/**
+ * The progress of a sweep for the user: one line per finished run, with the number of finished runs and the remaining
+ * time.
+ */
 
 import { duration } from "../training/reporter.js";
 import type { ListedRun } from "./run-list.js";
@@ -6,15 +9,18 @@ import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
 import type { WorkEvent } from "./work.js";
 import type { Slot } from "./worker-process.js";
 
-/** Runs that tell the pace. The first of a sweep may take long, as when they compute the features that all probes share. */
+/**
+ * The number of runs for estimating the pace. The first run of a sweep can take long, for example while it computes the
+ * features that all probes share.
+ */
 const PACE = 16;
 
 export class Follow {
   private readonly titles: ReadonlyMap<string, string>;
-  /** When we began, then when runs ended while we looked on: the last of them, as many as tell the pace. */
+  /** The start time, then the end times of the last runs. */
   private readonly ends = [performance.now()];
 
-  /** `done` is how many are; null where nobody has counted, as in one of many tasks. */
+  /** `done` is the number of finished runs; null if it is unknown, as in one of many tasks. */
   constructor(
     runs: readonly ListedRun[],
     private done: number | null,
@@ -24,11 +30,11 @@ export class Follow {
     this.titles = new Map(runs.map(({ id, title }) => [id, shortTitle(title, shared)]));
   }
 
-  /** Tells what is worth a line; that a run begins is not. */
+  /** Prints events that are worth a line; the start of a run is not. */
   tell(event: WorkEvent, { label }: Slot): void {
     switch (event.event) {
       case "begun":
-        if (event.resumed) this.say(`goes on: ${this.nameOf(event.id)} (${label})`);
+        if (event.resumed) this.say(`resumed: ${this.nameOf(event.id)} (${label})`);
         return;
       case "done":
         if (this.done !== null) this.done++;
@@ -36,9 +42,9 @@ export class Follow {
         this.say(`${this.count()} ${this.nameOf(event.id)} in ${duration(event.seconds)}${this.left()}`);
         return;
       case "stopped":
-        // One that was decoding pictures or computing their features has made none.
+        // A run that was still decoding pictures or computing features has made no step.
         this.say(
-          `stopped ${event.step > 0 ? `after step ${event.step - 1}` : "before a step"}: ${this.nameOf(event.id)}`,
+          `stopped ${event.step > 0 ? `after step ${event.step - 1}` : "before the first step"}: ${this.nameOf(event.id)}`,
         );
         return;
       case "hopeless":
@@ -54,7 +60,7 @@ export class Follow {
       case "failed":
         if (!event.again) this.end();
         this.say(
-          `${event.again ? "failed, tried again" : "FAILED"}: ${this.nameOf(event.id)}: ${shortLine(event.error)}`,
+          `${event.again ? "failed, will be retried" : "FAILED"}: ${this.nameOf(event.id)}: ${shortLine(event.error)}`,
         );
         return;
     }
@@ -80,7 +86,7 @@ export class Follow {
     if (this.ends.length > PACE + 1) this.ends.shift();
   }
 
-  /** By the pace of those that ended here last; others may be at it too. */
+  /** Based on the pace of the last runs that ended here; other machines may work on it too. */
   private left(): string {
     if (this.done === null || this.done === this.titles.size) return "";
     const rest = this.titles.size - this.done;

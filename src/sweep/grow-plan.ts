@@ -1,7 +1,7 @@
 /**
- * Puts planned runs into a sweep folder. What is there stays, in its order; what is new comes after it; so the same plan
- * again changes nothing, and a changed one shares what it can. Where files lie is no part of a run's name: planned again with
- * another root or device, a run is made there.
+ * Adds planned runs to a sweep folder. Existing runs keep their order, and new ones come after them; so planning the
+ * same sweep again changes nothing, and a changed one shares what it can. Paths are not part of a run's name: if it is
+ * planned again with another root or device, it runs there.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -30,9 +30,9 @@ export interface Growth {
   readonly runs: number;
   /** Those that were not in it. */
   readonly added: readonly PlannedRun[];
-  /** Those that were in it and are to be made elsewhere now, by id. */
+  /** Runs that were in the plan and now run elsewhere, by id. */
   readonly moved: ReadonlyMap<string, PlannedRun>;
-  /** How many are not planned by themselves, because another has their trajectory. */
+  /** The number of runs that are not planned separately, because another one has their trajectory. */
   readonly shared: number;
 }
 
@@ -43,12 +43,12 @@ export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
   readonly combine?: SweepFile["combine"];
 }
 
-/** Adds runs to the plan in a folder, which is made if need be; one planner at a time. */
+/** Adds runs to the plan in a folder, which is created if needed; one planner at a time. */
 export async function growPlan(folder: string, words: PlanWords, wanted: readonly PlannedRun[]): Promise<Growth> {
   try {
     makeFolder(folder);
   } catch (cause) {
-    throw new DataError(`sweep folder ${folder}: it could not be made: ${(cause as Error).message}`, { cause });
+    throw new DataError(`sweep folder ${folder}: it could not be created: ${(cause as Error).message}`, { cause });
   }
   using _lock = await FolderLock.take(join(folder, ".plan-lock"));
   const growth = growthOf(uncountedPlan(folder), wanted);

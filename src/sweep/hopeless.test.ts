@@ -17,7 +17,7 @@ test("a draw below all finished ones after half of its updates is given up, and 
     { step: 50, best: 0.39 },
   ];
   expect(whyHopeless(own, finished, 100)).toBe(
-    "given up after step 50: validation 39.0 %, where 3 finished draws of its cell had 40.0 % or more",
+    "stopped early after step 50: validation accuracy 39.0 %, while 3 finished draws of its cell had at least 40.0 %",
   );
 });
 
@@ -51,7 +51,7 @@ test("a run on disk is compared with finished draws of its own cell only", () =>
   for (const digit of ["1", "2", "3"]) run(digit, 0, 0.5, true);
   const behind = run("4", 0, 0.4, false);
   const elsewhere = run("5", 1, 0.4, false); // another trial: nobody to be compared with
-  expect(new HopelessCheck(folder, behind).verdict()).toMatch(/^given up after step 60/);
+  expect(new HopelessCheck(folder, behind).verdict()).toMatch(/^stopped early after step 60/);
   expect(new HopelessCheck(folder, elsewhere).verdict()).toBeUndefined();
   expect(new HopelessCheck(folder, run("6", 0, 0.55, false)).verdict()).toBeUndefined();
 });

@@ -1,13 +1,13 @@
 /**
- * Giving up draws of hyperparameters that are far behind: off unless asked for. Selection by training-domain validation
- * takes the best draw of a cell, so one that cannot be the best any more need not be finished.
+ * Early stopping of hyperparameter draws that are far behind; off by default. Selection by training-domain validation
+ * takes the best draw of a cell, so a draw that cannot become the best need not be finished.
  *
- * The rule: at an evaluation after at least half of its updates, a draw is given up where its best validation accuracy so far
- * (the mean over the `out` splits of training domains, as training-domain selection computes it) is below the worst that at
- * least three finished draws of the same cell (dataset, held-out domains, method and trial) had reached by that step. So
- * nothing is ever given up among the first three, and what is given up was last all the way. Accuracies on held-out domains
- * play no part. Which draws are given up depends on the order in which runs end, and other selection rules may miss them:
- * that is why it is off.
+ * The rule: at an evaluation after at least half of its updates, a draw is stopped if its best validation accuracy so
+ * far (the mean over the `out` splits of training domains, as training-domain selection computes it) is below the worst
+ * value that at least three finished draws of the same cell (dataset, held-out domains, method and trial) had reached
+ * by that step. So none of the first three draws is ever stopped, and a stopped draw was last all the way. Accuracies
+ * on held-out domains are not used. Which draws are stopped depends on the order in which runs end, and other selection
+ * methods may miss them: this is why it is off by default.
  */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -17,7 +17,7 @@ import { DONE_FILE, methodOf, RECORDS_FILE, type RunSettings, readSettings, SETT
 import { readRecords } from "../records/store.js";
 import { sweepPaths } from "./sweep-folder.js";
 
-/** The share of a run's updates before which nothing is given up. */
+/** The share of a run's updates before which no run is stopped. */
 const FROM = 0.5;
 
 /** Finished draws that a cell must have. */
@@ -49,7 +49,7 @@ export function trajectoryOf(records: readonly RunRecord[], settings: RunSetting
 const bestBy = (trajectory: Trajectory, step: number): number | undefined =>
   trajectory.findLast((point) => point.step <= step)?.best;
 
-/** Why a draw is hopeless beside finished ones of its cell; undefined where it is not. */
+/** Why a draw is stopped, compared with finished draws of its cell; undefined if it is not. */
 export function whyHopeless(own: Trajectory, finished: readonly Trajectory[], steps: number): string | undefined {
   const now = own.at(-1);
   // After the last update there is nothing left to save.
@@ -57,7 +57,7 @@ export function whyHopeless(own: Trajectory, finished: readonly Trajectory[], st
   const reached = finished.flatMap((each) => bestBy(each, now.step) ?? []);
   if (reached.length < FEWEST || now.best >= Math.min(...reached)) return undefined;
   const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
-  return `given up after step ${now.step}: validation ${percent(now.best)}, where ${reached.length} finished draws of its cell had ${percent(Math.min(...reached))} or more`;
+  return `stopped early after step ${now.step}: validation accuracy ${percent(now.best)}, while ${reached.length} finished draws of its cell had at least ${percent(Math.min(...reached))}`;
 }
 
 /** Runs that selection would choose among. */
@@ -66,7 +66,7 @@ const cellOf = (settings: RunSettings): string =>
 
 const nameParts = (name: string): [id: string, words: string] => [name.slice(0, 16), name.slice(16)];
 
-/** Checks a run that is being made, each time it was evaluated. */
+/** Checks an active run after each evaluation. */
 export class HopelessCheck {
   private why: string | undefined;
   private seen = 0;
@@ -76,7 +76,7 @@ export class HopelessCheck {
     private readonly run: string,
   ) {}
 
-  /** Why the run is hopeless; undefined while it is not. */
+  /** Why the run is stopped; undefined if it is not. */
   verdict(): string | undefined {
     const path = join(this.run, RECORDS_FILE);
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

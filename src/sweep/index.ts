@@ -1,4 +1,4 @@
-/** Sweeps: many runs, planned, made and told of. */
+/** Sweeps: planning, executing and reporting many runs. */
 
 export { existingRuns, type Growth, growPlan, growthOf, type PlanWords } from "./grow-plan.js";
 export { type Launched, type LaunchOptions, launch } from "./launch.js";

@@ -1,4 +1,4 @@
-/** `nudge sweep run`: a sweep's folder, a launcher, and what is told on the way. */
+/** `nudge sweep run`: combines the folder of a sweep, a launcher, and progress messages. */
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -40,7 +40,7 @@ export interface Launched {
   readonly done: number;
 }
 
-/** Launches what is missing of a sweep. */
+/** Launches the missing runs of a sweep. */
 export async function launch(options: LaunchOptions): Promise<Launched> {
   const { launcher, rules, program, device, most, stay, stop, say, print } = options;
   const folder = resolve(options.folder);
@@ -59,7 +59,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   }
   if (done === 0 && String(runs[0].request.probe) === "true")
     say(
-      "probes share the features of the pictures: the first run computes those that are missing, by itself, and the others wait for it",
+      "probes share the features of the pictures: the first run computes the missing ones while the others wait",
     );
   const context: LaunchContext = {
     folder,
@@ -83,7 +83,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   return { end, runs: runs.length, done: countDone() };
 }
 
-/** Soups and ensembles that a process that was killed has left, by one of our own. */
+/** Creates soups and ensembles that a killed process has left unfinished. */
 async function combineHere(
   { program, device, threads, stop }: LaunchOptions,
   folder: string,
@@ -105,13 +105,13 @@ function threadsFor(folder: string, asked: number | undefined, proposed: number,
   const fixed = before ?? fixThreads(folder, asked ?? proposed);
   if (asked !== undefined && asked !== fixed) {
     say(
-      `note: runs begun now have ${asked} threads; others of this sweep have ${fixed}, and the last digits may differ`,
+      `note: new runs use ${asked} threads, but other runs of this sweep use ${fixed}; the last digits of results can differ`,
     );
     return asked;
   }
   if (fixed !== (asked ?? proposed))
     say(
-      `note: ${fixed} thread${fixed === 1 ? "" : "s"} a run, as in this sweep's first launch, so that results do not depend on how many run at a time`,
+      `note: ${fixed} thread${fixed === 1 ? "" : "s"} per run, as in the first launch of this sweep, so that results do not depend on the number of parallel runs`,
     );
   return fixed;
 }

@@ -34,8 +34,8 @@ test("a plan says which penalties set in after its runs have ended", async () =>
   const notesOf = async (given: object): Promise<readonly string[]> =>
     (await makePlan({ given: { data: "shapes", trials: 1, algorithms: "ERM-NU,IRM", ...given } })).notes;
   expect(await notesOf({ steps: 101 })).toEqual([
-    "nuclear-norm adds nothing in runs of 101 steps: it sets in at step 101; nuclear-norm.warmup=0 turns it on from the start",
-    "IRM: its own penalty has its full weight from step 500 on (annealSteps), and runs end after 101",
+    "nuclear-norm has no effect in runs of 101 steps, because it becomes active at step 101; use nuclear-norm.warmup=0 to apply it from the start",
+    "IRM: its own penalty reaches its full weight at step 500 (annealSteps), but runs end after 101 steps",
   ]);
   expect(await notesOf({ steps: 102, "nuclear-norm.warmup": 0, "irm.annealSteps": 10 })).toEqual([]);
   const [shortest] = await notesOf({ algorithms: "ERM-NU", grid: { steps: "31,21,61" } });

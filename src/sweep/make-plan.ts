@@ -1,4 +1,4 @@
-/** From a preset, a file and options to the runs of a sweep, and the words about them that the sweep folder keeps. */
+/** From a preset, a file and options to the runs of a sweep, and the description that the sweep folder stores. */
 
 import { algorithms } from "../algorithms/index.js";
 import { UsageError } from "../errors.js";
@@ -69,7 +69,7 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
   };
 }
 
-/** What is to be made of the runs of a trial; refused where no trial has two. */
+/** The requested combinations of the runs of a trial; an error if no trial has two runs. */
 function combinationsAsked(
   parts: readonly SweepPart[],
   runs: readonly PlannedRun[],
@@ -78,16 +78,16 @@ function combinationsAsked(
   const severalSeeds = parts.some(({ seeds }) => seeds.length > 1);
   if (referenceJobs && severalSeeds)
     throw new UsageError(
-      "--seeds: the reference gives each of its jobs one seed; leave out --reference-jobs or --seeds",
+      "--seeds: DomainBed gives each of its jobs one seed; remove --reference-jobs or --seeds",
     );
   const kinds = [...new Set(parts.flatMap(({ combine }) => combine))];
   if (untrained && severalSeeds && kinds.some((kind) => kind !== "ensemble"))
     throw new UsageError(
-      "--soup: runs of several seeds without trained weights start from random ones that differ, and an average needs one start; combine draws (--hparams 5), or start from trained weights",
+      "--soup: without pretrained weights, runs with several seeds start from different random weights, but averaging needs a common start; combine draws (--hparams 5), or start from pretrained weights",
     );
   if (kinds.length > 0 && groupsOf(runs).length === 0)
     throw new UsageError(
-      `${kinds.join(", ")}: no trial has two runs of one method to combine; give more seeds or draws, such as --seeds 3 or --hparams 5`,
+      `${kinds.join(", ")}: no trial has two runs of one method to combine; use more seeds or draws, such as --seeds 3 or --hparams 5`,
     );
   return kinds;
 }
@@ -121,7 +121,7 @@ function partsFor(preset: Preset | undefined, given: GivenPart, memo: SettingsMe
   const foreign = wanted.find((name) => !has.has(keyOf(name)));
   if (foreign !== undefined)
     throw new UsageError(
-      `preset ${preset.id} has no ${foreign}; it has ${preset.parts.flatMap((part) => part.algorithms).join(", ")}. Plan others by themselves, into the same folder`,
+      `preset ${preset.id} has no ${foreign}; it has ${preset.parts.flatMap((part) => part.algorithms).join(", ")}. Plan other methods separately, with the same --out`,
     );
   return partsOf(
     preset.parts.map((part) => ({ ...part, algorithms: part.algorithms.filter((name) => keys.has(keyOf(name))) })),

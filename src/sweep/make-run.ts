@@ -1,4 +1,4 @@
-/** One run of a plan, made in this process: begun, or gone on with, from its own settings. */
+/** Executes one run of a plan in this process, from the start or from its checkpoint, with its own settings. */
 
 import { DataError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
@@ -22,7 +22,7 @@ export interface MakeOptions {
   readonly version: string;
 }
 
-/** Where files are may be said anew when a run goes on; all else stays as it was begun. */
+/** Only paths can change when a run resumes; everything else stays as it was at the start. */
 const MAY_MOVE = ["data", "root", "cache", "weights"];
 
 /** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
@@ -36,7 +36,7 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
   const plan = await resolve({ ...request, fixed, device: planned.device ?? device }, memo);
   if (plan.settings.hash !== run.id)
     throw new DataError(
-      `the dataset, the file of weights or this program has changed since it was planned (${run.id}, now ${plan.settings.hash}): plan the sweep again, in a new folder`,
+      `the dataset, the file of weights or this program has changed since the run was planned (${run.id}, now ${plan.settings.hash}); plan the sweep again in a new folder`,
     );
   return train({ ...(await startRun(plan, folder)), shouldStop, version });
 }

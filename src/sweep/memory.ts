@@ -1,4 +1,4 @@
-/** How much memory is free, and how much a process takes, as Linux tells; where it does not, what Node knows. */
+/** The free memory, and the memory of a process, as Linux reports them; elsewhere as Node.js reports them. */
 
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";

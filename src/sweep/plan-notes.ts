@@ -1,6 +1,6 @@
 /**
- * What whoever plans a sweep would rather know before it is made: runs that are over before a penalty of theirs sets in. The
- * report says so too, but by then the machine time is spent.
+ * Notes that are useful before a sweep is executed: runs that end before a penalty becomes active. The report mentions
+ * it too, but only after the machine time is spent.
  */
 
 import { algorithms } from "../algorithms/index.js";
@@ -31,12 +31,12 @@ export class PlanNotes {
       ...Array.from(
         this.silent,
         ([id, { warmup, steps }]) =>
-          `${id} adds nothing in runs of ${steps} steps: it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`,
+          `${id} has no effect in runs of ${steps} steps, because it becomes active at step ${warmup}; use ${id}.warmup=0 to apply it from the start`,
       ),
       ...Array.from(
         this.unfinished,
         ([id, { anneal, steps }]) =>
-          `${algorithms[id]?.title ?? id}: its own penalty has its full weight from step ${anneal} on (annealSteps), and runs end after ${steps}`,
+          `${algorithms[id]?.title ?? id}: its own penalty reaches its full weight at step ${anneal} (annealSteps), but runs end after ${steps} steps`,
       ),
     ];
   }

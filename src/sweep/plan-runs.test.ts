@@ -225,5 +225,5 @@ test("a plan is counted before it is made, and one that is too large is refused 
   const draws = Array.from({ length: 1000 }, (_, i) => i);
   const weights = Array.from({ length: 1000 }, (_, i) => i / 1000);
   const large = plan({ algorithms: ["ERM-NU"], hparams: draws, grid: { "nuclear-norm.weight": weights } });
-  await expect(large).rejects.toThrow("this plan has 4,000,000 runs; at most 2,000,000 fit into one");
+  await expect(large).rejects.toThrow("this plan has 4,000,000 runs; the limit is 2,000,000");
 });

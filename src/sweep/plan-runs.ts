@@ -1,10 +1,10 @@
 /**
- * From what was asked for to the runs that make it: every combination, each settled in full and named by its settings, so
- * that no two are the same. In the reference's order, outermost first: trial, dataset, method, held-out domains, draw; then
- * what a grid has.
+ * From a request to its runs: every combination, each resolved completely and named by its settings, so that no two are
+ * the same. In DomainBed's order, outermost first: trial, dataset, method, held-out domains, draw; then the values of a
+ * grid.
  *
- * Methods that differ only in what averages their weights share a trajectory, so they are one run: ERM and SWAD are planned
- * as ERM with SWAD following it, and the report reads both off its records.
+ * Methods that differ only in the averaging of their weights share a trajectory, so they are one run: ERM and SWAD are
+ * planned as ERM with SWAD, and the report reads both from its records.
  */
 
 import { algorithms } from "../algorithms/index.js";
@@ -47,7 +47,7 @@ export async function planRuns(parts: readonly SweepPart[], options: PlanOptions
   for (const { part, methods } of prepared) count += await countRuns(part, methods, memo);
   if (count > MOST_RUNS)
     throw new UsageError(
-      `this plan has ${count.toLocaleString("en")} runs; at most ${MOST_RUNS.toLocaleString("en")} fit into one. Lower --trials or --hparams, or take values out of --grid`,
+      `this plan has ${count.toLocaleString("en")} runs; the limit is ${MOST_RUNS.toLocaleString("en")}. Reduce --trials or --hparams, or remove values from --grid`,
     );
   const trials = [...new Set(parts.flatMap((part) => part.trials))].sort((a, b) => a - b);
   for (const trialSeed of trials) {
@@ -173,8 +173,8 @@ interface PlannedMethod extends Method {
 }
 
 /**
- * The methods of a part, those that share a trajectory once. SWAD ends a run when its valley is left; a run that also
- * stands for the method without SWAD must go on.
+ * The methods of a part, with those that share a trajectory once. SWAD ends a run after the loss valley; a run that
+ * also stands for the method without SWAD must continue.
  */
 function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, memo: SettingsMemo): PlannedMethod[] {
   const merged = new Map<string, { plain: boolean; method: Method }>();
@@ -205,7 +205,7 @@ function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset)
   const asked = testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
   // A pair leaves nothing to validate on where there are two domains only, and the reference asks for three.
   if (pairs && names.length < 3)
-    throw new UsageError(`--pairs: dataset ${id} has ${names.length} domains; holding out two needs at least three`);
+    throw new UsageError(`--pairs: dataset ${id} has ${names.length} domains, but holding out two needs at least three`);
   const sets = asked.length > 0 ? asked : names.map((name) => [name]);
   const isAsked = (name: string): boolean => sets.some((set) => set.length === 1 && set[0] === name);
   return sets.flatMap((set) => {

@@ -1,11 +1,12 @@
 /**
- * The paper's tables and figures as sweeps, each with the protocol its numbers come from. Table 1 and the tables by dataset
- * put two protocols side by side, and so do these: rows that the paper quotes from DomainBed are searched with 20 draws in
- * its protocol; rows of SWAD's code and its descendants, NU's among them, take the defaults in SWAD's, and so do the methods
- * NU is added to, once more, for a fair pair (ERM costs nothing there: SWAD follows the same run).
+ * The paper's tables and figures as sweeps, each with the protocol behind its numbers. Table 1 and the tables by
+ * dataset combine two protocols, and so do these presets: rows that the paper quotes from DomainBed are searched with
+ * 20 draws in DomainBed's protocol; rows of SWAD's code and its descendants, including NU, use the defaults in SWAD's
+ * protocol, and so do the methods that NU is added to, once more, for a fair pair (ERM costs nothing there, because it
+ * shares the run of SWAD).
  *
- * Where a table or figure is there to compare with and without the penalty (Table 2, Figures 3 and 4), all its rows are in
- * SWAD's protocol, so that the penalty is all they differ in; the paper quotes ERM and Mixup there from DomainBed.
+ * If a table or figure compares with and without the penalty (Table 2, Figures 3 and 4), all its rows use SWAD's
+ * protocol, so that they differ only in the penalty; the paper quotes ERM and Mixup there from DomainBed.
  */
 
 import { unknownName } from "../closest-name.js";
@@ -44,9 +45,9 @@ const QUOTED = [
   ...["Fish", "Fishr", "SagNet", "SelfReg", "CORAL", "mDSDI", "ERM"],
 ];
 const BOTH =
-  "Rows quoted from DomainBed in its protocol with 20 draws of hyperparameters (seed 0 the defaults); the others in SWAD's with the defaults. What NU is added to is in both, so that there is a fair pair.";
+  "Rows quoted from DomainBed use its protocol with 20 draws of hyperparameters (seed 0 is the defaults); the others use SWAD's protocol with the defaults. Methods that NU is added to use both, so that there is a fair pair.";
 const PAIRS =
-  "All rows in SWAD's protocol with the defaults, so that the penalty is all they differ in; the paper quotes ERM and Mixup from DomainBed.";
+  "All rows use SWAD's protocol with the defaults, so that they differ only in the penalty; the paper quotes ERM and Mixup from DomainBed.";
 
 const byDataset = (number: number, data: string, title: string): Preset => ({
   id: `table${number}`,
@@ -120,7 +121,7 @@ export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
     },
     {
       id: "figure3",
-      title: "Figure 3: what NU adds to ERM, Mixup and SWAD on five datasets",
+      title: "Figure 3: the effect of NU on ERM, Mixup and SWAD on five datasets",
       about: `The runs of Table 2. ${PAIRS}`,
       parts: [inSwad(FIVE, SIX)],
     },
@@ -128,7 +129,7 @@ export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
       id: "figure4",
       title: "Figure 4: accuracy and stable rank of ERM-NU against the weight, on five datasets",
       about:
-        "SWAD's protocol with the defaults. The paper does not list its weights: these span its search range, 10^-2.5 to 10^-1.5, and half a decade on each side. ERM is the weight 0.",
+        "SWAD's protocol with the defaults. The paper does not list its weights; these cover its search range, 10^-2.5 to 10^-1.5, and half a decade on each side. ERM is weight 0.",
       parts: [inSwad(FIVE, ["ERM", "ERM-NU"], { grid: { "nuclear-norm.weight": [0.001, 0.003, 0.01, 0.03, 0.1] } })],
     },
   ].map((preset) => [preset.id, preset]),

@@ -1,4 +1,4 @@
-/** All that is known of one run of a sweep: for the one who wants to know why it failed. */
+/** All facts about one run of a sweep, for finding out why it failed. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,8 +21,8 @@ export function runDetails(folder: string, { id, name, title, state, progress, s
       `  process ${maker.pid} on ${maker.host}${progress ? `, ${duration(progress.left)} left` : ""}${silent === null ? "" : `, no step for ${duration(silent)}`}`,
     );
   lines.push(existsSync(path) ? `  folder: ${path}` : "  not begun");
-  if (errors > 0) lines.push(`  tries that ended with an error: ${errors}`);
-  if (lost > 0) lines.push(`  tries in a row that ended without a word: ${lost}`);
+  if (errors > 0) lines.push(`  attempts that ended with an error: ${errors}`);
+  if (lost > 0) lines.push(`  consecutive attempts that ended without a message: ${lost}`);
   if (last) {
     lines.push("", `last problem (${last.host}, ${last.at}):`);
     lines.push(...(last.details ?? last.error).split("\n").map((line) => `  ${line}`));
@@ -33,6 +33,6 @@ export function runDetails(folder: string, { id, name, title, state, progress, s
     lines.push("", `the end of ${log}:`, ...all.slice(-LOG_LINES).map((line) => `  ${line}`));
   }
   if (state === "failed" || state === "hopeless" || state === "cancelled")
-    lines.push("", `again: nudge sweep retry ${shellWord(folder)} ${id.slice(0, 8)}`);
+    lines.push("", `retry with: nudge sweep retry ${shellWord(folder)} ${id.slice(0, 8)}`);
   return lines.map((line) => `${line}\n`).join("");
 }

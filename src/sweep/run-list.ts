@@ -38,14 +38,14 @@ export function namedRuns<T extends { readonly id: string; readonly name: string
     const digits = /^[0-9a-f]+/.exec(word)?.[0] ?? "";
     if (digits.length < SHORTEST)
       throw new UsageError(
-        `run "${word}": expected at least the first ${SHORTEST} digits of a run's id, as nudge sweep status prints it`,
+        `run "${word}": expected at least the first ${SHORTEST} characters of a run id, as printed by nudge sweep status`,
       );
     const found = runs.filter(({ id, name }) => id.startsWith(word) || name === word);
-    if (found.length === 0) throw new UsageError(`run "${word}": no run of the plan has an id that begins so`);
+    if (found.length === 0) throw new UsageError(`run "${word}": no run of the plan has an id that starts with this`);
     if (found.length > 1) {
       const ids = found.slice(0, 3).map(({ id }) => id);
       throw new UsageError(
-        `run "${word}": ${found.length} runs begin so (${ids.join(", ")}${found.length > 3 ? ", …" : ""}); give more digits`,
+        `run "${word}": ${found.length} runs start with this (${ids.join(", ")}${found.length > 3 ? ", …" : ""}); use more characters`,
       );
     }
     return found[0];

@@ -1,14 +1,14 @@
-/** What became of a run, worked out in one place: the status of a sweep, reports and the dashboard all ask here. */
+/** The state of a run, determined in one place for the status of a sweep, reports and the dashboard. */
 
 /**
- * `stopped`: begun, and nobody is at work on it. `hopeless`: given up because others of its cell were better. `cancelled`: taken
- * out of its sweep until it is put back.
+ * `stopped`: started, and no process is working on it. `hopeless`: stopped early because others of its cell were
+ * better. `cancelled`: excluded from its sweep until it is restored.
  */
 export const RUN_STATES = ["done", "running", "waiting", "stopped", "failed", "hopeless", "cancelled"] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
 /** States as people read them. */
-export const stateWord = (state: RunState): string => (state === "hopeless" ? "given up" : state);
+export const stateWord = (state: RunState): string => (state === "hopeless" ? "stopped early" : state);
 
 /** What a sweep decided about a run, so that `nudge sweep run` passes it over; and the last error, also where it did not. */
 export interface Verdict {

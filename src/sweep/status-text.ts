@@ -29,8 +29,8 @@ export function statusText(status: SweepStatus, { all = false, jobs = [] as read
     ...section("running", running, most.running, runningLines),
     ...silentLines(running),
     ...section("failed", failed, most.failed, (shown) => failedLines(shown, folder)),
-    ...(all ? section("given up", hopeless, most.failed, (shown) => failedLines(shown, folder)) : []),
-    ...(secondsLeft === null ? [] : ["", `about ${duration(secondsLeft)} left at ${running.length} at a time`]),
+    ...(all ? section("stopped early", hopeless, most.failed, (shown) => failedLines(shown, folder)) : []),
+    ...(secondsLeft === null ? [] : ["", `about ${duration(secondsLeft)} left with ${running.length === 1 ? "1 run" : `${running.length} runs`} in parallel`]),
     "",
     nextLine(status),
   ]
@@ -48,9 +48,9 @@ function countLines(counts: SweepStatus["counts"], total: number, begun: number)
       state === "done"
         ? share
         : state === "waiting" && begun > 0
-          ? `  ${begun.toLocaleString("en-US")} of them begun`
+          ? `  ${begun.toLocaleString("en-US")} of them started`
           : "";
-    return `  ${stateWord(state).padEnd(10)}${count}${note}`;
+    return `  ${stateWord(state).padEnd(15)}${count}${note}`;
   });
 }
 
@@ -80,27 +80,27 @@ function runningLines(shown: readonly RunStatus[]): string[] {
   return [line(heads), ...rows.map(line)];
 }
 
-/** What to do about runs that have not told of a step for long. */
+/** What to do about runs that have not reported a step for a long time. */
 function silentLines(running: readonly RunStatus[]): string[] {
   if (running.every(({ silent }) => silent === null)) return [];
   return [
-    "  without a step for long: it evaluates many pictures, or hangs; killed (kill -9 PROCESS), it goes on from its checkpoint",
+    "  no step for a long time: the run evaluates many pictures, or hangs. If you kill it (kill -9 PROCESS), it resumes from its checkpoint",
   ];
 }
 
 function failedLines(shown: readonly RunStatus[], folder: string): string[] {
   return shown.flatMap(({ id, title, error }) => [
     `  ${shortId(id)}  ${title}`,
-    `            ${error === null ? "no error was kept" : shortLine(error)}`,
-    `            more: nudge sweep status ${shellWord(folder)} ${shortId(id)}`,
+    `            ${error === null ? "no error was recorded" : shortLine(error)}`,
+    `            details: nudge sweep status ${shellWord(folder)} ${shortId(id)}`,
   ]);
 }
 
 /** What to do next. */
 function nextLine({ folder, runs: total, counts }: SweepStatus): string {
   const where = shellWord(folder);
-  if (counts.done === total) return `all done; tables: nudge report ${where}`;
-  if (counts.running > 0) return `tables so far: nudge report ${where}`;
+  if (counts.done === total) return `all done; print tables with: nudge report ${where}`;
+  if (counts.running > 0) return `print the current tables with: nudge report ${where}`;
   if (counts.waiting > 0) return `no process is working on it; resume with: nudge sweep run ${where}`;
-  return `put back what failed or was taken out with: nudge sweep retry ${where}`;
+  return `restore failed and cancelled runs with: nudge sweep retry ${where}`;
 }

@@ -33,12 +33,12 @@ test("every state is counted once, and what is worth a word has one", () => {
   expect(statusText(status)).toBe(`made-up: 10 runs in ${folder}
 all with steps=30
 
-  done      3  30 %
-  running   1
-  waiting   3  1 of them begun
-  failed    1
-  given up  1
-  cancelled 1
+  done           3  30 %
+  running        1
+  waiting        3  1 of them started
+  failed         1
+  stopped early  1
+  cancelled      1
 
 running
   run       step   left  process
@@ -47,11 +47,11 @@ running
 failed
   10000004  pacs · photo held out · ERM · trial 2
             loss is NaN
-            more: nudge sweep status ${folder} 10000004
+            details: nudge sweep status ${folder} 10000004
 
-about 1:54 left at 1 at a time
+about 1:54 left with 1 run in parallel
 
-tables so far: nudge report ${folder}
+print the current tables with: nudge report ${folder}
 `);
 });
 
@@ -70,7 +70,7 @@ test("a run that has not told of a step for long is told of, with what to do", (
   };
   expect(told(240)).not.toContain("no step");
   expect(told(500)).toMatch(
-    /trial 0 \(no step for 8:20\)\n {2}without a step for long: .*goes on from its checkpoint\n/,
+    /trial 0 \(no step for 8:20\)\n {2}no step for a long time: .*resumes from its checkpoint\n/,
   );
   expect(told(500)).toContain(", 1:24 left, no step for 8:20\n");
 });
@@ -86,7 +86,7 @@ test("a run whose process was killed waits, and one that finishes between two lo
   finishRun(folder, first);
   expect(reader.read().counts).toMatchObject({ done: 1, waiting: 1 });
   finishRun(folder, second);
-  expect(statusText(reader.read())).toContain(`all done; tables: nudge report ${folder}`);
+  expect(statusText(reader.read())).toContain(`all done; print tables with: nudge report ${folder}`);
 });
 
 test("long lists are cut unless all is asked for", () => {
@@ -95,7 +95,7 @@ test("long lists are cut unless all is asked for", () => {
   const status = new StatusReader(folder).read();
   expect(statusText(status)).toContain("  and 2 more (--all)");
   expect(statusText(status, { all: true })).not.toContain("more (--all)");
-  expect(statusText(status)).toContain(`put back what failed or was taken out with: nudge sweep retry ${folder}`);
+  expect(statusText(status)).toContain(`restore failed and cancelled runs with: nudge sweep retry ${folder}`);
 });
 
 test("all that is known of a run is told: its problem in full, and the end of its log", () => {
@@ -110,5 +110,5 @@ test("all that is known of a run is told: its problem in full, and the end of it
   expect(text).toMatch(/last problem \(.*\):\n {2}Error: loss is NaN\n {6}at /);
   expect(text).toContain("  line 25\n");
   expect(text).not.toContain("line 24");
-  expect(text).toContain(`again: nudge sweep retry ${folder} 10000000`);
+  expect(text).toContain(`retry with: nudge sweep retry ${folder} 10000000`);
 });

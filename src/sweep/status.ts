@@ -1,7 +1,7 @@
 /**
- * How far a sweep is, read from its folder. The plan is read once and the list of run folders once a look; a run that is done
- * is not looked at again, and only of those at work is more read than whether they are done: a hundred thousand runs are a
- * matter of seconds, also from a disk that is far away.
+ * The progress of a sweep, read from its folder. The plan is read once, and the list of run folders once per check; a
+ * finished run is not checked again, and only active runs are read in more detail. So a hundred thousand runs take
+ * seconds, also on a slow disk.
  */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ export interface RunStatus {
   readonly state: RunState;
   /** Updates made and in all, and seconds to go, of one that is running; null where it has not said yet. */
   readonly progress: Progressing | null;
-  /** Seconds since it last told of a step, where that is long ago: it evaluates many pictures, or hangs. */
+  /** Seconds since it last reported a step, if that is long ago: it evaluates many pictures, or hangs. */
   readonly silent: number | null;
   /** Who is making it. */
   readonly maker: { readonly host: string; readonly pid: number } | null;
@@ -34,7 +34,7 @@ export interface SweepStatus {
   readonly folder: string;
   readonly name: string;
   readonly runs: number;
-  /** Settings that all runs have, and that are left out of their titles here. */
+  /** Settings that all runs share, which are omitted from their titles here. */
   readonly settings: readonly string[];
   /** Those that were begun and stopped are waiting too. */
   readonly counts: Readonly<Omit<StateCounts, "stopped">>;

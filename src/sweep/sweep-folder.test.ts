@@ -62,7 +62,7 @@ test("a plan that was cut short or torn is refused, and one that grew is not", (
   truncateSync(plan, whole.length - 10);
   expect(() => readPlan(folder)).toThrow("the last line is torn");
   writeFileSync(plan, `${lines.slice(0, 2).join("\n")}\n`);
-  expect(() => readPlan(folder)).toThrow("3 runs were planned and only 2 are here");
+  expect(() => readPlan(folder)).toThrow("3 runs were planned, but the file contains only 2");
   expect(planLines(folder).next().value).toEqual(run(0));
   writeFileSync(plan, whole);
   appendFileSync(plan, `${JSON.stringify(run(3))}\n`);

@@ -139,11 +139,11 @@ export function readSweepFile(place: string | StoredFiles): SweepFile {
   const text = files.text(SWEEP_FILE);
   if (text === undefined && files.path.endsWith(".nudge"))
     throw new UsageError(
-      `${files.path}: a packed study, which reports read. To go on with it, unpack it: nudge unpack --help`,
+      `${files.path}: this is a packed study. To resume the sweep, unpack it first: nudge unpack --help`,
     );
   if (text === undefined)
     throw new UsageError(
-      `${files.path}: no sweep is there (no ${SWEEP_FILE}). Give a folder that nudge sweep plan made, or make one: nudge sweep plan --help`,
+      `${files.path}: this folder has no sweep (no ${SWEEP_FILE}). Use a folder that nudge sweep plan created, or create one: nudge sweep plan --help`,
     );
   return parseStored(sweepSchema, text, { path, what: "the sweep", remedy: "Plan the sweep again" });
 }
@@ -178,7 +178,7 @@ export function* planLines(place: string | StoredFiles): Generator<PlannedRun> {
   // More is a plan that grew while sweep.json was not yet replaced.
   if (count < runs)
     throw new DataError(
-      `${join(files.path, PLAN_FILE)}: ${runs} runs were planned and only ${count} are here: the file was cut short. Plan the sweep again with the same options; runs that were made stay`,
+      `${join(files.path, PLAN_FILE)}: ${runs} runs were planned, but the file contains only ${count}: it is truncated. Plan the sweep again with the same options; existing runs are kept`,
     );
 }
 
@@ -196,7 +196,7 @@ function* plannedRuns(files: StoredFiles): Generator<PlannedRun> {
   const seen = new Set<string>();
   let number = 0;
   const torn = (): never => {
-    throw new DataError(`${path}: the last line is torn. Plan the sweep again with the same options`);
+    throw new DataError(`${path}: the last line is incomplete. Plan the sweep again with the same options`);
   };
   for (const text of textLines(pieces, torn)) {
     number++;

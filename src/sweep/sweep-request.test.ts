@@ -66,6 +66,6 @@ test("what is given takes the place of a preset's lists, and is added to its set
 });
 
 test("a sweep without a dataset, and a grid over what the sweep sets itself, are refused", () => {
-  expect(() => partsOf(undefined, {})).toThrow("no dataset: name one or more with --data");
+  expect(() => partsOf(undefined, {})).toThrow("no dataset: choose one or more with --data");
   expect(() => partsOf(undefined, { data: ["shapes"], grid: { trialSeed: [1] } })).toThrow("given by the list trials");
 });

@@ -1,6 +1,6 @@
 /**
- * What a sweep is asked for, as data: parts, each the product of some lists. A part's lists come from a preset, a YAML file
- * and the command line, the later ones first.
+ * The request for a sweep, as data: parts, each the product of some lists. The lists of a part come from a preset, a
+ * YAML file and the command line; later sources take precedence.
  *
  *     name: weights
  *     data: [pacs, vlcs]
@@ -50,7 +50,7 @@ export interface SweepPart {
 /** What was given of a part. */
 export type GivenPart = Partial<SweepPart>;
 
-/** What every part has unless told. */
+/** The defaults of every part. */
 export const usualPart: Omit<SweepPart, "data"> = {
   algorithms: ["ERM"],
   regularizers: ["none"],
@@ -107,7 +107,7 @@ export function readPart(given: Request): GivenPart {
 function checkSettings(settings: Request): void {
   for (const name of Object.keys(settings)) {
     if (Object.hasOwn(OWN, name))
-      throw new UsageError(`setting ${name}: in a sweep it is given by the list ${OWN[name]}`);
+      throw new UsageError(`setting ${name}: in a sweep, use the list ${OWN[name]} instead`);
     const meant = Object.hasOwn(keys, name) || name.includes(".") ? undefined : closestName(name, Object.keys(readers));
     if (meant !== undefined) throw new UsageError(`unknown key "${name}" of a sweep: did you mean "${meant}"?`);
   }
@@ -131,7 +131,7 @@ export function seeds(name: string, value: unknown): number[] {
   const range = typeof value === "string" ? /^(\d+)-(\d+)$/.exec(value.trim()) : null;
   if (range) {
     const [from, to] = [Number(range[1]), Number(range[2])];
-    if (to < from) throw new UsageError(`${name}: expected a range that ends after it begins, got ${value}`);
+    if (to < from) throw new UsageError(`${name}: expected a range whose end is not below its start, got ${value}`);
     return seedRange(name, from, to - from + 1);
   }
   if (typeof value === "string" && value.includes(",")) return seeds(name, value.split(","));
@@ -154,7 +154,7 @@ function readGrid(name: string, value: unknown): SweepPart["grid"] {
       const all = Array.isArray(items) ? items : [items];
       const isScalar = (item: unknown): boolean => ["string", "number", "boolean"].includes(typeof item) && item !== "";
       if (all.length === 0 || !all.every(isScalar))
-        throw new UsageError(`${name} ${setting}: expected one value or more, with commas between them`);
+        throw new UsageError(`${name} ${setting}: expected one or more comma-separated values`);
       return [setting, [...new Set(all as SettingScalar[])]];
     }),
   );
@@ -170,7 +170,7 @@ export function partsOf(
   return bases.map((base) => {
     const data = given.data ?? base.data ?? [];
     if (data.length === 0)
-      throw new UsageError("no dataset: name one or more with --data, such as --data shapes or --data pacs,vlcs");
+      throw new UsageError("no dataset: choose one or more with --data, such as --data shapes or --data pacs,vlcs");
     return {
       ...usualPart,
       ...base,

@@ -1,7 +1,8 @@
 /**
- * How many CPU threads a run of a sweep has. It is no part of a run's name, and yet the last digits of sums depend on it; so
- * the first launch fixes it for the whole sweep (`launch/threads`), and a launch with more or fewer runs at a time makes the
- * same bytes. A run that was begun keeps its own, and so does one for which the plan says it.
+ * The number of CPU threads per run of a sweep. It is not part of the name of a run, but the last digits of sums depend
+ * on it. The first launch therefore fixes it for the whole sweep (`launch/threads`), and a launch with another number
+ * of parallel runs gives identical results. A run that was started keeps its own number, and so does one for which the
+ * plan specifies it.
  */
 
 import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -23,7 +24,7 @@ export function fixedThreads(folder: string): number | undefined {
   }
 }
 
-/** Fixes the count if nobody has, and returns what it is: of two at once, the first has its way. */
+/** Fixes the count if that has not been done, and returns it; of two simultaneous calls, the first one wins. */
 export function fixThreads(folder: string, proposed: number): number {
   const path = pathOf(folder);
   makeFolder(sweepPaths(folder).launch);

@@ -53,7 +53,7 @@ test("a draw that is behind all finished ones of its cell is given up, where tha
   const { why, events } = await workOn(folder, { stopHopeless: true });
   expect(why).toBe("nothing left");
   const [given] = events.filter((each) => each.event === "hopeless");
-  expect(given).toMatchObject({ id: runs[3].id, why: expect.stringMatching(/^given up after step 4: validation/) });
+  expect(given).toMatchObject({ id: runs[3].id, why: expect.stringMatching(/^stopped early after step 4: validation/) });
   expect(counts(folder)).toMatchObject({ done: 3, hopeless: 1 });
   expect((await workOn(folder)).events).toEqual([{ event: "end", why: "nothing left" }]);
 });
@@ -67,7 +67,7 @@ test("a sweep that is cancelled stops at a checkpoint, a run that is taken out g
       if (event.event === "begun") seen.length === 1 ? cancelRun(folder, event.id) : cancelAll(folder);
     },
   });
-  expect(why).toBe("told to stop");
+  expect(why).toBe("asked to stop");
   expect(events).toEqual([]);
   expect(seen).toEqual([runs[0].id, runs[1].id]);
   expect(counts(folder)).toMatchObject({ cancelled: 1, waiting: 2, running: 0 });
@@ -85,7 +85,7 @@ test("a plan whose settings mean another run by now is refused, run by run", asy
     {
       event: "failed",
       again: false,
-      error: expect.stringContaining(`has changed since it was planned (${runs[0].id}, now `),
+      error: expect.stringContaining(`has changed since the run was planned (${runs[0].id}, now `),
     },
     { event: "end" },
   ]);

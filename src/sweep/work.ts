@@ -1,7 +1,7 @@
 /**
- * One process that works runs off a sweep, one after another: the engine is loaded once, and everything it needs is in the
- * folder. It ends when nothing is left for it, when it is told to stop (after a checkpoint), or after a run that failed:
- * a fresh process takes over then, since nobody knows in what state a failed computation leaves the engine.
+ * One process that executes runs of a sweep, one after another: the engine is loaded once, and everything it needs is
+ * in the folder. It ends when no run is left, when it is asked to stop (after a checkpoint), or after a failed run: a
+ * new process continues then, because the state of the engine after a failed computation is unknown.
  */
 
 import { defaultDevice } from "../engine/device.js";
@@ -58,7 +58,7 @@ export type WorkEvent =
   | { readonly event: "end"; readonly why: WorkEnd };
 
 /** Why a process stopped working. */
-export type WorkEnd = "nothing left" | "enough" | "told to stop" | "after a failure" | "too many failures";
+export type WorkEnd = "nothing left" | "enough" | "asked to stop" | "after a failure" | "too many failures";
 
 /** How often marks on disk are looked for. */
 const LOOK_MS = 1_000;
@@ -87,7 +87,7 @@ class Work {
     const { folder, runs, maxFailures, shouldStop } = this.options;
     for (let made = 0; made !== runs; made++) {
       await this.combine();
-      if (shouldStop() || this.sweepCancelled()) return "told to stop";
+      if (shouldStop() || this.sweepCancelled()) return "asked to stop";
       if (maxFailures !== null && failedRuns(folder).length >= maxFailures) return "too many failures";
       const claim = this.claims.next();
       if (!claim) return "nothing left";
@@ -144,7 +144,7 @@ class Work {
       endAttempt(folder, id);
       if (outcome.done) onEvent({ event: "done", id, seconds: (performance.now() - begun) / 1000 });
       else onEvent({ event: "stopped", id, step: outcome.steps });
-      return outcome.done || asked.thisRunOnly() ? null : "told to stop";
+      return outcome.done || asked.thisRunOnly() ? null : "asked to stop";
     } catch (error) {
       const attempts = claim.folder.isOwned ? failAttempt(folder, id, error, retries) : NO_ATTEMPTS;
       const text = attempts.last?.error ?? String(error);

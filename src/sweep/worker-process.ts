@@ -1,6 +1,7 @@
 /**
- * A process of `nudge sweep work`, as its controller sees it: events on its output, memory, and how it ended. Its input is a
- * pipe that nobody writes to: when the controller dies, the pipe closes, and the process stops after a checkpoint.
+ * A process of `nudge sweep work`, as seen by its controller: events on its stdout, memory, and how it ended. Its stdin
+ * is a pipe that is never written to: when the controller dies, the pipe closes, and the process stops after a
+ * checkpoint.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** A run's model on the pictures it was not trained on: each judged once, as it is, and the outcome as an assessment. */
+/** Assesses the model of a run on the pictures it was not trained on, each evaluated once without augmentation. */
 
 import { resolve } from "node:path";
 import { type Assessment, assessmentOf, type WrongPicture } from "../analysis/assessment.js";

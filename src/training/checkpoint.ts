@@ -1,6 +1,7 @@
 /**
- * A checkpoint: all that a run needs to go on, in one file that is written beside and renamed, so that there is always a
- * whole one. Tensors are under `model/`, `optimizer/` and `follower/`; numbers are JSON in the file's metadata.
+ * A checkpoint: everything that is needed to resume a run, in one file that is written under a temporary name and
+ * renamed, so that there is always a complete one. Tensors are under `model/`, `optimizer/` and `follower/`; numbers
+ * are JSON in the file's metadata.
  */
 
 import * as v from "valibot";
@@ -85,7 +86,7 @@ function readStored(path: string, hash: string): Stored {
   using file = openWeights(path);
   const stored = parseStored(storedSchema, file.metadata[METADATA_KEY] ?? "null", { path, what: "a checkpoint" });
   if (stored.hash !== hash)
-    throw new DataError(`${path}: a checkpoint of the run ${hash} was expected, got ${stored.hash}`);
+    throw new DataError(`${path}: expected a checkpoint of the run ${hash}, but it belongs to ${stored.hash}`);
   return stored;
 }
 

@@ -46,13 +46,13 @@ export interface Combined {
 export async function combineRuns(paths: readonly string[], options: CombineOptions): Promise<Combined> {
   const { kind, device, threads, memo, out, say, shouldStop = () => false } = options;
   const pause = async (): Promise<void> => {
-    if (shouldStop()) throw new StoppedError("told to stop");
+    if (shouldStop()) throw new StoppedError("asked to stop");
   };
   const first = ingredientOf(paths[0]);
   const plan = await resolve({ ...first.settings.request, device, threads }, memo);
   setThreads(plan.settings.threads);
   using samples = await openSamples(plan, { say, shouldStop });
-  if (samples === null) throw new StoppedError("told to stop");
+  if (samples === null) throw new StoppedError("asked to stop");
   const reading = loaderOptions(plan, samples);
   const loader = new Loader(reading);
   const { testDomains, steps, averaging } = plan.settings;
@@ -128,5 +128,5 @@ function fileOf(path: string, model: string, { averaging }: Pick<TrainSettings, 
         : "checkpoint/best.safetensors";
   const file = join(path, name);
   if (existsSync(file)) return file;
-  throw new DataError(`${file}: the run's ${model} model is not there any more, so it cannot be combined with others`);
+  throw new DataError(`${file}: the ${model} model of the run no longer exists, so it cannot be combined with others`);
 }

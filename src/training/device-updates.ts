@@ -1,15 +1,16 @@
 /**
- * Updates on a GPU, where the host must not wait: it hands over the next step while the device is still at the last ones.
+ * Updates on a GPU, where the host must not wait: it enqueues the next step while the device still computes the
+ * previous ones.
  *
  * - Scalars for the log are summed on the device and read once in a while (`read`).
- * - After a few plain updates a whole one (forward, penalties, backward, optimizers) is captured as a CUDA graph, and from
- *   then on replayed on whatever the batch's place in memory holds: one launch in the place of a thousand. Random draws are
- *   made before each replay with the keys of its step (recorded-random.ts), so that the same numbers come out.
- * - Where updates differ (a regularizer or another penalty has set in; DANN's turns), each kind is captured by itself. One that
- *   cannot be replayed (it reads the step's number, draws on the host, reads from the device) goes on plainly, and the log
- *   says why.
- * - In a graph the polar factor comes from a fixed count of Newton–Schulz steps. Their residual is watched: where it was too
- *   large, updates go on plainly with the eigensolver.
+ * - After a few plain updates a whole update (forward, penalties, backward, optimizers) is captured as a CUDA graph,
+ *   and from then on replayed with each new batch: one launch instead of a thousand. Random draws are made before each
+ *   replay with the keys of its step (recorded-random.ts), so that the results are the same.
+ * - If updates differ (a regularizer or another penalty becomes active; DANN alternates), each kind is captured
+ *   separately. An update that cannot be replayed (it reads the step number, draws on the host, or reads from the
+ *   device) continues without a graph, and the log says why.
+ * - In a graph the polar factor uses a fixed number of Newton–Schulz iterations. Their residual is monitored: if it was
+ *   too large, updates continue without a graph and with the eigensolver.
  */
 
 import type { Batch } from "../algorithms/algorithm.js";
@@ -33,9 +34,9 @@ export interface Reading {
 
 export interface DeviceUpdatesOptions {
   readonly device: string;
-  /** Whether to capture updates at all; yes unless told. */
+  /** Whether to capture updates (default: true). */
   readonly capture?: boolean;
-  /** Takes words for the run's log. */
+  /** Receives messages for the log of the run. */
   readonly say?: (text: string) => void;
 }
 
@@ -126,7 +127,7 @@ export class DeviceUpdates implements Disposable {
       this.mayCapture = false;
       this.residual.zero_();
       say?.(
-        `nuclear norm: Newton–Schulz left a residual of ${residual.toExponential(1)} in updates ${first} to ${first + count - 1}; from here on the eigensolver is used, and updates are not replayed`,
+        `nuclear norm: Newton–Schulz left a residual of ${residual.toExponential(1)} in updates ${first} to ${first + count - 1}; from now on the eigensolver is used, and updates are not replayed`,
       );
     }
     const sums: Record<string, number> = { ...this.hostSums };
@@ -139,7 +140,7 @@ export class DeviceUpdates implements Disposable {
     for (const [name, sum] of Object.entries(sums))
       if (!Number.isFinite(sum))
         throw new EngineError(
-          `${name === "loss" ? "the loss" : name} became ${sum} in updates ${first} to ${first + count - 1}. Lower the learning rate, or look for bad inputs`,
+          `${name === "loss" ? "the loss" : name} became ${sum} in updates ${first} to ${first + count - 1}. Reduce the learning rate, or check the inputs`,
           "loss",
         );
     return { sums, count };
@@ -150,7 +151,7 @@ export class DeviceUpdates implements Disposable {
     noGrad(() => {
       for (const [name, value] of Object.entries(scalars)) {
         if (typeof value === "number") {
-          if (where === "have") throw new NotCapturable(`it logs a number of the host's (${name})`);
+          if (where === "have") throw new NotCapturable(`it logs a number that is on the host (${name})`);
           this.hostSums[name] = (this.hostSums[name] ?? 0) + value;
           continue;
         }
@@ -223,10 +224,10 @@ export class DeviceUpdates implements Disposable {
   }
 }
 
-/** Why an update could not be captured; libtorch's words for what a capture forbids are of no use to who trains. */
+/** Why an update could not be captured. libtorch's own message about what a capture forbids does not help the user. */
 function whyNot(error: Error): string {
   const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
-  return isForbidden ? "it reads numbers from the GPU, or hands it some, in its midst" : error.message.split("\n")[0];
+  return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
 }
 
 /** A batch of the same make at another place. */

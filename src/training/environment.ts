@@ -1,4 +1,7 @@
-/** Where a run ran: versions, device, commit. Nothing of it determines records on the CPU but the settings' thread count. */
+/**
+ * The environment of a run: versions, device, commit. On the CPU, records depend on none of it except the number of
+ * threads in the settings.
+ */
 
 import { execFileSync } from "node:child_process";
 import { availableParallelism, hostname } from "node:os";

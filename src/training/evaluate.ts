@@ -1,6 +1,7 @@
 /**
- * Evaluation: the rows of one model at one step. Accuracy is correct over all, unweighted; loss the mean cross-entropy over
- * the samples. Pictures of training domains may be augmented, as the loader was told; their draws are keyed by the step.
+ * Evaluation: the rows of one model at one step. Accuracy is the number of correct predictions divided by the number of
+ * samples, unweighted; loss is the mean cross-entropy over the samples. Pictures of training domains can be augmented,
+ * depending on the loader; the draws are keyed by the step.
  */
 
 import type { Loader } from "../data/loader.js";
@@ -16,7 +17,7 @@ export interface EvaluateOptions {
   loader: Loader;
   predict: (x: Tensor, domain: string, part: SplitName) => Tensor;
   split: Split;
-  /** Which parts to evaluate; all unless told. */
+  /** Which parts to evaluate (default: all). */
   isWanted?: (domain: string, part: SplitName) => boolean;
   step: number;
   /** What the rows are of: `current`, or a follower's id. */

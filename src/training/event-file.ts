@@ -75,7 +75,7 @@ export function scalarName({ metric, domain, split, model }: RunRecord): string 
 export class EventFile {
   private readonly path: string;
 
-  /** Begins anew in a folder: a run that is resumed writes all it has once more, and old files would show it twice. */
+  /** Starts a new file in a folder: a resumed run writes all its events again, and old files would show them twice. */
   constructor(folder: string) {
     makeFolder(folder);
     for (const name of readdirSync(folder)) if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name));

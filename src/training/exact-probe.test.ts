@@ -81,7 +81,7 @@ test("an exact probe takes no other loss, and headFirst no other classifier", as
   await expect(resolve({ ...base, probe: "exact", algorithm: "ERM-NU" })).rejects.toThrow("--probe sgd");
   await expect(resolve({ ...base, headFirst: true, nonlinearClassifier: true })).rejects.toThrow(UsageError);
   await expect(made("mtl", { headFirst: true, algorithm: "MTL", steps: 1, batchSize: 2 })).rejects.toThrow(
-    "is not one linear layer on the features",
+    "is not a single linear layer on the features",
   );
 });
 

@@ -76,7 +76,7 @@ export function becomeHead(
   const fits = (a: Tensor | undefined, b: Tensor): a is Tensor => a !== undefined && `${a.shape}` === `${b.shape}`;
   if (!fits(own.weight, weight) || !fits(own.bias, bias))
     throw new UsageError(
-      `headFirst: the classifier of ${title} is not one linear layer on the features, which is all that the exact probe gives; leave out headFirst=true`,
+      `headFirst: the classifier of ${title} is not a single linear layer on the features, as the exact probe is; remove headFirst=true`,
     );
   const { weight: w, bias: b } = own as { weight: Tensor; bias: Tensor };
   noGrad(() => {
@@ -88,7 +88,7 @@ export function becomeHead(
 /** Lets a run's classifier start as the exact probe of its training pictures. */
 export async function startFromProbe(plan: Plan, learner: Learner, options: ExtractOptions): Promise<void> {
   using features = await openFeatures(plan, options);
-  if (features === null) throw new StoppedError("told to stop");
+  if (features === null) throw new StoppedError("asked to stop");
   scope(() => {
     const { fit, choice } = solveProbe(features, plan, ["in"]);
     becomeHead(learner, fit, plan.algorithm.title);

@@ -1,4 +1,4 @@
-/** What is left of a step that failed: the batch, the weights, and words, in `failure/` of the run's folder. */
+/** Saves what is known about a failed step: the batch, the weights and a message, in `failure/` of the run folder. */
 
 import type { LoadedBatch } from "../data/loader.js";
 import type { Tensor } from "../engine/tensor.js";
@@ -40,7 +40,7 @@ function dump(folder: RunFolder, { step, batch, learner, cause }: FailedStep, na
     writeWeights(folder.file("failure", "weights.safetensors"), learner.stateDict());
     folder.writeJson("failure/failure.json", { step, message: cause.message, samples: names });
   } catch (error) {
-    return `it could not be kept: ${(error as Error).message}`;
+    return `it could not be saved: ${(error as Error).message}`;
   }
-  return `it is in ${folder.file("failure")} with the weights and the names of all its samples`;
+  return `it was saved to ${folder.file("failure")} with the weights and the names of all its samples`;
 }

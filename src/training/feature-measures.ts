@@ -1,6 +1,7 @@
 /**
- * What the features are like, at each evaluation: their norms, ranks and spectrum, and the norm of the head. With a head that is not
- * penalised, smaller features and a larger head lower the penalty at no cost, so scale and rank are logged apart.
+ * Measures of the features at each evaluation: their norms, ranks and spectrum, and the norm of the classifier. If the
+ * classifier is not penalised, smaller features and a larger classifier reduce the penalty at no cost, so scale and
+ * rank are logged separately.
  *
  * They are taken of fixed samples: the first of the `out` parts of the training domains, all in one matrix as in a batch,
  * and the first of each test domain's.

@@ -1,6 +1,7 @@
 /**
- * The range test of learning rates (Smith, 2017, https://arxiv.org/abs/1506.01186): a few updates from the start, each at a larger
- * rate than the one before, and the loss of each. Where it falls fastest is a good rate; where it rises, too large a one.
+ * The learning-rate range test (Smith, 2017, https://arxiv.org/abs/1506.01186): a few updates from the start, each at a
+ * larger rate than the one before, and the loss of each. The rate at which the loss decreases fastest is good; the rate
+ * at which it increases is too large.
  *
  * As in fastai: rates grow exponentially, losses are smoothed with a factor of 0.98 and corrected for their start, and the test ends where
  * the smoothed loss is four times its smallest. All rates of an algorithm are scaled together; the scale is `lr`'s.
@@ -49,11 +50,11 @@ export async function findRate(plan: Plan, options: RateTestOptions = {}): Promi
   const { updates = 100, from = 1e-7, to = 1, say = () => {}, shouldStop = () => false } = options;
   const { settings } = plan;
   const lr = settings.hparams.lr as number;
-  if (!(lr > 0)) throw new UsageError(`a test of learning rates scales lr, and lr is ${lr}: give one above 0`);
+  if (!(lr > 0)) throw new UsageError(`the learning-rate test scales lr, so lr must be above 0, got ${lr}`);
   checkDevice(settings.device);
   setThreads(settings.threads);
   using samples = await openSamples(plan, { say, shouldStop });
-  if (samples === null) throw new UsageError("the test of learning rates was stopped before its first update");
+  if (samples === null) throw new UsageError("the learning-rate test was stopped before its first update");
   const loader = new Loader(loaderOptions(plan, samples));
   const rateAt = (step: number): number => from * (to / from) ** (step / Math.max(1, updates - 1));
   using learner = makeLearner(plan, samples.makeBackbone, { rate: (step) => rateAt(step) / lr });

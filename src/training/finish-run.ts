@@ -1,6 +1,6 @@
 /**
- * The end of a run: the models for use, figures, and the mark that it is done. All of it is made again where it was
- * stopped on the way.
+ * The end of a run: the final models, figures, and the mark that it is done. If it was stopped in between, all of it is
+ * repeated.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -82,7 +82,7 @@ async function writeModels(run: Running): Promise<void> {
 /** The pictures that could not be read; a line says how many, and the log has all. */
 function reportLost({ samples, loader, plain, folder, say }: Running): ReadonlyMap<string, string> {
   const lost = [...new Map([...samples.lost, ...loader.skipped, ...plain.skipped])].sort();
-  for (const [name, problem] of lost) folder.log(`left out ${name}: ${problem}`);
+  for (const [name, problem] of lost) folder.log(`skipped ${name}: ${problem}`);
   if (lost.length > 0) say(lostWords(lost));
   return new Map(lost);
 }

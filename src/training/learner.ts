@@ -1,7 +1,8 @@
 /**
- * An algorithm at work: modules, optimizers and regularizers of one run, one update at a time. It adds the penalties, runs
- * backward and the optimizer, frees what a step made, and holds the state a checkpoint saves. It knows nothing of data,
- * files or schedules, so any algorithm can be driven from outside with arrays:
+ * An algorithm in use: the modules, optimizers and regularizers of one run, one update at a time. It adds the
+ * penalties, runs the backward pass and the optimizer, frees the tensors of a step, and holds the state that a
+ * checkpoint saves. It does not depend on data, files or schedules, so any algorithm can be driven from outside with
+ * arrays:
  *
  *     using learner = new Learner({ algorithm: erm, makeBackbone: () => mlp, classes: 7, domains: 3, hparams: {}, seed: 0 });
  *     learner.update([{ x, y }, …], step);
@@ -56,7 +57,7 @@ export interface LearnerOptions {
   makeClassifier?: (inputs: number, outputs: number) => Layer;
   /** Which optimizer, with which schedule of its rate; Adam at a constant rate by default. */
   optimization?: Optimization;
-  /** Draws of an update, for tests; keyed by seed and step unless given. */
+  /** Draws of an update, for tests (default: keyed by seed and step). */
   drawsAt?: (step: number) => Draws;
 }
 
@@ -74,9 +75,9 @@ export type Scalars = Readonly<Record<string, Tensor | number>>;
 /** How an update is made. */
 export interface Launch extends Pick<StepResult, "watch" | "notice"> {
   readonly step: number;
-  /** What it draws from; keyed by the step unless given. */
+  /** The source of random draws (default: keyed by the step). */
   readonly random?: Random;
-  /** Told of what goes by the step's number. */
+  /** Receives everything that depends on the step number. */
   readonly onSchedule?: (at: (step: number) => number | boolean) => void;
   /** Whether it is being captured: then it may not depend on the step in a way that a replay would not see. */
   readonly captured?: boolean;
@@ -245,7 +246,7 @@ export class Learner implements Disposable {
     const loss = term ? outcome.loss.add(term) : outcome.loss;
     ctx.checked(loss); // before the weights change
     if (outcome.resetOptimizer) {
-      if (captured) throw new NotCapturable("it starts its optimizer anew");
+      if (captured) throw new NotCapturable("it resets its optimizer");
       this.optimizers.main.dispose();
       const { resetOptimizer } = outcome;
       const settings = typeof resetOptimizer === "object" ? resetOptimizer : {};
@@ -361,7 +362,7 @@ export class Learner implements Disposable {
     return { trained: trainedCount, all: count, bytes: 4 * (count + trainedCount + memory) };
   }
 
-  /** What must be saved to go on later, bit for bit. */
+  /** The state that must be saved to resume, bit for bit. */
   state(): LearnerState {
     const tensors = new Map<string, Tensor>();
     const numbers: LearnerState["numbers"] = {};
@@ -407,8 +408,8 @@ export class Learner implements Disposable {
 const PADDED_ROWS = [96, 256];
 
 /**
- * The batch with more rows, of zeros, up to one of a few numbers. cuDNN plans every convolution anew for every number of rows
- * it has not seen, which for a whole network takes seconds: more than evaluating an odd last batch is worth.
+ * The batch padded with rows of zeros up to one of a few sizes. cuDNN plans every convolution again for every new
+ * number of rows, which for a whole network takes seconds: more than the evaluation of an odd last batch.
  */
 function padded(x: Tensor): Tensor {
   const rows = PADDED_ROWS.find((count) => count >= x.rows) ?? x.rows;
@@ -418,7 +419,7 @@ function padded(x: Tensor): Tensor {
 }
 
 function refuseStep(): never {
-  throw new NotCapturable("it goes by the step's number");
+  throw new NotCapturable("it depends on the step number");
 }
 
 /** The tensors whose names begin with a prefix, without it. */
@@ -448,7 +449,7 @@ function resolveHparams({ algorithm, hparams = {} }: LearnerOptions): Learner["h
 function checkFinite(name: string, value: number, step: number): void {
   if (Number.isFinite(value)) return;
   const what = name === "loss" ? "the loss" : name;
-  throw new EngineError(`${what} at step ${step} is ${value}. Lower the learning rate, or look for bad inputs`, "loss");
+  throw new EngineError(`${what} at step ${step} is ${value}. Reduce the learning rate, or check the inputs`, "loss");
 }
 
 function toNumbers(logs: Readonly<Record<string, Tensor | number>>): Record<string, number> {

@@ -10,7 +10,7 @@ import { noGrad } from "../engine/tensor.js";
 import { BatchNorm } from "../nn/index.js";
 import type { Learner } from "./learner.js";
 
-/** Measures anew what is not frozen; the batches are those of the steps from `step` on. */
+/** Computes the statistics of all layers that are not frozen, from the batches of the steps from `step` on. */
 export async function measureBatchNorm(
   learner: Learner,
   loader: Loader,

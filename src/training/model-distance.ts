@@ -1,6 +1,7 @@
 /**
- * The score of distance of a model (model/domain-distance.ts) and its temperature (analysis/temperature.ts), made when training
- * has ended and put into its file. They are functions of the file and of the pictures alone, so a run that was killed on the way makes the same bytes.
+ * The distance score of a model (model/domain-distance.ts) and its temperature (analysis/temperature.ts), computed
+ * after training and written to its file. They depend only on the file and on the pictures, so a run that was killed in
+ * between produces identical bytes.
  */
 
 import { isRight, judge } from "../analysis/judged.js";
@@ -52,7 +53,7 @@ export interface AddDistanceOptions {
   readonly pause?: () => Promise<void>;
 }
 
-/** Puts the score of distance into a model's file; a model with too few pictures is left without. */
+/** Writes the distance score to a model file; a model with too few pictures has none. */
 export async function addDistance(path: string, options: AddDistanceOptions): Promise<void> {
   using model = await loadModel(path, { device: options.device });
   using kept = new Scope();

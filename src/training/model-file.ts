@@ -1,6 +1,6 @@
 /**
- * A model for use: safetensors with the tensors that prediction needs and no others, and one metadata key `nudge` that says
- * what they are (model/about.ts). What training alone needed (discriminators, domain weights, a frozen copy) stays in the
+ * A final model: safetensors with only the tensors that prediction needs, and one metadata key `nudge` that describes
+ * them (model/about.ts). What only training needs (discriminators, domain weights, a frozen copy) stays in the
  * checkpoint.
  */
 
@@ -166,7 +166,7 @@ function isPlain(
   }
 }
 
-/** A model is passed on: where it was trained is nobody's business, and the same run gives the same bytes anywhere. */
+/** Models are shared: the machine is not recorded, and the same run gives identical bytes anywhere. */
 function withoutMachine({
   data,
   root,

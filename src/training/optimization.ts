@@ -164,8 +164,8 @@ export class OptimizerMaker implements Disposable {
     if (!this.knowsHeads || this.foundHead) return;
     throw new UsageError(
       this.headSteps > 0
-        ? `headFirst ${this.headSteps}: ${title} has no classifier that could be trained by itself; leave headFirst out`
-        : `headLr ${this.headLr}: ${title} has no classifier whose learning rate could be set; leave headLr out`,
+        ? `headFirst ${this.headSteps}: ${title} has no classifier that can be trained separately; remove headFirst`
+        : `headLr ${this.headLr}: ${title} has no classifier whose learning rate can be set; remove headLr`,
     );
   }
 

@@ -1,4 +1,4 @@
-/** What a person sees of a run: one status line on a terminal, plain lines elsewhere, nothing where it is asked for. */
+/** The output of a run: one status line on a terminal, plain lines elsewhere, nothing with --quiet. */
 
 import type { RunRecord } from "../records/record.js";
 

@@ -1,6 +1,7 @@
 /**
- * The folder of a run: where its files are, who may write them, and how it begins and goes on. One process at a time owns
- * it; what a killed one left is taken over at once on the same machine, and after half a minute of silence from another.
+ * The folder of a run: where its files are, which process may write them, and how it starts and resumes. One process at
+ * a time owns it; the folder of a killed process is taken over immediately on the same machine, and after half a minute
+ * without a sign of life on another machine.
  */
 
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -40,7 +41,7 @@ export class RunFolder implements Disposable {
     try {
       makeFolder(path);
     } catch (cause) {
-      throw new DataError(`run folder ${path}: it could not be made: ${(cause as Error).message}`, { cause });
+      throw new DataError(`run folder ${path}: it could not be created: ${(cause as Error).message}`, { cause });
     }
     return new RunFolder(path, await takeLock(lockOf(path), path));
   }
@@ -94,12 +95,12 @@ export class RunFolder implements Disposable {
   get isBegun(): boolean {
     return existsSync(this.settings);
   }
-  /** Whether no other process has taken this one for dead. */
+  /** Whether no other process has taken over the folder. */
   get isOwned(): boolean {
     return this.lock.held;
   }
 
-  /** Called before anything is renamed into place: an owner that was taken for dead must not write any more. */
+  /** Called before anything is renamed into place: a process that has lost the folder must not write any more. */
   checkOwner(): void {
     if (!existsSync(this.path))
       throw new DataError(
@@ -192,11 +193,11 @@ export const lockOf = (run: string): string => join(run, "lock");
 export function readTrainSettings(folder: string): TrainSettings {
   if (!existsSync(join(folder, SETTINGS_FILE)))
     throw new UsageError(
-      `${folder}: no run is there to resume (no ${SETTINGS_FILE}). Give a folder that nudge train made`,
+      `${folder}: this folder has no run to resume (no ${SETTINGS_FILE}). Use a folder that nudge train created`,
     );
   const settings = readSettings(join(folder, SETTINGS_FILE)) as TrainSettings;
   if (settings.format !== 1 || !v.is(requestSchema, settings.request))
-    throw new DataError(`${join(folder, SETTINGS_FILE)}: not the settings of a run that can go on: no "request"`);
+    throw new DataError(`${join(folder, SETTINGS_FILE)}: the run cannot be resumed: its settings have no "request"`);
   return settings;
 }
 
@@ -215,7 +216,7 @@ async function takeLock(lock: string, run: string): Promise<FolderLock> {
 
 async function tryLock(lock: string, run: string): Promise<FolderLock> {
   const refused = (who: string): UsageError =>
-    new UsageError(`run folder ${run}: ${who} is at work on it. Wait until it has ended, or stop it first`);
+    new UsageError(`run folder ${run}: ${who} is using it. Wait until that process has ended, or stop it first`);
   let elsewhere = "another process";
   const taking = FolderLock.take(lock, {
     onWait: (owner) => {

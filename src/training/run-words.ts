@@ -1,4 +1,4 @@
-/** What a run says on its way, in words: to be read on the terminal now, and in its log later. */
+/** The messages of a run: printed on the terminal, and written to its log. */
 
 import { countOf } from "../data/show-name.js";
 import { byteText } from "../files/byte-text.js";
@@ -7,13 +7,13 @@ import type { Plan } from "../settings/resolve.js";
 import { validationMean } from "./evaluate.js";
 import type { Learner } from "./learner.js";
 
-/** Penalties that set in after the last step, in words: such a run is the plain method's. */
+/** Penalties that would become active after the last step, as text: such a run is equal to the plain method. */
 export const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
   regularizers
     .filter((regularizer) => !regularizer.isActive(steps - 1))
     .map(
       ({ id, settings: { weight, warmup } }) =>
-        `${id} adds nothing in this run of ${steps} steps: ${weight === 0 ? "its weight is 0" : `it sets in at step ${warmup}; ${id}.warmup=0 turns it on from the start`}`,
+        `${id} has no effect in this run of ${steps} steps, because ${weight === 0 ? "its weight is 0" : `it becomes active at step ${warmup}; use ${id}.warmup=0 to apply it from the start`}`,
     );
 
 /** How much is trained, in words. */
@@ -47,6 +47,6 @@ export function evaluationWords(
 
 /** How many pictures could not be read, and one of them; the log has all. */
 export function lostWords(lost: readonly (readonly [name: string, problem: string])[]): string {
-  const more = lost.length > 1 ? `; log.txt has ${lost.length - 1} more` : "";
+  const more = lost.length > 1 ? `; log.txt lists ${lost.length - 1} more` : "";
   return `note: skipped: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`;
 }

@@ -1,6 +1,6 @@
 /**
- * What a run is trained on: its pictures or arrays as they are, or, for a probe, the features of its pictures. A probe is an
- * ordinary run on a dataset of features with a linear map for its backbone.
+ * The samples of a run: its pictures or arrays, or, for a probe, the features of its pictures. A probe is an ordinary
+ * run on a dataset of features with a linear map as its backbone.
  */
 
 import type { Backbone } from "../backbones/index.js";
@@ -26,7 +26,7 @@ export interface Samples extends Disposable {
   readonly pictures?: PictureStore;
   /** The backbone that is trained, where it is not the settings' own. */
   readonly makeBackbone?: () => Backbone;
-  /** Pictures that were left out from the start, and why. */
+  /** Pictures that were skipped from the start, and why. */
   readonly lost: ReadonlyMap<string, string>;
 }
 
@@ -44,7 +44,7 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
   };
 }
 
-/** Opens the samples of a run; null where it was told to stop on the way. */
+/** Opens the samples of a run; null where it was asked to stop on the way. */
 export async function openSamples(plan: Plan, options: ExtractOptions = {}): Promise<Samples | null> {
   const { settings, dataset, split } = plan;
   if (settings.probe) return openFeatures(plan, options);
@@ -60,7 +60,7 @@ export async function openSamples(plan: Plan, options: ExtractOptions = {}): Pro
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
 
-/** Tells of a cache of pictures that has to be made first: with thousands of them that takes a minute. */
+/** Reports that a cache of pictures has to be built first: with thousands of pictures that takes a minute. */
 function toldOf({ say, progress, shouldStop }: ExtractOptions): PictureStoreOptions {
   return {
     onPlan: ({ folder, missing }) => {

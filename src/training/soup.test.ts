@@ -70,9 +70,9 @@ test("runs that cannot be averaged are refused, by name", async () => {
     makeSoup([runs[0], await trained(name, more)], { kind: "uniform", out });
   await expect(makeSoup(runs.slice(0, 1), { kind: "uniform", out })).rejects.toThrow(UsageError);
   await expect(soupWith("trial", { trialSeed: 1 })).rejects.toThrow(
-    /they differ in the split .* Take runs of one trial/,
+    /they differ in the split .* Use runs of the same trial/,
   );
   await expect(soupWith("domain", { testDomains: "filled" })).rejects.toThrow("they differ in the domain held out");
-  await expect(soupWith("seed", { seed: 1 })).rejects.toThrow("random weights that differ");
+  await expect(soupWith("seed", { seed: 1 })).rejects.toThrow("different random weights");
   await expect(soupWith("backbone", { backbone: "toy-cnn" })).rejects.toThrow("they differ in the backbone");
 });

@@ -71,7 +71,7 @@ export async function makeSoup(
   paths: readonly string[],
   { kind, out, device = "cpu", say }: SoupOptions,
 ): Promise<Soup> {
-  if (paths.length < 2) throw new UsageError(`a soup needs two runs or more, got ${paths.length}`);
+  if (paths.length < 2) throw new UsageError(`a soup needs at least two runs, got ${paths.length}`);
   const ingredients = paths.map((path) => ingredientOf(path));
   const notes = checkAlike(ingredients);
   const [first] = ingredients;
@@ -195,14 +195,14 @@ export function checkAlike(all: readonly Ingredient[]): string[] {
     [
       "the weights they started from",
       ({ about }) => about.startingWeights?.hash ?? null,
-      ": an average needs one start",
+      ": averaging needs a common start",
     ],
     ["the dataset", ({ settings }) => settings.dataset],
     ["the domain held out", ({ settings }) => settings.testDomains],
     [
       "the split",
       ({ settings }) => settings.splitHash,
-      ": one has trained on pictures that the other is chosen by. Take runs of one trial",
+      ": one was trained on validation pictures of the other. Use runs of the same trial",
     ],
   ];
   for (const other of all.slice(1))
@@ -211,13 +211,13 @@ export function checkAlike(all: readonly Ingredient[]): string[] {
   const seeds = new Set(all.map(({ settings }) => settings.seed));
   if (seeds.size > 1 && first.about.startingWeights === null)
     throw new UsageError(
-      `a soup of runs with the seeds ${[...seeds].join(", ")}: they started from random weights that differ; an average needs one start. Take runs of one seed, or start from trained weights`,
+      `a soup of runs with the seeds ${[...seeds].join(", ")}: they started from different random weights, but averaging needs a common start. Use runs of one seed, or start from pretrained weights`,
     );
   const notes = [];
   if (seeds.size > 1 && first.settings.headFirst !== true)
-    notes.push("the classifiers started from random values of different seeds; headFirst=true gives runs one start");
+    notes.push("the classifiers started from random values of different seeds; use headFirst=true for a common start");
   if (first.about.backboneOptions.batchNorm === "trained")
-    notes.push("running statistics of batch norms are averaged as weights are");
+    notes.push("running statistics of batch norms are averaged like weights");
   return notes;
 }
 

@@ -1,4 +1,4 @@
-/** A run that is told to stop wherever it asks, in updates, evaluations and at its end, and goes on, ends in the same bytes. */
+/** A run that is asked to stop wherever it asks, in updates, evaluations and at its end, and goes on, ends in the same bytes. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const REQUEST = {
   ...{ steps: 7, evaluateEvery: 3, averaging: "swad,moving-average", "moving-average.start": 2, "swad.converge": 2 },
 };
 
-/** Trains in a folder, told to stop at the n-th time it asks; whether it is done, and whether it was in an evaluation. */
+/** Trains in a folder, asked to stop at the n-th time it asks; whether it is done, and whether it was in an evaluation. */
 async function trainUntil(path: string, n: number, more: object = {}): Promise<{ done: boolean; log: string }> {
   const plan = await resolve({ ...REQUEST, ...more });
   using folder = await RunFolder.own(path);

@@ -22,7 +22,7 @@ export function checkT3a(
   const pair = plainPair(learner, sample, precision);
   if (pair?.classifier instanceof Linear) return;
   throw new UsageError(
-    `t3a: it adapts one linear layer on the features, and ${title} predicts in another way, such as by the batch or with a nonlinear classifier; leave t3a out`,
+    `t3a: T3A adapts a linear classifier on the features, but ${title} predicts in another way, for example from the batch or with a nonlinear classifier; remove t3a`,
   );
 }
 

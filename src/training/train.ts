@@ -1,8 +1,8 @@
 /**
- * One run, from its settings to its records and weights: the loop in plain sight.
+ * One run, from its settings to its records and weights: the training loop.
  *
- * An update, the followers' look at it, and at every evaluation: rows to `records.jsonl`, then the checkpoint. In this order a
- * process may be killed at any moment: what goes on from the checkpoint cuts the records back to it and writes the same
+ * An update, then the followers, and at every evaluation: rows to `records.jsonl`, then the checkpoint. With this order
+ * a process can be killed at any moment: a resumed run truncates the records to the checkpoint and writes the same rows
  * again. Nothing in the records depends on when that happened: batches and draws are keyed by step.
  */
 
@@ -44,8 +44,8 @@ export interface TrainOptions {
   readonly reporter?: Reporter;
   /** Asked after every update, and on the way in what takes longer: whether to stop there, with a checkpoint. */
   readonly shouldStop?: () => boolean;
-  /** What goes on with a run that was stopped; usual: `nudge train --resume` with its folder. */
-  readonly goOn?: string;
+  /** The command that resumes a stopped run (default: `nudge train --resume` with its folder). */
+  readonly resumeWith?: string;
   /** The program's version, for the record. */
   readonly version?: string;
   /** Called when the model is written and before the run counts as done, such as to assess it. */
@@ -61,7 +61,7 @@ export interface EndedRun {
   readonly followers: readonly Follower[];
   /** Pictures that could not be read, and why. */
   readonly lost: ReadonlyMap<string, string>;
-  /** To be called between batches: signals and timers have their turn, and it throws where the run is told to stop. */
+  /** To be called between batches: signals and timers have their turn, and it throws where the run is asked to stop. */
   readonly pause: () => Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
   const pause = async (): Promise<void> => {
     await turn();
-    if (shouldStop()) throw new StoppedError("told to stop");
+    if (shouldStop()) throw new StoppedError("asked to stop");
   };
   try {
     checkValidation(plan);
@@ -132,11 +132,11 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 function checkValidation({ settings, split }: Plan): void {
   if (trainDomainsOf(settings).some((name) => split.get(name)?.out.length !== 0)) return;
   throw new UsageError(
-    `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold back more of them (holdout=0.5), or add pictures`,
+    `holdout ${settings.holdout}: no pictures of the training domains are left for validation; hold out more of them (holdout=0.5), or add pictures`,
   );
 }
 
-const resumeCommand = ({ goOn, folder }: TrainOptions): string => goOn ?? `nudge train --resume ${folder.path}`;
+const resumeCommand = ({ resumeWith, folder }: TrainOptions): string => resumeWith ?? `nudge train --resume ${folder.path}`;
 
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
@@ -182,7 +182,7 @@ class Loop implements Disposable {
       if (!progress.updated) await this.failingWith(step, () => this.update(step));
       const last = step === steps - 1;
       const evaluates = last || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
-      progress.updated = true; // stopped in its evaluation, the run goes on with that
+      progress.updated = true; // if stopped in its evaluation, the run resumes with it
       if (evaluates && !(await unlessStopped(() => this.failingWith(step, () => this.evaluate(step, last))))) {
         this.save();
         return this.stoppedAfter(step);
@@ -234,11 +234,11 @@ class Loop implements Disposable {
     const cut = cutRecords(folder.records, next - 1, records);
     if (records !== undefined && cut.kept < records)
       throw new DataError(
-        `${folder.records}: records are missing: the run had written ${records} up to step ${next - 1}, and the file has ${cut.kept} of these steps. Put the file back, or start the run again`,
+        `${folder.records}: records are missing: the run had written ${records} up to step ${next - 1}, but the file contains ${cut.kept} of them. Restore the file, or start the run again`,
       );
     run.progress.records = cut.kept;
     folder.cutTiming(next - 1);
-    if (cut.torn) say("note: the last record was half written, as after a kill; it was dropped");
+    if (cut.torn) say("note: the last record was incomplete, as after a kill; it was dropped");
     if (cut.kept > 0) this.events.add(readRecords(folder.records).records);
     const made = next + (updated ? 1 : 0);
     if (made > 0) say(`resumed after step ${made - 1}`);
@@ -251,7 +251,7 @@ class Loop implements Disposable {
     const read = (path: string): Progress => {
       const progress = readCheckpoint(path, plan.settings.hash, run);
       if (progress.next > plan.settings.steps)
-        throw new DataError(`${path}: it is of step ${progress.next}, and the run has ${plan.settings.steps}`);
+        throw new DataError(`${path}: it belongs to step ${progress.next}, but the run has ${plan.settings.steps} steps`);
       return progress;
     };
     try {
@@ -334,7 +334,7 @@ class Loop implements Disposable {
   }
 }
 
-/** Does something to its end, and returns true; false where it was told to stop on the way. */
+/** Does something to its end, and returns true; false where it was asked to stop on the way. */
 async function unlessStopped(action: () => Promise<void>): Promise<boolean> {
   try {
     await action();

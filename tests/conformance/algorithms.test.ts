@@ -298,7 +298,7 @@ test.each(all.map((algorithm) => [algorithm.title, algorithm] as const))(
       const values = () => [...learner.parameters().values()].flatMap((each) => each.detach().toNumbers());
       const before = values();
       expect(update).toThrow(EngineError);
-      expect(update).toThrow(/at step 7 is NaN\. Lower the learning rate, or look for bad inputs/);
+      expect(update).toThrow(/at step 7 is NaN\. Reduce the learning rate, or check the inputs/);
       expect(values()).toEqual(before);
     });
   },

@@ -132,7 +132,7 @@ test("a second process at a run that is going on is refused, and the first goes 
   const second = await start(method, out).ended;
   expect(second.code).toBe(2);
   expect(second.stderr).toContain(
-    `process ${first.process.pid} is at work on it. Wait until it has ended, or stop it first`,
+    `process ${first.process.pid} is using it. Wait until that process has ended, or stop it first`,
   );
   first.process.kill("SIGTERM");
   expect(await first.ended).toMatchObject({ code: RESUMABLE });

@@ -129,7 +129,7 @@ test("a run of an earlier version, which does not say which pictures it is of, i
   );
 });
 
-test("told to stop before the first run, it does not say that anything is done", async () => {
+test("asked to stop before the first run, it does not say that anything is done", async () => {
   const plans = await plansFor({ data: pictures.root, probe: true, backbone: "toy-cnn", steps: 3 }, { device: "cpu" });
   vi.spyOn(process.stdout, "write").mockImplementation((text) => {
     printed = String(text);

@@ -41,15 +41,15 @@ test("a run that fails stops no other, has the tries it was given, and is told o
   const [bad] = runs.filter(({ request }) => request.lr === 1e38);
   const first = await run(sweep, "--jobs 1 --threads 1 --retries 1").ended;
   expect(first.code).toBe(1);
-  expect(first.stderr).toMatch(/^failed, tried again: .*lr=1e\+38.*\n(.*\n)*FAILED: .*lr=1e\+38/m);
-  expect(first.stderr).toContain(`2 of 3 done, 1 failed or taken out; why: nudge sweep status ${sweep}`);
+  expect(first.stderr).toMatch(/^failed, will be retried: .*lr=1e\+38.*\n(.*\n)*FAILED: .*lr=1e\+38/m);
+  expect(first.stderr).toContain(`2 of 3 done, 1 failed or cancelled; see why: nudge sweep status ${sweep}`);
   expect(counts(sweep)).toMatchObject({ done: 2, failed: 1, waiting: 0 });
 
   expect(await main(["sweep", "status", sweep])).toBe(0);
   expect(printed.stdout).toMatch(/failed\n {2}[0-9a-f]{8} {2}.*lr=1e\+38.*\n {12}training stopped at step 0: /);
   printed.stdout = "";
   expect(await main(["sweep", "status", sweep, bad.id.slice(0, 6)])).toBe(0);
-  expect(printed.stdout).toContain("tries that ended with an error: 2");
+  expect(printed.stdout).toContain("attempts that ended with an error: 2");
 
   expect(await main(["sweep", "retry", sweep])).toBe(0);
   expect(printed.stdout).toContain(`1 run restored; resume with: nudge sweep run ${sweep}`);
@@ -137,8 +137,8 @@ test("a wrong call says what is right", async () => {
     ["run a b", "expected one folder of a sweep, got a, b"],
     [`run ${folder} steps=3`, "steps=3: settings belong to the plan"],
     [`run ${folder} -o nothing`, "-o nothing: expected name=value"],
-    [`status ${join(folder, "none")}`, "no sweep is there"],
-    [`cancel ${join(folder, "none")}`, "no sweep is there"],
+    [`status ${join(folder, "none")}`, "this folder has no sweep"],
+    [`cancel ${join(folder, "none")}`, "this folder has no sweep"],
   ] as const) {
     printed.stderr = "";
     expect(await main(["sweep", ...words.split(" ")]), words).toBe(2);

@@ -129,7 +129,7 @@ withSlurm(
     expect(await main(["sweep", "status", sweep])).toBe(0);
     expect(printed.stdout).toMatch(/Slurm job \d+: 1 running, 3 pending \(JobArrayTaskLimit\)/);
     expect(await main(["sweep", "cancel", sweep])).toBe(0);
-    expect(printed.stdout).toMatch(/^Slurm job \d+: taken back \(scancel\)$/m);
+    expect(printed.stdout).toMatch(/^Slurm job \d+: cancelled \(scancel\)$/m);
     await until(() => queued() === "", "the tasks did not end");
     expect(counts(sweep)).toMatchObject({ running: 0, waiting: 4, failed: 0 });
     expect(existsSync(join(runs, readdirSync(runs)[0], "checkpoint", "last.safetensors"))).toBe(true);

@@ -37,7 +37,7 @@ for (const { id, name } of lines.map((line) => JSON.parse(line))) {
   for (let i = 0; i < (how === "slow" ? 600 : 1) && !stop; i++) await sleep(50);
   if (stop) {
     tell({ event: "stopped", id, step: 3 });
-    tell({ event: "end", why: "told to stop" });
+    tell({ event: "end", why: "asked to stop" });
     process.exit(75);
   }
   writeFileSync(join(run, "done"), "{}");

@@ -1,4 +1,7 @@
-/** Runs on this machine's GPUs. They are listed without loading the engine, which would take memory on each. */
+/**
+ * Executes runs on the GPUs of this machine. The GPUs are listed without loading the engine, which would take memory on
+ * each.
+ */
 
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -29,10 +32,10 @@ export function visibleGpus(env: NodeJS.ProcessEnv = process.env): string[] {
 
 export const gpus = defineLauncher({
   id: "gpus",
-  about: "One run a GPU, or several, on all of this machine's GPUs.",
+  about: "One or several runs per GPU, on all GPUs of this machine.",
   options: {
-    per_gpu: option(whole(1), "runs at a time on each GPU", { default: 1 }),
-    gpus: option(list, "only these, by number from 0: 0,2; all that are visible by default"),
+    per_gpu: option(whole(1), "the number of parallel runs per GPU", { default: 1 }),
+    gpus: option(list, "only these GPUs, numbered from 0, such as 0,2 (default: all visible)"),
   },
   launch(context, { per_gpu, gpus: wanted }) {
     const all = visibleGpus();

@@ -1,7 +1,7 @@
 /**
- * The contract of a launcher: where the runs of a sweep are made. All of them start the same program on the same folder;
- * what differs is who starts it, where, and how often. A launcher either keeps slots of this machine busy (`control` does the
- * work) or hands commands to a scheduler, which need nothing but the folder.
+ * The contract of a launcher, which determines where the runs of a sweep are executed. All launchers start the same
+ * program on the same folder; they differ in who starts it, where, and how often. A launcher either keeps slots of this
+ * machine busy (with `control`) or submits commands to a scheduler, which need only the folder.
  */
 
 import type { Options, ValuesOf } from "../../options.js";

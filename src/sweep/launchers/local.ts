@@ -7,9 +7,9 @@ import { defineLauncher } from "./define-launcher.js";
 
 export const local = defineLauncher({
   id: "local",
-  about: "On this machine's processors, shared out among the runs; as many as memory allows.",
+  about: "On the CPU cores of this machine, as many parallel runs as cores and memory allow.",
   options: {
-    jobs: option(whole(1), "runs at a time; one a core by default"),
+    jobs: option(whole(1), "the number of parallel runs (default: one per core)"),
   },
   launch(context, { jobs = availableParallelism() }) {
     // Runs that shared threads would wait for each other: two runs of one thread are faster than two of two on two cores.

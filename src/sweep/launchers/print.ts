@@ -6,7 +6,7 @@ import { defineLauncher } from "./define-launcher.js";
 
 export const print = defineLauncher({
   id: "print",
-  about: "Starts nothing: prints one command a line for each run that waits, for any other scheduler.",
+  about: "Prints one command per waiting run instead of starting it, for use with another scheduler.",
   options: {},
   async launch(context) {
     const { folder, program, rules, device } = context;

@@ -1,7 +1,7 @@
 /**
- * Runs on a cluster with Slurm: one array job, whose tasks each take runs that wait. A task needs the folder and nothing
- * else; whoever submitted it may go away. Some time before a task's limit Slurm sends it a signal: it writes a checkpoint,
- * puts itself back into the queue, and goes on from there to the same bytes.
+ * Executes runs on a cluster with Slurm: one array job, whose tasks each claim waiting runs. A task needs only the
+ * folder, so the submitting process can end. Slurm signals a task some time before its limit: the task writes a
+ * checkpoint, requeues itself, and later resumes with identical results.
  */
 
 import { readdirSync, writeFileSync } from "node:fs";
@@ -36,21 +36,21 @@ export function submittedJobs(folder: string): string[] {
 
 export const slurm = defineLauncher({
   id: "slurm",
-  about: "An array job of Slurm; its tasks checkpoint before their time limit and are requeued.",
+  about: "A Slurm array job, whose tasks write a checkpoint before their time limit and are requeued.",
   options: {
     partition: option(text, "the partition"),
-    account: option(text, "the account that is charged"),
+    account: option(text, "the account to charge"),
     qos: option(text, "the quality of service"),
-    gres: option(text, "what each task needs besides: gpu:1"),
-    constraint: option(text, "features the nodes must have: a100"),
-    cpus_per_task: option(whole(1), "cores of a task, and threads of its run", { default: 4 }),
-    mem_gb: option(number({ above: 0 }), "memory of a task, in GB"),
-    timeout_min: option(whole(1), "the time limit of a task, in minutes; the partition's by default"),
-    array_parallelism: option(whole(1), "tasks at a time; as many as the cluster gives by default"),
-    runs_per_task: option(whole(1), "runs a task makes one after another", { default: 1 }),
+    gres: option(text, "generic resources of each task, such as gpu:1"),
+    constraint: option(text, "required features of the nodes, such as a100"),
+    cpus_per_task: option(whole(1), "the number of cores per task, and of threads per run", { default: 4 }),
+    mem_gb: option(number({ above: 0 }), "the memory per task, in GB"),
+    timeout_min: option(whole(1), "the time limit of a task, in minutes (default: that of the partition)"),
+    array_parallelism: option(whole(1), "the maximum number of parallel tasks (default: no limit)"),
+    runs_per_task: option(whole(1), "the number of runs per task, one after another", { default: 1 }),
     signal_seconds: option(whole(1), "seconds before its limit at which Slurm signals a task", { default: 120 }),
-    setup: option(lines, "lines of shell before the command (module load cuda); may be given often"),
-    extra: option(lines, "more options of sbatch, such as --exclude=node7; may be given often"),
+    setup: option(lines, "shell lines before the command (module load cuda); can be repeated"),
+    extra: option(lines, "more options of sbatch, such as --exclude=node7; can be repeated"),
   },
 
   async launch(context, options) {
@@ -59,7 +59,7 @@ export const slurm = defineLauncher({
     const threads = context.threads(cpus_per_task);
     const waiting = context.waiting().length;
     if (waiting === 0) {
-      context.say("nothing waits, so nothing was submitted");
+      context.say("no run is waiting, so nothing was submitted");
       return "settled";
     }
     const runs = Math.min(waiting, context.most ?? waiting);
@@ -77,7 +77,7 @@ export const slurm = defineLauncher({
     writeFileSync(join(logs, `${job}.sh`), content);
     writeFileSync(join(logs, `${job}.json`), `${JSON.stringify({ job, tasks, runs })}\n`);
     context.say(`submitted as Slurm job ${job}: ${tasks} tasks for ${runs} runs (${join(logs, `${job}.sh`)})`);
-    context.say("they need only the folder: this command is not needed any more");
+    context.say("the jobs need only the folder, so this command ends now");
     return "handed over";
   },
 
@@ -109,6 +109,6 @@ export const slurm = defineLauncher({
     const jobs = [...new Set(queued.map(({ task }) => task.split("_")[0]))];
     if (jobs.length === 0) return [];
     await slurmCommand("scancel", ...jobs);
-    return [`Slurm job${jobs.length === 1 ? "" : "s"} ${jobs.join(", ")}: taken back (scancel)`];
+    return [`Slurm job${jobs.length === 1 ? "" : "s"} ${jobs.join(", ")}: cancelled (scancel)`];
   },
 });
