@@ -30,6 +30,8 @@ export interface Option<T = unknown> {
   readonly help: string;
   /** Absent if the default depends on other things, or if there is none. */
   readonly default?: T;
+  /** The name in earlier versions. Values under this name are still read. */
+  readonly formerly?: string;
   /** The flag on the command line, if there is one: `--eval-every <n>`. */
   readonly flag?: string;
 }
@@ -59,7 +61,7 @@ export function option(value: boolean, help: string): OptionWithDefault<boolean>
 export function option<T>(
   kind: Kind<T>,
   help: string,
-  more: { default: NoInfer<T>; flag?: string },
+  more: { default: NoInfer<T>; flag?: string; formerly?: string },
 ): OptionWithDefault<T>;
 export function option<T>(kind: Kind<T>, help: string, more?: { flag?: string }): Option<T>;
 export function option(first: Scalar | Kind<unknown>, help: string, more: Partial<Option> = {}): Option {
@@ -79,15 +81,32 @@ export function readOptions<O extends Options>(
 ): ValuesOf<O> {
   const known = Object.keys(declared);
   for (const name of Object.keys(given)) {
-    if (Object.hasOwn(declared, name) || given[name] === undefined) continue;
+    if (Object.hasOwn(declared, currentName(declared, name)) || given[name] === undefined) continue;
     if (known.length === 0) throw new UsageError(`${owner} has no options, got "${name}"`);
     throw new UsageError(unknownName(`option of ${owner}`, name, known));
   }
-  const values = Object.entries(declared).flatMap(([name, { kind, default: fallback }]): [string, unknown][] => {
-    const value = given[name] ?? usual[name] ?? fallback;
-    return value === undefined ? [] : [[name, kind.read(`${prefix}${name}`, value)]];
-  });
+  const values = Object.entries(declared).flatMap(
+    ([name, { kind, default: fallback, formerly }]): [string, unknown][] => {
+      const value = given[name] ?? (formerly && given[formerly]) ?? usual[name] ?? fallback;
+      return value === undefined ? [] : [[name, kind.read(`${prefix}${name}`, value)]];
+    },
+  );
   return Object.freeze(Object.fromEntries(values)) as ValuesOf<O>;
+}
+
+/** The present name of an option that was given by this or by its former name. */
+export const currentName = (declared: Options, name: string): string =>
+  Object.hasOwn(declared, name)
+    ? name
+    : (Object.keys(declared).find((each) => declared[each].formerly === name) ?? name);
+
+/** The values of options, with those that were renamed under their former names. */
+export function underFormerNames<T>(
+  declared: Options,
+  values: Readonly<Record<string, T>>,
+): Readonly<Record<string, T>> {
+  if (!Object.values(declared).some(({ formerly }) => formerly !== undefined)) return values;
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [declared[name]?.formerly ?? name, value]));
 }
 
 /** The defaults of the options that have one. */

@@ -21,7 +21,7 @@ import { Mlp } from "../backbones/index.js";
 import { eye } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam, variant } from "../hparams.js";
-import { crossEntropy, forSum, nonlinearClassifier } from "../nn/index.js";
+import { crossEntropy, nonlinearClassifier, toFullPrecision } from "../nn/index.js";
 import { type Batch, defineAlgorithm, type StepContext } from "./algorithm.js";
 import { domainLabels } from "./domain-labels.js";
 import type { Draws } from "./draws.js";
@@ -121,7 +121,7 @@ export const adrmx = defineAlgorithm({
 
     /** The mean over classes of the cross-entropies of remixed features; 0 where no class has a pair. */
     function remixed(u: Tensor, b: Tensor, y: Tensor, pairs: readonly (readonly [number, number])[]): Tensor {
-      if (pairs.length === 0) return forSum(u).detach().sum().mul(0);
+      if (pairs.length === 0) return toFullPrecision(u).detach().sum().mul(0);
       const first = pairs.map(([i]) => i);
       const mixed = u.take(first).add(b.take(pairs.map(([, j]) => j)));
       return crossEntropy(classifier.forward(mixed), y.take(first)).mul(pairs.length / classes);
@@ -161,7 +161,7 @@ export function pairsOf(
 
 /** The contrastive loss of features [n, width] with classes y [n]. */
 export function contrast(features: Tensor, y: Tensor): Tensor {
-  const v = forSum(features);
+  const v = toFullPrecision(features);
   const unit = v.div(v.norm(1, { keepdim: true }).clamp(1e-12));
   const others = eye(v.rows, { dtype: "bool", device: v.device }).logicalNot();
   const positives = y.unsqueeze(1).eq(y.unsqueeze(0)).logicalAnd(others).toDType(v.dtype); // [n, n]

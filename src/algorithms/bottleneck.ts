@@ -7,7 +7,7 @@ import { stack } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger } from "../hparams.js";
-import { forSum } from "../nn/index.js";
+import { toFullPrecision } from "../nn/index.js";
 import type { Batch } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 
@@ -24,5 +24,5 @@ export function featureVariance(features: Tensor, batch: Batch): Tensor {
     throw new UsageError(
       `the information bottleneck takes the variance of each domain's features: expected at least 2 samples a domain, got ${few.y.rows}. Raise the batch size`,
     );
-  return stack(rowsByDomain(forSum(features), batch).map((own) => own.variance(0).mean())).mean();
+  return stack(rowsByDomain(toFullPrecision(features), batch).map((own) => own.variance(0).mean())).mean();
 }

@@ -12,7 +12,7 @@
 import { arange, cat } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
-import { forSum } from "../nn/index.js";
+import { toFullPrecision } from "../nn/index.js";
 import type { BuildContext, LossAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
 
@@ -43,7 +43,7 @@ export function buildCausirl(
       const { features } = featuresByDomain(backbone, batch);
       const logits = classifier.forward(features);
       const loss = lossByDomain(logits, batch).mean();
-      const z = forSum(features);
+      const z = toFullPrecision(features);
       const second = cat(
         batch.domains.map(({ y }) =>
           arange(0, y.rows, 1, { dtype: "int64", device: z.device })

@@ -16,7 +16,7 @@
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen } from "../hparams.js";
-import { forSum, mse } from "../nn/index.js";
+import { mse, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featureMatching } from "./feature-matching.js";
 
@@ -54,7 +54,7 @@ function moments(z: Tensor): Moments {
       `CORAL takes the covariance of each domain's features: expected at least 2 samples a domain, got ${z.rows}. Raise the batch size`,
     );
   }
-  const wide = forSum(z);
+  const wide = toFullPrecision(z);
   const mean = wide.mean(0, true);
   return {
     mean,

@@ -96,8 +96,8 @@ export function buildAdversarial(
     const losses = crossEntropy(logits, d, { reduction: "none" }); // [n]
     const loss = conditional ? losses.mul(classWeights(batch.y, classes, losses)).sum() : losses.mean();
     if (gradPenalty === 0) return loss;
-    const told = penaltyOf === "cross-entropy" ? losses.sum() : logits.softmax(1).indexSelect(1, d).sum();
-    const [gradient] = grad(told, [u], { createGraph: true });
+    const total = penaltyOf === "cross-entropy" ? losses.sum() : logits.softmax(1).indexSelect(1, d).sum();
+    const [gradient] = grad(total, [u], { createGraph: true });
     return loss.add(gradient.square().sum(1).mean().mul(gradPenalty));
   }
 

@@ -17,7 +17,7 @@
 import { eye } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { choice, hparam, variant } from "../hparams.js";
-import { crossEntropy, forSum, Linear, ReLU, Sequential } from "../nn/index.js";
+import { crossEntropy, Linear, ReLU, Sequential, toFullPrecision } from "../nn/index.js";
 import type { BuildContext, HparamsOf, LossAlgorithm } from "./algorithm.js";
 import { domainLabels } from "./domain-labels.js";
 
@@ -46,7 +46,7 @@ export function buildBottleneck(
     step(batch) {
       const features = backbone.forward(batch.x);
       const logits = classifier.forward(features);
-      const compared = forSum(projector ? projector.forward(features) : features);
+      const compared = toFullPrecision(projector ? projector.forward(features) : features);
       const bottleneck = domainBottleneck(compared, batch.y, domainLabels(batch), { ...hparams, conditional });
       const error = crossEntropy(logits, batch.y);
       return {
@@ -76,11 +76,11 @@ export function domainBottleneck(
   { temperature, normalize, flip, selfTerm, conditional }: BottleneckOptions,
 ): Tensor {
   const unit = normalize ? z.div(z.norm(1, { keepdim: true }).clamp(1e-12)) : z;
-  const alike = (labels: Tensor): Tensor => labels.unsqueeze(1).eq(labels.unsqueeze(0)); // [n, n]
+  const equalPairs = (labels: Tensor): Tensor => labels.unsqueeze(1).eq(labels.unsqueeze(0)); // [n, n]
   const others = eye(z.rows, { dtype: "bool", device: z.device }).logicalNot();
   const similarity = unit.mm(unit.t()).div(temperature).mul(others.toDType(z.dtype)); // the diagonal is 0
-  const classmates = alike(y).logicalAnd(others);
-  const sameDomain = alike(d);
+  const classmates = equalPairs(y).logicalAnd(others);
+  const sameDomain = equalPairs(d);
   const contrasted = conditional ? classmates : others;
   const side = flip ? sameDomain.logicalNot() : sameDomain;
   const counted = conditional || !selfTerm ? side.logicalAnd(contrasted) : side;

@@ -17,7 +17,7 @@ import { cat, stack, zeros } from "../engine/ops.generated.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, uniform, uniformInteger } from "../hparams.js";
-import { crossEntropy, forSum, Linear, Module, StateBuffer } from "../nn/index.js";
+import { crossEntropy, Linear, Module, StateBuffer, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 
@@ -49,7 +49,7 @@ export const fishr = defineAlgorithm({
         const logits = classifier.forward(features);
         const penalty = (): Tensor => {
           const residuals = errors(logits, batch.y);
-          const [z, delta] = [rowsByDomain(forSum(features), batch), rowsByDomain(residuals, batch)];
+          const [z, delta] = [rowsByDomain(toFullPrecision(features), batch), rowsByDomain(residuals, batch)];
           const variances = memory.follow(stack(z.map((own, e) => gradientVariance(own, delta[e]))), ema);
           return variances.sub(variances.mean(0)).square().mean();
         };
@@ -74,7 +74,7 @@ export const fishr = defineAlgorithm({
 
 /** δ = softmax(l) − onehot(y): the gradient of the summed cross-entropy with respect to the logits. */
 export function errors(logits: Tensor, y: Tensor): Tensor {
-  const l = forSum(logits);
+  const l = toFullPrecision(logits);
   return l.softmax(1).sub(y.toDType("int64").oneHot(l.size(1)));
 }
 

@@ -13,7 +13,7 @@ import { stack } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger } from "../hparams.js";
-import { forSum } from "../nn/index.js";
+import { toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { annealed } from "./annealed-penalty.js";
 import { lossByDomain, rowsByDomain } from "./domain-parts.js";
@@ -55,7 +55,7 @@ export function irmPenalty(logits: Tensor, y: Tensor): Tensor {
 
 /** ∂/∂s CE(s·logits, y) at s = 1. */
 function scaleGradient(logits: Tensor, y: Tensor): Tensor {
-  const l = forSum(logits);
+  const l = toFullPrecision(logits);
   const expected = l.softmax(1).mul(l).sum(1);
   return expected.sub(l.gather(1, y.toDType("int64").unsqueeze(1)).squeeze(1)).mean();
 }

@@ -67,10 +67,10 @@ export const mdsdi = defineAlgorithm({
         const s = specific.forward(x); // [n, width]
         const features = cat([a, s], 1); // [n, 2·width]
         const logits = classifier.forward(features);
-        const told = crossEntropy(discriminator.forward(reversed(a)), d).add(
+        const domainLoss = crossEntropy(discriminator.forward(reversed(a)), d).add(
           crossEntropy(domainClassifier.forward(s), d),
         );
-        const joint = crossEntropy(logits, y).add(told).add(dependence(a, s));
+        const joint = crossEntropy(logits, y).add(domainLoss).add(dependence(a, s));
         const loss = addPenalty(joint, ctx, features, logits);
         optimizers.all.zeroGrad();
         loss.backward();

@@ -15,7 +15,7 @@ import { empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam, variant } from "../hparams.js";
-import { crossEntropy, forSum, Module, Parameter } from "../nn/index.js";
+import { crossEntropy, Module, Parameter, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { variantOf } from "./variant.js";
 
@@ -83,7 +83,7 @@ export const miro = defineAlgorithm({
  * the squared difference are made.
  */
 function distance(map: Tensor, target: Tensor, variance: Tensor): Tensor {
-  const squares = forSum(map).sub(forSum(target)).square().mean([0, 2, 3], true); // [1, channels, 1, 1]
+  const squares = toFullPrecision(map).sub(toFullPrecision(target)).square().mean([0, 2, 3], true); // [1, channels, 1, 1]
   return squares.div(variance).add(variance.log()).mean().div(2);
 }
 

@@ -20,7 +20,7 @@ import { cat, stack } from "../engine/ops.generated.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { variant } from "../hparams.js";
-import { crossEntropy, forSum } from "../nn/index.js";
+import { crossEntropy, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import type { Draws } from "./draws.js";
 import { variantOf } from "./variant.js";
@@ -87,7 +87,7 @@ function mixStyles(map: Tensor, draw: Draws, orderOf: OrderOf): Tensor {
     );
   }
   const lambdas = Array.from({ length: n }, () => draw.beta("lambda", ALPHA, ALPHA));
-  const values = forSum(map);
+  const values = toFullPrecision(map);
   const { dtype, device } = values;
   const share = tensor(lambdas, { dtype, device }).view(n, 1, 1, 1);
   const order = tensor(orderOf(n, draw), { dtype: "int64", device });

@@ -10,7 +10,7 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
-import { forSum } from "../nn/index.js";
+import { toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import { featureMatching } from "./feature-matching.js";
 
@@ -30,7 +30,7 @@ const RATES = [0.001, 0.01, 0.1, 1, 10, 100, 1000];
 
 /** The squared maximum mean discrepancy of two samples, [n, width] and [m, width]. */
 export function discrepancy(a: Tensor, b: Tensor, rates: readonly number[] = RATES): Tensor {
-  const [x, y] = [forSum(a), forSum(b)];
+  const [x, y] = [toFullPrecision(a), toFullPrecision(b)];
   const mean = (left: Tensor, right: Tensor) => kernels(left, right, rates).mean();
   return mean(x, x).add(mean(y, y)).sub(mean(x, y), { alpha: 2 });
 }

@@ -12,7 +12,7 @@
 import type { Tensor } from "../engine/tensor.js";
 import { grad, noGrad } from "../engine/tensor.js";
 import { hparam, uniform } from "../hparams.js";
-import { crossEntropy, forSum, type Layer } from "../nn/index.js";
+import { crossEntropy, type Layer, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 
 export const rsc = defineAlgorithm({
@@ -49,11 +49,11 @@ export function keptFeatures(
 ): Tensor {
   const right = y.toDType("int64").unsqueeze(1); // [n, 1]
   const input = z.detach().requiresGrad_();
-  const logits = forSum(classifier.forward(input));
+  const logits = toFullPrecision(classifier.forward(input));
   const [gradient] = grad(logits.gather(1, right).sum(), [input]);
   return noGrad(() => {
     const below = gradient.lt(quantile(gradient, 1 - featureDrop));
-    const muted = forSum(classifier.forward(z.mul(below)));
+    const muted = toFullPrecision(classifier.forward(z.mul(below)));
     const probability = (l: Tensor) => l.softmax(1).gather(1, right).squeeze(1);
     const fall = probability(logits).sub(probability(muted)).unsqueeze(0); // [1, n]
     const spared = fall.lt(quantile(fall, 1 - sampleDrop)).t(); // [n, 1]

@@ -14,7 +14,7 @@
 
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen } from "../hparams.js";
-import { crossEntropy, forSum } from "../nn/index.js";
+import { crossEntropy, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import type { Draws } from "./draws.js";
 import { addPenalty } from "./penalised-loss.js";
@@ -54,8 +54,8 @@ export const sagNet = defineAlgorithm({
         styleLoss.backward();
         optimizers.style.step();
 
-        const told = forSum(styleHead.forward(withOtherContent(backbone.forward(x), ctx.draw)));
-        const adversarialLoss = ctx.checked(told.logSoftmax(1).mean().mul(-adversarialWeight));
+        const styleLogits = toFullPrecision(styleHead.forward(withOtherContent(backbone.forward(x), ctx.draw)));
+        const adversarialLoss = ctx.checked(styleLogits.logSoftmax(1).mean().mul(-adversarialWeight));
         optimizers.backbone.zeroGrad();
         adversarialLoss.backward(); // the style head's gradients are forgotten before its next step
         optimizers.backbone.step();

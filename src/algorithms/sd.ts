@@ -9,7 +9,7 @@
  */
 
 import { hparam, powerOfTen } from "../hparams.js";
-import { crossEntropy, forSum } from "../nn/index.js";
+import { crossEntropy, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 
 export const sd = defineAlgorithm({
@@ -26,7 +26,7 @@ export const sd = defineAlgorithm({
       const features = backbone.forward(x);
       const logits = classifier.forward(features);
       const loss = crossEntropy(logits, y);
-      const penalty = forSum(logits).square().mean();
+      const penalty = toFullPrecision(logits).square().mean();
       return { loss: loss.add(penalty, { alpha: penaltyWeight }), features, logits, logs: { loss, penalty } };
     },
     predict: (x) => classifier.forward(backbone.forward(x)),

@@ -26,7 +26,7 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { hparam, powerOfTen, powerOfTenInteger, variant } from "../hparams.js";
-import { crossEntropy, forSum, Linear, Module, StateBuffer } from "../nn/index.js";
+import { crossEntropy, Linear, Module, StateBuffer, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 import { errors } from "./fishr.js";
@@ -76,7 +76,7 @@ export const trm = defineAlgorithm({
           return { loss: nll, features, logits, logs: { nll, trm_loss: nll.detach().zerosLike() } };
         ctx.checked(nll); // before the heads move
         if (classBalanced) heads.startFrom(classifier as Linear);
-        const rows = rowsByDomain(forSum(features), batch).map((x, e) => ({ x, y: batch.domains[e].y }));
+        const rows = rowsByDomain(toFullPrecision(features), batch).map((x, e) => ({ x, y: batch.domains[e].y }));
         for (const [e, own] of rows.entries()) heads.learn(e, own);
         const risk = heads.transferRisk(rows, { cosWeight, eta, isAliased, isUpdated });
         return { loss: nll.add(risk), features, logits, logs: { nll, trm_loss: risk } };

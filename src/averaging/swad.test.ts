@@ -59,7 +59,8 @@ test("the average is the mean of the segments the valley's rules name, each a me
 
 test("told to continue, it lets training go on when the valley is left, and the average stays as it was", () => {
   using stops = swad();
-  using continues = swad({ whenLeft: "continue" });
+  using continues = swad({ whenLeft: "continue" } as never); // the former name
+  expect(continues.settings.afterValley).toBe("continue");
   follow(stops, lossesOfVector);
   expect(follow(continues, lossesOfVector)).toBe((lossesOfVector.length - 1) * EVERY + 1);
   scope(() => {
@@ -190,5 +191,5 @@ test("settings are checked, with the nearest name for a mistyped one", () => {
   expect(() => swad({ tolerence: 0.2 })).toThrow('did you mean "tolerance"?');
   expect(() => swad({ converge: "2.5" })).toThrow("swad.converge: expected an integer of at least 1, got");
   using follower = swad({ converge: "4" });
-  expect(follower.settings).toEqual({ converge: 4, patience: 6, tolerance: 0.3, whenLeft: "stop" });
+  expect(follower.settings).toEqual({ converge: 4, patience: 6, tolerance: 0.3, afterValley: "stop" });
 });

@@ -37,10 +37,10 @@ export const swad = defineFollower(
       tolerance: option(number({ least: 0 }), "how far above the loss at convergence the threshold lies (r)", {
         default: 0.3,
       }),
-      whenLeft: option(
+      afterValley: option(
         word("stop", "continue"),
-        "whether the run ends when the valley is left, as in SWAD's code, or goes on for the trained model's own rows",
-        { default: "stop" },
+        "whether the run stops at the end of the loss valley, as in SWAD's code, or continues for the rows of the trained model",
+        { default: "stop", formerly: "whenLeft" },
       ),
     },
     forDataset: { vlcs: { tolerance: 0.2 } },
@@ -54,7 +54,7 @@ interface KeptSegment extends Segment {
   readonly average: RunningMean;
 }
 
-type SwadSettings = ValleySettings & { readonly whenLeft: "stop" | "continue" } & Readonly<
+type SwadSettings = ValleySettings & { readonly afterValley: "stop" | "continue" } & Readonly<
     Record<string, number | string>
   >;
 
@@ -78,7 +78,7 @@ class Swad implements Follower {
   }
 
   atEvaluation(step: number, validationLoss: number): "continue" | "stop" {
-    if (this.valley.state.dead) return this.settings.whenLeft;
+    if (this.valley.state.dead) return this.settings.afterValley;
     if (this.segment.count === 0)
       throw new UsageError(`swad: there was no update since the evaluation before the one at step ${step}`);
     const before = this.valley.state.recent;
@@ -89,7 +89,7 @@ class Swad implements Follower {
     for (const each of add) this.take(each);
     const { recent, dead } = this.valley.state;
     for (const each of [...before, closed]) if (!recent.includes(each)) each.average.dispose();
-    return dead ? this.settings.whenLeft : "continue";
+    return dead ? this.settings.afterValley : "continue";
   }
 
   private take(segment: KeptSegment): void {

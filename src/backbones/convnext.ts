@@ -16,7 +16,7 @@ import { LayerNorm } from "../nn/layer-norm.js";
 import { Linear } from "../nn/linear.js";
 import { Layer, Parameter, Sequential } from "../nn/module.js";
 import { globalAverage } from "../nn/pooling.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { StochasticDepth, stochasticDepthRates } from "../nn/stochastic-depth.js";
 import {
   Backbone,
@@ -59,7 +59,7 @@ class MapNorm extends LayerNorm {
   }
 }
 
-/** A 7×7 on each channel by itself, a norm, and an MLP of each pixel's channels; and the way around them. */
+/** A 7×7 on each channel by itself, a norm, and an MLP of each pixel's channels; and a residual connection. */
 class Block extends Layer {
   readonly layer_scale: Parameter;
   readonly block: Sequential;
@@ -97,7 +97,7 @@ class Stem extends Sequential {
 
   override forward(x: Tensor): Tensor {
     const [conv, norm] = this.layers;
-    return norm.forward(forSum(conv.forward(x)));
+    return norm.forward(toFullPrecision(conv.forward(x)));
   }
 }
 
@@ -108,7 +108,7 @@ class Downsample extends Sequential {
   }
 
   override forward(x: Tensor): Tensor {
-    return forSum(super.forward(x));
+    return toFullPrecision(super.forward(x));
   }
 }
 

@@ -7,7 +7,7 @@ import { empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Parameter } from "../nn/module.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { Backbone, type BackboneOptions, defineBackbone, vectorSize } from "./backbone.js";
 
 const ID = "diagonal-map";
@@ -29,7 +29,7 @@ export class DiagonalMap extends Backbone {
   }
 
   forward(x: Tensor): Tensor {
-    return forSum(x.shape.length === 2 ? x : x.flatten(1)).mul(this.weight);
+    return toFullPrecision(x.shape.length === 2 ? x : x.flatten(1)).mul(this.weight);
   }
 }
 

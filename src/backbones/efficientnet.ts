@@ -33,13 +33,13 @@ interface BlockShape {
   readonly stride: number;
 }
 
-/** 1×1 up, a convolution on each channel by itself, squeeze-and-excitation, 1×1 down, and the way around them. */
+/** 1×1 up, a convolution on each channel by itself, squeeze-and-excitation, 1×1 down, and a residual connection. */
 class MBConv extends Layer {
   readonly block: Sequential;
   // What `block` holds, in the parts it is run in.
   readonly #wide: readonly Layer[];
   readonly #project: ConvNorm;
-  readonly #around: boolean;
+  readonly #hasResidual: boolean;
   readonly stochasticDepth: StochasticDepth;
 
   constructor({ inputs, outputs, expansion, kernel, stride }: BlockShape, dropRate: number) {
@@ -53,14 +53,14 @@ class MBConv extends Layer {
     ];
     this.#project = new ConvNorm(hidden, outputs, { kernel: 1, init });
     this.block = new Sequential(...this.#wide, this.#project);
-    this.#around = stride === 1 && inputs === outputs;
+    this.#hasResidual = stride === 1 && inputs === outputs;
     this.stochasticDepth = new StochasticDepth(dropRate);
   }
 
   forward(x: Tensor): Tensor {
     const wide = this.#wide.reduce((value, layer) => layer.forward(value), x);
-    if (!this.#around) return this.#project.forward(wide);
-    if (!this.stochasticDepth.active) return this.#project.forward(wide, { around: x });
+    if (!this.#hasResidual) return this.#project.forward(wide);
+    if (!this.stochasticDepth.active) return this.#project.forward(wide, { residual: x });
     return this.stochasticDepth.forward(this.#project.forward(wide)).add_(x);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { Linear } from "../nn/linear.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { Backbone, type BackboneOptions, defineBackbone, vectorSize } from "./backbone.js";
 
 const ID = "linear-map";
@@ -22,7 +22,7 @@ export class LinearMap extends Backbone {
   }
 
   forward(x: Tensor): Tensor {
-    return forSum(this.map.forward(x.shape.length === 2 ? x : x.flatten(1)));
+    return toFullPrecision(this.map.forward(x.shape.length === 2 ? x : x.flatten(1)));
   }
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from "../errors.js";
 import { Dropout } from "../nn/dropout.js";
 import { Linear } from "../nn/linear.js";
 import { Sequential } from "../nn/module.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { Backbone, type BackboneOptions, defineBackbone, vectorSize } from "./backbone.js";
 
 const ID = "mlp";
@@ -47,7 +47,7 @@ export class Mlp extends Backbone {
     const layers = [this.input, ...(this.hiddens.layers as readonly Linear[])];
     const flat = x.shape.length === 2 ? x : x.flatten(1);
     const last = layers.reduce((value, layer) => this.dropout.forward(layer.forward(value)).relu_(), flat);
-    return forSum(this.output.forward(last));
+    return toFullPrecision(this.output.forward(last));
   }
 }
 

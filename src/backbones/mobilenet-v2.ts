@@ -23,14 +23,14 @@ import {
 const init = "he-fan-out";
 const ID = "mobilenet_v2";
 
-/** 1×1 up to `expansion` times the channels, a 3×3 on each channel by itself, 1×1 down, and the way around them. */
+/** 1×1 up to `expansion` times the channels, a 3×3 on each channel by itself, 1×1 down, and a residual connection. */
 class InvertedResidual extends Layer {
   readonly conv: Sequential;
   // What `conv` holds, in the parts it is run in: names follow torchvision, where the last two are not a pair.
   readonly #wide: readonly Layer[];
   readonly #project: Conv2d;
   readonly #norm: BatchNorm2d;
-  readonly #around: boolean;
+  readonly #hasResidual: boolean;
 
   constructor(inputs: number, outputs: number, stride: number, expansion: number) {
     super();
@@ -43,12 +43,12 @@ class InvertedResidual extends Layer {
     this.#project = new Conv2d(hidden, outputs, { kernel: 1, bias: false, init });
     this.#norm = new BatchNorm2d(outputs);
     this.conv = new Sequential(...this.#wide, this.#project, this.#norm);
-    this.#around = stride === 1 && inputs === outputs;
+    this.#hasResidual = stride === 1 && inputs === outputs;
   }
 
   forward(x: Tensor): Tensor {
     const wide = this.#wide.reduce((value, layer) => layer.forward(value), x);
-    return convNorm(this.#project, this.#norm, wide, { around: this.#around ? x : undefined });
+    return convNorm(this.#project, this.#norm, wide, { residual: this.#hasResidual ? x : undefined });
   }
 }
 

@@ -40,7 +40,7 @@ class Branch extends Module {
   }
 }
 
-/** A branch and the way around it. */
+/** A branch and a residual connection. */
 class Block extends Layer {
   readonly proj: ConvNorm | null;
   readonly f: Branch;
@@ -55,7 +55,7 @@ class Block extends Layer {
   forward(x: Tensor): Tensor {
     const { a, b, se, c } = this.f;
     const inner = se.forward(b.forward(a.forward(x)));
-    return c.forward(inner, { around: this.proj ? this.proj.forward(x) : x, act: "relu" });
+    return c.forward(inner, { residual: this.proj ? this.proj.forward(x) : x, act: "relu" });
   }
 }
 

@@ -31,7 +31,7 @@ const conv1x1 = (inputs: number, outputs: number) => new Conv2d(inputs, outputs,
 // In place throughout: a convolution's or a norm's output is not needed for its own gradient, and no map that a stage
 // hands out is written to afterwards.
 
-/** Two 3×3 convolutions and the way around them. */
+/** Two 3×3 convolutions and a residual connection. */
 class BasicBlock extends Layer {
   static readonly expansion = 1;
   readonly conv1: Conv2d;
@@ -51,12 +51,12 @@ class BasicBlock extends Layer {
 
   forward(x: Tensor): Tensor {
     const inner = convNorm(this.conv1, this.bn1, x, { act: "relu" });
-    const around = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv2, this.bn2, inner, { around, act: "relu" });
+    const residual = this.downsample ? this.downsample.forward(x) : x;
+    return convNorm(this.conv2, this.bn2, inner, { residual, act: "relu" });
   }
 }
 
-/** 1×1 down to `channels`, 3×3, 1×1 up to four times as many, and the way around them. */
+/** 1×1 down to `channels`, 3×3, 1×1 up to four times as many, and a residual connection. */
 class Bottleneck extends Layer {
   static readonly expansion = 4;
   readonly conv1: Conv2d;
@@ -81,8 +81,8 @@ class Bottleneck extends Layer {
   forward(x: Tensor): Tensor {
     const narrow = convNorm(this.conv1, this.bn1, x, { act: "relu" });
     const inner = convNorm(this.conv2, this.bn2, narrow, { act: "relu" });
-    const around = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv3, this.bn3, inner, { around, act: "relu" });
+    const residual = this.downsample ? this.downsample.forward(x) : x;
+    return convNorm(this.conv3, this.bn3, inner, { residual, act: "relu" });
   }
 }
 

@@ -9,7 +9,7 @@ import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { Conv2d } from "../nn/conv.js";
 import { Linear } from "../nn/linear.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import {
   Backbone,
   type BackboneOptions,
@@ -50,7 +50,7 @@ export class SmallCnn extends Backbone {
     const steps = [this.conv1, this.conv2, this.conv3].map(
       (conv, stage): Step => ({ forward: (map) => conv.forward(map).relu_().maxPool2d([2, 2]), stage }),
     );
-    const features = (maps: Tensor): Tensor => forSum(this.fc.forward(maps.flatten(1)).relu_());
+    const features = (maps: Tensor): Tensor => toFullPrecision(this.fc.forward(maps.flatten(1)).relu_());
     return runSteps(x, [...steps, { forward: features }], onStage);
   }
 }

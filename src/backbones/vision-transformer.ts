@@ -24,7 +24,7 @@ import { LayerNorm } from "../nn/layer-norm.js";
 import { Linear } from "../nn/linear.js";
 import { Layer, Parameter, Sequential } from "../nn/module.js";
 import { type Grid, type PositionRule, resizePositions } from "../nn/position-embedding.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { stochasticDepthRates } from "../nn/stochastic-depth.js";
 import { TransformerBlock } from "../nn/transformer-block.js";
 import { Backbone, type BackboneOptions, type OnStage, pictureShape, runSteps, type Step } from "./backbone.js";
@@ -188,7 +188,7 @@ export class VisionTransformer extends Backbone {
   /** The tokens before the blocks, [n, 1 + registers + patches, width]. */
   private tokens(map: Tensor, grid: Grid): Tensor {
     const [n] = map.shape;
-    const patches = forSum(map.flatten(2).transpose(1, 2)); // [n, patches, width]
+    const patches = toFullPrecision(map.flatten(2).transpose(1, 2)); // [n, patches, width]
     const positions = resizePositions(this.pos_embed, {
       from: this.gridOf(this.inputShape),
       to: grid,
@@ -206,7 +206,7 @@ export class VisionTransformer extends Backbone {
   private features(tokens: Tensor): Tensor {
     // Only the class token is needed, and a layer norm looks at each token by itself.
     const features = this.norm.forward(tokens.select(1, 0));
-    return forSum(this.projection ? this.projection.forward(features) : features);
+    return toFullPrecision(this.projection ? this.projection.forward(features) : features);
   }
 
   /** Tensors of a published file under this network's names, with its positions on this network's grid. */

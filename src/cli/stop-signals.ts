@@ -12,7 +12,7 @@ export const SAME_MS = 500;
  * Listens until disposed of. The first signal requests a stop and is reported; the default action applies to a later
  * one.
  */
-export function onStopSignals(told: (signal: string) => void): StopSignals {
+export function onStopSignals(onSignal: (signal: string) => void): StopSignals {
   const signals = ["SIGINT", "SIGTERM"] as const;
   const end = (): void => {
     for (const signal of signals) process.off(signal, ask);
@@ -22,7 +22,7 @@ export function onStopSignals(told: (signal: string) => void): StopSignals {
     if (state.asked) return;
     state.asked = true;
     setTimeout(end, SAME_MS).unref();
-    told(signal);
+    onSignal(signal);
   };
   for (const signal of signals) process.on(signal, ask);
   return state;

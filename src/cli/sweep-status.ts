@@ -65,7 +65,7 @@ const isSettled = ({ counts }: SweepStatus): boolean => counts.running === 0 && 
 
 /** The reports of schedulers on the sweep. A scheduler that does not answer is reported and not asked again. */
 async function schedulerJobs(folder: string): Promise<string[]> {
-  const told = await Promise.all(
+  const reports = await Promise.all(
     Object.values(launchers).map(async ({ jobs }) => {
       try {
         return (await jobs?.(folder)) ?? [];
@@ -74,5 +74,5 @@ async function schedulerJobs(folder: string): Promise<string[]> {
       }
     }),
   );
-  return told.flat();
+  return reports.flat();
 }

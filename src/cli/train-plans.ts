@@ -99,12 +99,12 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
 
 /** Runs on the same pictures have the same notes, so each note is printed once. */
 function withoutRepeatedNotes(reporter: Reporter): Reporter {
-  const told = new Set<string>();
+  const printed = new Set<string>();
   return {
     ...reporter,
     line(text) {
-      if (text.startsWith("note: ") && told.has(text)) return;
-      told.add(text);
+      if (text.startsWith("note: ") && printed.has(text)) return;
+      printed.add(text);
       reporter.line(text);
     },
   };

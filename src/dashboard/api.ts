@@ -40,8 +40,8 @@ export interface RunRow {
   /** The last step that was evaluated; null before the first. */
   readonly step: number | null;
   readonly steps: number | null;
-  /** Where it is, told by the process at work on it; null where none is, or none has said so yet. */
-  readonly told: ToldProgress | null;
+  /** The progress that the process of the run reports; null if there is no process, or no report yet. */
+  readonly reported: ReportedProgress | null;
   /** The mean accuracy on the `out` parts of the training domains at that step, a fraction; where `assessed`, of the run's model. */
   readonly validation: number | null;
   /** The mean accuracy on the `in` parts of the held-out domains at that step; where `assessed`, of the run's model on all of them. */
@@ -59,7 +59,7 @@ export interface RunRow {
 }
 
 /** What a process at work on a run says of it, every few seconds. */
-export interface ToldProgress {
+export interface ReportedProgress {
   /** Steps made. */
   readonly step: number;
   /** Seconds to go. */

@@ -23,7 +23,7 @@ import { meanAccuracy } from "../report/run-page.js";
 import { runMethodTitle } from "../settings/names.js";
 import type { FixedByHand } from "../sweep/fixed-by-hand.js";
 import { runState, stateWord, type Verdict } from "../sweep/run-state.js";
-import type { RunRow, RunState, ToldProgress } from "./api.js";
+import type { ReportedProgress, RunRow, RunState } from "./api.js";
 import { jsonIn } from "./inside.js";
 import { Measured } from "./measured.js";
 
@@ -49,7 +49,7 @@ export abstract class IndexedRun {
   /** What it was up to at the last look. */
   state: RunState = "stopped";
   protected secondsPerStep: number | null = null;
-  protected told: ToldProgress | null = null;
+  protected reported: ReportedProgress | null = null;
   /** The row as JSON; empty before the first look. */
   json = "";
 
@@ -132,7 +132,7 @@ export abstract class IndexedRun {
       draw: settings?.hparamsSeed ?? 0,
       step: measured.lastStep,
       steps,
-      told: this.told,
+      reported: this.reported,
       validation: assessed ? meanOf(assessed, "validation") : measured.lastAccuracy(training, "out"),
       test: assessed ? meanOf(assessed, "held out") : measured.lastAccuracy(testDomains, "in"),
       expected: estimate ? expectedOf(estimate.domains) : null,

@@ -17,7 +17,7 @@ export class Live {
   private readonly streams = new Set<EventStream>();
   private wake = new AbortController();
   private stopped = false;
-  private told = "";
+  private lastSent = "";
 
   constructor(private readonly index: RunIndex) {}
 
@@ -78,8 +78,8 @@ export class Live {
 
   private tellProgress(): void {
     const progress = JSON.stringify(this.index.progress);
-    if (progress === this.told) return;
-    this.told = progress;
+    if (progress === this.lastSent) return;
+    this.lastSent = progress;
     for (const stream of this.open()) stream.send("progress", progress);
   }
 }

@@ -6,7 +6,7 @@ const row: RunRow = {
   ...{ id: "run", state: "running", sweep: null, dataset: "pacs", heldOut: ["sketch"], method: "ERM", fixed: {} },
   ...{ trial: 0, draw: 0, step: 99, steps: 400, validation: null, test: null, secondsPerStep: 1, at: 0, problem: null },
   ...{ own: false, expected: null, assessed: false },
-  told: { step: 200, left: 100, at: 1_000 },
+  reported: { step: 200, left: 100, at: 1_000 },
 };
 
 test("a running run is where its process says, and its time left runs down", () => {
@@ -15,9 +15,13 @@ test("a running run is where its process says, and its time left runs down", () 
 });
 
 test("without a word from a process, the last evaluation tells", () => {
-  expect(progressOf({ ...row, told: null }, 0)).toEqual({ step: 100, share: 0.25, left: null });
+  expect(progressOf({ ...row, reported: null }, 0)).toEqual({ step: 100, share: 0.25, left: null });
   expect(progressOf({ ...row, state: "stopped" }, 0)).toEqual({ step: 100, share: 0.25, left: null });
-  expect(progressOf({ ...row, step: null, told: null, steps: null }, 0)).toEqual({ step: 0, share: null, left: null });
+  expect(progressOf({ ...row, step: null, reported: null, steps: null }, 0)).toEqual({
+    step: 0,
+    share: null,
+    left: null,
+  });
 });
 
 test("what is done is done, also where it stopped early", () => {

@@ -12,12 +12,12 @@ export interface Progress {
 }
 
 /** Where a run is at a time, in milliseconds since 1970. */
-export function progressOf({ state, step, steps, told }: RunRow, now: number): Progress {
+export function progressOf({ state, step, steps, reported }: RunRow, now: number): Progress {
   const evaluated = step === null ? 0 : step + 1;
   // One that stopped early by its own rule is done all the same.
   if (state === "done") return { step: evaluated, share: 1, left: 0 };
-  const made = Math.max(evaluated, state === "running" && told ? told.step : 0);
+  const made = Math.max(evaluated, state === "running" && reported ? reported.step : 0);
   const share = steps ? Math.min(1, made / steps) : null;
-  const left = state === "running" && told ? Math.max(0, told.left - (now - told.at) / 1000) : null;
+  const left = state === "running" && reported ? Math.max(0, reported.left - (now - reported.at) / 1000) : null;
   return { step: made, share, left };
 }

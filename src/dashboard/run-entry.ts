@@ -10,7 +10,7 @@ import { type LockOwner, LockWatch, noteOf, ownerOf } from "../files/folder-lock
 import { DONE_FILE, RECORDS_FILE } from "../records/run.js";
 import type { FixedByHand } from "../sweep/fixed-by-hand.js";
 import type { RunState, Verdict } from "../sweep/run-state.js";
-import type { ToldProgress } from "./api.js";
+import type { ReportedProgress } from "./api.js";
 import { type Change, IndexedRun } from "./indexed-run.js";
 import { InsideFiles, readEnd } from "./inside.js";
 import { Tail } from "./tail.js";
@@ -21,7 +21,7 @@ export class RunEntry extends IndexedRun {
   private readonly lockWatch: LockWatch;
   private readonly records: Tail;
   private readonly timing: Tail;
-  private toldBefore: ToldProgress | null = null;
+  private reportedBefore: ReportedProgress | null = null;
   private verdict: Verdict | undefined;
   private folderTime = 0;
   private lockTime = 0;
@@ -89,19 +89,19 @@ export class RunEntry extends IndexedRun {
     const isDone = this.doneTime > 0;
     const owner = isDone ? undefined : ownerOf(this.lock);
     const isRunning = owner !== undefined && !this.lockWatch.deadOwner();
-    this.told = isRunning && this.settings ? this.readNote(owner) : null;
+    this.reported = isRunning && this.settings ? this.readNote(owner) : null;
     return this.stateBy(this.verdict, { isDone, isRunning });
   }
 
   /** What the process at work on the run says of it. */
-  private readNote(owner: LockOwner): ToldProgress | null {
+  private readNote(owner: LockOwner): ReportedProgress | null {
     try {
       const { step, left } = JSON.parse(noteOf(this.lock, owner) ?? "null");
       if (!Number.isFinite(step) || !Number.isFinite(left)) return null;
       // Only a note that says something else is a change, and its time is that of the first look at it.
-      const before = this.toldBefore;
-      if (before?.step !== step || before?.left !== left) this.toldBefore = { step, left, at: Date.now() };
-      return this.toldBefore;
+      const before = this.reportedBefore;
+      if (before?.step !== step || before?.left !== left) this.reportedBefore = { step, left, at: Date.now() };
+      return this.reportedBefore;
     } catch {
       return null;
     }

@@ -61,8 +61,14 @@ test("a run is done, running, stopped or failed as its files say", async () => {
   ]);
   expect(rows.get("failed")!.problem).toBe("step 7: loss is NaN");
   expect(rows.get("broken")!.problem).toContain("settings.json");
-  expect(rows.get("deep/er/running")!.told).toMatchObject({ step: 120, left: 42 });
-  expect(rows.get("done")).toMatchObject({ method: "ERM", dataset: "pacs", heldOut: ["sketch"], step: 0, told: null });
+  expect(rows.get("deep/er/running")!.reported).toMatchObject({ step: 120, left: 42 });
+  expect(rows.get("done")).toMatchObject({
+    method: "ERM",
+    dataset: "pacs",
+    heldOut: ["sketch"],
+    step: 0,
+    reported: null,
+  });
   // Accuracies of domain i are 0.5 + i/100, on out half of that; sketch is the fourth.
   expect(rows.get("done")!.test).toBeCloseTo(0.53, 12);
   expect(rows.get("done")!.validation).toBeCloseTo(0.255, 12);

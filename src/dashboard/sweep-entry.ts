@@ -171,7 +171,7 @@ export class SweepEntry {
       ...{
         own: isOwnDataset(dataset),
         step: null,
-        told: null,
+        reported: null,
         validation: null,
         test: null,
         expected: null,

@@ -11,9 +11,9 @@ import { accuracyMeter } from "../paper/synthetic/accuracy.js";
 import { decompose, multiply, transpose } from "../paper/synthetic/matrix.js";
 import { initialModel, type Model, predictorOf } from "../paper/synthetic/model.js";
 import {
-  type Evaluation,
   evaluateObjective,
   type Objective,
+  type ObjectiveValue,
   prepare,
   type TrainingSet,
 } from "../paper/synthetic/objective.js";
@@ -100,7 +100,7 @@ interface Learner {
 
 const meter = accuracyMeter(paperTask);
 
-function describe({ model }: Learner, { inputs }: TrainingSet, { loss, accuracy }: Evaluation): ToyClassifier {
+function describe({ model }: Learner, { inputs }: TrainingSet, { loss, accuracy }: ObjectiveValue): ToyClassifier {
   const predictor = predictorOf(model);
   const [a, b] = predictor.weights;
   const { sigma } = decompose(multiply(inputs.plain, transpose(model.map)));

@@ -48,11 +48,11 @@ export async function findDuplicates(root: string, facts: readonly FileFacts[]):
     acrossClasses: [] as FileFacts[][],
     withinClass: [] as FileFacts[][],
   };
-  const alike = grouped(
+  const sameFingerprint = grouped(
     facts.filter(({ bytes }) => bytes > 0),
     ({ fingerprint }) => fingerprint,
   );
-  for (const candidates of alike) {
+  for (const candidates of sameFingerprint) {
     const hashes = new Map<FileFacts, string>();
     for (const each of candidates) hashes.set(each, await hashOf(resolve(root, each.file)));
     for (const group of grouped(candidates, (each) => hashes.get(each) as string)) {

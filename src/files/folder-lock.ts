@@ -49,7 +49,7 @@ export interface LockOptions {
   poll?: number;
 }
 
-/** How long a lock's number may stand still, unless told. */
+/** How long a lock's number may stand still, unless notified. */
 export const STILL_MS = 30_000;
 
 /** How often one who takes a dead owner's lock away may find another's in its place. */
@@ -71,11 +71,11 @@ export class FolderLock implements Disposable {
   static async take(folder: string, options: LockOptions = {}): Promise<FolderLock> {
     const { onWait, stillFor = STILL_MS, poll = 100 } = options;
     const watch = new LockWatch(folder, stillFor);
-    for (let told = false; ; ) {
+    for (let notified = false; ; ) {
       const lock = FolderLock.tryTake(folder, watch);
       if (lock) return lock;
-      if (!told) onWait?.(ownerOf(folder));
-      told = true;
+      if (!notified) onWait?.(ownerOf(folder));
+      notified = true;
       await sleep(poll);
     }
   }
@@ -87,7 +87,7 @@ export class FolderLock implements Disposable {
       if (take(folder, token)) return new FolderLock(folder, token, watch.stillFor);
       const owner = watch.deadOwner();
       if (owner === undefined) return undefined;
-      bury(folder, owner.token);
+      endOwnership(folder, owner.token);
     }
     return undefined; // others are faster, each time
   }
@@ -124,7 +124,7 @@ export class FolderLock implements Disposable {
     this.given = true;
     stopBeat(this.own("beat"));
     try {
-      if (this.held) bury(this.folder, this.token); // not where somebody removed the whole folder by hand, past and all
+      if (this.held) endOwnership(this.folder, this.token); // not where somebody removed the whole folder by hand, past and all
     } catch {
       // A disk that cannot be written to any more: the lock is left behind, and taken over.
     }
@@ -253,7 +253,7 @@ function makeFolder(folder: string): void {
 }
 
 /** Ends an ownership, and no other: its token is a name that is given once. */
-function bury(folder: string, token: string): void {
+function endOwnership(folder: string, token: string): void {
   try {
     renameSync(join(folder, NOW), join(folder, token));
   } catch (error) {

@@ -7,4 +7,4 @@ export type { DomainDistance } from "./domain-distance.js";
 export { type EmbeddedDataset, type EmbeddedPicture, embedDataset } from "./embed-dataset.js";
 export { type JudgedDataset, judgeDataset } from "./judge-dataset.js";
 export { type LoadModelOptions, loadModel, readModelAbout } from "./load-model.js";
-export { type ClassProbability, Model, type Outcome, type Prediction, type PredictOptions } from "./model.js";
+export { type ClassProbability, Model, type PictureResult, type Prediction, type PredictOptions } from "./model.js";

@@ -38,7 +38,7 @@ export interface Prediction {
 }
 
 /** The result for one of many pictures: a prediction, or why the picture could not be read. */
-export type Outcome = { readonly place: number } & (
+export type PictureResult = { readonly place: number } & (
   | { readonly prediction: Prediction; readonly problem?: undefined }
   | { readonly problem: DataError; readonly prediction?: undefined }
 );
@@ -116,7 +116,7 @@ export class Model implements Disposable {
   async *predictEach(
     pictures: readonly PictureInput[],
     { top = 5, batchSize = BATCH_SIZE }: PredictOptions = {},
-  ): AsyncGenerator<Outcome, void, undefined> {
+  ): AsyncGenerator<PictureResult, void, undefined> {
     if (!Number.isSafeInteger(batchSize) || batchSize < 1)
       throw new UsageError(`predicting: expected a batch size of at least 1, got ${batchSize}`);
     if (!Array.isArray(pictures))
@@ -127,7 +127,7 @@ export class Model implements Disposable {
     for await (const { samples, found, lost } of inOrder(slices(all, batchSize), source)) {
       using x = plainTensor(source, found);
       const predictions = x ? this.predictTensor(x, { top }) : [];
-      const outcomes = samples.map(({ index: place }, i): Outcome => {
+      const outcomes = samples.map(({ index: place }, i): PictureResult => {
         return { place, prediction: { ...predictions[i], truncated: found[i].truncated } };
       });
       for (const [{ index: place }, { problem }] of lost) outcomes.push({ place, problem: new DataError(problem) });

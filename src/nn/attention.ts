@@ -12,7 +12,7 @@ import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { Linear } from "./linear.js";
 import { Layer } from "./module.js";
-import { forSum } from "./precision.js";
+import { toFullPrecision } from "./precision.js";
 
 const FUSED = "aten::scaled_dot_product_attention";
 
@@ -77,6 +77,6 @@ function composedAttention(parts: Tensor): Tensor {
   // Scaled before the product, where there are fewer numbers. (baddbmm could scale, but with beta 0 libtorch 1.13 reads memory
   // that was never written.)
   const scores = q.mul(1 / Math.sqrt(d)).bmm(k.transpose(1, 2));
-  const weights = forSum(scores).softmax(-1).toDType(v.dtype);
+  const weights = toFullPrecision(scores).softmax(-1).toDType(v.dtype);
   return weights.bmm(v).view(n, heads, tokens, d);
 }

@@ -16,7 +16,7 @@ import { UsageError } from "../errors.js";
 import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
 import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
-import { forProduct, forSum } from "./precision.js";
+import { toComputePrecision, toFullPrecision } from "./precision.js";
 
 /** Batch norm over the channels of [n, c] or [n, c, h, w]. */
 export class BatchNorm extends Layer {
@@ -80,7 +80,7 @@ export class BatchNorm extends Layer {
     }
     const { weight, bias, running_mean, running_var, eps } = this;
     // The operator itself sums in float32 when x is bfloat16 and the parameters are float32; with float16 not everywhere.
-    const input = x.dtype === "bfloat16" ? x : forSum(x);
+    const input = x.dtype === "bfloat16" ? x : toFullPrecision(x);
     const y = batchNorm(input, weight, bias, running_mean, running_var, this.usesBatch, momentum, eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);
   }
@@ -95,9 +95,9 @@ export class BatchNorm extends Layer {
 export class BatchNorm1d extends BatchNorm {}
 export class BatchNorm2d extends BatchNorm {}
 
-/** What follows a convolution and its norm: the way around them is added, then an activation taken. */
+/** What follows a convolution and its norm: the residual is added, then the activation is applied. */
 export interface After {
-  readonly around?: Tensor;
+  readonly residual?: Tensor;
   readonly act?: "relu" | "relu6" | "silu";
 }
 
@@ -110,12 +110,13 @@ const RANGES = {
 } as const;
 
 /** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
-export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, act }: After = {}): Tensor {
+export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
   const folds = !norm.usesBatch && norm.foldable && foldPays(conv, x);
-  if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "") return fused(conv, norm, x, { around, act });
+  if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
+    return fused(conv, norm, x, { residual, act });
   // In place: neither a convolution nor a norm needs its own output for its gradient.
   const y = folds ? folded(conv, norm, x) : norm.forward(conv.forward(x));
-  const sum = around ? y.add_(around) : y;
+  const sum = residual ? y.add_(residual) : y;
   if (act === undefined) return sum;
   if (act === "silu") return silu(sum);
   return act === "relu" ? sum.relu_() : relu6_(sum);
@@ -128,13 +129,13 @@ function folded(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
 }
 
 /** The same in three operators; on a GPU the first and the last are kernels of our own (native/src/fused.cc). */
-function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { around, act }: After): Tensor {
+function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
   const { weight, bias, running_mean, running_var, eps } = norm;
-  const input = forProduct(x);
+  const input = toComputePrecision(x);
   const half = input.dtype === "bfloat16";
   const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
   const [low, high] = RANGES[act ?? "none"];
-  const y = biasClamp(conv.convolve(input, kernel, null), shift, around ?? null, low, high);
+  const y = biasClamp(conv.convolve(input, kernel, null), shift, residual ?? null, low, high);
   return act === "silu" ? silu(y) : y;
 }
 

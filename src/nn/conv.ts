@@ -5,7 +5,7 @@ import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { Layer, Parameter } from "./module.js";
-import { forProduct } from "./precision.js";
+import { toComputePrecision } from "./precision.js";
 
 export interface ConvOptions {
   kernel: number;
@@ -70,9 +70,9 @@ export class Conv2d extends Layer {
 
   /** The convolution with another weight and bias of the same shapes: a batch norm folded in. */
   convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-    const b = bias && forProduct(bias);
+    const b = bias && toComputePrecision(bias);
     if (b === null && x.device !== "cpu" && this.isDepthwise3)
-      return depthwise(forProduct(x), forProduct(weight), this.stride);
-    return conv2d(forProduct(x), forProduct(weight), b, this.stride, this.padding, 1, this.groups);
+      return depthwise(toComputePrecision(x), toComputePrecision(weight), this.stride);
+    return conv2d(toComputePrecision(x), toComputePrecision(weight), b, this.stride, this.padding, 1, this.groups);
   }
 }

@@ -5,7 +5,7 @@ import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { Layer, Parameter } from "./module.js";
-import { forSum } from "./precision.js";
+import { toFullPrecision } from "./precision.js";
 
 export class GroupNorm extends Layer {
   readonly weight: Parameter;
@@ -32,7 +32,7 @@ export class GroupNorm extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    const y = groupNorm(forSum(x), this.groups, this.weight, this.bias, this.eps, true);
+    const y = groupNorm(toFullPrecision(x), this.groups, this.weight, this.bias, this.eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);
   }
 }

@@ -23,7 +23,7 @@ export {
   type PoolOptions,
 } from "./pooling.js";
 export { type Grid, POSITION_RULES, type PositionRule, resizePositions } from "./position-embedding.js";
-export { forProduct, forSum, type Precision, withPrecision } from "./precision.js";
+export { type Precision, toComputePrecision, toFullPrecision, withPrecision } from "./precision.js";
 export { SqueezeExcitation } from "./squeeze-excitation.js";
 export { StochasticDepth, stochasticDepthRates } from "./stochastic-depth.js";
 export { type BlockOptions, FeedForward, TransformerBlock } from "./transformer-block.js";

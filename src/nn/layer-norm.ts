@@ -4,7 +4,7 @@ import { empty, layerNorm } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Layer, Parameter } from "./module.js";
-import { forSum } from "./precision.js";
+import { toFullPrecision } from "./precision.js";
 
 export class LayerNorm extends Layer {
   readonly weight: Parameter;
@@ -29,7 +29,7 @@ export class LayerNorm extends Layer {
 
   /** [..., width] → the same; statistics are taken in float32 at least. */
   forward(x: Tensor): Tensor {
-    const y = layerNorm(forSum(x), [this.width], this.weight, this.bias, this.eps, true);
+    const y = layerNorm(toFullPrecision(x), [this.width], this.weight, this.bias, this.eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);
   }
 }

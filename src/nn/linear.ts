@@ -4,7 +4,7 @@ import { empty, linear } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Layer, Parameter } from "./module.js";
-import { forProduct } from "./precision.js";
+import { toComputePrecision } from "./precision.js";
 
 export class Linear extends Layer {
   readonly weight: Parameter; // [outputs, inputs]
@@ -28,6 +28,6 @@ export class Linear extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    return linear(forProduct(x), forProduct(this.weight), this.bias && forProduct(this.bias));
+    return linear(toComputePrecision(x), toComputePrecision(this.weight), this.bias && toComputePrecision(this.bias));
   }
 }

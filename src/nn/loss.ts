@@ -2,7 +2,7 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { forSum } from "./precision.js";
+import { toFullPrecision } from "./precision.js";
 
 /** What becomes of the samples' losses: their mean, their sum, or a tensor of them all. */
 export type Reduction = "none" | "mean" | "sum";
@@ -16,12 +16,12 @@ export function crossEntropy(
   { reduction = "mean" }: { reduction?: Reduction } = {},
 ): Tensor {
   const target = y.dtype.includes("int") ? y.toDType("int64") : y;
-  return forSum(logits).crossEntropyLoss(target, null, REDUCTIONS[reduction]);
+  return toFullPrecision(logits).crossEntropyLoss(target, null, REDUCTIONS[reduction]);
 }
 
 /** The mean cross-entropy of the sigmoid of logits [n] with targets from 0 to 1: one number for all, or [n]. */
 export function binaryCrossEntropy(logits: Tensor, target: Tensor | number): Tensor {
-  const l = forSum(logits);
+  const l = toFullPrecision(logits);
   const wanted = typeof target === "number" ? l.detach().zerosLike().add(target) : target;
   return l.binaryCrossEntropyWithLogits(wanted);
 }
@@ -31,5 +31,5 @@ export function mse(a: Tensor, b: Tensor, { reduction = "mean" }: { reduction?: 
   if (`${a.shape}` !== `${b.shape}`) {
     throw new UsageError(`mse: expected two tensors of one shape, got ${a.describe()} and ${b.describe()}`);
   }
-  return forSum(a).mseLoss(forSum(b), REDUCTIONS[reduction]);
+  return toFullPrecision(a).mseLoss(toFullPrecision(b), REDUCTIONS[reduction]);
 }

@@ -13,7 +13,7 @@
 import { cat } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
-import { forSum } from "./precision.js";
+import { toFullPrecision } from "./precision.js";
 
 export const POSITION_RULES = ["torchvision", "timm", "hugging-face", "dinov2"] as const;
 export type PositionRule = (typeof POSITION_RULES)[number];
@@ -33,12 +33,12 @@ export function resizePositions(
   const [, rows, width] = positions.shape;
   if (rows !== leading + from[0] * from[1])
     throw new UsageError(`position embedding: expected ${leading + from[0] * from[1]} rows, got ${rows}`);
-  const patches = forSum(positions.narrow(1, leading, rows - leading)); // bicubic has no 16-bit kernel everywhere
+  const patches = toFullPrecision(positions.narrow(1, leading, rows - leading)); // bicubic has no 16-bit kernel everywhere
   const map = patches.reshape(1, from[0], from[1], width).permute([0, 3, 1, 2]).contiguous();
   const made = resizeMap(map, { from, to, rule })
     .permute([0, 2, 3, 1])
     .reshape(1, to[0] * to[1], width);
-  return leading === 0 ? made : cat([forSum(positions.narrow(1, 0, leading)), made], 1);
+  return leading === 0 ? made : cat([toFullPrecision(positions.narrow(1, 0, leading)), made], 1);
 }
 
 function resizeMap(map: Tensor, { from, to, rule }: { from: Grid; to: Grid; rule: PositionRule }): Tensor {

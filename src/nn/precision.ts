@@ -23,13 +23,13 @@ export function withPrecision<T>(precision: Precision, body: () => T): T {
   }
 }
 
-/** The tensor as the products of the present precision take it. */
-export function forProduct(tensor: Tensor): Tensor {
+/** The tensor in the precision of matrix products: bfloat16 inside `withPrecision("bf16", …)`, otherwise unchanged. */
+export function toComputePrecision(tensor: Tensor): Tensor {
   return compute === undefined || tensor.dtype === compute ? tensor : tensor.toDType(compute);
 }
 
-/** The tensor as sums and losses take it: at least float32. */
-export function forSum(tensor: Tensor): Tensor {
+/** The tensor in at least float32, for sums and losses. */
+export function toFullPrecision(tensor: Tensor): Tensor {
   const { dtype } = tensor;
   return dtype === "bfloat16" || dtype === "float16" ? tensor.toDType("float32") : tensor;
 }

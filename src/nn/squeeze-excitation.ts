@@ -9,7 +9,7 @@ import type { Tensor } from "../engine/tensor.js";
 import { Conv2d } from "./conv.js";
 import { Layer } from "./module.js";
 import { globalAverage } from "./pooling.js";
-import { forProduct } from "./precision.js";
+import { toComputePrecision } from "./precision.js";
 
 export class SqueezeExcitation extends Layer {
   readonly fc1: Conv2d;
@@ -34,5 +34,9 @@ export class SqueezeExcitation extends Layer {
 
 /** A 1×1 convolution of maps of one pixel, given as [n, channels]. */
 function product({ weight, bias, outputs, inputs }: Conv2d, x: Tensor): Tensor {
-  return linear(forProduct(x), forProduct(weight.view(outputs, inputs)), bias && forProduct(bias));
+  return linear(
+    toComputePrecision(x),
+    toComputePrecision(weight.view(outputs, inputs)),
+    bias && toComputePrecision(bias),
+  );
 }

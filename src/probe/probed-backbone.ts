@@ -12,7 +12,7 @@ import { eye } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { Linear } from "../nn/linear.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 
 /** A frozen backbone and the map on top; its tensors are `body.…` and `map.weight`. */
 export class ProbedBackbone extends Backbone {
@@ -30,7 +30,7 @@ export class ProbedBackbone extends Backbone {
   }
 
   forward(x: Tensor): Tensor {
-    return forSum(this.map.forward(this.body.forward(x)));
+    return toFullPrecision(this.map.forward(this.body.forward(x)));
   }
 }
 

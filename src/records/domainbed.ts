@@ -8,7 +8,7 @@ import { show } from "../files/stored-json.js";
 import { type PythonJson, pythonJson } from "../reference/python-json.js";
 import { PythonFloat } from "../reference/python-number.js";
 import { localNames, referenceAlgorithms, referenceDataset } from "./domainbed-names.js";
-import type { DomainAccuracy, EvaluatedRun, Evaluation } from "./evaluated-run.js";
+import type { DomainAccuracy, EvaluatedRun, StepEvaluation } from "./evaluated-run.js";
 import { NOTHING_FIXED } from "./fixed-settings.js";
 import { isObject, notesOn, readJsonLines } from "./json-lines.js";
 import { ACCURACY, CURRENT } from "./record.js";
@@ -27,7 +27,7 @@ export interface ReadResultsFile {
  */
 interface Line {
   readonly run: Omit<EvaluatedRun, "evaluations">;
-  readonly evaluation: Evaluation;
+  readonly evaluation: StepEvaluation;
   readonly hparams: NonNullable<EvaluatedRun["hparams"]>;
 }
 
@@ -46,7 +46,7 @@ export function readResultLines(
 ): ReadResultsFile {
   const file = readJsonLines(path, { python: true });
   const notes = notesOn(path, file);
-  const runs = new Map<string, EvaluatedRun & { evaluations: Evaluation[] }>();
+  const runs = new Map<string, EvaluatedRun & { evaluations: StepEvaluation[] }>();
   for (const { number, value } of file.lines) {
     const line = isObject(value) ? toLine(value) : "it is not an object";
     if (typeof line === "string") {

@@ -14,7 +14,7 @@ export interface DomainAccuracy {
 }
 
 /** The accuracies of one model at one step. */
-export interface Evaluation {
+export interface StepEvaluation {
   readonly step: number;
   readonly accuracy: ReadonlyMap<string, DomainAccuracy>;
 }
@@ -46,7 +46,7 @@ export interface EvaluatedRun {
   /** Of another testbed's run: its hyperparameters, by that testbed's names. Those of ours are in the run's settings. */
   readonly hparams?: Readonly<Record<string, SettingScalar>>;
   /** In the order of the file. */
-  readonly evaluations: readonly Evaluation[];
+  readonly evaluations: readonly StepEvaluation[];
 }
 
 /** Tables ask for the keys of the same few methods again and again. */
@@ -71,7 +71,7 @@ function toKey({ algorithm, regularizers, model, fixed }: Method): string {
  * The accuracies among records, by model and step, in the order of the file. A row that comes twice counts the last
  * time.
  */
-export function evaluationsOf(records: readonly RunRecord[]): Map<string, Evaluation[]> {
+export function evaluationsOf(records: readonly RunRecord[]): Map<string, StepEvaluation[]> {
   const byModel = new Map<string, Map<number, Map<string, DomainAccuracy>>>();
   for (const { step, model, domain, split, metric, value } of records) {
     if (metric !== ACCURACY || domain === null || (split !== "in" && split !== "out")) continue;
@@ -79,7 +79,7 @@ export function evaluationsOf(records: readonly RunRecord[]): Map<string, Evalua
     const domains = getOrAdd(steps, step, () => new Map<string, DomainAccuracy>());
     domains.set(domain, { ...domains.get(domain), [split]: value });
   }
-  const toList = (steps: Map<number, Map<string, DomainAccuracy>>): Evaluation[] =>
+  const toList = (steps: Map<number, Map<string, DomainAccuracy>>): StepEvaluation[] =>
     Array.from(steps, ([step, accuracy]) => ({ step, accuracy }));
   return new Map(Array.from(byModel, ([model, steps]) => [model, toList(steps)]));
 }
@@ -95,7 +95,7 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 
 /** The accuracies an evaluation lacks for selection: `out` of every domain, and `in` of those held out. */
 export function missingAccuracies(
-  { accuracy }: Evaluation,
+  { accuracy }: StepEvaluation,
   { domains, testDomains }: Pick<EvaluatedRun, "domains" | "testDomains">,
 ): string[] {
   return [

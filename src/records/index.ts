@@ -1,7 +1,13 @@
 /** Records: what runs measured, on disk and read back, whoever wrote it. */
 
 export { type ReadResultsFile, readDomainBed, toDomainBed, type WriteOptions } from "./domainbed.js";
-export { type DomainAccuracy, type EvaluatedRun, type Evaluation, type Method, methodKey } from "./evaluated-run.js";
+export {
+  type DomainAccuracy,
+  type EvaluatedRun,
+  type Method,
+  methodKey,
+  type StepEvaluation,
+} from "./evaluated-run.js";
 export { isOwnDataset, withoutSlash } from "./own-pictures.js";
 export { ACCURACY, CURRENT, type RunRecord } from "./record.js";
 export {

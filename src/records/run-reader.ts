@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { Assessment } from "../analysis/assessment.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
-import type { EvaluatedRun, Evaluation, Method } from "./evaluated-run.js";
+import type { EvaluatedRun, Method, StepEvaluation } from "./evaluated-run.js";
 import { datasetIn } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
 import {
@@ -58,7 +58,7 @@ export class RunReader {
     const files = filesOf(place);
     const text = files.text(SETTINGS_FILE);
     if (text === undefined) return undefined;
-    const settings = this.lightened(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
+    const settings = this.compact(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
     const records = files.text(RECORDS_FILE);
     const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
     if (scanned === undefined) {
@@ -83,7 +83,7 @@ export class RunReader {
    * Of the settings what selection, tables, figures and other formats read, with one object or text for all runs that have
    * it alike. Written out, so that all of them are objects of one shape, which are a fifth as large as others.
    */
-  private lightened(settings: RunSettings): RunSettings {
+  private compact(settings: RunSettings): RunSettings {
     const all = settings as RunSettings & Readonly<Record<string, SettingScalar | undefined>>;
     const light = {
       dataset: this.once(all.dataset),
@@ -138,7 +138,7 @@ class PackedRun implements EvaluatedRun {
     this.hparamsSeed = settings.hparamsSeed;
   }
 
-  get evaluations(): Evaluation[] {
+  get evaluations(): StepEvaluation[] {
     return unpack(this.packed, this.domains);
   }
 }

@@ -6,7 +6,7 @@
  * The numbers lie in one flat array a model, since a map for each evaluation would not fit in memory.
  */
 
-import type { DomainAccuracy, Evaluation } from "./evaluated-run.js";
+import type { DomainAccuracy, StepEvaluation } from "./evaluated-run.js";
 import { ACCURACY } from "./record.js";
 import { type RecordKind, scanLine } from "./scan-line.js";
 
@@ -65,7 +65,7 @@ interface Packing {
 }
 
 /** The evaluations in packed accuracies, made when they are asked for. */
-export function unpack({ steps, values }: PackedAccuracies, domains: readonly string[]): Evaluation[] {
+export function unpack({ steps, values }: PackedAccuracies, domains: readonly string[]): StepEvaluation[] {
   const width = 2 * domains.length;
   const part = (at: number): number | undefined => (Number.isNaN(values[at]) ? undefined : values[at]);
   return steps.map((step, i) => ({

@@ -6,7 +6,7 @@
  */
 
 import { hparam, powerOfTen } from "../hparams.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { option, word } from "../options.js";
 import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
 import { nuclearNormOf, polarOptionsAt } from "./nuclear-norm-of.js";
@@ -26,7 +26,7 @@ export const centredNuclearNorm = defineRegularizer({
 
   penalty(input) {
     const { on, route, scaling } = input.settings;
-    const matrix = forSum(penalised("centred-nuclear-norm", input, on));
+    const matrix = toFullPrecision(penalised("centred-nuclear-norm", input, on));
     const centred = matrix.sub(matrix.mean(0, true));
     return scaled(nuclearNormOf(centred, polarOptionsAt(input, route, on)), matrix, scaling);
   },

@@ -6,7 +6,7 @@
  */
 
 import { hparam, powerOfTen } from "../hparams.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { featurePenaltySettings, penalised, scaled } from "./feature-penalty.js";
 import { defineRegularizer } from "./regularizer.js";
 
@@ -20,7 +20,7 @@ export const frobeniusNorm = defineRegularizer({
 
   penalty(input) {
     const { on, scaling } = input.settings;
-    const matrix = forSum(penalised("frobenius-norm", input, on));
+    const matrix = toFullPrecision(penalised("frobenius-norm", input, on));
     return scaled(matrix.norm(), matrix, scaling); // at zero the engine's gradient is zero
   },
 });

@@ -1,7 +1,7 @@
 /** The nuclear norm as a differentiable scalar. */
 
 import type { Tensor } from "../engine/tensor.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { withOneBlasThread } from "./one-blas-thread.js";
 import { type PolarOptions, polarFactor } from "./polar.js";
 import type { StepResult } from "./regularizer.js";
@@ -16,7 +16,7 @@ export function nuclearNormOf(
 ): Tensor {
   const { polar, value, residual } = polarFactor(matrix, options);
   if (residual && options.deferred) options.watch?.(residual);
-  const inner = withOneBlasThread(matrix, () => polar.flatten().dot(forSum(matrix).flatten())); // P is its gradient
+  const inner = withOneBlasThread(matrix, () => polar.flatten().dot(toFullPrecision(matrix).flatten())); // P is its gradient
   // ⟨P, F⟩ leaves out the singular values too small for P. The value has them; adding the difference adds no gradient.
   return inner.add(value.sub(inner.detach()).to({ dtype: inner.dtype }));
 }

@@ -15,7 +15,7 @@ import { zeros } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
-import { forSum } from "../nn/precision.js";
+import { toFullPrecision } from "../nn/precision.js";
 import { withOneBlasThread } from "./one-blas-thread.js";
 import { gramPolar } from "./polar-gram.js";
 import { newtonSchulzPolar, RESIDUAL_LIMIT } from "./polar-newton-schulz.js";
@@ -58,7 +58,7 @@ export function polarFactor(features: Tensor, options: PolarOptions = {}): Polar
     throw new UsageError(`nuclear norm: the route "${route}" reads from the device; deferred takes "newton-schulz"`);
   }
   const compute = (): PolarFactor => {
-    const matrix = forSum(features);
+    const matrix = toFullPrecision(features);
     const { dtype, device } = matrix;
     if (dtype !== "float32" && dtype !== "float64") {
       throw new UsageError(`nuclear norm: expected ${what} as floating-point numbers, got ${features.describe()}`);

@@ -83,11 +83,11 @@ function table(
   return ["", `-------- ${title}`, ...[["Algorithm", ...labels, "Avg"], ...texts].map(toLine)];
 }
 
-/** Rows once each: those of the registry in its order, then the others as they are told, or else appear. */
+/** Rows once each: those of the registry in its order, then the others in the order of `names`, or of appearance. */
 function rowsOf(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string>): Row[] {
   const present = new Set(runs.map(({ method }) => methodKey(method)));
-  const told = [...names.keys()].filter((key) => present.has(key));
-  const rows = Array.from(new Set([...told, ...present]), (method): Row => {
+  const named = [...names.keys()].filter((key) => present.has(key));
+  const rows = Array.from(new Set([...named, ...present]), (method): Row => {
     const name = names.get(method);
     return { method, name: name ?? method, width: name?.length ?? 0 };
   });

@@ -4,13 +4,13 @@
  * exactly one run with t alone held out, and one for every pair; the highest mean wins, the smallest step of equals.
  */
 
-import type { EvaluatedRun, Evaluation } from "../records/evaluated-run.js";
+import type { EvaluatedRun, StepEvaluation } from "../records/evaluated-run.js";
 import { sum } from "./mean.js";
 import { bestChoice, type Choice, type SelectionMethod } from "./selection.js";
 
 interface Held {
   readonly run: EvaluatedRun;
-  readonly evaluation: Evaluation;
+  readonly evaluation: StepEvaluation;
 }
 
 export const leaveOneDomainOut: SelectionMethod = {

@@ -282,4 +282,4 @@ const OF_ROWS: readonly string[] = [
 /** Whether a setting makes a run another row of a table when the user sets it explicitly. */
 export const makesRow = (name: string): boolean =>
   // Where SWAD stops determines only the length of the run; the average is the same.
-  Object.hasOwn(keys, name) ? OF_ROWS.includes(name) : name !== "swad.whenLeft";
+  Object.hasOwn(keys, name) ? OF_ROWS.includes(name) : name !== "swad.afterValley" && name !== "swad.whenLeft";

@@ -240,3 +240,15 @@ test("weights of another network, or that leave something open, are refused befo
   );
   await expect(started("dinov2_vits14", "clip-openai.pt")).rejects.toThrow("belong to a CLIP image tower");
 });
+
+test("swad.afterValley is also read by its former name, and the name of the run is the same as before", async () => {
+  const settings = await settingsOf({ averaging: "swad", "swad.afterValley": "continue" });
+  expect(settings.averaging[0].settings).toMatchObject({ afterValley: "continue" });
+  for (const former of ["swad.whenLeft", "whenLeft"])
+    expect(await settingsOf({ averaging: "swad", [former]: "continue" })).toMatchObject({
+      hash: settings.hash,
+      averaging: settings.averaging,
+    });
+  expect(settings.hash).toBe("4d19d4781c4b3022");
+  expect((await settingsOf({ averaging: "swad" })).hash).toBe("83eb397fa676ddbc");
+});

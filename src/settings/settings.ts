@@ -1,11 +1,13 @@
 /** The resolved settings of a run: the content of `settings.json`, and the part of it that names the run. */
 
+import { followers } from "../averaging/index.js";
 import type { NetworkVariant } from "../backbones/backbone.js";
 import type { Freeze } from "../backbones/depth.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
+import { underFormerNames } from "../options.js";
 import type { PluginSettings, RunSettings, SettingScalar } from "../records/run.js";
 import type { ProtocolName } from "./protocols.js";
 
@@ -119,6 +121,11 @@ function changesNumbers(settings: Hashed): Record<string, unknown> {
   for (const name in settings) if (!NOT_HASHED.has(name)) hashed[name] = settings[name as keyof Hashed];
   // A plug-in is identified by its content, whatever the name of its file.
   if (settings.plugins) hashed.plugins = settings.plugins.map(({ sha256 }) => sha256);
+  // A setting that was renamed keeps its former name here, so that the names of runs do not change.
+  hashed.averaging = settings.averaging.map((each) => ({
+    ...each,
+    settings: underFormerNames(Object.hasOwn(followers, each.id) ? followers[each.id].settings : {}, each.settings),
+  }));
   return hashed;
 }
 

@@ -9,7 +9,7 @@ import { unknownName } from "../closest-name.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
-import { defaultsOf } from "../options.js";
+import { currentName, defaultsOf, type Options } from "../options.js";
 import type { drawHparam } from "./hparam-draws.js";
 import { keys, type Request } from "./keys.js";
 import type { Method } from "./method.js";
@@ -111,7 +111,12 @@ interface Owner {
 function ownerOf<O extends Owner>(name: string, owners: readonly O[], method: Method): { owner: O; own: string } {
   const { algorithm } = method;
   const dot = name.indexOf(".");
-  const [prefix, own] = dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)];
+  const [prefix, typed] = dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)];
+  const own = [...method.regularizers, ...method.averaging].reduce(
+    (found, { id, settings }) =>
+      prefix === undefined || prefix === id ? currentName(settings as Options, found) : found,
+    typed,
+  );
   const asked = owners.filter(
     ({ id, values }) => (prefix === undefined || prefix === (id || algorithm.id)) && Object.hasOwn(values, own),
   );

@@ -17,7 +17,7 @@ import { RECORDS_FILE } from "../records/run.js";
 import { ATTEMPTS, sweepPaths } from "./sweep-folder.js";
 
 /** The last problem of a run. */
-export interface Mishap {
+export interface RunProblem {
   /** One line. */
   readonly error: string;
   /** All of it: a stack, for instance. */
@@ -35,7 +35,7 @@ export interface Attempts {
   readonly lost: number;
   /** The last attempt, if it has not ended normally: where it ran, and how many bytes of records there were. */
   readonly open: { readonly host: string; readonly pid: number; readonly records: number } | null;
-  readonly last: Mishap | null;
+  readonly last: RunProblem | null;
   /** The decision: the run is not tried again, because it failed or was stopped early. */
   readonly verdict: "failed" | "hopeless" | null;
 }
@@ -92,7 +92,7 @@ function write(folder: string, id: string, attempts: Attempts): Attempts {
 
 const recordBytes = (run: string): number => statSync(join(run, RECORDS_FILE), { throwIfNoEntry: false })?.size ?? 0;
 
-const mishap = (error: string, details: string | null, host = thisProcess().host): Mishap => ({
+const problem = (error: string, details: string | null, host = thisProcess().host): RunProblem => ({
   error,
   details,
   host,
@@ -109,7 +109,7 @@ export function beginAttempt(folder: string, id: string, run: string, retries: n
   const records = recordBytes(run);
   const lost = before.open === null ? 0 : records > before.open.records ? 1 : before.lost + 1;
   const silent = before.open && `process ${before.open.pid} on ${before.open.host} ended without a message`;
-  const last = silent ? mishap(`${silent}: killed, out of memory, or crashed`, null, before.open?.host) : before.last;
+  const last = silent ? problem(`${silent}: killed, out of memory, or crashed`, null, before.open?.host) : before.last;
   if (lost >= MOST_LOST + retries) return write(folder, id, { ...before, lost, last, open: null, verdict: "failed" });
   return write(folder, id, { ...before, lost, last, open: { host, pid, records }, verdict: null });
 }
@@ -124,7 +124,7 @@ export function endAttempt(folder: string, id: string): void {
 /** Counts an attempt that ended with an error; after `retries` more, the run has failed. */
 export function failAttempt(folder: string, id: string, error: unknown, retries: number): Attempts {
   const { errors, ...rest } = readAttempts(folder, id);
-  const last = mishap(firstLine(error), error instanceof Error ? (error.stack ?? null) : String(error));
+  const last = problem(firstLine(error), error instanceof Error ? (error.stack ?? null) : String(error));
   const verdict = errors + 1 > retries ? "failed" : null;
   return write(folder, id, { ...rest, errors: errors + 1, lost: 0, open: null, last, verdict });
 }
@@ -132,7 +132,7 @@ export function failAttempt(folder: string, id: string, error: unknown, retries:
 /** Records that a run was stopped early, and why. */
 export function giveUp(folder: string, id: string, why: string): void {
   const before = readAttempts(folder, id);
-  write(folder, id, { ...before, open: null, last: mishap(why, null), verdict: "hopeless" });
+  write(folder, id, { ...before, open: null, last: problem(why, null), verdict: "hopeless" });
 }
 
 const firstLine = (error: unknown): string => {

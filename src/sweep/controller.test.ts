@@ -60,7 +60,7 @@ test("a process that dies is replaced, and told of", async () => {
 test("where processes cannot start, it ends with what they said, and not never", async () => {
   const { launched } = start(3, "no-start");
   await expect(launched()).rejects.toThrow(
-    /no run can be started: \d processes in a row ended before they began one \(the last ended with code 1\)\. It said:\nnudge: the engine cannot be loaded/,
+    /no run can be started: \d processes in a row ended before they started one \(the last one ended with code 1\)\. Its output:\nnudge: the engine cannot be loaded/,
   );
 });
 
@@ -94,6 +94,8 @@ test("no second process is started while memory is short, and that is said once"
   expect(done()).toHaveLength(4);
   expect(events.filter(({ event }) => event === "end")).toHaveLength(1);
   expect(said).toEqual([
-    expect.stringMatching(/^1 at a time for now: one more run could need \d\.\d GB of memory, and 0\.1 GB are free$/),
+    expect.stringMatching(
+      /^1 at a time for now: one more run could need \d\.\d GB of memory, but only 0\.1 GB are free$/,
+    ),
   ]);
 });

@@ -24,5 +24,5 @@ test("a run that was stopped while its pictures were decoded is not told to have
   const lines: string[] = [];
   const follow = new Follow([{ id: "0", title: "shapes · run 0" } as ListedRun], 0, (line) => void lines.push(line));
   for (const step of [0, 1]) follow.tell({ event: "stopped", id: "0", step }, { label: "" } as Slot);
-  expect(lines).toEqual(["stopped before a step: 0 shapes · run 0", "stopped after step 0: 0 shapes · run 0"]);
+  expect(lines).toEqual(["stopped before the first step: 0 shapes · run 0", "stopped after step 0: 0 shapes · run 0"]);
 });

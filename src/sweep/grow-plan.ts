@@ -126,7 +126,7 @@ function covers(run: PlannedRun, other: PlannedRun): boolean {
     run.id !== other.id &&
     theirs.length < mine.length &&
     theirs.every((id) => mine.includes(id)) &&
-    !mine.some((id) => run.request[`${id}.whenLeft`] === "stop") && // which may cut the trajectory short
+    !mine.some((id) => (run.request[`${id}.afterValley`] ?? run.request[`${id}.whenLeft`]) === "stop") && // which can shorten the trajectory
     trajectory(run) === trajectory(other)
   );
 }

@@ -58,9 +58,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
     return { end: "settled", runs: runs.length, done };
   }
   if (done === 0 && String(runs[0].request.probe) === "true")
-    say(
-      "probes share the features of the pictures: the first run computes the missing ones while the others wait",
-    );
+    say("probes share the features of the pictures: the first run computes the missing ones while the others wait");
   const context: LaunchContext = {
     folder,
     name,

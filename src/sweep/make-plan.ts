@@ -77,9 +77,7 @@ function combinationsAsked(
 ): CombinationKind[] {
   const severalSeeds = parts.some(({ seeds }) => seeds.length > 1);
   if (referenceJobs && severalSeeds)
-    throw new UsageError(
-      "--seeds: DomainBed gives each of its jobs one seed; remove --reference-jobs or --seeds",
-    );
+    throw new UsageError("--seeds: DomainBed gives each of its jobs one seed; remove --reference-jobs or --seeds");
   const kinds = [...new Set(parts.flatMap(({ combine }) => combine))];
   if (untrained && severalSeeds && kinds.some((kind) => kind !== "ensemble"))
     throw new UsageError(

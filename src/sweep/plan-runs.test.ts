@@ -77,7 +77,7 @@ test("a method and SWAD on it are one run, which goes on when the valley is left
     "shapes · filled held out · ERM-NU and SWAD · steps=5 · trial 0",
     "shapes · filled held out · ERM and SWAD · steps=5 · trial 0",
   ]);
-  expect(both.map(({ request }) => request["swad.whenLeft"])).toEqual(["continue", "stop"]);
+  expect(both.map(({ request }) => request["swad.afterValley"])).toEqual(["continue", "stop"]);
 });
 
 test("regularizers are added to each algorithm, and what comes twice is planned once", async () => {
@@ -147,7 +147,7 @@ test("a plug-in whose hyperparameter has a penalty's name is planned, and its ru
   for (const { id, request } of runs) expect((await resolve(request)).settings.hash).toBe(id);
   expect(runs[2].request).toMatchObject({ "critic.weight": 0.5, "nuclear-norm.weight": 0.01 });
   await expect(plan({ ...asked, settings: { steps: 5, weight: 0.5 } })).rejects.toThrow(
-    "weight: critic.weight or nuclear-norm.weight? Say which",
+    "weight: critic.weight or nuclear-norm.weight? The name is ambiguous; use one of these",
   );
 });
 

@@ -189,8 +189,8 @@ function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, mem
     }
   }
   return Array.from(merged.values(), ({ plain, method }) => {
-    const ends = plain ? method.averaging.filter(({ settings }) => Object.hasOwn(settings, "whenLeft")) : [];
-    return { ...method, settings: Object.fromEntries(ends.map(({ id }) => [`${id}.whenLeft`, "continue"])) };
+    const ends = plain ? method.averaging.filter(({ settings }) => Object.hasOwn(settings, "afterValley")) : [];
+    return { ...method, settings: Object.fromEntries(ends.map(({ id }) => [`${id}.afterValley`, "continue"])) };
   });
 }
 
@@ -205,7 +205,9 @@ function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset)
   const asked = testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
   // A pair leaves nothing to validate on where there are two domains only, and the reference asks for three.
   if (pairs && names.length < 3)
-    throw new UsageError(`--pairs: dataset ${id} has ${names.length} domains, but holding out two needs at least three`);
+    throw new UsageError(
+      `--pairs: dataset ${id} has ${names.length} domains, but holding out two needs at least three`,
+    );
   const sets = asked.length > 0 ? asked : names.map((name) => [name]);
   const isAsked = (name: string): boolean => sets.some((set) => set.length === 1 && set[0] === name);
   return sets.flatMap((set) => {

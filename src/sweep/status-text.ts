@@ -30,7 +30,12 @@ export function statusText(status: SweepStatus, { all = false, jobs = [] as read
     ...silentLines(running),
     ...section("failed", failed, most.failed, (shown) => failedLines(shown, folder)),
     ...(all ? section("stopped early", hopeless, most.failed, (shown) => failedLines(shown, folder)) : []),
-    ...(secondsLeft === null ? [] : ["", `about ${duration(secondsLeft)} left with ${running.length === 1 ? "1 run" : `${running.length} runs`} in parallel`]),
+    ...(secondsLeft === null
+      ? []
+      : [
+          "",
+          `about ${duration(secondsLeft)} left with ${running.length === 1 ? "1 run" : `${running.length} runs`} in parallel`,
+        ]),
     "",
     nextLine(status),
   ]

@@ -60,7 +60,7 @@ test("a plan that was cut short or torn is refused, and one that grew is not", (
   const whole = readFileSync(plan, "utf8");
   const lines = whole.split("\n");
   truncateSync(plan, whole.length - 10);
-  expect(() => readPlan(folder)).toThrow("the last line is torn");
+  expect(() => readPlan(folder)).toThrow("the last line is incomplete");
   writeFileSync(plan, `${lines.slice(0, 2).join("\n")}\n`);
   expect(() => readPlan(folder)).toThrow("3 runs were planned, but the file contains only 2");
   expect(planLines(folder).next().value).toEqual(run(0));

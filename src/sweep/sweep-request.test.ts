@@ -49,10 +49,10 @@ test("a file's lists are the sweep's, and its other keys are settings of the run
 
 test.each([
   [{ trails: 3 }, 'unknown key "trails" of a sweep: did you mean "trials"?'],
-  [{ trialSeed: 1 }, "setting trialSeed: in a sweep it is given by the list trials"],
-  [{ algorithm: "erm" }, "given by the list algorithms"],
+  [{ trialSeed: 1 }, "setting trialSeed: in a sweep, use the list trials instead"],
+  [{ algorithm: "erm" }, "use the list algorithms instead"],
   [{ grid: "lr" }, "grid: expected values by setting"],
-  [{ "grid.lr": [] }, "grid lr: expected one value or more"],
+  [{ "grid.lr": [] }, "grid lr: expected one or more comma-separated values"],
   [{ pairs: "yes" }, "pairs: expected true or false"],
 ])("%j is refused in words", (given, words) => {
   expect(() => readPart(given)).toThrow(words);
@@ -67,5 +67,7 @@ test("what is given takes the place of a preset's lists, and is added to its set
 
 test("a sweep without a dataset, and a grid over what the sweep sets itself, are refused", () => {
   expect(() => partsOf(undefined, {})).toThrow("no dataset: choose one or more with --data");
-  expect(() => partsOf(undefined, { data: ["shapes"], grid: { trialSeed: [1] } })).toThrow("given by the list trials");
+  expect(() => partsOf(undefined, { data: ["shapes"], grid: { trialSeed: [1] } })).toThrow(
+    "use the list trials instead",
+  );
 });

@@ -53,7 +53,10 @@ test("a draw that is behind all finished ones of its cell is given up, where tha
   const { why, events } = await workOn(folder, { stopHopeless: true });
   expect(why).toBe("nothing left");
   const [given] = events.filter((each) => each.event === "hopeless");
-  expect(given).toMatchObject({ id: runs[3].id, why: expect.stringMatching(/^stopped early after step 4: validation/) });
+  expect(given).toMatchObject({
+    id: runs[3].id,
+    why: expect.stringMatching(/^stopped early after step 4: validation/),
+  });
   expect(counts(folder)).toMatchObject({ done: 3, hopeless: 1 });
   expect((await workOn(folder)).events).toEqual([{ event: "end", why: "nothing left" }]);
 });

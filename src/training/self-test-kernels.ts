@@ -9,7 +9,7 @@ import { biasClamp, conv2d, depthwise, foldNorm } from "../engine/ops.generated.
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor, tensor } from "../engine/tensor.js";
-import type { Outcome } from "./self-test.js";
+import type { CheckResult } from "./self-test.js";
 
 /** bfloat16 keeps 8 bits; sums of many numbers lose a few more. */
 const TOLERANCE = 2 ** -6;
@@ -17,7 +17,7 @@ const TOLERANCE = 2 ** -6;
 /** Pairs of what a kernel gave and what it should have given. */
 type Pairs = readonly (readonly [what: string, got: Tensor, expected: Tensor])[];
 
-export const kernelChecks = (device: string): [name: string, check: () => Outcome][] => [
+export const kernelChecks = (device: string): [name: string, check: () => CheckResult][] => [
   ["kernel bias_clamp and its gradients", () => closeTo(() => biasClampPairs(device))],
   ["kernel fold_norm and its gradients", () => closeTo(() => foldNormPairs(device))],
   ["kernel depthwise and its gradients, stride 1", () => closeTo(() => depthwisePairs(device, 1))],
@@ -39,7 +39,7 @@ function drawn(name: string, shape: readonly number[], device: string, half = fa
 /** In float64 on the CPU. */
 const exact = (x: Tensor): Tensor => x.detach().to({ dtype: "float64", device: "cpu", memoryFormat: "preserve" });
 
-function closeTo(make: () => Pairs): Outcome {
+function closeTo(make: () => Pairs): CheckResult {
   return scope(() => {
     const errors = make().map(([what, got, expected]) => {
       const scale = expected.abs().max().item();
@@ -116,7 +116,7 @@ function depthwisePairs(device: string, stride: number): Pairs {
 }
 
 /** Pictures of several sizes, cropped, resized, flipped and with other colours: the pixels are those of the host, to the byte. */
-function sameBytes(device: string): Outcome {
+function sameBytes(device: string): CheckResult {
   return scope(() => {
     const random = new Random(0, ["self-test", "pictures"]).host();
     const shapes = Array.from({ length: 12 }, () => [20 + random.integer(60), 20 + random.integer(60)]);

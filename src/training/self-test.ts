@@ -24,7 +24,7 @@ export interface Check {
   readonly detail: string;
 }
 
-export type Outcome = Omit<Check, "name">;
+export type CheckResult = Omit<Check, "name">;
 
 /**
  * How far the weights of the small network may be apart, relative to how far they moved. Adam's first steps go by the gradients'
@@ -56,7 +56,7 @@ export interface SelfTestOptions {
 /** Makes every check in turn. After one that fails with an error, the others follow as long as the device still computes. */
 export function* selfTest(device: string, options: SelfTestOptions = {}): Generator<Check> {
   for (const [name, check] of checksOf(device, options)) {
-    let made: Outcome;
+    let made: CheckResult;
     try {
       made = check();
     } catch (error) {
@@ -73,7 +73,7 @@ export function* selfTest(device: string, options: SelfTestOptions = {}): Genera
   }
 }
 
-function* checksOf(device: string, options: SelfTestOptions): Generator<[name: string, check: () => Outcome]> {
+function* checksOf(device: string, options: SelfTestOptions): Generator<[name: string, check: () => CheckResult]> {
   const chosen = options.algorithms ?? Object.values(algorithms);
   yield* kernelChecks(device);
   const small = batchesOf(SMALL);
@@ -103,7 +103,7 @@ function* networkChecks(
   device: string,
   setup: Setup,
   chosen: readonly AlgorithmDefinition[],
-): Generator<[name: string, check: () => Outcome]> {
+): Generator<[name: string, check: () => CheckResult]> {
   const { backbone, precision, channelsLast } = setup;
   const words = [backbone, precision, ...(channelsLast ? ["channels last"] : [])].join(", ");
   using made = new Scope();
@@ -214,7 +214,7 @@ function distance(a: Float64Array, b: Float64Array): number {
   return Math.sqrt(sum);
 }
 
-function compared(got: Trained, expected: Trained, note = "", tolerance = TOLERANCE): Outcome {
+function compared(got: Trained, expected: Trained, note = "", tolerance = TOLERANCE): CheckResult {
   const off = distance(got.end, expected.end);
   const moved = distance(expected.end, expected.start);
   const apart = off === 0 ? 0 : off / moved;
@@ -242,7 +242,7 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split("\n")[0];
 }
 
-function flatMemory(device: string, count: number): Outcome {
+function flatMemory(device: string, count: number): CheckResult {
   using learner = learnerOf(SMALL, algorithms.erm, device);
   using updates = new DeviceUpdates(learner, { device });
   const settled = Math.min(100, Math.floor(count / 2));

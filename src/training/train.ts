@@ -136,7 +136,8 @@ function checkValidation({ settings, split }: Plan): void {
   );
 }
 
-const resumeCommand = ({ resumeWith, folder }: TrainOptions): string => resumeWith ?? `nudge train --resume ${folder.path}`;
+const resumeCommand = ({ resumeWith, folder }: TrainOptions): string =>
+  resumeWith ?? `nudge train --resume ${folder.path}`;
 
 /** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
@@ -251,7 +252,9 @@ class Loop implements Disposable {
     const read = (path: string): Progress => {
       const progress = readCheckpoint(path, plan.settings.hash, run);
       if (progress.next > plan.settings.steps)
-        throw new DataError(`${path}: it belongs to step ${progress.next}, but the run has ${plan.settings.steps} steps`);
+        throw new DataError(
+          `${path}: it belongs to step ${progress.next}, but the run has ${plan.settings.steps} steps`,
+        );
       return progress;
     };
     try {

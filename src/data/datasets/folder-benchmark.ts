@@ -75,8 +75,9 @@ async function locate(facts: BenchmarkFacts, root: string): Promise<Place> {
       `${expectation(facts)} in ${showName(root)} or up to three levels below; found no such folders`,
     );
   const notes: string[] = [];
-  const alike = rest.filter((other) => !other.domains.includes(undefined)).map(({ path }) => path);
-  if (alike.length > 0) notes.push(`used ${showName(found.path)}; it could also have been ${listNames(alike)}`);
+  const otherMatches = rest.filter((other) => !other.domains.includes(undefined)).map(({ path }) => path);
+  if (otherMatches.length > 0)
+    notes.push(`used ${showName(found.path)}; it could also have been ${listNames(otherMatches)}`);
   if (found.others.length > 0)
     notes.push(
       `skipped: ${countOf(found.others.length, "folder")} that ${found.others.length === 1 ? "is" : "are"} no domain of ${facts.id} (${listNames(found.others)})`,

@@ -42,7 +42,7 @@ export const fullAxes: GridAxes = {
 };
 
 /** What one method did in one setting. */
-export interface Outcome {
+export interface GridResult {
   /** Means over seeds. */
   train: number;
   in: number;
@@ -60,8 +60,8 @@ export interface Cell {
   weight: number;
   scaling: "sum" | "per-sample";
   checkpoint: Checkpoint;
-  erm: Outcome;
-  penalised: Outcome;
+  erm: GridResult;
+  penalised: GridResult;
   /** Seeds on which both methods came within the tolerance of the paper's figures at once. */
   seedsWithBoth: number;
 }
@@ -110,7 +110,7 @@ const near = (value: number, target: number): boolean => Math.abs(value - target
 
 function outcome(
   snapshots: { trainAccuracy: number; accuracy: { in: number; out: number }; reached: boolean }[],
-): Outcome {
+): GridResult {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const out = snapshots.map((snapshot) => snapshot.accuracy.out);
   return {

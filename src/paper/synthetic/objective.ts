@@ -14,7 +14,7 @@ export interface Objective {
   map: MapName;
 }
 
-export interface Evaluation {
+export interface ObjectiveValue {
   /** Mean cross-entropy (or logistic loss: as functions of the score they are the same). */
   loss: number;
   /** The weighted penalty; loss + penalty is what gradient descent goes down on. */
@@ -49,7 +49,12 @@ export function prepare(sample: Sample): TrainingSet {
 }
 
 /** Evaluates the objective and its gradient; with `penalised` false, the loss alone, as during a warm-up. */
-export function evaluateObjective(model: Model, set: TrainingSet, objective: Objective, penalised = true): Evaluation {
+export function evaluateObjective(
+  model: Model,
+  set: TrainingSet,
+  objective: Objective,
+  penalised = true,
+): ObjectiveValue {
   const { n, columns, labels, scratch } = set;
   const { weights, offset } = predictorOf(model);
   scratch.fill(0);
@@ -60,7 +65,7 @@ export function evaluateObjective(model: Model, set: TrainingSet, objective: Obj
   for (let j = 0; j < columns.length; j++) slopes.data[j] = dot(columns[j], scratch) / n;
   const signs = matrix(model.head.rows, 1, rowSigns(model.head));
   const perLogit = multiply(signs, slopes); // gradient of the loss in (head·A), a row a logit
-  const gradient: Evaluation["gradient"] = {
+  const gradient: ObjectiveValue["gradient"] = {
     map: multiply(transpose(model.head), perLogit),
     head: multiply(perLogit, transpose(model.map)),
     ...(model.bias ? { bias: signs.data.map((sign) => (sign * dot(labels, scratch)) / n) } : {}),

@@ -19,7 +19,7 @@ import {
   type Predictor,
   predictorOf,
 } from "./model.js";
-import { type Evaluation, evaluateObjective, prepare } from "./objective.js";
+import { evaluateObjective, type ObjectiveValue, prepare } from "./objective.js";
 import type { PenaltyName } from "./penalty.js";
 
 export interface TrainOptions {
@@ -138,7 +138,7 @@ export function trainSynthetic(
 }
 
 /** The rule that forbids another step, if one does. Before the penalty has joined, a short gradient is no reason to stop. */
-function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: Evaluation): StoppedBy | undefined {
+function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: ObjectiveValue): StoppedBy | undefined {
   const waiting = step < options.warmup;
   if (!waiting && options.gradientNorm > 0 && gradientNorm <= options.gradientNorm) return "gradient-norm";
   if (!waiting && options.lossBelow > 0 && loss <= options.lossBelow) return "loss";
@@ -146,7 +146,7 @@ function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: E
 }
 
 /** Takes one step down the gradient. */
-export function descend(model: Model, { gradient }: Evaluation, learningRate: number): void {
+export function descend(model: Model, { gradient }: ObjectiveValue, learningRate: number): void {
   const pairs = [
     [model.map.data, gradient.map.data],
     [model.head.data, gradient.head.data],
@@ -156,7 +156,7 @@ export function descend(model: Model, { gradient }: Evaluation, learningRate: nu
     if (values && slopes) for (let i = 0; i < values.length; i++) values[i] -= learningRate * slopes[i];
 }
 
-function describe(model: Model, sample: Sample, evaluation: Evaluation, meter: (predictor: Predictor) => Accuracy) {
+function describe(model: Model, sample: Sample, evaluation: ObjectiveValue, meter: (predictor: Predictor) => Accuracy) {
   const predictor = predictorOf(model);
   const { sigma } = decompose(multiply(matrix(sample.n, sample.d, sample.x), transpose(model.map)));
   const nuclearNorm = sigma.reduce((sum, s) => sum + s, 0);

@@ -3,9 +3,9 @@
 import { accuracyText, fromLog10, short } from "./format-number.js";
 import { readings } from "./reading.js";
 import type { Check, Condition } from "./statements/check.js";
-import type { Outcome, TheoryResult } from "./theory.js";
+import type { RuleResult, TheoryResult } from "./theory.js";
 
-function sampledText({ sampled: { plain, tilted } }: Outcome): string {
+function sampledText({ sampled: { plain, tilted } }: RuleResult): string {
   if (plain === null) return "–";
   if (tilted !== null && plain.hits === 0) {
     return `${fromLog10(tilted.log10)} ± ${(100 * tilted.relativeStandardError).toFixed(1)} %`;

@@ -27,7 +27,7 @@ export interface Accuracy {
 }
 
 /** An objective's solution and how it does. */
-export interface Outcome extends TwoWeights {
+export interface RuleResult extends TwoWeights {
   readonly title: string;
   readonly objective: string;
   /** How many features of each kind have a nonzero weight. */
@@ -50,7 +50,7 @@ export interface LambdaPoint {
 export interface TheoryResult {
   readonly setting: Setting;
   readonly conditions: readonly Condition[];
-  readonly outcomes: { readonly l2: Outcome; readonly rank: Outcome; readonly nuclear: Outcome };
+  readonly outcomes: { readonly l2: RuleResult; readonly rank: RuleResult; readonly nuclear: RuleResult };
   readonly l2: L2Solution;
   readonly rank: RankSolution & { readonly ray: readonly { readonly scale: number; readonly loss: number }[] };
   readonly nuclear: NuclearSolution & { readonly limits: PromiseLimits };
@@ -101,7 +101,7 @@ export function runTheory(options: TheoryOptions = {}): TheoryResult {
 type Counts = { invariant: number; spurious: number };
 type Solved = TwoWeights & { value: number; loss: number };
 
-function outcome(setting: Setting, title: string, objective: string, counts: Counts, solution: Solved): Outcome {
+function outcome(setting: Setting, title: string, objective: string, counts: Counts, solution: Solved): RuleResult {
   const { gamma, samples, seed } = setting;
   const { alpha, beta, loss, value } = solution;
   const nothing = alpha === 0 && beta === 0;

@@ -79,7 +79,7 @@ test("a launcher of one's own has its options read, and is told of the threads t
   });
   const { said } = await tryLaunch(own, { nodes: "2" });
   expect(seen).toEqual(["usual", 2, 2, 3, 3]);
-  expect(said.join("\n")).toContain("note: 3 threads a run, as in this sweep's first launch");
+  expect(said.join("\n")).toContain("note: 3 threads per run, as in the first launch of this sweep");
   await expect(tryLaunch(own, { qeue: "x" })).rejects.toThrow(
     'unknown option of launcher own "qeue": did you mean "queue"?',
   );
@@ -180,7 +180,9 @@ test("where there is no Slurm, the launcher says where to go", async () => {
   const path = process.env.PATH;
   process.env.PATH = programs({});
   try {
-    await expect(tryLaunch(launchers.slurm)).rejects.toThrow("there is no scontrol here. Run this on a login node");
+    await expect(tryLaunch(launchers.slurm)).rejects.toThrow(
+      "the command scontrol was not found. Run this on a login node",
+    );
   } finally {
     process.env.PATH = path;
   }

@@ -14,7 +14,9 @@ export async function slurm(program: string, ...args: string[]): Promise<string>
   } catch (cause) {
     const { code, stderr = "", message } = cause as NodeJS.ErrnoException & { stderr?: string };
     if (code === "ENOENT")
-      throw new UsageError(`launcher slurm: the command ${program} was not found. Run this on a login node of the cluster`);
+      throw new UsageError(
+        `launcher slurm: the command ${program} was not found. Run this on a login node of the cluster`,
+      );
     const said = stderr.trim() || message;
     throw new DataError(`${program} ${args.join(" ")}: ${said}`, { cause });
   }

@@ -84,7 +84,7 @@ export const slurm = defineLauncher({
   async jobs(folder) {
     const jobs = submittedJobs(folder);
     const queued = await queuedTasks(jobs);
-    const told = jobs.flatMap((job) => {
+    const lines = jobs.flatMap((job) => {
       const tasks = queued.filter(({ task }) => task.split("_")[0] === job);
       if (tasks.length === 0) return [];
       const count = (state: string): number => tasks.filter((each) => each.state === state).length;
@@ -101,7 +101,7 @@ export const slurm = defineLauncher({
     const gone = jobs.filter((job) => !queued.some(({ task }) => task.split("_")[0] === job));
     const ended = await endedTasks(gone);
     const states = ended && [...ended].map(([state, count]) => `${count} ${state.toLowerCase()}`);
-    return [...told, ...(states?.length ? [`Slurm jobs that ended: tasks ${states.join(", ")}`] : [])];
+    return [...lines, ...(states?.length ? [`Slurm jobs that ended: tasks ${states.join(", ")}`] : [])];
   },
 
   async cancel(folder) {
