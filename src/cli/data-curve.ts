@@ -28,7 +28,7 @@ taken as new; each is measured on sources that it was not trained on.`;
 /** The command; `write` takes what it prints. */
 export function curveCommand(write: Write): Command {
   return new Command("curve")
-    .summary("estimate what more pictures, and of which source or class, would bring")
+    .summary("estimate what more pictures would bring")
     .description(
       "Measures learning curves on your own pictures, and estimates what more pictures would bring: of all kinds, of each class, of another source, and of the source on which the model is to be used.",
     )
