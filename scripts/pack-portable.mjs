@@ -38,7 +38,7 @@ if (!existsSync(join(root, "dist/cli/main.js"))) {
 }
 rmSync(stage, { recursive: true, force: true });
 mkdirSync(stage, { recursive: true });
-for (const part of ["package.json", "bin", "bench", "dist", "native/src", "scripts", "LICENSE"]) {
+for (const part of ["package.json", "bin", "bench", "dist", "native/src", "scripts", "studies", "data", "LICENSE"]) {
   cpSync(join(root, part), join(stage, part), { recursive: true });
 }
 for (const name of runtimePackages()) {

@@ -1,16 +1,27 @@
 #!/usr/bin/env node
 /**
- * What the default recipe gives on a source that the whole command never saw: each source of a folder is withheld in turn, `nudge train` chooses
- * and trains on the others, and `nudge eval` measures on the one withheld; beside it the exact probe of the same command, and plain
- * logistic regression at C = 0.01 on features of 224 pixels, each compared picture by picture.
+ * What the default recipe gives on a source that the whole command never saw: each source of a folder is withheld in turn, `nudge train` chooses and trains on the
+ * others, and `nudge eval` measures on the one withheld; beside it the exact probe of the same command, and plain logistic regression at C = 0.01 on features of
+ * 224 pixels, each compared picture by picture. With --candidates every fine-tuned candidate is measured on the withheld source too, by one more training.
  *
- *     node scripts/withheld-sources.mjs --data pictures --out withheld [--trials 3] [--only sketch] [-- --budget 20min --device cuda]
+ *     node scripts/withheld-sources.mjs --data pictures --out withheld --trials 3 [--only sketch,photo] [--candidates] [-- --budget 20min --device cuda]
  *
- * What stands after `--` goes to `nudge train`. Runs are kept under --out, so that a stopped measurement resumes; the rows so far
- * are in --out/rows.json.
+ * Rows are printed as they come, as a table in Markdown, and means at the end; they are in OUT/rows.json too. What stands after `--` goes to `nudge train`. Runs are
+ * kept under --out, and the same command resumes a measurement that was stopped. On a machine without Node, from the portable archive (docs/recipes/gpu.md):
+ *
+ *     nudge-portable/nudge doctor && nudge-portable/node nudge-portable/scripts/withheld-sources.mjs --data … --trials 3 -- --device cuda
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -25,20 +36,30 @@ const { values } = parseArgs({
     out: { type: "string", default: "withheld" },
     trials: { type: "string", default: "1" },
     only: { type: "string" },
+    candidates: { type: "boolean", default: false },
   },
 });
-if (values.data === undefined) {
-  process.stderr.write("withheld-sources: name the folder of sources with --data DIR\n");
+
+/** Ends with a usage error. @param {string} why @returns {never} */
+function refuse(why) {
+  process.stderr.write(`withheld-sources: ${why}\n`);
   process.exit(2);
 }
+
+if (values.data === undefined) refuse("name the folder of sources with --data DIR");
 const data = resolve(values.data);
+if (!existsSync(data)) refuse(`--data ${values.data}: no such folder`);
 const out = resolve(values.out);
 const sources = readdirSync(data)
   .filter((name) => statSync(join(data, name)).isDirectory() && !name.startsWith("."))
   .sort();
+if (sources.length < 2) refuse(`--data ${values.data}: expected two sources or more, got ${sources.length}`);
+const wanted = values.only?.split(",") ?? sources;
+const unknown = wanted.find((name) => !sources.includes(name));
+if (unknown !== undefined) refuse(`--only ${unknown}: the sources are ${sources.join(", ")}`);
 
-/** A folder of links to some sources. */
-function linked(/** @type {string} */ name, /** @type {string[]} */ some) {
+/** A folder of links to some sources. @param {string} name @param {string[]} some */
+function linked(name, some) {
   const folder = join(out, "data", name);
   mkdirSync(folder, { recursive: true });
   for (const source of some)
@@ -46,94 +67,136 @@ function linked(/** @type {string} */ name, /** @type {string[]} */ some) {
   return folder;
 }
 
-/** The JSON that a command prints. */
-function nudge(/** @type {string[]} */ args) {
+/** The JSON that a command prints. @param {string[]} args */
+function nudge(args) {
   process.stderr.write(`nudge ${args.join(" ")}\n`);
   const { status, stdout } = spawnSync(process.execPath, [NUDGE, ...args], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
     maxBuffer: 2 ** 28,
   });
-  if (status !== 0) throw new Error(`nudge ${args[0]} ended with ${status}`);
+  if (status !== 0) {
+    process.stderr.write(`withheld-sources: nudge ${args[0]} ended with ${status}; the same command resumes\n`);
+    process.exit(status ?? 1);
+  }
   return JSON.parse(stdout);
 }
 
 const device = extra.includes("--device") ? ["--device", extra[extra.indexOf("--device") + 1]] : [];
 const percent = (/** @type {number} */ share) => (100 * share).toFixed(1);
-/** @type {Record<string, unknown>[]} */
+
+/** Writes a file whole or not at all. @param {string} path @param {unknown} value */
+function write(path, value) {
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(value, null, 2)}\n`);
+  renameSync(`${path}.tmp`, path);
+}
+
+/** One source withheld in one trial: measured, or read where it was. @param {string} withheld @param {number} trial */
+function measured(withheld, trial) {
+  const file = join(out, `${withheld}-trial${trial}.json`);
+  const found = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  if (found && (!values.candidates || found.candidates)) return found;
+  const others = linked(
+    `without-${withheld}`,
+    sources.filter((name) => name !== withheld),
+  );
+  const alone = linked(`only-${withheld}`, [withheld]);
+  const runs = join(out, "runs", `without-${withheld}-trial${trial}`);
+  const seeds = ["--seed", String(trial), "--trial-seed", String(trial)];
+  const row = found ?? measuredAuto({ withheld, trial, others, alone, runs, seeds });
+  if (values.candidates) row.candidates = measuredCandidates({ withheld, seeds });
+  write(file, row);
+  return row;
+}
+
+/** @param {{ withheld: string, trial: number, others: string, alone: string, runs: string, seeds: string[] }} asked */
+function measuredAuto({ withheld, trial, others, alone, runs, seeds }) {
+  const begun = performance.now();
+  const made = nudge(["train", "--data", others, "--out", runs, "--json", ...seeds, ...extra]);
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  const plainArgs = ["--probe", "--no-leave-one-out", "probeC=0.01", "evaluationSize=224", "--json", ...seeds];
+  const plain = nudge(["train", "--data", others, "--out", runs, ...plainArgs, ...device]);
+  const against = (/** @type {string} */ other) =>
+    nudge(["eval", made.run, "--data", alone, "--against", other, "--json", ...device]).against.overall;
+  const toProbe = made.run === made.probe ? null : against(made.probe);
+  return { withheld, trial, seconds, made, toProbe, toPlain: against(plain.run) };
+}
+
+/** Every fine-tuned candidate on the withheld source. @param {{ withheld: string, seeds: string[] }} asked */
+function measuredCandidates({ withheld, seeds }) {
+  const args = ["--test-domain", withheld, "--recipe", "finetune", "--json", ...seeds, ...extra];
+  const { recipe } = nudge(["train", "--data", data, "--out", join(out, "runs", "candidates"), ...args]);
+  return recipe.withheld ?? [];
+}
+
+/** @param {any} found */
+const rowOf = ({ withheld, trial, seconds, made, toProbe, toPlain, candidates = [] }) => ({
+  withheld,
+  trial,
+  pictures: toPlain.count,
+  auto: toPlain.second.accuracy,
+  probe: toProbe === null ? toPlain.second.accuracy : toProbe.first.accuracy,
+  plain: toPlain.first.accuracy,
+  candidates: Object.fromEntries(
+    candidates.map((/** @type {{ coefficient: number, accuracy: number }} */ each) => [
+      each.coefficient,
+      each.accuracy,
+    ]),
+  ),
+  difference: toPlain.difference,
+  interval: toPlain.interval,
+  recipe: made.recipe.candidates.find((/** @type {{ chosen: boolean }} */ each) => each.chosen).name,
+  c: made.recipe.c,
+  steps: made.recipe.steps,
+  lowest:
+    made.heldOut.length > 0
+      ? Math.min(...made.heldOut.map((/** @type {{ accuracy: number }} */ each) => each.accuracy))
+      : null,
+  seconds,
+});
+
+const COEFFICIENTS = values.candidates ? ["0.25", "0.5", "0.75", "1"] : [];
+const head = [
+  ...["withheld", "trial", "pictures", "auto", "exact probe"],
+  ...COEFFICIENTS.map((each) => `${100 * Number(each)} %`),
+  ...["C = 0.01", "auto − C = 0.01", "recipe", "C", "steps", "lowest estimate", "time"],
+];
+process.stdout.write(`| ${head.join(" | ")} |\n|${head.map(() => " --- |").join("")}\n`);
+const print = (/** @type {string[]} */ cells) => process.stdout.write(`| ${cells.join(" | ")} |\n`);
+/** @type {ReturnType<typeof rowOf>[]} */
 const rows = [];
 for (let trial = 0; trial < Number(values.trials); trial++)
-  for (const withheld of sources) {
-    if (values.only !== undefined && values.only !== withheld) continue;
-    const others = linked(
-      `without-${withheld}`,
-      sources.filter((name) => name !== withheld),
-    );
-    const alone = linked(`only-${withheld}`, [withheld]);
-    const runs = join(out, "runs", `without-${withheld}-trial${trial}`);
-    const seeds = ["--seed", String(trial), "--trial-seed", String(trial)];
-    const file = join(out, `${withheld}-trial${trial}.json`);
-    if (!existsSync(file)) {
-      const begun = performance.now();
-      const made = nudge(["train", "--data", others, "--out", runs, "--json", ...seeds, ...extra]);
-      const seconds = Math.round((performance.now() - begun) / 1000);
-      const plainArgs = ["--probe", "--no-leave-one-out", "probeC=0.01", "evaluationSize=224", "--json", ...seeds];
-      const plain = nudge(["train", "--data", others, "--out", runs, ...plainArgs, ...device]);
-      const against = (/** @type {string} */ other) =>
-        nudge(["eval", made.run, "--data", alone, "--against", other, "--json", ...device]).against.overall;
-      const toProbe = made.run === made.probe ? null : against(made.probe);
-      const toPlain = against(plain.run);
-      writeFileSync(file, `${JSON.stringify({ withheld, trial, seconds, made, toProbe, toPlain }, null, 2)}\n`);
-    }
-    const { seconds, made, toProbe, toPlain } = JSON.parse(readFileSync(file, "utf8"));
-    const estimate = made.heldOut.map((/** @type {{ accuracy: number }} */ each) => each.accuracy);
-    rows.push({
-      withheld,
-      trial,
-      pictures: toPlain.count,
-      auto: toPlain.second.accuracy,
-      probe: toProbe === null ? toPlain.second.accuracy : toProbe.first.accuracy,
-      plain: toPlain.first.accuracy,
-      difference: toPlain.difference,
-      interval: toPlain.interval,
-      recipe: made.recipe.candidates.find((/** @type {{ chosen: boolean }} */ each) => each.chosen).name,
-      c: made.recipe.c,
-      steps: made.recipe.steps,
-      lowest: estimate.length > 0 ? Math.min(...estimate) : null,
-      seconds,
-    });
-    writeFileSync(join(out, "rows.json"), `${JSON.stringify(rows, null, 2)}\n`);
+  for (const withheld of wanted) {
+    const row = rowOf(measured(withheld, trial));
+    rows.push(row);
+    write(join(out, "rows.json"), rows);
+    print([
+      ...[row.withheld, String(row.trial), String(row.pictures), percent(row.auto), percent(row.probe)],
+      ...COEFFICIENTS.map((each) => (row.candidates[each] === undefined ? "–" : percent(row.candidates[each]))),
+      percent(row.plain),
+      `${percent(row.difference)} (${percent(row.interval[0])} to ${percent(row.interval[1])})`,
+      ...[row.recipe, String(row.c), String(row.steps)],
+      row.lowest === null ? "none" : percent(row.lowest),
+      `${row.seconds} s`,
+    ]);
   }
 
-const head = [
-  "withheld",
-  "trial",
-  "pictures",
-  "auto",
-  "exact probe",
-  "C = 0.01",
-  "auto − C = 0.01",
-  "recipe",
-  "C",
-  "steps",
-  "lowest estimate",
-  "time",
-];
-const cells = rows.map((/** @type {any} */ row) => [
-  row.withheld,
-  String(row.trial),
-  String(row.pictures),
-  percent(row.auto),
-  percent(row.probe),
-  percent(row.plain),
-  `${percent(row.difference)} (${percent(row.interval[0])} to ${percent(row.interval[1])})`,
-  row.recipe,
-  String(row.c),
-  String(row.steps),
-  row.lowest === null ? "none" : percent(row.lowest),
-  `${row.seconds} s`,
+/** The mean over sources, and the standard error of it over trials where there are several. @param {(row: any) => number | undefined} of */
+function meanText(of) {
+  const trials = [...new Set(rows.map(({ trial }) => trial))].map((trial) => {
+    const own = rows.filter((row) => row.trial === trial).map((row) => of(row) ?? Number.NaN);
+    return own.reduce((a, b) => a + b, 0) / own.length;
+  });
+  const mean = trials.reduce((a, b) => a + b, 0) / trials.length;
+  if (Number.isNaN(mean)) return "–";
+  if (trials.length < 2) return percent(mean);
+  const deviation = Math.sqrt(trials.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (trials.length - 1));
+  return `${percent(mean)} ± ${percent(deviation / Math.sqrt(trials.length))}`;
+}
+
+print([
+  ...["mean", "", ""],
+  ...[meanText((row) => row.auto), meanText((row) => row.probe)],
+  ...COEFFICIENTS.map((each) => meanText((row) => row.candidates[each])),
+  ...[meanText((row) => row.plain), meanText((row) => row.difference), "", "", "", "", ""],
 ]);
-const mean = (/** @type {string} */ key) => percent(rows.reduce((sum, row) => sum + Number(row[key]), 0) / rows.length);
-cells.push(["mean", "", "", mean("auto"), mean("probe"), mean("plain"), "", "", "", "", "", ""]);
-process.stdout.write(`| ${head.join(" | ")} |\n|${head.map(() => " --- |").join("")}\n`);
-for (const row of cells) process.stdout.write(`| ${row.join(" | ")} |\n`);

@@ -59,6 +59,8 @@ export interface Assessment {
   readonly calibration: { readonly [P in AssessedPart]?: StoredCalibration };
   /** The surest mistakes first, held-out domains before the others. */
   readonly mostWrong: readonly WrongPicture[];
+  /** How many trials accuracies and intervals are of, with the spread over seeds and splits in them; absent for one, whose intervals have none. */
+  readonly trials?: number;
   /** Set where heat maps are not of the model that made the mistakes, but of the one that was trained on all domains. */
   readonly heatOfFinal?: true;
   /** Pictures of the dataset that could not be read, and count nowhere; not there in files of earlier versions. */

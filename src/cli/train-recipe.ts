@@ -8,14 +8,16 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
-import type { Judged } from "../analysis/judged.js";
+import { isRight, type Judged } from "../analysis/judged.js";
 import { countOf } from "../data/show-name.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
+import { assessAndReport } from "../library/train.js";
 import { roughly } from "../own-data/estimate.js";
 import { withDataNotes } from "../own-data/plans.js";
 import { type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
 import {
+  bestTuned,
   COEFFICIENTS,
   candidateRows,
   type JudgedFold,
@@ -49,6 +51,7 @@ import { judgeCoefficients } from "../training/judge-coefficients.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
+import type { EndedRun } from "../training/train.js";
 import { RESUMABLE } from "./failure.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
@@ -65,6 +68,8 @@ export interface RecipeOptions {
   readonly out: string;
   /** Another name for the main run. */
   readonly name?: string;
+  /** How often each fold is fine-tuned, with other seeds and splits. */
+  readonly trials?: number;
   /** An earlier model to compare with. */
   readonly against?: string;
   readonly json?: boolean;
@@ -96,6 +101,8 @@ class RecipeRun {
   private readonly memo = new SettingsMemo();
   private readonly begun = performance.now();
   private readonly seconds: Record<string, number> = {};
+  /** The seconds that one fine-tuning takes, as measured. */
+  private oneRun: number | undefined;
 
   constructor(
     private readonly asked: Request,
@@ -127,12 +134,13 @@ class RecipeRun {
         ? probeFolds(evidence)
         : await this.timed("fine-tuning", () => this.folds(plan, finetune, length.steps, evidence));
     const coefficients = length.steps === 0 ? [0] : COEFFICIENTS;
-    const rows = candidateRows(folds, coefficients).map((row, i, all) =>
-      recipe === "finetune" && length.steps > 0 ? { ...row, chosen: i === bestTuned(all) } : row,
+    const choose = recipe === "finetune" && length.steps > 0 ? bestTuned : undefined;
+    const rows = candidateRows(folds, coefficients).map((row, i) =>
+      choose ? { ...row, chosen: i === choose(folds) } : row,
     );
     const { coefficient } = rows.find(({ chosen }) => chosen)!;
     const main = coefficient === 0 ? probe : await plan(this.tuned(finetune, length.steps, coefficient));
-    if (main !== probe) await this.timed("the model", () => this.train(main, "the model: fine-tuned on all domains"));
+    if (main !== probe) await this.timed("the model", () => this.trainMain(main));
     const by = evidence.folds.length > 1 ? "held-out domains" : "validation";
     const made: Recipe = {
       format: 1,
@@ -147,14 +155,24 @@ class RecipeRun {
         recipe === "auto"
           ? reasonFor(rows, by)
           : `${rows.find(({ chosen }) => chosen)!.name}: selected with --recipe ${recipe}.`,
-      nested: nestedChoices(folds).map((at, i) => ({ domains: folds[i].domains, coefficient: coefficients[at] })),
+      nested: nestedChoices(folds, choose).map((at, i) => ({
+        domains: folds[i].domains,
+        coefficient: coefficients[at],
+      })),
+      ...(main !== probe && this.withheldBy(main)),
+      ...(this.trials > 1 && { trials: this.trials }),
       steps: length.steps,
       seconds: this.seconds,
     };
     const estimate =
       by === "validation"
         ? null
-        : nestedEstimate(folds, { classes: dataset.classes, step: Math.max(0, length.steps - 1) });
+        : nestedEstimate(folds, {
+            classes: dataset.classes,
+            step: Math.max(0, length.steps - 1),
+            trials: length.steps > 0 ? this.trials : 1,
+            choose,
+          });
     await this.report(main, made, estimate, this.pathOf(probe));
   }
 
@@ -209,13 +227,13 @@ class RecipeRun {
   private async length(sample: Plan, probe: Plan, evidence: ProbeEvidence): Promise<Length> {
     const { reporter, device, budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = this.options;
     const file = join(this.pathOf(probe), LENGTH_FILE);
-    const key = JSON.stringify([this.options.budget ?? null, this.asked.steps ?? null, device]);
-    const runs = evidence.folds.length > 1 ? evidence.folds.length + 1 : 1;
+    const key = JSON.stringify([this.options.budget ?? null, this.asked.steps ?? null, device, this.trials]);
+    const runs = evidence.folds.length > 1 ? this.trials * evidence.folds.length + 1 : 1;
     const { hparams } = sample.settings;
     const pictures = (hparams.batchSize as number) * trainDomainsOf(sample.settings).length;
     if (existsSync(file)) {
       const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
-      if (kept.key === key) return kept;
+      if (kept.key === key) return this.timedLength(kept, runs);
     }
     const left = budget - (performance.now() - this.begun) / 1000;
     reporter.progress?.("measuring the time of fine-tuning");
@@ -233,6 +251,11 @@ class RecipeRun {
         ? `fine-tuning is skipped: ${runs} short runs would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
         : `stage 2: ${lengthWords(length, runs, pictures)} (use --budget 10min for less time, or --recipe probe to skip it)`,
     );
+    return this.timedLength(length, runs);
+  }
+
+  private timedLength(length: Length, runs: number): Length {
+    if (length.seconds !== null) this.oneRun = length.seconds / runs;
     return length;
   }
 
@@ -249,26 +272,80 @@ class RecipeRun {
       const alone = folds.length === 1;
       const limit = this.options.device === "cpu" && !alone ? { testPictures: CPU_JUDGED } : {};
       const testDomains = alone ? withheld : [...withheld, ...domains];
-      const run = await plan({ ...this.tuned(finetune, steps, 1), probeC: held[i].c, testDomains, ...limit });
-      const rest = COEFFICIENTS.slice(1);
-      const what = alone ? "fine-tuning on all domains" : `fine-tuning without ${domains.join(", ")}`;
-      await this.train(run, what, {
-        beforeDone: async (ended) =>
-          ended.folder.writeJson(CANDIDATES_FILE, {
-            format: 1,
-            coefficients: rest,
-            judged: await judgeCoefficients(ended, domains, rest),
-          }),
-      });
-      const { judged } = JSON.parse(readFileSync(join(this.pathOf(run), CANDIDATES_FILE), "utf8")) as {
-        judged: Judged[][];
-      };
+      const request = { ...this.tuned(finetune, steps, 1), probeC: held[i].c, testDomains, ...limit };
+      const judged: Judged[][] = COEFFICIENTS.slice(1).map(() => []);
+      for (let trial = 0; trial < (alone ? 1 : this.trials); trial++) {
+        const each = await this.judgedFold(await plan({ ...request, ...this.seedsOf(trial) }), {
+          domains,
+          alone,
+          trial,
+        });
+        for (const [c, own] of each.entries()) judged[c].push(...own);
+      }
       const byName = new Map(held[i].judged.map((each) => [each.name, each]));
-      const same = judged[0].flatMap(({ name }) => byName.get(name) ?? []);
+      const same = [...new Set(judged[0].map(({ name }) => name))].flatMap((name) => byName.get(name) ?? []);
       const names = new Set(same.map(({ name }) => name));
       found.push({ domains, candidates: [same, ...judged.map((each) => each.filter(({ name }) => names.has(name)))] });
     }
     return found;
+  }
+
+  private get trials(): number {
+    return this.options.trials ?? 1;
+  }
+
+  /** The seeds of a trial: those asked for, and as many more as its number. */
+  private seedsOf(trial: number): Request {
+    const { seed = 0, trialSeed = 0 } = readKeys(this.asked);
+    return trial === 0 ? {} : { seed: seed + trial, trialSeed: trialSeed + trial };
+  }
+
+  /** A fine-tuning of a fold, and what each coefficient makes of its pictures. */
+  private async judgedFold(
+    run: Plan,
+    { domains, alone, trial }: { domains: readonly string[]; alone: boolean; trial: number },
+  ): Promise<Judged[][]> {
+    const rest = COEFFICIENTS.slice(1);
+    const what = alone ? "fine-tuning on all domains" : `fine-tuning without ${domains.join(", ")}`;
+    await this.train(run, this.trials > 1 && !alone ? `${what}, trial ${trial + 1} of ${this.trials}` : what, {
+      beforeDone: async (ended) =>
+        ended.folder.writeJson(CANDIDATES_FILE, {
+          format: 1,
+          coefficients: rest,
+          judged: await judgeCoefficients(ended, domains, rest),
+        }),
+    });
+    const { judged } = JSON.parse(readFileSync(join(this.pathOf(run), CANDIDATES_FILE), "utf8")) as {
+      judged: Judged[][];
+    };
+    return judged;
+  }
+
+  /** The model for use. If a domain is kept from everything, all candidates are measured on it; nothing is chosen by that. */
+  private async trainMain(main: Plan): Promise<void> {
+    const { testDomains } = main.settings;
+    const rest = COEFFICIENTS.slice(1);
+    const beforeDone = async (ended: EndedRun): Promise<void> => {
+      await assessAndReport(ended);
+      if (testDomains.length === 0) return;
+      const judged = await judgeCoefficients(ended, testDomains, rest);
+      ended.folder.writeJson(CANDIDATES_FILE, { format: 1, coefficients: rest, judged });
+    };
+    const time = this.oneRun === undefined ? "" : `, about ${roughly(this.oneRun)}`;
+    await this.train(main, `stage 3: the model, fine-tuned on all domains${time}`, { beforeDone });
+  }
+
+  private withheldBy(main: Plan): Pick<Recipe, "withheld"> {
+    const file = join(this.pathOf(main), CANDIDATES_FILE);
+    if (!existsSync(file)) return {};
+    const { coefficients, judged } = JSON.parse(readFileSync(file, "utf8")) as {
+      coefficients: number[];
+      judged: Judged[][];
+    };
+    const withheld = coefficients.map((coefficient, i) => ({
+      ...{ coefficient, accuracy: judged[i].filter(isRight).length / judged[i].length, count: judged[i].length },
+    }));
+    return { withheld };
   }
 
   private async train(plan: Plan, what: string, more: Partial<Parameters<typeof trainRun>[1]> = {}): Promise<void> {
@@ -345,7 +422,3 @@ const NONE: Length = { steps: 0, seconds: 0 };
 /** The folds with the exact probe alone. */
 const probeFolds = ({ held }: ProbeEvidence): JudgedFold[] =>
   held.map(({ domains, judged }) => ({ domains, candidates: [judged] }));
-
-/** The best candidate that is fine-tuned. */
-const bestTuned = (rows: readonly { readonly mean: number }[]): number =>
-  rows.reduce((best, { mean }, i) => (i > 0 && (best === 0 || mean > rows[best].mean) ? i : best), 0);

@@ -13,6 +13,7 @@ import type { TrainSettings } from "../settings/settings.js";
 import type { Reporter } from "../training/reporter.js";
 import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
+import { wholeNumber } from "./parse-options.js";
 import { onStopSignals, type StopSignals } from "./stop-signals.js";
 import { checkFolder } from "./writable-place.js";
 
@@ -28,6 +29,7 @@ interface TrainFlags {
   yes?: true;
   quiet?: true;
   against?: string;
+  trials?: number;
   json?: true;
   [option: string]: unknown;
 }
@@ -89,6 +91,11 @@ export function trainCommand(): Command {
         "for your own pictures: auto (the default) chooses between the exact probe and fine-tuned networks by their accuracy on held-out domains; probe or finetune selects one of them",
       ).choices(["auto", "probe", "finetune"]),
     )
+    .option(
+      "--trials <n>",
+      "for your own pictures: fine-tune each fold n times with other seeds and splits, and include their spread in the intervals of the estimate (default: 1)",
+      wholeNumber("--trials", 1),
+    )
     .option("--budget <time>", "the time budget for everything, such as 10min or 1h (default on a CPU: 20min)");
   addKeyFlags(addKeyFlags(command, METHOD), LENGTH).option(
     "--batch-size <n>",
@@ -144,8 +151,8 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
       import("../own-data/recipe-plan.js"),
     ]);
     const budget = flags.budget === undefined ? undefined : readBudget(flags.budget);
-    const { recipe = "auto", leaveOneOut, out, name, against, json } = flags;
-    const options = { recipe, budget, leaveOneOut, device, out, name, against, json, reporter, stop };
+    const { recipe = "auto", leaveOneOut, out, name, against, trials, json } = flags;
+    const options = { recipe, budget, leaveOneOut, device, out, name, against, trials, json, reporter, stop };
     return await withWeights(() => trainRecipe(request, options), flags.yes);
   }
   const [{ plansFor }, { trainPlans }] = await Promise.all([
@@ -158,7 +165,7 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
 }
 
 /** Whether a recipe is chosen: for the user's own pictures if no method is named, or if it is requested. */
-async function byRecipe(request: Request, { recipe, budget }: TrainFlags): Promise<boolean> {
+async function byRecipe(request: Request, { recipe, budget, trials }: TrainFlags): Promise<boolean> {
   const [{ datasetFor }, { SettingsMemo }, { isOwnDataset }, { leavesRecipeOpen }] = await Promise.all([
     import("../settings/resolve.js"),
     import("../settings/memo.js"),
@@ -166,13 +173,16 @@ async function byRecipe(request: Request, { recipe, budget }: TrainFlags): Promi
     import("../own-data/recipe-plan.js"),
   ]);
   const open = leavesRecipeOpen(request);
-  if ((recipe !== undefined || budget !== undefined) && !open)
+  if ((recipe !== undefined || budget !== undefined || trials !== undefined) && !open)
     throw new UsageError(
-      "--recipe and --budget choose the method; they cannot be combined with options that name one (--algorithm, --probe, …)",
+      "--recipe, --budget and --trials are for the choice of a method; they cannot be combined with options that name one (--algorithm, --probe, …)",
     );
   if (!open) return false;
   const dataset = await datasetFor(request, new SettingsMemo());
-  return dataset.kind === "pictures" && (recipe !== undefined || budget !== undefined || isOwnDataset(dataset.id));
+  return (
+    dataset.kind === "pictures" &&
+    (recipe !== undefined || budget !== undefined || trials !== undefined || isOwnDataset(dataset.id))
+  );
 }
 
 /** Resumes a run with its own settings. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Judged } from "../analysis/judged.js";
 import { UsageError } from "../errors.js";
 import {
+  bestTuned,
   COEFFICIENTS,
   candidateRows,
   chooseCandidate,
@@ -74,4 +75,33 @@ test("the recipe is open where no method is named and trained weights are wanted
   expect(leavesRecipeOpen({ data: "x", algorithm: "ERM" })).toBe(false);
   expect(leavesRecipeOpen({ data: "x", probe: "exact" })).toBe(false);
   expect(leavesRecipeOpen({ data: "x", pretrained: false })).toBe(false);
+});
+
+test("with several trials a domain has their mean, and an interval with their spread in it", () => {
+  const trials = (domain: string, ...rights: number[][]): JudgedFold => {
+    const all = rights.map((right) => fold(domain, ...right));
+    return {
+      domains: [domain],
+      candidates: all[0].candidates.map((_, c) => all.flatMap((each) => each.candidates[c])),
+    };
+  };
+  const folds = [trials("a", [100, 150], [100, 160], [100, 170]), trials("b", [100, 120], [100, 140], [100, 190])];
+  const one = nestedEstimate([fold("a", 100, 160), fold("b", 100, 150)], { classes: ["x", "y"], step: 9 });
+  const several = nestedEstimate(folds, { classes: ["x", "y"], step: 9, trials: 3 });
+  expect(several.trials).toBe(3);
+  expect(several.domains.map(({ accuracy }) => Number(accuracy.toFixed(6)))).toEqual([0.8, 0.75]);
+  expect(several.domains.map(({ count }) => count)).toEqual([200, 200]);
+  const width = ({ interval: [from, to] }: { interval: readonly [number, number] }): number => to - from;
+  expect(width(several.domains[0])).toBeGreaterThan(width(one.domains[0]));
+  expect(width(several.domains[1])).toBeGreaterThan(width(several.domains[0]));
+  const rows = candidateRows(folds, [0, 1]);
+  expect(rows.map(({ mean }) => Number(mean.toFixed(6)))).toEqual([0.5, 0.775]);
+  expect(rows.map(({ domains }) => domains[0].count)).toEqual([200, 200]);
+});
+
+test("--recipe finetune is estimated by the best fine-tuned candidate of the other folds, whatever the probe gives", () => {
+  const folds = [fold("a", 190, 150, 160), fold("b", 190, 170, 150)];
+  expect(bestTuned([folds[0]])).toBe(2);
+  expect(nestedChoices(folds, bestTuned)).toEqual([1, 2]);
+  expect(nestedChoices(folds)).toEqual([0, 0]);
 });

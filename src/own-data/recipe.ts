@@ -4,9 +4,11 @@
  * closer to their initial weights or farther from them.
  */
 
+import type { Share } from "../analysis/assess.js";
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { isRight, type Judged } from "../analysis/judged.js";
 import { type Choice, simplestWithinError } from "../selection/simplest-within-error.js";
+import { criticalT } from "../selection/student-t.js";
 
 /** The interpolation from the exact probe (0) to the fine-tuned network (1). */
 export const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
@@ -57,14 +59,26 @@ export interface Recipe {
   readonly reason: string;
   /** The candidate that the other folds chose for the estimate of each fold. */
   readonly nested: readonly { readonly domains: readonly string[]; readonly coefficient: number }[];
+  /** The accuracy of each fine-tuned candidate on domains that were kept from everything; absent if there are none. */
+  readonly withheld?: readonly { readonly coefficient: number; readonly accuracy: number; readonly count: number }[];
+  /** How often each fine-tuning was repeated with another seed and split; absent for once. */
+  readonly trials?: number;
   /** The number of updates of each fine-tuning run; 0 if there was none. */
   readonly steps: number;
   /** The seconds of each stage. */
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-const rightIn = (pictures: readonly Judged[]): Uint8Array =>
-  Uint8Array.from(pictures, (each) => (isRight(each) ? 1 : 0));
+/** How often each picture was right: once for each trial that judged it. */
+function rightIn(pictures: readonly Judged[]): number[] {
+  const found = new Map<string, number[]>();
+  for (const each of pictures) {
+    const before = found.get(each.name);
+    if (before) before.push(isRight(each) ? 1 : 0);
+    else found.set(each.name, [isRight(each) ? 1 : 0]);
+  }
+  return [...found.values()].map((all) => all.reduce((sum, right) => sum + right, 0) / all.length);
+}
 
 /** Chooses among the candidates by some folds. */
 export function chooseCandidate(folds: readonly JudgedFold[]): Choice {
@@ -83,7 +97,8 @@ export function candidateRows(folds: readonly JudgedFold[], coefficients: readon
     domains: folds.flatMap(({ domains, candidates }) =>
       domains.map((name) => {
         const own = candidates[i].filter(({ domain }) => domain === name);
-        return { name, accuracy: own.filter(isRight).length / own.length, count: own.length };
+        const count = new Set(own.map((each) => each.name)).size;
+        return { name, accuracy: own.filter(isRight).length / own.length, count };
       }),
     ),
     ...scores[i],
@@ -96,20 +111,68 @@ export function candidateRows(folds: readonly JudgedFold[], coefficients: readon
  * models of the other folds have seen this one; what chose the candidate has not.) With a single fold, there are no
  * other folds to choose by.
  */
-export function nestedChoices(folds: readonly JudgedFold[]): number[] {
-  if (folds.length === 1) return [chooseCandidate(folds).chosen];
-  return folds.map((_, held) => chooseCandidate(folds.filter((_, i) => i !== held)).chosen);
+export function nestedChoices(folds: readonly JudgedFold[], choose: Chooser = simplest): number[] {
+  if (folds.length === 1) return [choose(folds)];
+  return folds.map((_, held) => choose(folds.filter((_, i) => i !== held)));
 }
 
-/** The estimate as an assessment. */
+/** Chooses a candidate by some folds. */
+type Chooser = (folds: readonly JudgedFold[]) => number;
+const simplest: Chooser = (folds) => chooseCandidate(folds).chosen;
+
+/** The best candidate that is fine-tuned, whatever the probe gives; the first of equals. */
+export const bestTuned: Chooser = (folds) => {
+  const { scores } = chooseCandidate(folds);
+  return scores.reduce((best, { mean }, i) => (i > 0 && (best === 0 || mean > scores[best].mean) ? i : best), 0);
+};
+
+/**
+ * The estimate as an assessment. With several trials the accuracy of a domain is their mean, and its interval has the spread over seeds and splits
+ * in it: that of one more training like these, beside the chance of so many pictures. All else is of the first trial.
+ */
 export function nestedEstimate(
   folds: readonly JudgedFold[],
-  { classes, step }: { classes: readonly string[]; step: number },
+  {
+    classes,
+    step,
+    trials = 1,
+    choose,
+  }: { classes: readonly string[]; step: number; trials?: number; choose?: Chooser },
 ): Assessment {
-  const choices = nestedChoices(folds);
+  const choices = nestedChoices(folds, choose);
   const judged = folds.flatMap(({ candidates }, i) => candidates[choices[i]]);
   const heldOut = folds.flatMap(({ domains }) => domains);
-  return assessmentOf(judged, { model: "current", step, classes, heldOut });
+  if (trials === 1) return assessmentOf(judged, { model: "current", step, classes, heldOut });
+  const byTrial = trialsOf(judged, trials);
+  const first = assessmentOf(byTrial[0], { model: "current", step, classes, heldOut });
+  const domains = first.domains.map((domain) => {
+    const accuracies = byTrial.map((own) => accuracyIn(own, domain.name));
+    return { ...domain, ...overTrials(accuracies, domain) };
+  });
+  return { ...first, domains, trials };
+}
+
+/** The n-th judgement of each picture is the n-th trial's; a candidate without a seed has one, which counts for all. */
+function trialsOf(judged: readonly Judged[], trials: number): Judged[][] {
+  const all = new Map<string, Judged[]>();
+  for (const each of judged) all.set(each.name, [...(all.get(each.name) ?? []), each]);
+  return Array.from({ length: trials }, (_, t) => [...all.values()].map((own) => own[Math.min(t, own.length - 1)]));
+}
+
+const accuracyIn = (judged: readonly Judged[], name: string): number => {
+  const own = judged.filter(({ domain }) => domain === name);
+  return own.filter(isRight).length / own.length;
+};
+
+/** The mean over trials, and an interval for one more training. */
+function overTrials(accuracies: readonly number[], { accuracy, interval: [from, to] }: Share) {
+  const count = accuracies.length;
+  const mean = accuracies.reduce((sum, each) => sum + each, 0) / count;
+  const variance = accuracies.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (count - 1);
+  const spread = criticalT(0.95, count - 1) * Math.sqrt(variance * (1 + 1 / count));
+  const low = mean - Math.hypot(accuracy - from, spread);
+  const high = mean + Math.hypot(to - accuracy, spread);
+  return { accuracy: mean, interval: [Math.max(0, low), Math.min(1, high)] as const };
 }
 
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;

@@ -34,6 +34,9 @@ const CHUNK = 32;
  * gives back: with 32 pictures a third of the time goes into clearing them.
  */
 const AT_ONCE_ON_CPU = 4;
+/** Chunks after which it is known how long the others take, and seconds that are worth saying. */
+const MEASURED = 3;
+const WORTH_SAYING = 10;
 /** Chunks from one write to the next. */
 const CHUNKS_A_WRITE = 16;
 
@@ -158,6 +161,8 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
     }
     const rate = (1000 * done) / (performance.now() - begun);
     const left = ((total - done) / rate).toFixed(0);
+    if (i === MEASURED && Number(left) >= WORTH_SAYING)
+      say(`features: about ${left} s for the other ${total - done} pictures, as measured just now`);
     progress(`features: ${done} of ${total} pictures, ${rate.toFixed(0)} a second, ${left} s left`);
     await turn();
   }

@@ -75,6 +75,13 @@ export function lowestWords(held: readonly AssessedDomain[]): string {
   return `on ${name}, the lowest of ${held.length} held-out domains. Plan with this value: a new domain can be as difficult, or more`;
 }
 
+/** What is in the intervals, and what is not. */
+export function intervalWords({ trials = 1 }: Assessment): string {
+  return trials > 1
+    ? `The intervals on held-out domains cover the uncertainty from the number of pictures and the variation over seeds and splits, of which there were ${trials} trials. They do not cover differences between domains.`
+    : "The Wilson intervals cover the uncertainty from the number of pictures. They do not cover differences between domains, or the variation over seeds and splits: this is one trial.";
+}
+
 function recipeSection(recipe: Recipe): string {
   const { head, rows } = recipeTable(recipe);
   return section(
@@ -185,5 +192,5 @@ function domainSection(
     : held.length > 0
       ? "“Held-out domain”: no picture of the domain was used for training. “Validation”: pictures of the training domains that were not used for training."
       : "The model was trained on all domains, and these are validation pictures of them. The accuracy on new domains is unknown: it can be much lower with new cameras, places or styles. To get an estimate, put the pictures of each domain in a separate folder, with at least two domains.";
-  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">The Wilson intervals cover the uncertainty from the number of pictures. They do not cover differences between domains, or the variation over seeds and splits: this is one trial.</p></section>`;
+  return `<section><h2>Accuracy by domain</h2><p class="soft">${words}</p><div class="wide"><table><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${[...held, ...validation].map(row).join("")}</tbody></table></div><p class="soft">${intervalWords(heldOutOf({ assessment, estimate }).from)}</p></section>`;
 }

@@ -4,7 +4,7 @@ import { mostConfused } from "../analysis/assess.js";
 import { type AssessedDomain, type Assessment, summedConfusion } from "../analysis/assessment.js";
 import { countOf } from "../data/show-name.js";
 import { percent } from "../drawing/page.js";
-import { heldOutOf, lowestOf, meanAccuracy } from "./run-page.js";
+import { heldOutOf, intervalWords, lowestOf, meanAccuracy } from "./run-page.js";
 
 /** With more classes a matrix does not fit into a terminal, and the most frequent mistakes are listed instead. */
 const MOST_CLASSES = 12;
@@ -20,7 +20,7 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0
-      ? ["Accuracy on held-out domains (95 % interval)", ...domainLines(held), ...planLines(held)]
+      ? ["Accuracy on held-out domains (95 % interval)", ...domainLines(held), ...planLines(held), intervalWords(from)]
       : ["Accuracy on new domains: unknown, because no domain was held out"],
     ["Accuracy on validation pictures of the training domains (95 % interval)", ...domainLines(validation)],
     confusionLines(summedConfusion(shown, assessment.classes.length), assessment.classes, of),
