@@ -11,6 +11,7 @@ export { GroupNorm } from "./group-norm.js";
 export { LayerNorm } from "./layer-norm.js";
 export { LayerScale } from "./layer-scale.js";
 export { Linear } from "./linear.js";
+export { Lora, type LoraOptions, mergedState } from "./lora.js";
 export { binaryCrossEntropy, crossEntropy, mse, type Reduction } from "./loss.js";
 export { Layer, type LoadOptions, Module, Parameter, type Place, Sequential, StateBuffer } from "./module.js";
 export { nonlinearClassifier } from "./nonlinear-classifier.js";

@@ -3,12 +3,15 @@
 import { empty, linear } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
+import type { Lora } from "./lora.js";
 import { Layer, Parameter } from "./module.js";
 import { toComputePrecision } from "./precision.js";
 
 export class Linear extends Layer {
   readonly weight: Parameter; // [outputs, inputs]
   readonly bias: Parameter | null;
+  /** What is trained beside the weight, which then stays as it is (lora.ts). */
+  lora: Lora | null = null;
 
   constructor(
     readonly inputs: number,
@@ -28,6 +31,11 @@ export class Linear extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    return linear(toComputePrecision(x), toComputePrecision(this.weight), this.bias && toComputePrecision(this.bias));
+    const y = linear(
+      toComputePrecision(x),
+      toComputePrecision(this.weight),
+      this.bias && toComputePrecision(this.bias),
+    );
+    return this.lora ? y.add(this.lora.forward(x)) : y;
   }
 }

@@ -105,6 +105,18 @@ export const keys = {
     word<"exact" | "quick">("exact", "quick"),
     "the GELU of a CLIP image tower, if the file of weights does not specify it: quick (OpenAI, MetaCLIP, DFN) or exact (LAION, DataComp)",
   ),
+  lora: option(
+    whole(1),
+    "the rank of LoRA: the weights of a vision transformer stay as they are, and products of two matrices of this rank are trained beside them; all weights are trained by default",
+  ),
+  loraAlpha: option(
+    number({ above: 0 }),
+    "the products of LoRA are multiplied by loraAlpha divided by the rank; the rank by default",
+  ),
+  loraTargets: option(
+    list,
+    "the matrices of a block that LoRA adapts: some of q, k, v, proj, fc1 and fc2, with commas between them; q,v by default",
+  ),
   probe: option(
     probeKind,
     "freeze the backbone and train a linear classifier on its features: exact (logistic regression solved to convergence; the default of nudge train) or sgd (the loss of any algorithm, by stochastic gradient descent)",
@@ -273,6 +285,9 @@ const OF_ROWS: readonly string[] = [
   "pretrained",
   "normalization",
   "activation",
+  "lora",
+  "loraAlpha",
+  "loraTargets",
   "holdout",
   "augmentValidation",
   "batchNormBatches",

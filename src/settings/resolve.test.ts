@@ -252,3 +252,13 @@ test("swad.afterValley is also read by its former name, and the name of the run 
   expect(settings.hash).toBe("4d19d4781c4b3022");
   expect((await settingsOf({ averaging: "swad" })).hash).toBe("83eb397fa676ddbc");
 });
+
+test("LoRA is for vision transformers with trained weights, and its parts are checked", async () => {
+  await expect(settingsOf({ loraAlpha: 4 })).rejects.toThrow("loraAlpha: set the rank of LoRA too, for example lora=8");
+  await expect(settingsOf({ lora: 4 })).rejects.toThrow(
+    "LoRA is for vision transformers, and the backbone is small-cnn",
+  );
+  const vit = { backbone: "vit_s_16", pretrained: false, lora: 4 };
+  await expect(settingsOf(vit)).rejects.toThrow("LoRA adapts trained weights");
+  await expect(settingsOf({ ...vit, freeze: "all" })).rejects.toThrow("leave out freeze=all");
+});

@@ -20,6 +20,7 @@ import type { Regularizer } from "../regularizers/index.js";
 import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf, headStepsOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
+import { loraSettings } from "./lora.js";
 import { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
 import { optimizationSettings } from "./optimization.js";
@@ -105,6 +106,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     averaging,
     ...networkSettings(weights, given, memo),
     ...partialTraining(given, weights.backbone),
+    ...loraSettings(given, weights),
     ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, method),

@@ -1,6 +1,7 @@
 /** The resolved settings of a run: the content of `settings.json`, and the part of it that names the run. */
 
 import { followers } from "../averaging/index.js";
+import type { LoraTarget } from "../backbones/add-lora.js";
 import type { NetworkVariant } from "../backbones/backbone.js";
 import type { Freeze } from "../backbones/depth.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
@@ -38,6 +39,10 @@ export interface TrainSettings extends RunSettings {
   readonly activation?: "exact" | "quick";
   /** What the publisher of the weights chose and no tensor shows; absent if it is the default of the backbone. */
   readonly variant?: NetworkVariant;
+  /** The rank of LoRA, its scale times the rank, and the matrices it adapts; absent without LoRA. */
+  readonly lora?: number;
+  readonly loraAlpha?: number;
+  readonly loraTargets?: readonly LoraTarget[];
   /** Whether the backbone is frozen and a linear classifier is trained: by gradient descent (`true`), or exactly. */
   readonly probe?: true | "exact";
   /** The C of the exact probe, for a probe or for the classifier that a run starts from. */

@@ -1,5 +1,6 @@
 /** A learner as a run's settings describe it: backbone with its starting values, classifier, hyperparameters. */
 
+import { addLora } from "../backbones/add-lora.js";
 import { freezeBackbone } from "../backbones/depth.js";
 import { type Backbone, backboneNamed, loadPretrained } from "../backbones/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
@@ -77,10 +78,17 @@ export function backboneOptionsOf({
 
 /** The backbone with the values training starts from: the same ones at every call. */
 function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
-  const body = bodyOf(plan);
+  const body = withLora(plan.settings, bodyOf(plan));
   const { probe, freeze } = plan.settings;
   if (probe === true) return new ProbedBackbone(body);
   return freeze === undefined ? body : freezeBackbone(body, freeze);
+}
+
+/** The backbone with LoRA where the settings have it. */
+function withLora({ lora: rank, loraAlpha, loraTargets, seed }: Plan["settings"], body: Backbone): Backbone {
+  if (rank === undefined) return body;
+  const random = new Random(seed, ["initial values", "backbone"]);
+  return addLora(body, { rank, alpha: loraAlpha ?? rank, targets: loraTargets ?? [] }, random);
 }
 
 /** The network itself, without what a probe puts on top. */

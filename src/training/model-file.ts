@@ -22,6 +22,7 @@ import {
   type StartingWeights,
 } from "../model/about.js";
 import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
+import { mergedState } from "../nn/lora.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Plan } from "../settings/resolve.js";
 import { coloursOf, evaluationShape } from "../settings/settings.js";
@@ -70,7 +71,6 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
   const x = sample.narrow(0, 0, Math.min(TRIED, sample.rows));
   const plain = plainPair(learner, x, settings.precision);
   const modules = plain ? Object.values(PLAIN) : modulesForPrediction(learner, x);
-  const tensors = plain ? plainTensors(plain) : tensorsOf(learner, modules);
   const about: ModelAbout = {
     format: MODEL_FORMAT,
     model,
@@ -91,7 +91,10 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
     settings: withoutMachine(settings),
   };
   x.dispose();
-  writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(about) });
+  scope(() => {
+    const tensors = plain ? plainTensors(plain) : tensorsOf(learner, modules);
+    writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(about) });
+  });
 }
 
 function preprocessingOf({ settings, dataset }: Plan): Preprocessing {
@@ -127,12 +130,12 @@ const kindOf = (classifier: Layer): ClassifierKind => (classifier instanceof Lin
 const plainTensors = (pair: PlainPair): Map<string, Tensor> =>
   new Map(
     Object.entries(pair).flatMap(([name, module]: [string, Module]) =>
-      Array.from(module.stateDict(), ([own, tensor]): [string, Tensor] => [`${name}.${own}`, tensor]),
+      Array.from(mergedState(module), ([own, tensor]): [string, Tensor] => [`${name}.${own}`, tensor]),
     ),
   );
 
 const tensorsOf = (learner: Learner, modules: readonly string[]): Map<string, Tensor> =>
-  new Map([...learner.stateDict()].filter(([name]) => modules.includes(name.split(".")[0])));
+  new Map([...mergedState(learner.root)].filter(([name]) => modules.includes(name.split(".")[0])));
 
 /** The algorithm's own way. */
 function ownPath({ settings, algorithm }: Plan): PredictionPath {
