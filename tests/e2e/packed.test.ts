@@ -40,7 +40,11 @@ const programs = [join(root, "README.md"), ...markdownFiles(join(root, "docs"))]
   .flatMap((path) =>
     fencedBlocks(readFileSync(join(root, path), "utf8"))
       .filter(({ language }) => language === "ts" || language === "js")
-      .map(({ language, body, line }) => ({ file: `${path.replaceAll("/", "-")}-line-${line}.${language}`, body })),
+      .map(({ language, body, line, runnable }) => ({
+        file: `${path.replaceAll("/", "-")}-line-${line}.${language}`,
+        body,
+        isRun: runnable && language === "ts",
+      })),
   );
 
 test("every program of the documents, the examples, and a new user's compile in strict TypeScript", {
@@ -57,9 +61,19 @@ test("every program of the documents, the examples, and a new user's compile in 
   expect(status).toBe(0);
 });
 
+const env = { ...process.env, NUDGE_ADDON: process.env.NUDGE_ADDON ?? join(root, "build/nudge.node") };
+
+test("the programs in TypeScript that are marked runnable run", { timeout: 180_000 }, () => {
+  const run = programs.filter(({ isRun }) => isRun);
+  expect(run.length).toBeGreaterThan(0);
+  for (const { file } of run) {
+    const { status, stderr } = spawnSync(process.execPath, [join(place, "out", file.replace(/ts$/, "js"))], { cwd: place, encoding: "utf8", env }); // biome-ignore format: one call
+    expect(status, `${file}: ${stderr}`).toBe(0);
+  }
+});
+
 test("the example trains two methods, compares them pair by pair and prints a table", { timeout: 180_000 }, () => {
   const program = join(place, "out/examples/compare-methods/compare.js");
-  const env = { ...process.env, NUDGE_ADDON: process.env.NUDGE_ADDON ?? join(root, "build/nudge.node") };
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "runs", "21"], { cwd: place, encoding: "utf8", env }); // biome-ignore format: one call
   expect(status, stderr).toBe(0);
   expect(stdout.match(/^trial \d: -?[\d.]+ points \(-?[\d.]+ to -?[\d.]+\) on 70 pictures$/gm)).toHaveLength(3);
