@@ -12,5 +12,5 @@ test("the way nudge train takes is one of those timed, and marked", async () => 
   expect(result.ours.every(({ ms }) => ms > 0 && ms < Number.POSITIVE_INFINITY)).toBe(true);
   const lines = stepText(result).split("\n");
   expect(lines[3]).toMatch(/^ {2}nudge: folded, channels last\* +\d+\.\d ms$/);
-  expect(lines.slice(4)).toEqual(["  * is how nudge train runs it"]);
+  expect(lines.slice(4)).toEqual(["  *: used by nudge train"]);
 });

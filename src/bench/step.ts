@@ -44,7 +44,7 @@ export interface StepOptions {
   device: string;
   peer?: string;
   repeats: number;
-  /** On a GPU also time PyTorch with torch.compile, which takes a minute to compile. */
+  /** On a GPU also time PyTorch with torch.compile, plainly and as a CUDA graph; each takes a minute to compile. */
   compile?: boolean;
 }
 
@@ -68,6 +68,8 @@ export interface StepResult {
   ours: StepRow[];
   peer: StepRow[];
   peerTitle?: string;
+  /** Ways of the peer that failed, and why: an older PyTorch cannot compile or capture. */
+  notes?: string[];
 }
 
 const INPUT_SHAPE = [3, 224, 224] as const;
@@ -80,44 +82,57 @@ export async function benchStep(options: StepOptions): Promise<StepResult> {
   const gpu = device !== "cpu";
   const ways = gpu ? CUDA_WAYS : CPU_WAYS;
   const ours = ways.map((way) => ({ ...row(way.title), command: commandFor(way, options) }));
-  const variants = !gpu ? ["eager"] : options.compile ? ["eager", "bf16", "compile"] : ["eager", "bf16"];
+  const variants = !gpu ? ["eager"] : options.compile ? ["eager", "bf16", "compile", "graph"] : ["eager", "bf16"];
   const theirs = options.peer === undefined ? [] : variants.map((variant) => row(PEER_TITLES[variant]));
   let peerTitle: string | undefined;
+  const notes: string[] = [];
   // A way is built, timed and dropped before the next, so that peaks do not add up; rounds alternate with the peer's.
   for (const [i, way] of ways.entries()) {
     const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
     peerTitle = started?.title;
     using peer = started?.peer;
     const variant = variants[i];
-    if (peer)
-      await peer.ask({
-        do: "step",
-        backbone: options.backbone,
-        batch: options.batch,
-        device,
-        variant: variant ?? "eager",
-      });
+    const { backbone, batch } = options;
+    const able = peer && (await isAble(peer, { backbone, batch, device, variant: variant ?? "eager" }, notes));
     using runner = new StepRunner(options, way);
     const target = theirs[variant === undefined ? 0 : i];
     for (let round = 0; round <= repeats; round++) {
       const ms = runner.run();
-      const peerMs = peer && (await peer.ask<{ ms: number }>({ do: "run", steps: stepsAtOnce(device) })).ms;
+      const peerMs = able && (await peer.ask<{ ms: number }>({ do: "run", steps: stepsAtOnce(device) })).ms;
       if (round === 0) continue; // warm-up
       ours[i].ms = Math.min(ours[i].ms, ms);
-      if (peerMs !== undefined) target.ms = Math.min(target.ms, peerMs);
+      if (typeof peerMs === "number") target.ms = Math.min(target.ms, peerMs);
     }
     ours[i].peak = gpu ? memory(device).peak : i === 0 ? peakResident() : undefined;
-    if (peer && variant !== undefined) target.peak = (await peer.ask<{ peak: number }>({ do: "memory" })).peak;
+    if (able && variant !== undefined) target.peak = (await peer.ask<{ peak: number }>({ do: "memory" })).peak;
   }
-  for (const each of [...ours, ...theirs]) if (theirs.length > 0) each.ratio = theirs[0].ms / each.ms;
+  const timed = theirs.filter(({ ms }) => Number.isFinite(ms));
+  for (const each of [...ours, ...timed]) if (timed.length > 0) each.ratio = timed[0].ms / each.ms;
   const { backbone, batch } = options;
-  return { backbone, batch, device, threads: threads(), ours, peer: theirs, peerTitle };
+  return { backbone, batch, device, threads: threads(), ours, peer: timed, peerTitle, notes };
+}
+
+/** Has the peer make its step ready. Only the first way must succeed: what it cannot do is noted. */
+async function isAble(
+  peer: Peer,
+  request: { variant: string; [key: string]: unknown },
+  notes: string[],
+): Promise<boolean> {
+  try {
+    await peer.ask({ do: "step", ...request });
+    return true;
+  } catch (error) {
+    if (request.variant === "eager" || !(error instanceof Error)) throw error;
+    notes.push(`${PEER_TITLES[request.variant]}: ${error.message.split("\n")[0]}`);
+    return false;
+  }
 }
 
 const PEER_TITLES: Record<string, string> = {
   eager: "PyTorch eager, as DomainBed runs it",
   bf16: "PyTorch bf16, channels last, fused Adam",
   compile: "PyTorch torch.compile of that",
+  graph: "PyTorch, the compiled step as one CUDA graph",
 };
 
 /** What `nudge train` does by itself: the fold, a layout for the network and the device, and on a GPU a captured graph. */

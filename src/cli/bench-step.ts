@@ -3,7 +3,7 @@
 import type { StepResult, StepRow } from "../bench/step.js";
 
 /** The benchmark as a table with one line per way of running the step. */
-export function stepText({ backbone, batch, device, threads, ours, peer, peerTitle }: StepResult): string {
+export function stepText({ backbone, batch, device, threads, ours, peer, peerTitle, notes = [] }: StepResult): string {
   const where = device === "cpu" ? `${threads} CPU threads` : device;
   const mine = ours.map((row) => ({ ...row, title: `nudge: ${row.title}${row.command === undefined ? "" : "*"}` }));
   const all = [...mine, ...peer];
@@ -18,5 +18,5 @@ export function stepText({ backbone, batch, device, threads, ours, peer, peerTit
   const commands = ours.flatMap(({ command }) => (command === undefined ? [] : `  *: used by ${command}`));
   const note = peerTitle && `  ×: speed-up over PyTorch eager mode (${peerTitle})`;
   const title = `Time of one training step of ${backbone}, batch size ${batch}, ${where}, minimum over rounds`;
-  return [title, ...all.map(line), ...commands, note].filter(Boolean).join("\n");
+  return [title, ...all.map(line), ...commands, note, ...notes.map((each) => `  ${each}`)].filter(Boolean).join("\n");
 }
