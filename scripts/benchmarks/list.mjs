@@ -48,6 +48,11 @@ export function benchmarksFor({ device, peer, data }) {
         train("mobilenet_v2", "ERM-NU"),
         train("resnet50", "ERM"),
         ["loader", ["loader", ...data, ...beside]],
+        [
+          "sweep",
+          [...["sweep", ...data, "--precision", "bf16", "--runs", "4"], ...["--steps", "501", "--eval-every", "100"]],
+        ],
+        ["data", ["data", "--pictures", "20000", "--precision", "bf16", "--steps", "200"]],
         ["algorithms", ["step", "--algorithm", "all", "--batch", "32", "--repeats", "5"]],
       ]
     : [

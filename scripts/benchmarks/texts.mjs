@@ -1,9 +1,11 @@
 /** What a benchmark's command prints without --json, from the result that it printed with it. */
 import { algorithmsText } from "../../dist/cli/bench-algorithms.js";
+import { dataText } from "../../dist/cli/bench-data.js";
 import { loaderText } from "../../dist/cli/bench-loader.js";
 import { nuclearNormText } from "../../dist/cli/bench-nuclear-norm.js";
 import { opsText } from "../../dist/cli/bench-ops.js";
 import { stepText } from "../../dist/cli/bench-step.js";
+import { sweepText } from "../../dist/cli/bench-sweep.js";
 import { trainText } from "../../dist/cli/bench-train.js";
 
 /** By the first part of a benchmark's name. @type {[RegExp, (result: any) => string][]} */
@@ -11,6 +13,8 @@ const TEXTS = [
   [/^ops$/, opsText],
   [/^nuclear-norm$/, nuclearNormText],
   [/^loader$/, loaderText],
+  [/^sweep$/, sweepText],
+  [/^data$/, dataText],
   [/^algorithms$/, algorithmsText],
   [/^step-/, stepText],
   [/^train-/, trainText],

@@ -7,11 +7,13 @@ import { setThreads, synchronize } from "../engine/device.js";
 import { CURRENT } from "../records/record.js";
 import type { Plan } from "../settings/resolve.js";
 import { evaluate } from "../training/evaluate.js";
+import type { Learner } from "../training/learner.js";
 import { makeLearner } from "../training/make-learner.js";
-import { loaderOptions, openSamples } from "../training/samples.js";
+import { loaderOptions, openSamples, type Samples } from "../training/samples.js";
 import { Updates } from "../training/updates.js";
 
-export interface Timed {
+/** What steps take. */
+export interface TimedSteps {
   /** Milliseconds a step: the mean over those that were timed. */
   stepMs: number;
   /** Of the host's time, until a batch was there. On the CPU its augmentation is part of it; a GPU works meanwhile. */
@@ -20,10 +22,6 @@ export interface Timed {
   updateMs?: number;
   /** waitMs / stepMs. */
   share: number;
-  /** Seconds to evaluate all splits of all domains, the second time. */
-  evaluationSeconds: number;
-  /** Pictures evaluated a second. */
-  evaluationRate: number;
   /** Where pictures come from, and on which device their bytes are. */
   store: PictureStore["kind"];
   storeDevice: string;
@@ -31,6 +29,13 @@ export interface Timed {
   replayed: boolean;
   /** What the loop had to say, such as why it was not. */
   notes: string[];
+}
+
+export interface Timed extends TimedSteps {
+  /** Seconds to evaluate all splits of all domains, the second time. */
+  evaluationSeconds: number;
+  /** Pictures evaluated a second. */
+  evaluationRate: number;
 }
 
 /** Steps before any is timed: an update is captured after three. */
@@ -44,11 +49,36 @@ const AT_HAND = 40;
 
 /** Makes some steps of a run and evaluates it. */
 export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
-  const { settings } = plan;
-  const { device } = settings;
-  setThreads(settings.threads);
+  setThreads(plan.settings.threads);
   using samples = await openSamples(plan);
   if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning has refused other datasets
+  let evaluationSeconds = Number.NaN;
+  const timed = await timeSteps(
+    plan,
+    { ...samples, pictures: samples.pictures },
+    steps,
+    async (loader, learner, when) => {
+      const start = performance.now();
+      const predict = learner.predict.bind(learner);
+      await evaluate({ loader, predict, split: plan.split, step: 0, model: CURRENT, pause: () => turn() });
+      if (when === "after") evaluationSeconds = (performance.now() - start) / 1000;
+    },
+  );
+  const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  return { ...timed, evaluationSeconds, evaluationRate: pictures / evaluationSeconds };
+}
+
+/** Called before the steps, by which every picture was read once, and after them. */
+type Around = (loader: Loader, learner: Learner, when: "before" | "after") => Promise<void>;
+
+/** Makes some steps of a run on samples that are open. */
+export async function timeSteps(
+  plan: Plan,
+  samples: Samples & { readonly pictures: PictureStore },
+  steps: number,
+  around: Around = async () => {},
+): Promise<TimedSteps> {
+  const { device } = plan.settings;
   const loader = new Loader({ ...loaderOptions(plan, samples), steps: WARM_UP + steps });
   using learner = makeLearner(plan);
   const notes: string[] = [];
@@ -60,14 +90,8 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
       await turn();
     }
   };
-  const evaluated = async (): Promise<number> => {
-    const start = performance.now();
-    const predict = learner.predict.bind(learner);
-    await evaluate({ loader, predict, split: plan.split, step: 0, model: CURRENT, pause: () => turn() });
-    return (performance.now() - start) / 1000;
-  };
 
-  await evaluated(); // every picture was read once
+  await around(loader, learner, "before");
   await run(0, WARM_UP);
   synchronize(device);
   updates.waited = 0;
@@ -79,17 +103,9 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   const waitMs = updates.waited / steps;
   const updateMs =
     device === "cpu" ? undefined : await onBatchesAtHand(updates, loader, { from: WARM_UP, times: steps });
-  const evaluationSeconds = await evaluated();
-  const pictures = plan.dataset.domains.reduce((sum, { count }) => sum + count, 0);
+  await around(loader, learner, "after");
   return {
-    ...{
-      stepMs,
-      waitMs,
-      updateMs,
-      share: waitMs / stepMs,
-      evaluationSeconds,
-      evaluationRate: pictures / evaluationSeconds,
-    },
+    ...{ stepMs, waitMs, updateMs, share: waitMs / stepMs },
     ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },
     replayed: updates.isReplaying,
     notes: [...notes, ...loader.notes],

@@ -109,7 +109,9 @@ export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench
 }
 
 /** The run as `nudge train` would settle it, with batch norm frozen whatever it starts from: so the field fine-tunes. */
-async function planOf(options: TrainBenchOptions): Promise<Plan & { dataset: PictureDataset }> {
+export async function planOf(
+  options: Omit<TrainBenchOptions, "steps" | "peer" | "workers" | "cache">,
+): Promise<Plan & { dataset: PictureDataset }> {
   const { data, root, algorithm, backbone, weights, device, precision, batch, limit } = options;
   const memo = new SettingsMemo();
   const whole = await memo.dataset(data, { root, options: {} });

@@ -2,6 +2,7 @@
 
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
+import { version } from "../library/version.js";
 
 interface Common {
   device: string;
@@ -140,7 +141,83 @@ export function benchCommand(): Command {
       });
       print(json ? JSON.stringify(result) : trainText(result));
     });
+  common(bench.command("sweep"), { peer: false })
+    .description(
+      "Measures a sweep that one process executes on one device: updates, evaluations, and everything else, such as opening pictures, building networks and writing models.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "sweep --data shapes --backbone small-cnn --steps 50 --eval-every 25",
+        "sweep --data data/PACS --device cuda:0 --precision bf16 --runs 6 --steps 501 --eval-every 100",
+      ),
+    )
+    .requiredOption("--data <dir>", "a folder of pictures, or the name of a dataset")
+    .option("--root <dir>", "the folder that contains the named dataset")
+    .option("--runs <n>", "the number of runs: trials with the first domain held out", "3")
+    .option("--algorithm <name>", "the algorithm", "ERM")
+    .option("--backbone <id>", "the backbone, with random weights", "mobilenet_v2")
+    .option("--precision <word>", "the precision of matrix products and convolutions, float32 or bf16", "float32")
+    .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
+    .option("--steps <n>", "the number of updates of a run", "301")
+    .option("--eval-every <n>", "the number of updates from one evaluation to the next", "100")
+    .action(async ({ json, runs, batch, steps, evalEvery, ...rest }: Common & SweepFlags) => {
+      const { benchSweep } = await import("../bench/sweep.js");
+      const { sweepText } = await import("./bench-sweep.js");
+      const counts = { runs: count("runs", runs), batch: count("batch", batch), steps: count("steps", steps) };
+      const evaluateEvery = count("eval-every", evalEvery);
+      const result = await benchSweep({ ...rest, ...counts, evaluateEvery, version: version() });
+      print(json ? JSON.stringify(result) : sweepText(result));
+    });
+  common(bench.command("data"), { peer: false })
+    .description(
+      "Measures training on a dataset that fits neither the GPU nor memory: steps on pictures that are decoded from their files each time, compared with steps on pictures in memory. The pictures are generated JPEGs.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "data --backbone small-cnn --width 64 --steps 10",
+        "data --pictures 586575 --device cuda:0 --precision bf16 --folder /scratch/jpegs",
+      ),
+    )
+    .option("--pictures <n>", "the number of generated JPEGs; DomainNet has 586575", "2000")
+    .option("--width <n>", "the width of the generated JPEGs; the height is three quarters of it", "360")
+    .option("--folder <dir>", "the folder of the JPEGs, kept for the next time (default: a temporary folder)")
+    .option("--backbone <id>", "the backbone", "resnet50")
+    .option("--precision <word>", "the precision of matrix products and convolutions, float32 or bf16", "float32")
+    .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
+    .option("--steps <n>", "the number of measured steps", "50")
+    .action(async ({ json, pictures, width, batch, steps, ...rest }: Common & DataFlags) => {
+      const { benchData } = await import("../bench/data.js");
+      const { dataText } = await import("./bench-data.js");
+      const counts = { pictures: count("pictures", pictures), width: count("width", width) };
+      const sizes = { batch: count("batch", batch), steps: count("steps", steps) };
+      const result = await benchData({ ...rest, ...counts, ...sizes });
+      print(json ? JSON.stringify(result) : dataText(result));
+    });
   return bench;
+}
+
+interface SweepFlags {
+  data: string;
+  root?: string;
+  runs: string;
+  algorithm: string;
+  backbone: string;
+  precision: string;
+  batch: string;
+  steps: string;
+  evalEvery: string;
+}
+
+interface DataFlags {
+  pictures: string;
+  width: string;
+  folder?: string;
+  backbone: string;
+  precision: string;
+  batch: string;
+  steps: string;
 }
 
 interface StepFlags {
@@ -181,12 +258,11 @@ interface TrainFlags {
 const examples = (...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  nudge bench ${line}`).join("\n")}`;
 
-/** The options that all benchmarks share. */
-function common(command: Command): Command {
-  return command
-    .option("--device <device>", "cpu, or cuda:0", "cpu")
-    .option("--peer [python]", "also measure PyTorch, with this Python interpreter (default: python3)")
-    .option("--json", "print the results as JSON");
+/** The options that all benchmarks share; some have no peer in PyTorch. */
+function common(command: Command, { peer = true } = {}): Command {
+  command.option("--device <device>", "cpu, or cuda:0", "cpu");
+  if (peer) command.option("--peer [python]", "also measure PyTorch, with this Python interpreter (default: python3)");
+  return command.option("--json", "print the results as JSON");
 }
 
 const peerName = (peer: string | true | undefined): string | undefined => (peer === true ? "python3" : peer);

@@ -4,6 +4,7 @@ import { DataError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { resolve } from "../settings/resolve.js";
+import type { KeptPictures } from "../training/kept-pictures.js";
 import { readTrainSettings } from "../training/run-folder.js";
 import { startRun } from "../training/start-run.js";
 import { type TrainOutcome, train } from "../training/train.js";
@@ -18,6 +19,8 @@ export interface MakeOptions {
   readonly device: string;
   readonly threads: number;
   readonly memo: SettingsMemo;
+  /** Pictures that the runs of this process share. */
+  readonly kept: KeptPictures;
   readonly shouldStop: () => boolean;
   readonly version: string;
 }
@@ -27,7 +30,7 @@ const MAY_MOVE = ["data", "root", "cache", "weights"];
 
 /** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
-  const { sweep, device, threads, memo, shouldStop, version } = options;
+  const { sweep, device, threads, memo, kept, shouldStop, version } = options;
   const planned: Request = run.request;
   const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
@@ -38,5 +41,5 @@ export async function makeRun({ run, folder }: Claim, options: MakeOptions): Pro
     throw new DataError(
       `the dataset, the file of weights or this program has changed since the run was planned (${run.id}, now ${plan.settings.hash}); plan the sweep again in a new folder`,
     );
-  return train({ ...(await startRun(plan, folder)), shouldStop, version });
+  return train({ ...(await startRun(plan, folder)), shouldStop, version, kept });
 }

@@ -1,12 +1,14 @@
 /**
- * One process that executes runs of a sweep, one after another: the engine is loaded once, and everything it needs is
- * in the folder. It ends when no run is left, when it is asked to stop (after a checkpoint), or after a failed run: a
- * new process continues then, because the state of the engine after a failed computation is unknown.
+ * One process that executes runs of a sweep, one after another: the engine is loaded once, the pictures of a dataset are
+ * opened once for all its runs, and everything it needs is in the folder. It ends when no run is left, when it is asked
+ * to stop (after a checkpoint), or after a failed run: a new process continues then, because the state of the engine
+ * after a failed computation is unknown.
  */
 
 import { defaultDevice } from "../engine/device.js";
 import { StoppedError } from "../errors.js";
 import { SettingsMemo } from "../settings/memo.js";
+import { KeptPictures } from "../training/kept-pictures.js";
 import { beginAttempt, endAttempt, failAttempt, failedRuns, giveUp, NO_ATTEMPTS } from "./attempts.js";
 import { cancelToken, isCancelled } from "./cancel-marks.js";
 import { type Claim, Claims } from "./claim.js";
@@ -65,13 +67,15 @@ const LOOK_MS = 1_000;
 
 /** Works until there is a reason to end. */
 export async function work(options: WorkOptions): Promise<WorkEnd> {
-  const why = await new Work(options).toTheEnd();
+  using work = new Work(options);
+  const why = await work.toTheEnd();
   options.onEvent({ event: "end", why });
   return why;
 }
 
-class Work {
+class Work implements Disposable {
   private readonly memo = new SettingsMemo();
+  private readonly kept = new KeptPictures();
   private readonly device: string;
   private readonly claims: Claims;
   /** Combinations that could not be made. */
@@ -81,6 +85,10 @@ class Work {
     this.device = options.device ?? defaultDevice();
     const all = readRunList(options.folder);
     this.claims = new Claims(options.folder, options.only ? namedRuns(all, options.only) : all, options.first);
+  }
+
+  [Symbol.dispose](): void {
+    this.kept[Symbol.dispose]();
   }
 
   async toTheEnd(): Promise<WorkEnd> {
@@ -133,8 +141,8 @@ class Work {
     const asked = this.watchMarks(id);
     const shouldStop = (): boolean => asked.stop() || hopeless?.verdict() !== undefined;
     try {
-      const { device, memo } = this;
-      const outcome = await makeRun(claim, { sweep: folder, device, threads, memo, shouldStop, version });
+      const { device, memo, kept } = this;
+      const outcome = await makeRun(claim, { sweep: folder, device, threads, memo, kept, shouldStop, version });
       const why = outcome.done ? undefined : hopeless?.verdict();
       if (why !== undefined) {
         giveUp(folder, id, why);

@@ -17,6 +17,7 @@ import { FeaturesBackbone } from "../probe/features-backbone.js";
 import { identityMap } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
 import { coloursOf, evaluationShape, trainDomainsOf } from "../settings/settings.js";
+import type { KeptPictures } from "./kept-pictures.js";
 import { bodyOf } from "./make-learner.js";
 
 export interface Samples extends Disposable {
@@ -45,7 +46,10 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
 }
 
 /** Opens the samples of a run; null where it was asked to stop on the way. */
-export async function openSamples(plan: Plan, options: ExtractOptions = {}): Promise<Samples | null> {
+export async function openSamples(
+  plan: Plan,
+  options: ExtractOptions & { readonly kept?: KeptPictures } = {},
+): Promise<Samples | null> {
   const { settings, dataset, split } = plan;
   if (settings.probe) return openFeatures(plan, options);
   const rest = { dataset, split, lost: new Map<string, string>() };
@@ -56,7 +60,9 @@ export async function openSamples(plan: Plan, options: ExtractOptions = {}): Pro
     options.say?.(error.message);
     return null;
   };
-  const pictures = await openPictures(dataset, { cache, device: settings.device, ...toldOf(options) }).catch(stopped);
+  const { kept } = options;
+  const how: PictureStoreOptions = { cache, device: settings.device, ...toldOf(options) };
+  const pictures = await (kept ? kept.open(dataset, how) : openPictures(dataset, how)).catch(stopped);
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
 

@@ -27,6 +27,7 @@ import { becomeHead, solveProbe, startFromProbe } from "./exact-probe.js";
 import { stepFailed } from "./failure.js";
 import { FeatureProbe } from "./feature-measures.js";
 import { finishRun } from "./finish-run.js";
+import type { KeptPictures } from "./kept-pictures.js";
 import type { Learner } from "./learner.js";
 import { makeLearner } from "./make-learner.js";
 import { plainLoader } from "./model-distance.js";
@@ -46,6 +47,8 @@ export interface TrainOptions {
   readonly shouldStop?: () => boolean;
   /** The command that resumes a stopped run (default: `nudge train --resume` with its folder). */
   readonly resumeWith?: string;
+  /** Pictures that the runs of a process share; a run opens its own by default. */
+  readonly kept?: KeptPictures;
   /** The program's version, for the record. */
   readonly version?: string;
   /** Called when the model is written and before the run counts as done, such as to assess it. */
@@ -92,7 +95,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
     folder.log(text);
     reporter.line(text);
   };
-  using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop });
+  const { kept } = options;
+  using samples = await openSamples(plan, { say, progress: (text) => reporter.progress?.(text), shouldStop, kept });
   if (samples === null) {
     const next = existsSync(folder.lastCheckpoint) ? "its next" : "the first";
     say(`stopped before ${next} step; resume with: ${resumeCommand(options)}`);

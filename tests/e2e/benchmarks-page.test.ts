@@ -68,6 +68,22 @@ test("training on a GPU is held to a time, to no waiting, and its evaluation to 
   expect(columns({ "train-resnet50-erm": kept({ ...train, ours }) }).map(([peer]) => peer)).toEqual([loop, loop]);
 });
 
+test("a sweep shows what its runs share, and large data is held to pictures in memory", () => {
+  const sweep = {
+    dataset: "PACS",
+    backbone: "mobilenet_v2",
+    steps: 501,
+    runs: [{}, {}],
+    lost: { first: 12, others: 3 },
+  };
+  expect(columns({ sweep: kept(sweep) })).toEqual([["the first run", "12.0 s", "3.0 s", "4.00", undefined, undefined]]);
+  const data = { backbone: "resnet50", device: "cuda:0", batch: 96, ratio: 1.2 };
+  const timed = { inMemory: { stepMs: 20 }, decoded: { stepMs: 24 } };
+  expect(columns({ data: kept({ ...data, ...timed }) })).toEqual([
+    ["pictures in memory", "20.0 ms", "24.0 ms", "0.83", "≤ 1.15× the peer", false],
+  ]);
+});
+
 test("the penalty is the way training takes: captured on a GPU, by default on the CPU", () => {
   const way = (ms: number) => ({ ms, ratio: 0, valueError: 0 });
   const shape = (rows: number, width: number) => ({

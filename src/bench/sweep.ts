@@ -1,0 +1,112 @@
+/**
+ * What a sweep costs beside its steps and evaluations: several runs of one dataset, worked off by one process as `nudge sweep run` has
+ * it on one device. What a run's own clock does not count, from its first update to its last evaluation, is lost: starting the
+ * engine, opening and uploading pictures, building the network, writing the model. The first run pays for what the others share.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { threads } from "../engine/device.js";
+import { UsageError } from "../errors.js";
+import { SettingsMemo } from "../settings/memo.js";
+import { cancelToken } from "../sweep/cancel-marks.js";
+import { growPlan, makePlan } from "../sweep/index.js";
+import { sweepPaths } from "../sweep/sweep-folder.js";
+import { type WorkEvent, work } from "../sweep/work.js";
+
+export interface SweepBenchOptions {
+  /** A folder of pictures, or a dataset's name with its root. */
+  data: string;
+  root?: string;
+  algorithm: string;
+  backbone: string;
+  device: string;
+  precision: string;
+  /** Runs: as many trials with one domain held out. */
+  runs: number;
+  steps: number;
+  /** Updates from one evaluation to the next. */
+  evaluateEvery: number;
+  /** Pictures of each training domain in a batch. */
+  batch: number;
+  version: string;
+}
+
+/** Seconds of a run. */
+export interface SweepBenchRun {
+  /** From its claim to its end. */
+  readonly seconds: number;
+  /** In the loop: updates and evaluations. */
+  readonly training: number;
+  /** Of these, evaluations. */
+  readonly evaluations: number;
+}
+
+export interface SweepBench {
+  dataset: string;
+  algorithm: string;
+  backbone: string;
+  device: string;
+  precision: string;
+  threads: number;
+  steps: number;
+  evaluateEvery: number;
+  batch: number;
+  runs: SweepBenchRun[];
+  /** Seconds from the first claim to the end of the last run. */
+  seconds: number;
+  /** Seconds that were neither updates nor evaluations, and their share: of the first run, and of the mean of the others. */
+  lost: { first: number; others: number; share: number };
+}
+
+export async function benchSweep(options: SweepBenchOptions): Promise<SweepBench> {
+  const { data, root, algorithm, backbone, device, precision, runs, steps, evaluateEvery, batch, version } = options;
+  if (runs < 2)
+    throw new UsageError("bench sweep: expected at least 2 runs: the first one pays for what the others share");
+  const folder = mkdtempSync(join(tmpdir(), "nudge-sweep-bench-"));
+  try {
+    const opened = await new SettingsMemo().dataset(data, { root, options: {} });
+    const given = {
+      ...{ data, root, backbone, precision, device, steps, evaluateEvery, batchSize: batch, trials: runs },
+      ...{ algorithms: algorithm, testDomains: opened.domains[0].name, pretrained: false, freezeBatchNorm: true },
+    };
+    const plan = await makePlan({ given });
+    await growPlan(folder, plan.words, plan.runs);
+    const ended: { id: string; seconds: number }[] = [];
+    const onEvent = (event: WorkEvent): void => {
+      if (event.event === "done") ended.push(event);
+      if (event.event === "failed") throw new Error(`bench sweep: a run failed: ${event.error}`);
+    };
+    const start = performance.now();
+    await work({
+      ...{ folder, device, threads: threads(), retries: 0, maxFailures: null, only: null, stopHopeless: false },
+      ...{ runs: null, first: 0, cancelToken: cancelToken(folder), shouldStop: () => false, onEvent, version },
+    });
+    const seconds = (performance.now() - start) / 1000;
+    const timed = ended.map(({ id, seconds }) => {
+      const name = plan.runs.find((run) => run.id === id)?.name ?? id;
+      return { seconds, ...timesOf(join(sweepPaths(folder).run(name), "timing.jsonl")) };
+    });
+    const lost = timed.map((run) => run.seconds - run.training);
+    const others = lost.slice(1).reduce((sum, each) => sum + each, 0) / (timed.length - 1);
+    const training = timed.reduce((sum, run) => sum + run.training, 0);
+    return {
+      ...{ dataset: opened.title, algorithm, backbone, device, precision, threads: threads() },
+      ...{ steps, evaluateEvery, batch, runs: timed, seconds },
+      lost: { first: lost[0], others, share: 1 - training / seconds },
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What a run wrote of its time: a row an evaluation. */
+function timesOf(path: string): Omit<SweepBenchRun, "seconds"> {
+  const rows = readFileSync(path, "utf8")
+    .trim()
+    .split("\n")
+    .map((line): { seconds: number; evaluation: number } => JSON.parse(line));
+  const evaluations = rows.reduce((sum, { evaluation }) => sum + evaluation, 0);
+  return { training: rows.at(-1)?.seconds ?? 0, evaluations };
+}
