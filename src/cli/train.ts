@@ -4,6 +4,8 @@
  * then the command line.
  */
 
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import type { RecipeName } from "../own-data/recipe-plan.js";
@@ -30,6 +32,7 @@ interface TrainFlags {
   quiet?: true;
   against?: string;
   trials?: number;
+  retrain?: string;
   json?: true;
   [option: string]: unknown;
 }
@@ -113,6 +116,10 @@ export function trainCommand(): Command {
       "for your own pictures: compare the new model with an earlier one, picture by picture, on the pictures that neither was trained on",
     )
     .option("--resume <run>", "resume the run in this folder")
+    .option(
+      "--retrain <run>",
+      "train again with the settings of a finished run on all pictures of its training domains, validation pictures included, for the number of steps that validation chose",
+    )
     .option("--find-lr", "run a learning-rate range test instead of training, and plot the losses")
     .option("--yes", "download missing pretrained weights without asking")
     .option("--quiet", "do not print progress")
@@ -144,8 +151,11 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   );
   // Awaited here: `stop` listens until this function ends.
   if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
-  const request = requestOver(flags.config ? readConfig(flags.config) : {}, asked);
-  if (await byRecipe(request, flags)) {
+  const request =
+    flags.retrain === undefined
+      ? requestOver(flags.config ? readConfig(flags.config) : {}, asked)
+      : await retrained(flags.retrain, asked, flags.config);
+  if (flags.retrain === undefined && (await byRecipe(request, flags))) {
     const [{ trainRecipe }, { readBudget }] = await Promise.all([
       import("./train-recipe.js"),
       import("../own-data/recipe-plan.js"),
@@ -205,11 +215,27 @@ async function resume(
   await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }
 
-function requestAgain(before: TrainSettings, asked: Request, config: string | undefined): Request {
+/** The request of a run like a finished one, on all pictures of its training domains, for the steps that validation chose. */
+async function retrained(run: string, asked: Request, config: string | undefined): Promise<Request> {
+  const { readTrainSettings } = await import("../training/run-folder.js");
+  const before = readTrainSettings(run);
+  const done = join(run, "done");
+  const best = existsSync(done) ? (JSON.parse(readFileSync(done, "utf8")) as { best?: { step: number } }).best : null;
+  if (!best) throw new UsageError(`--retrain ${run}: expected a finished run with a step that validation chose`);
+  if (before.probe === "exact")
+    throw new UsageError(`--retrain ${run}: an exact probe is fitted to all pictures with refit=true`);
+  if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, run);
+  const again = requestAgain(before, asked, config, "--retrain");
+  const steps = best.step + 1;
+  const fixed = [...(again.fixed as string[]), "steps", "evaluateEvery", "trainOnAll"];
+  return { ...again, fixed, steps, evaluateEvery: steps, evaluateFirst: false, trainOnAll: true };
+}
+
+function requestAgain(before: TrainSettings, asked: Request, config: string | undefined, option = "--resume"): Request {
   const other = Object.keys(asked).find((name) => !MAY_MOVE.includes(name));
   if (other !== undefined || config !== undefined)
     throw new UsageError(
-      `--resume uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${MAY_MOVE.join(", ")}`,
+      `${option} uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${MAY_MOVE.join(", ")}`,
     );
   return { fixed: Object.keys(before.fixed), ...before.request, ...asked };
 }

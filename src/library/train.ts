@@ -139,7 +139,8 @@ export function planRun(request: RunRequest): Promise<Plan> {
 export async function assessAndReport(run: EndedRun): Promise<void> {
   const { plan, folder } = run;
   const keep = (judged: readonly Judged[]): void => {
-    if (isOwnDataset(plan.dataset.id)) folder.writeJson(HELD_BACK_FILE, heldBackOf(plan, judged));
+    if (isOwnDataset(plan.dataset.id) && !plan.settings.trainOnAll)
+      folder.writeJson(HELD_BACK_FILE, heldBackOf(plan, judged));
   };
   folder.writeJson(ASSESSMENT_FILE, await assessRun(run, keep));
   if (plan.dataset.kind !== "pictures") return;

@@ -44,7 +44,7 @@ export function trainedOn(about: Trained, dataset: Dataset, pictures: readonly J
 
 /** For an exact probe that was fitted again, this includes the validation pictures. */
 const trainedPlaces = (parts: DomainSplit, { settings }: Trained): readonly number[] =>
-  settings.refit === true ? [...parts.in, ...parts.out] : parts.in;
+  settings.refit === true || settings.trainOnAll === true ? [...parts.in, ...parts.out] : parts.in;
 
 /** The split that a model was trained on, if the dataset is the one it was trained on. */
 function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Split | null {

@@ -138,6 +138,10 @@ export const keys = {
     whole(32),
     "height and width in pixels of pictures at evaluation, and of the model's input (default: the training size)",
   ),
+  trainOnAll: option(
+    boolean,
+    "train on the validation pictures of the training domains too, once the number of steps is known; the model is that of the last step (nudge train --retrain)",
+  ),
   t3a: option(
     supports,
     "also evaluate T3A, a classifier that adapts to the test pictures, with this many supports per class (the paper uses 1, 5, 20, 50, 100 and -1 for all)",
@@ -268,6 +272,7 @@ const OF_ROWS: readonly string[] = [
   "probeC",
   "headFirst",
   "t3a",
+  "trainOnAll",
   "evaluationSize",
   "optimizer",
   "schedule",

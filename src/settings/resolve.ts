@@ -53,7 +53,23 @@ export async function resolve(request: Request, memo = new SettingsMemo()): Prom
   const { hashOf: _, ...run } = await settle(request, memo);
   const { trialSeed, testDomains, holdout } = run.settings;
   const split = splitOf(run.dataset, { trialSeed, testDomains, holdout });
-  return { ...run, split: fewerTested(split, run.settings) };
+  const { trainOnAll } = run.settings;
+  const dataset = trainOnAll ? { ...run.dataset, notes: [...run.dataset.notes, TRAINED_ON_ALL] } : run.dataset;
+  const parts = trainOnAll ? withValidation(split, run.settings) : split;
+  return { ...run, dataset, split: fewerTested(parts, run.settings) };
+}
+
+const TRAINED_ON_ALL =
+  "the validation pictures were used for training too (trainOnAll), so the validation accuracy says nothing about new pictures";
+
+/** The split with the validation pictures of training domains in both parts. */
+function withValidation(split: Split, { testDomains }: TrainSettings): Split {
+  return new Map(
+    [...split].map(([name, parts]) => [
+      name,
+      testDomains.includes(name) ? parts : { ...parts, in: [...parts.in, ...parts.out] },
+    ]),
+  );
 }
 
 /**
@@ -160,7 +176,7 @@ function networkSettings(
 
 /** Settings that are absent if they do not apply, so that runs from before they existed keep their names. */
 function probeSettings(
-  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a }: FilledKeys,
+  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a, trainOnAll }: FilledKeys,
   dataset: Dataset,
   steps: number,
 ) {
@@ -176,6 +192,7 @@ function probeSettings(
     ...(size !== undefined && { evaluationSize: size }),
     ...(testPictures !== undefined && { testPictures }),
     ...(t3a !== undefined && { t3a }),
+    ...(trainOnAll && { trainOnAll: true as const }),
   };
 }
 

@@ -54,6 +54,8 @@ export interface TrainSettings extends RunSettings {
   readonly testPictures?: number;
   /** The number of supports per class that T3A keeps, −1 for all; absent if T3A is not evaluated. */
   readonly t3a?: number;
+  /** Whether the validation pictures of the training domains are trained on too. */
+  readonly trainOnAll?: true;
   /** Absent if pictures have the same size at evaluation and in training. */
   readonly evaluationSize?: number;
   /** The protocol that provided the defaults; for runs from before there were two, this is DomainBed's. */

@@ -54,7 +54,7 @@ export async function evaluateRun(
   }
   folder.checkOwner();
   keep(rows);
-  if (!isBetter({ step, accuracy }, progress.best)) return;
+  if (!plan.settings.trainOnAll && !isBetter({ step, accuracy }, progress.best)) return;
   progress.best = { step, accuracy };
   folder.checkOwner();
   const { learner, probe } = run;
