@@ -18,7 +18,7 @@ test("data inspect prints a table, and writes a page", async () => {
   const page = join(root, "page.html");
   expect(await main(["data", "inspect", root, "--html", page, "--deep"])).toBe(0);
   expect(printed.stdout).toContain("cat      2      2    4\n");
-  expect(printed.stdout).toContain("all 7 files look sound (7 decoded)\nno picture is there twice\n");
+  expect(printed.stdout).toContain("all 7 files look intact (7 decoded)\nno duplicates\n");
   expect(printed.stdout).toMatch(/\npage: .*page\.html\n$/);
   expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>/);
   expect(printed.stderr).toBe("");

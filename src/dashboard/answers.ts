@@ -56,7 +56,7 @@ export const answers: Readonly<Record<string, Answer>> = {
 
   "/api/sweep": ({ query, response, asked: { index } }) => {
     const grid = index.grid(query.get("sweep") ?? "");
-    if (!grid) throw new UsageError("there is no sweep of this name in the folder");
+    if (!grid) throw new UsageError("the folder has no sweep with this name");
     sendJson(response, JSON.stringify(grid));
   },
 
@@ -65,14 +65,14 @@ export const answers: Readonly<Record<string, Answer>> = {
     const { files } = runAsked(index, query);
     const file = n === undefined ? undefined : await wrongPicture(files, Number(n), pictureRoots());
     const picture = file === undefined ? undefined : readPicture(file);
-    if (!picture) throw new UsageError("there is no such picture to show");
+    if (!picture) throw new UsageError("there is no such picture");
     response.writeHead(200, { "Content-Type": picture.type, "Content-Length": picture.bytes.length });
     response.end(picture.bytes);
   },
 
   "/api/toy": ({ query, response, asked: { toys } }) => {
     const settings = readToySettings(query);
-    if (toys.running >= MOST_TOYS) throw new UsageError("toy task: too many are being trained; close another page");
+    if (toys.running >= MOST_TOYS) throw new UsageError("toy task: too many are running; close another page");
     const stream = new EventStream(response);
     toys.running++;
     trainToy(
@@ -90,7 +90,7 @@ export const answers: Readonly<Record<string, Answer>> = {
 
 function runAsked(index: RunIndex, query: URLSearchParams): IndexedRun {
   const entry = index.run(query.get("run") ?? "");
-  if (!entry) throw new UsageError("there is no run of this name in the folder");
+  if (!entry) throw new UsageError("the folder has no run with this name");
   return entry;
 }
 

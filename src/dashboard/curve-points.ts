@@ -54,7 +54,7 @@ const titles: Readonly<Record<string, string>> = {
   nuclearNorm: "Nuclear norm ‖F‖∗",
   frobeniusNorm: "Frobenius norm ‖F‖",
   normRatio: "‖F‖∗ / ‖F‖",
-  headNorm: "Norm of the head",
+  headNorm: "Norm of the classifier",
 };
 
 /** `Stable rank, centred`; a name that is not known is its own title. */

@@ -94,7 +94,7 @@ export class FolderScan {
 
   private list(found: Found): Listed {
     const before = this.listed.get(found.folder);
-    if (before?.kind === "run") return before; // runs look after themselves
+    if (before?.kind === "run") return before; // runs track their own changes
     let now: Listed = { time: 0, kind: "plain", children: [] };
     try {
       const time = statSync(found.folder).mtimeMs;

@@ -146,7 +146,7 @@ export abstract class IndexedRun {
   /** `byHand` is what its sweep knows of runs of earlier versions. */
   protected readSettings(byHand?: FixedByHand): void {
     const parsed = jsonIn(this.files, SETTINGS_FILE);
-    const read = parsed === undefined ? "it cannot be read, or is no JSON object" : toSettings(parsed);
+    const read = parsed === undefined ? "it cannot be read, or is not a JSON object" : toSettings(parsed);
     this.problem = typeof read === "string" ? `${SETTINGS_FILE}: ${read}` : null;
     if (typeof read === "string") return;
     const kept = Object.entries(byHand?.settingsOf(read) ?? read).filter(([name]) => !LARGE.includes(name));

@@ -33,7 +33,7 @@ export class Live {
         this.tellProgress();
       } catch (error) {
         // A disk that does not answer, or a folder that went away in the middle: the next look will see.
-        process.stderr.write(`nudge: looking at the runs: ${(error as Error).message}\n`);
+        process.stderr.write(`nudge: reading the runs failed: ${(error as Error).message}\n`);
       }
       const { signal } = this.wake;
       // Where a look takes long, because the folder holds much else, the next comes later.

@@ -56,6 +56,6 @@ export function runCurves({ id, files }: IndexedRun): RunCurves {
     curve.steps.push(step);
     curve.values.push(Number.isFinite(value) ? value : null);
   }
-  const notes = foreign > 0 ? [`${foreign} lines of ${RECORDS_FILE} are no records and were left out`] : [];
+  const notes = foreign > 0 ? [`${foreign} lines of ${RECORDS_FILE} are not records and were skipped`] : [];
   return { id, curves: [...curves.values()], notes };
 }

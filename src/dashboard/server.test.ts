@@ -390,6 +390,6 @@ test("a stream begins with the folder, as it is and as a shell takes it", async 
 test("a folder that is not there, and a port that is taken, are told", async () => {
   await expect(startDashboard({ folder: join(temporaryFolder(), "none"), base })).rejects.toThrow("no such folder");
   const { port } = await dashboard();
-  await expect(startDashboard({ folder: temporaryFolder(), port, base })).rejects.toThrow(`port ${port} is taken`);
+  await expect(startDashboard({ folder: temporaryFolder(), port, base })).rejects.toThrow(`port ${port} is in use`);
   expect(existsSync(new URL("dashboard/page/main.js", base))).toBe(true);
 });

@@ -38,7 +38,7 @@ const PAGE: PageParts = {
   title: "NUDGE",
   folder: "dashboard/page",
   styles: ["base", "frame", "controls", "states", "runs", "run", "charts", "tables", "sweeps", "toy"],
-  noScript: "This page is a program: it needs JavaScript. For tables without it: nudge report",
+  noScript: "This page needs JavaScript. For tables without it, use: nudge report",
 };
 
 /** The port that is tried first. */
@@ -83,12 +83,12 @@ function realPlace(folder: string): string {
     if (!statSync(folder).isDirectory() && !isPackName(folder))
       throw new UsageError(`dashboard: ${folder} is neither a folder nor a packed study (*.nudge)`);
     const path = realpathSync(folder);
-    if (statSync(path).isFile()) new PackFile(path, folder); // says so where it is none
+    if (statSync(path).isFile()) new PackFile(path, folder); // throws if it is not a pack
     return path;
   } catch (error) {
     if (error instanceof UsageError || error instanceof DataError) throw error;
     throw new UsageError(
-      `dashboard: ${folder}: no such folder. Give the folder that runs are made in, such as the --out of nudge train`,
+      `dashboard: ${folder}: no such folder. Use the folder that contains runs, such as the --out of nudge train`,
     );
   }
 }
@@ -97,7 +97,9 @@ function realData(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
-    throw new UsageError(`dashboard: --data ${folder}: no such folder. Give the folder that pictures of runs lie in`);
+    throw new UsageError(
+      `dashboard: --data ${folder}: no such folder. Use the folder that contains the pictures of runs`,
+    );
   }
 }
 
@@ -110,7 +112,7 @@ async function respond(
 ): Promise<Refusal | undefined> {
   const { pathname, searchParams } = new URL(request.url!, "http://127.0.0.1");
   if (sendPageFile(request, response, files.get(pathname))) return undefined;
-  if (!Object.hasOwn(answers, pathname)) return { status: 404, words: "there is nothing of this name" };
+  if (!Object.hasOwn(answers, pathname)) return { status: 404, words: "not found" };
   if (request.method === "HEAD") return { status: 405, words: "GET only" };
   await answers[pathname]({ query: searchParams, response, asked });
   return undefined;

@@ -54,7 +54,7 @@ export class Tail {
       [this.inode, this.size, this.changed] = [ino, size, mtimeMs];
       return { lines: this.readLines(fd, size), anew };
     } catch {
-      return nothing; // the disk did not answer: another time
+      return nothing; // the disk did not respond; try again later
     } finally {
       closeSync(fd);
     }

@@ -74,7 +74,7 @@ export async function trainToy(settings: ToySettings, send: Send, stopped: () =>
   for (let step = 0; step <= steps; step++) {
     const evaluations = [erm, nu].map(({ model, objective }) => evaluateObjective(model, set, objective));
     if (evaluations.some(({ gradientNorm }) => !Number.isFinite(gradientNorm)))
-      throw new UsageError(`toy task: the gradient is not finite at step ${step}; take a smaller learning rate`);
+      throw new UsageError(`toy task: the gradient is not finite at step ${step}; use a smaller learning rate`);
     if (shown.has(step))
       send("frame", {
         step,

@@ -24,7 +24,7 @@ export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options
   if (!source) throw new UsageError("augmentation on a device: expected the pixels there, got files");
   if (draws.length !== offsets.length * drawLength)
     throw new UsageError(
-      `augmentation: expected ${drawLength} numbers a picture, got ${draws.length} for ${offsets.length}`,
+      `augmentation: expected ${drawLength} numbers per picture, got ${draws.length} for ${offsets.length}`,
     );
   const samples = Array.from(offsets, (offset, i) => {
     const draw = draws.subarray(i * drawLength, (i + 1) * drawLength);

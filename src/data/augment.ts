@@ -140,7 +140,7 @@ export function augmentOnHost(pixels: PixelBlock, draws: Float32Array, options: 
   const { source, files, offsets, sizes } = pixels;
   if (draws.length !== offsets.length * drawLength)
     throw new UsageError(
-      `augmentation: expected ${drawLength} numbers a picture, ${offsets.length * drawLength} in all, got ${draws.length}`,
+      `augmentation: expected ${drawLength} numbers per picture, ${offsets.length * drawLength} in all, got ${draws.length}`,
     );
   const from = source && handle(source);
   return new Tensor(loadNative().augment(from, offsets, sizes, draws, size, mean, std, channelsLast, files));

@@ -99,7 +99,7 @@ export async function updateCache(store: Blocks, dataset: PictureDataset, option
   onPlan?.({ folder, pictures: files.length, missing: missing.length, bytes, free });
   if (bytes > free)
     throw new DataError(
-      `picture cache ${folder}: its ${missing.length} pictures need about ${gigabytes(bytes)} and ${gigabytes(free)} are free there; name a folder on another disk (--out), or make room`,
+      `picture cache ${folder}: its ${missing.length} pictures need about ${gigabytes(bytes)}, but only ${gigabytes(free)} are free; choose a folder on another disk (--out), or free some space`,
     );
   const made = await decodeInto(store, missing, dataset, { ...options, shortSide });
   store.removeLeftovers();

@@ -32,7 +32,7 @@ const FIELDS: Readonly<Record<string, readonly [expected: string, fits: (value: 
 export function checkDataset(id: string, opened: unknown): asserts opened is Dataset {
   const refuse = (problem: string): never => {
     throw new UsageError(
-      `dataset ${id}: "open" returned ${problem}; examples/plugin-dataset/sensors.mjs has a whole one`,
+      `dataset ${id}: "open" returned ${problem}; examples/plugin-dataset/sensors.mjs has a complete example`,
     );
   };
   if (typeof opened !== "object" || opened === null) return refuse("no dataset");

@@ -14,10 +14,10 @@ function counted(classes: readonly string[], counts: Record<string, readonly num
 test("a class that one domain alone has is told, with what that does where the domain is held out", () => {
   const dataset = counted(["cat", "dog", "fox", "owl"], { a: [9, 9, 9, 9], b: [9, 9, 0, 0], c: [9, 0, 0, 0] });
   expect(loneClassNotes(dataset)).toEqual([
-    '"fox", "owl" are classes of domain "a" alone: with that held out, no model can know them, and all their pictures count as wrong',
+    '"fox", "owl" are classes of domain "a" only: if that domain is held out, no model can learn them, and all their pictures count as wrong',
   ]);
   expect(loneClassNotes(counted(["cat"], { b: [9], c: [0] }))[0]).toMatch(
-    /^"cat" is a class of domain "b" alone: .* it, and all its/,
+    /^"cat" is a class of domain "b" only: .* it, and all its/,
   );
 });
 
@@ -29,7 +29,7 @@ test("one domain holds nothing back from another, and shared classes need no wor
 test("classes of a few pictures are told, counted over all domains", () => {
   const dataset = counted(["cat", "dog", "fox"], { a: [3, 1, 50], b: [2, 2, 50] });
   expect(smallClassNotes(dataset)).toEqual([
-    '1 class of fewer than 5 pictures, too few to learn or to be measured on: "dog" (3)',
+    '1 class with fewer than 5 pictures, too few to train or evaluate on: "dog" (3)',
   ]);
   const many = Array.from({ length: 7 }, (_, i) => `c${i}`);
   expect(smallClassNotes(counted(many, { a: many.map(() => 1) }))[0]).toMatch(/"c4" \(1\) and 2 more$/);

@@ -15,7 +15,7 @@ export function loneClassNotes({ classes, domains }: Pick<Dataset, "classes" | "
     if (alone.length === 0) return [];
     const [kind, it] = alone.length === 1 ? ["is a class", "it"] : ["are classes", "them"];
     return [
-      `${listNames(alone)} ${kind} of domain "${showName(name)}" alone: with that held out, no model can know ${it}, and all ${it === "it" ? "its" : "their"} pictures count as wrong`,
+      `${listNames(alone)} ${kind} of domain "${showName(name)}" only: if that domain is held out, no model can learn ${it}, and all ${it === "it" ? "its" : "their"} pictures count as wrong`,
     ];
   });
 }
@@ -34,7 +34,7 @@ export function imbalanceNotes({ classes, domains }: Pick<Dataset, "classes" | "
   const fewest = totals.reduce((a, b) => (b.count < a.count ? b : a));
   if (most.count < IMBALANCE * fewest.count) return [];
   return [
-    `classes are out of balance: ${countOf(most.count, "picture")} of "${showName(most.name)}", ${fewest.count} of "${showName(fewest.name)}". Rare classes are recognised less often than accuracy tells: look at the recall of each class, add pictures of the rare ones, or let all classes count the same with classBalanced=true`,
+    `the classes are imbalanced: ${countOf(most.count, "picture")} of "${showName(most.name)}", ${fewest.count} of "${showName(fewest.name)}". Rare classes are recognised less often than the accuracy suggests: check the recall of each class, add pictures of the rare ones, or let all classes count the same with classBalanced=true`,
   ];
 }
 
@@ -48,6 +48,6 @@ export function smallClassNotes({ classes, domains }: Pick<Dataset, "classes" | 
   if (few.length === 0) return [];
   const more = few.length > 5 ? ` and ${few.length - 5} more` : "";
   return [
-    `${countOf(few.length, "class", "classes")} of fewer than ${FEW} pictures, too few to learn or to be measured on: ${few.slice(0, 5).join(", ")}${more}`,
+    `${countOf(few.length, "class", "classes")} with fewer than ${FEW} pictures, too few to train or evaluate on: ${few.slice(0, 5).join(", ")}${more}`,
   ];
 }

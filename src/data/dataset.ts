@@ -155,7 +155,7 @@ export function defineDataset<const Options extends DatasetOptions, Needs extend
     async open({ root, options }) {
       if (definition.needsRoot && root === null)
         throw new UsageError(
-          `dataset ${definition.id}: expected the folder it lies in (${definition.layout}), got none: give its root, with --root`,
+          `dataset ${definition.id}: expected the folder that contains it (${definition.layout}), got none; use --root`,
         );
       const opened: unknown = await definition.open({
         root: root as Needs extends true ? string : string | null, // checked above

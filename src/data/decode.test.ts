@@ -143,11 +143,11 @@ test("colour hidden under transparency is scaled like any other", async () => {
 
 test.each([
   ["an empty file", Buffer.alloc(0), "empty: it has no bytes"],
-  ["no picture", Buffer.from("hello, this is text"), "no picture: its content is text"],
+  ["no picture", Buffer.from("hello, this is text"), "not a picture: its content is text"],
   [
     "an SVG, whatever it is called",
     Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'),
-    "its format, SVG, is not read",
+    "its format, SVG, is not supported",
   ],
   ["a header alone", Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), "could not be decoded"],
   ["a bitmap of a billion pixels", hugeBitmap(), "40000 × 40000 pixels"],

@@ -71,6 +71,7 @@ export function labelFolders(
       );
     return { name, count: files.length, labels: Int32Array.from(labels), files };
   });
-  if (classes.length === 1) notes.push(`there is one class only, "${showName(classes[0])}": nothing can be told apart`);
+  if (classes.length === 1)
+    notes.push(`there is only one class, "${showName(classes[0])}", so there is nothing to classify`);
   return { classes, domains, notes };
 }

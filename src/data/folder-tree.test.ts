@@ -33,9 +33,9 @@ test("hidden files, other files and links to nothing are left out and told", asy
   expect(picturesUnder(top)).toEqual(["d/1.png"]);
   expect(notes).toEqual([
     "skipped: 3 hidden or system files and folders",
-    'skipped: 2 files that are no pictures by their extensions ("d/README", "d/notes.txt")',
-    'skipped: 1 picture in a format that is not read: convert it to JPEG or PNG ("d/IMG_5.HEIC")',
-    'skipped: 1 link to nothing ("d/4.png")',
+    'skipped: 2 files that are not pictures by their extensions ("d/README", "d/notes.txt")',
+    'skipped: 1 picture in an unsupported format: convert it to JPEG or PNG ("d/IMG_5.HEIC")',
+    'skipped: 1 broken link ("d/4.png")',
   ]);
 });
 

@@ -62,13 +62,13 @@ class LeftOut {
       list.sort(byCodePoint); // folders are read side by side
       if (list.length > 0) notes.push(`${countOf(list.length, one, many)} (${listNames(list, 3)})`);
     };
-    tell(others, "file that is no picture by its extension", "files that are no pictures by their extensions");
+    tell(others, "file that is not a picture by its extension", "files that are not pictures by their extensions");
     tell(
       unreadable,
-      "picture in a format that is not read: convert it to JPEG or PNG",
-      "pictures in formats that are not read: convert them to JPEG or PNG",
+      "picture in an unsupported format: convert it to JPEG or PNG",
+      "pictures in unsupported formats: convert them to JPEG or PNG",
     );
-    tell(dangling, "link to nothing", "links to nothing");
+    tell(dangling, "broken link", "broken links");
     tell(loops, "link that loops back to a folder above", "links that loop back to a folder above");
     tell(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
     return notes.map((note) => `skipped: ${note}`);
@@ -161,7 +161,7 @@ async function readFolder(
 export async function readFolderTree(root: string): Promise<FolderTree> {
   const leftOut = new LeftOut();
   const top = await readFolder(root, "", "", [], leftOut);
-  if (!top) throw new DataError(`reading folder ${showName(root)}: it lies inside itself`); // nothing is above the top
+  if (!top) throw new DataError(`reading folder ${showName(root)}: it contains itself`); // nothing is above the top
   return { root, top, notes: leftOut.notes() };
 }
 

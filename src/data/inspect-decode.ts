@@ -12,7 +12,7 @@ export interface BadPicture {
 async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefined> {
   try {
     const { truncated } = await decodeFile(path, { shortSide: null });
-    return truncated ? { kind: "truncated", what: "decodes only as far as its data goes" } : undefined;
+    return truncated ? { kind: "truncated", what: "is truncated: only a part can be decoded" } : undefined;
   } catch (error) {
     const { message } = (error as Error).cause instanceof Error ? ((error as Error).cause as Error) : (error as Error);
     return { kind: "broken", what: `cannot be decoded (${message.split("\n")[0]})` };

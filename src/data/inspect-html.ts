@@ -58,11 +58,11 @@ function findings({ problems, duplicates, pictures }: Inspection): string {
   if (problems.length > 0)
     parts.unshift(
       finding(
-        `${countOf(problems.length, "file")} to look at`,
+        `${countOf(problems.length, "file")} to check`,
         problems.map(({ file, what }) => `${file}: ${what}`),
       ),
     );
-  return section("Problems", parts.join("") || "<p>None: every file looks sound, and no picture occurs twice.</p>");
+  return section("Problems", parts.join("") || "<p>None: every file looks intact, and there are no duplicates.</p>");
 }
 
 function image({ name, uri, problem }: Thumbnail): string {

@@ -82,8 +82,8 @@ export function duplicateGroups(duplicates: Duplicates): { heading: string; grou
     groups,
   });
   return [
-    tell(acrossDomains, "in several domains (a held-out domain would be seen in training)"),
-    tell(acrossClasses, "in several classes of a domain (one label is wrong)"),
+    tell(acrossDomains, "in several domains (training would see pictures of a held-out domain)"),
+    tell(acrossClasses, "in several classes of a domain (at least one label is wrong)"),
     tell(withinClass, "more than once in a class"),
   ].filter(({ groups }) => groups.length > 0);
 }
@@ -101,7 +101,7 @@ function duplicateLines({ duplicates }: Inspection): string[] {
     `${heading}:`,
     ...firstOf(groups.map((group) => `  ${groupText(group)}`)),
   ]);
-  return lines.length > 0 ? lines : ["no picture is there twice"];
+  return lines.length > 0 ? lines : ["no duplicates"];
 }
 
 /** What is said of one file and of several, by the kind of problem. */
@@ -110,8 +110,8 @@ const headings: Readonly<Record<FileProblem["kind"], readonly [one: string, many
   truncated: ["file looks truncated", "files look truncated"],
   broken: ["file cannot be decoded", "files cannot be decoded"],
   misnamed: [
-    "file is not what its extension says (it is read by its content)",
-    "files are not what their extensions say (they are read by their content)",
+    "file has another format than its extension (the content counts)",
+    "files have another format than their extension (the content counts)",
   ],
 };
 
@@ -123,8 +123,9 @@ function problemLines({ problems, pictures, decoded, total }: Inspection): strin
     const list = found.map(({ file, what }) => `  ${showName(file)}: ${what}`);
     return [`${countOf(found.length, one, many)}:`, ...firstOf(list)];
   });
-  const how = decoded === null ? "by their first and last bytes; --deep decodes them" : `${number(decoded)} decoded`;
-  return lines.length > 0 ? lines : [`all ${number(total)} files look sound (${how})`];
+  const how =
+    decoded === null ? "judged by their first and last bytes; use --deep to decode them" : `${number(decoded)} decoded`;
+  return lines.length > 0 ? lines : [`all ${number(total)} files look intact (${how})`];
 }
 
 /** What it is, in a line. */

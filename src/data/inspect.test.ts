@@ -57,10 +57,10 @@ test("everything wrong with a folder is found, and named", async () => {
   });
   expect(inspection.notes).toEqual([
     'domain "night" has no pictures of 1 class that other domains have: "dog"',
-    '"dog" is a class of domain "day" alone: with that held out, no model can know it, and all its pictures count as wrong',
-    'domain "day" has 10 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
-    'domain "night" has 5 samples, of which 80 % are trained on: fewer than the usual batch of 32, so that every batch repeats some',
-    "EXIF data asks for a turn of 1 picture; they are turned upright when they are read",
+    '"dog" is a class of domain "day" only: if that domain is held out, no model can learn it, and all its pictures count as wrong',
+    'domain "day" has 10 samples, of which 80 % are used for training: fewer than the default batch of 32, so every batch repeats some',
+    'domain "night" has 5 samples, of which 80 % are used for training: fewer than the default batch of 32, so every batch repeats some',
+    "EXIF data requests a rotation of 1 picture; they are rotated when they are read",
   ]);
 });
 
@@ -101,8 +101,8 @@ test("the text has the counts, the findings and the notes", async () => {
   expect(text).toMatch(/^night +PNG 3, JPEG 2 +8 … 8 … 200 +6 … 6 … 100 +\S+ kB +1$/m);
   expect(text).toContain("2 files cannot be used:\n  day/cat/empty.jpg: empty: it has no bytes\n");
   expect(text).toContain("1 file looks truncated:\n  night/cat/cut.jpg: truncated");
-  expect(text).toContain("(a held-out domain would be seen in training):\n  day/cat/1.png = night/cat/copy.png\n");
-  expect(text).toContain("note: EXIF data asks for a turn of 1 picture");
+  expect(text).toContain("(training would see pictures of a held-out domain):\n  day/cat/1.png = night/cat/copy.png\n");
+  expect(text).toContain("note: EXIF data requests a rotation of 1 picture");
 });
 
 test("names cannot break out of the text or the page", async () => {

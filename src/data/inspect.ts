@@ -96,25 +96,23 @@ function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null):
   for (const { name, count } of dataset.domains)
     if (count * 0.8 < usualBatch)
       notes.push(
-        `domain "${showName(name)}" has ${countOf(count, "sample")}, of which 80 % are trained on: fewer than the usual batch of ${usualBatch}, so that every batch repeats some`,
+        `domain "${showName(name)}" has ${countOf(count, "sample")}, of which 80 % are used for training: fewer than the default batch of ${usualBatch}, so every batch repeats some`,
       );
   const sum = (key: "turned" | "cmyk" | "alpha"): number =>
     summaries?.reduce((total, each) => total + each[key], 0) ?? 0;
   if (sum("turned") > 0)
     notes.push(
-      `EXIF data asks for a turn of ${countOf(sum("turned"), "picture")}; ${dataset.upright ? "they are turned upright when they are read" : "as in the field's loaders, a benchmark's pixels are used as they are stored"}`,
+      `EXIF data requests a rotation of ${countOf(sum("turned"), "picture")}; ${dataset.upright ? "they are rotated when they are read" : "the stored pixels of a benchmark are used without rotation, as in other loaders"}`,
     );
   if (sum("cmyk") > 0) notes.push(`${countOf(sum("cmyk"), "picture")} in CMYK, converted to RGB when read`);
   if (sum("alpha") > 0)
-    notes.push(
-      `${countOf(sum("alpha"), "picture")} with transparency, which is dropped: the colours stored under it are seen`,
-    );
+    notes.push(`${countOf(sum("alpha"), "picture")} with transparency, which is ignored: the stored colours are used`);
   return notes;
 }
 
 async function inspectPictures(dataset: PictureDataset, { deep, progress }: InspectOptions) {
   const total = dataset.domains.reduce((sum, { count }) => sum + count, 0);
-  const facts = await lookAtFiles(dataset, (done) => progress?.("looking at files", done, total));
+  const facts = await lookAtFiles(dataset, (done) => progress?.("checking files", done, total));
   const problems: FileProblem[] = facts.flatMap(({ file, problem }) => (problem ? [{ file, ...problem }] : []));
   let decoded: number | null = null;
   if (deep) {

@@ -90,7 +90,7 @@ test("rows are told apart by domain, with their classes and files", async () => 
 
 test("a batch that memory cannot hold is refused before anything is made", () => {
   expect(() => loaderOf(dataset, { batchSize: 1e12 })).toThrow(
-    /batchSize 1000000000000: a batch of \d × .* lower batchSize/,
+    /batchSize 1000000000000: a batch of \d × .* reduce batchSize/,
   );
 });
 

@@ -300,6 +300,6 @@ function checkMemory({ inputShape }: Dataset, domains: number, batchSize: number
   const bytes = 4 * inputShape.reduce((product, size) => product * size, domains * batchSize);
   if (bytes > totalmem())
     throw new UsageError(
-      `batchSize ${batchSize}: a batch of ${domains} × ${batchSize} samples takes ${byteText(bytes)}, and this machine has ${byteText(totalmem())} of memory; lower batchSize`,
+      `batchSize ${batchSize}: a batch of ${domains} × ${batchSize} samples needs ${byteText(bytes)}, but this machine has ${byteText(totalmem())} of memory; reduce batchSize`,
     );
 }

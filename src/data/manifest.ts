@@ -56,15 +56,15 @@ type Row = { readonly line: number } & { readonly [Name in Column]?: string };
 function readCsv(text: string, source: string): { rows: Row[]; extra: string[] } {
   const [header, ...records] = parseCsv(text, source);
   if (!header)
-    throw new DataError(`${source}: it is empty; expected a header line with path, label and perhaps domain, split`);
+    throw new DataError(`${source}: it is empty; expected a header line with path, label and optionally domain, split`);
   const names = header.fields.map((name) => name.trim().toLowerCase());
   for (const need of ["path", "label"])
     if (!names.includes(need))
       throw new DataError(
-        `${source}, line ${header.line}: expected a header with the columns path, label and perhaps domain, split; "${need}" is missing (got ${listNames(names)})`,
+        `${source}, line ${header.line}: expected a header with the columns path, label and optionally domain, split; "${need}" is missing (got ${listNames(names)})`,
       );
   const twice = names.find((name, i) => isColumn(name) && names.indexOf(name) !== i);
-  if (twice) throw new DataError(`${source}, line ${header.line}: column "${twice}" is there twice`);
+  if (twice) throw new DataError(`${source}, line ${header.line}: column "${twice}" appears twice`);
   const rows = records.map(({ line, fields }) => {
     if (fields.length !== names.length)
       throw new DataError(
@@ -92,7 +92,9 @@ function readJsonLines(text: string, source: string): { rows: Row[]; extra: stri
       throw new DataError(`${source}, line ${line}: expected a JSON object (${(cause as Error).message})`, { cause });
     }
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new DataError(`${source}, line ${line}: expected a JSON object with path, label and perhaps domain, split`);
+      throw new DataError(
+        `${source}, line ${line}: expected a JSON object with path, label and optionally domain, split`,
+      );
     const row: Partial<Record<Column, string>> = {};
     for (const [name, item] of Object.entries(value)) {
       if (!isColumn(name)) extra.add(name);
@@ -120,7 +122,7 @@ function checkAllOrNone(rows: readonly Row[], column: "domain" | "split", source
 function toEntry(row: Row, source: string): ManifestEntry {
   const { line, path = "", label = "", domain = "", split = "" } = row;
   if (path === "") throw new DataError(`${source}, line ${line}: expected a path, got none`);
-  if (path.includes("\0")) throw new DataError(`${source}, line ${line}: a path cannot hold a zero byte`);
+  if (path.includes("\0")) throw new DataError(`${source}, line ${line}: a path cannot contain a zero byte`);
   if (label === "") throw new DataError(`${source}, line ${line}: expected a label, got none`);
   const part = split.trim().toLowerCase();
   if (part !== "" && !Object.hasOwn(splitNames, part))
@@ -147,7 +149,7 @@ export function parseManifest(text: string, source: string): Manifest {
     const before = lines.get(path);
     if (before !== undefined)
       throw new DataError(
-        `${where}, line ${line}: "${showName(path)}" is on line ${before} already; name each picture once`,
+        `${where}, line ${line}: "${showName(path)}" is already on line ${before}; list each picture once`,
       );
     lines.set(path, line);
   }

@@ -85,7 +85,7 @@ test("folders beside the domains are left out and told", async () => {
   const root = temporaryFolder();
   touch(root, "PACS", [...pacsDomains, "splits"]);
   const { notes } = await openDataset("pacs", { root });
-  expect(notes).toEqual(['skipped: 1 folder that is no domain of pacs ("splits")']);
+  expect(notes).toEqual(['skipped: 1 folder that is not a domain of pacs ("splits")']);
 });
 
 test("a domain without pictures is an error", async () => {
@@ -99,7 +99,7 @@ test("a folder with two benchmarks asks for a name", async () => {
   const root = temporaryFolder();
   touch(root, "PACS", pacsDomains);
   touch(root, "VLCS", ["Caltech101", "LabelMe", "SUN09", "VOC2007"], ["bird", "car", "chair", "dog", "person"]);
-  await expect(openDataset(root)).rejects.toThrow(/holds several datasets \(pacs, vlcs\): name one/);
+  await expect(openDataset(root)).rejects.toThrow(/contains several datasets \(pacs, vlcs\): choose one/);
   expect((await openDataset("vlcs", { root })).id).toBe("vlcs");
 });
 
@@ -119,13 +119,13 @@ test("what is no dataset is an error that says what to do", async () => {
   await expect(openDataset("packs")).rejects.toThrow(/unknown dataset "packs": did you mean "pacs"\?/);
   await expect(openDataset("./nowhere")).rejects.toThrow(UsageError);
   await expect(openDataset("pacs")).rejects.toThrow(
-    /dataset pacs: expected the folder it lies in .* give its root, with --root$/,
+    /dataset pacs: expected the folder that contains it .* use --root$/,
   );
   const root = temporaryFolder();
   await expect(openDataset(writeFile(root, "notes.txt"))).rejects.toThrow(
     /expected a folder or a manifest \(\.csv, \.jsonl\)/,
   );
-  await expect(openDataset(root, { root })).rejects.toThrow(/it is a path, so it takes no root/);
+  await expect(openDataset(root, { root })).rejects.toThrow(/it is a path, so it cannot have a root/);
   await expect(openDataset("shapes", { options: { sise: 8 } })).rejects.toThrow(
     /unknown option of dataset shapes "sise": did you mean "size"\?/,
   );
@@ -145,7 +145,7 @@ test("a folder named like a dataset is the folder, unless it is the dataset's ro
 test("MNIST's files ask which dataset to make of them", async () => {
   const root = temporaryFolder();
   writeFile(root, "MNIST/raw/train-images-idx3-ubyte.gz");
-  await expect(openDataset(root)).rejects.toThrow(/say rotated-mnist or colored-mnist/);
+  await expect(openDataset(root)).rejects.toThrow(/choose rotated-mnist or colored-mnist/);
 });
 
 test("generated pictures are opened by name, and the same seed gives the same bytes", async () => {

@@ -35,12 +35,12 @@ export async function openDataset(nameOrPath: string, { root, options = {} }: Op
   if (!there) {
     const known = /[/\\.]/.test(nameOrPath)
       ? `there is no folder or file ${showName(nameOrPath)}`
-      : `${unknownName("dataset", nameOrPath, Object.keys(datasets))}; nor is there a folder or file of this name`;
+      : `${unknownName("dataset", nameOrPath, Object.keys(datasets))}, and there is no folder or file with this name`;
     throw new UsageError(known);
   }
   if (root !== undefined)
     throw new UsageError(
-      `dataset ${showName(nameOrPath)}: it is a path, so it takes no root; leave out ${showName(root)}`,
+      `dataset ${showName(nameOrPath)}: it is a path, so it cannot have a root; remove ${showName(root)}`,
     );
   return openPath(nameOrPath, there, options);
 }
@@ -59,12 +59,12 @@ async function openPath(path: string, there: Stats, options: Given): Promise<Dat
     if (await definition.isIn(path)) return definition.open({ root: path, options });
   if (await hasSpawrious(path))
     throw new DataError(
-      `folder ${showName(path)} holds Spawrious' pictures, from which six datasets are made: say one of ${spawrious.map(({ id }) => id).join(", ")}, with this folder as root`,
+      `folder ${showName(path)} contains the pictures of Spawrious, from which six datasets are made: choose one of ${spawrious.map(({ id }) => id).join(", ")}, with this folder as root`,
     );
   const mnist = findMnist(path);
   if (mnist)
     throw new DataError(
-      `folder ${showName(mnist.folder)} holds MNIST's files, from which two datasets are made: say rotated-mnist or colored-mnist, with this folder as root`,
+      `folder ${showName(mnist.folder)} contains MNIST's files, from which two datasets are made: choose rotated-mnist or colored-mnist, with this folder as root`,
     );
   return imageFolder.open({ root: path, options });
 }
@@ -82,7 +82,7 @@ export async function recognise(root: string): Promise<FolderBenchmark | undefin
   }
   if (held.length > 1)
     throw new DataError(
-      `folder ${showName(root)} holds several datasets (${held.map(({ id }) => id).join(", ")}): name one, with this folder as root`,
+      `folder ${showName(root)} contains several datasets (${held.map(({ id }) => id).join(", ")}): choose one, with this folder as root`,
     );
   return held[0];
 }

@@ -29,7 +29,7 @@ test("every class of a domain is held back by the same share, and nothing is in 
   expect(splitOf(dataset, { ...options, trialSeed: 1 })).not.toEqual(split);
 });
 
-test("a picture that is there twice is never held back, in whichever domain", async () => {
+test("a picture that appears twice is never held back, in whichever domain", async () => {
   const before = await open();
   const { files } = before.domains[0];
   const [first] = splitByClass(before, options).get("shop")!.out;

@@ -44,7 +44,7 @@ export function openPictureBlocks(
     root: realFolder(root),
     isWhole: ({ width, height, length }) => isSide(width) && isSide(height) && pixelBytes({ width, height }) === length,
     advice:
-      "What is in it stays and is used. Make room, or name another folder (cache=DIR in training, --out of nudge data cache), or train without one with cache=false",
+      "Its present content is kept and used. Free some space, or choose another folder (cache=DIR in training, --out of nudge data cache), or train without one with cache=false",
     write,
   });
 }

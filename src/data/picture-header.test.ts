@@ -123,18 +123,18 @@ test.each([
   [Buffer.alloc(0), "empty: it has no bytes"],
   [
     Buffer.from("<!DOCTYPE html><html>404</html>"),
-    "no picture: its content is an HTML page, as a failed download leaves",
+    "not a picture: its content is an HTML page, as after a failed download",
   ],
   [
     Buffer.from("version https://git-lfs.github.com/spec/v1"),
-    "no picture: its content is a Git LFS pointer; fetch the files with git lfs pull",
+    "not a picture: its content is a Git LFS pointer; fetch the files with git lfs pull",
   ],
-  [Buffer.alloc(100), "no picture: its content is nothing but zeros, as a broken copy leaves"],
-  [Buffer.from("just words"), "no picture: its content is text"],
-  [Buffer.from([1, 2, 3, 4, 200]), "no picture: its content is of no known picture format"],
+  [Buffer.alloc(100), "not a picture: its content is only zeros, as in a failed copy"],
+  [Buffer.from("just words"), "not a picture: its content is text"],
+  [Buffer.from([1, 2, 3, 4, 200]), "not a picture: its content is of an unknown format"],
   [Buffer.from("\0\0\0\x0cftypavif"), "an AVIF cut off before its size"],
   [Buffer.from("\0\0\0\x0cftypheic"), "an HEIC cut off before its size"],
-  [Buffer.from("\0\0\0\x0cJXL \r\n\x87\n"), "its format, JPEG XL, is not read: convert it to JPEG or PNG"],
+  [Buffer.from("\0\0\0\x0cJXL \r\n\x87\n"), "its format, JPEG XL, is not supported: convert it to JPEG or PNG"],
   [Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 8, 0, 0]), "a JPEG without a frame"],
 ])("what is no picture is told as what it is (%#)", (bytes, problem) => {
   expect(read(bytes)).toEqual({ problem });

@@ -77,16 +77,16 @@ function unreadFormat(start: Uint8Array): string | undefined {
 function guess(start: Uint8Array): string {
   const text = ascii(start, 0, 256);
   if (/^\s*(<!doctype html|<html|<head|<\?xml[^>]*>\s*<html)/i.test(text))
-    return "an HTML page, as a failed download leaves";
+    return "an HTML page, as after a failed download";
   if (/^....ftyp/s.test(text)) return "a video";
   if (text.startsWith("%PDF")) return "a PDF";
   if (text.startsWith("PK\x03\x04")) return "a ZIP archive";
   if (text.startsWith("\x1f\x8b")) return "a gzip archive";
   if (text.startsWith("version https://git-lfs")) return "a Git LFS pointer; fetch the files with git lfs pull";
   if (/^P[14][\s#]/.test(text)) return "a PBM bitmap";
-  if (start.every((byte) => byte === 0)) return "nothing but zeros, as a broken copy leaves";
+  if (start.every((byte) => byte === 0)) return "only zeros, as in a failed copy";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: text has none of these
-  return /[\x00-\x08\x0e-\x1f\x80-\xff]/.test(text) ? "of no known picture format" : "text";
+  return /[\x00-\x08\x0e-\x1f\x80-\xff]/.test(text) ? "of an unknown format" : "text";
 }
 
 const promises: Readonly<Record<string, PictureFormat>> = {
@@ -117,8 +117,8 @@ export function readPictureHeader(source: ByteSource): HeaderReading {
   const start = source.bytes(0, 256);
   const format = formatOf(start);
   const unread = format ? undefined : unreadFormat(start);
-  if (unread) return { problem: `its format, ${unread}, is not read: convert it to JPEG or PNG` };
-  if (!format) return { problem: `no picture: its content is ${guess(start)}` };
+  if (unread) return { problem: `its format, ${unread}, is not supported: convert it to JPEG or PNG` };
+  if (!format) return { problem: `not a picture: its content is ${guess(start)}` };
   const reading = readers[format](source);
   if ("problem" in reading) return reading;
   const { width, height } = reading.header;

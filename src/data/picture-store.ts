@@ -71,7 +71,7 @@ export interface PictureStoreOptions {
 /** Opens the pictures of a dataset, in the fastest way that fits. A dataset of arrays has none: give it to a `Loader` as it is. */
 export async function openPictures(dataset: Dataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
   if (dataset.kind !== "pictures")
-    throw new UsageError(`dataset ${dataset.id} has arrays and no picture files: give it to a Loader without pictures`);
+    throw new UsageError(`dataset ${dataset.id} has arrays and no picture files: pass it to a Loader directly`);
   const { cache = true, shortSide = defaultShortSide, device = "cpu" } = options;
   const memoryLimit = options.memoryLimit ?? defaultMemoryLimit(cache === false ? "cpu" : device);
   if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });

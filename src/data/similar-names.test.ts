@@ -3,7 +3,7 @@ import { similarNames } from "./similar-names.js";
 
 test("class names that differ in case, separators or the storage of accents are told of", () => {
   expect(similarNames(["Person", "dog", "person"])).toEqual([
-    '"Person", "person" are 2 classes, though they read alike: give them one name if they are one',
+    '"Person", "person" are 2 classes with similar names: use one name if they are the same class',
   ]);
   expect(similarNames(["fire truck", "fire-truck", "Fire_Truck"])).toHaveLength(1);
   expect(similarNames(["H\u00fcndin", "Hu\u0308ndin"])).toHaveLength(1);

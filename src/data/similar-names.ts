@@ -20,6 +20,6 @@ export function similarNames(classes: readonly string[]): string[] {
     .filter((names) => names.length > 1)
     .map(
       (names) =>
-        `${listNames(names)} are ${names.length} classes, though they read alike: give them one name if they are one`,
+        `${listNames(names)} are ${names.length} classes with similar names: use one name if they are the same class`,
     );
 }

@@ -82,7 +82,7 @@ class Scanner {
       this.#skipSpace();
       const key = this.string();
       this.#path.push(key);
-      if (seen.has(key)) throw this.fault("this key is there twice");
+      if (seen.has(key)) throw this.fault("this key appears twice");
       if (++this.#keys > MOST_KEYS) throw this.fault(`more than ${MOST_KEYS} keys`);
       seen.add(key);
       this.#expect(":", 'a ":"');

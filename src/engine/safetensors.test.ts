@@ -119,14 +119,14 @@ test.each<[string, Uint8Array, RegExp]>([
   [
     "has a key twice",
     safetensors(`{"a":${JSON.stringify(f32(0, 4))},"a":${JSON.stringify(f32(0, 4))}}`, 4),
-    /"a": this key is there twice/,
+    /"a": this key appears twice/,
   ],
   [
     "has a key twice by an escape",
     safetensors('{"__metadata__":{"a":"1","\\u0061":"2"}}'),
-    /"__metadata__"."a": this key is there twice/,
+    /"__metadata__"."a": this key appears twice/,
   ],
-  ["has a field twice", safetensors('{"a":{"dtype":"F32","dtype":"F32"}}'), /"a"."dtype": this key is there twice/],
+  ["has a field twice", safetensors('{"a":{"dtype":"F32","dtype":"F32"}}'), /"a"."dtype": this key appears twice/],
   [
     "has metadata that is no text",
     safetensors('{"__metadata__":{"a":1}}'),

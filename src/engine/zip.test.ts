@@ -68,7 +68,7 @@ test.each<[string, Uint8Array, RegExp]>([
   ["deflated entry", zip(entries, { method: 8 }), /"one" is deflated; .* zip -0/],
   ["otherwise compressed entry", zip(entries, { method: 93 }), /compressed by method 93/],
   ["encrypted entry", zip(entries, { flags: 1 }), /encrypted/],
-  ["entry that is there twice", zip([entries[0], entries[0]]), /"one" is there twice/],
+  ["entry that appears twice", zip([entries[0], entries[0]]), /"one" appears twice/],
   ["entry with another name in its own header", zip(entries, { localName: "other" }), /another name/],
   ["entry of two lengths", patched("PK\x01\x02", 20, 4, 4), /two lengths/],
   ["entry whose header is elsewhere", patched("PK\x01\x02", 42, 4, 1), /does not begin where/],

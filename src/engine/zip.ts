@@ -59,7 +59,7 @@ export function readZip(file: SourceFile): ZipArchive {
   let at = 0;
   for (let index = 0; index < count; index++) {
     const { entry, next } = readEntry(file, directory, at, index);
-    if (entries.has(entry.name)) throw file.error(`the zip entry ${quoted(entry.name)} is there twice`);
+    if (entries.has(entry.name)) throw file.error(`the zip entry ${quoted(entry.name)} appears twice`);
     entries.set(entry.name, entry);
     at = next;
   }

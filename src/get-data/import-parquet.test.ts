@@ -30,7 +30,7 @@ test("a copy from Hugging Face becomes folders; broken pictures are skipped and 
   expect(pictures).toBe(5);
   expect(skipped).toEqual([
     { file, row: 4, why: "a PNG that has been cut: its end is missing" },
-    { file, row: 5, why: "no picture: its content is an HTML page, as a failed download leaves" },
+    { file, row: 5, why: "not a picture: its content is an HTML page, as after a failed download" },
     { file, row: 6, why: 'column "image" has no picture, only its path' },
   ]);
   const { header } = readPictureHeader(bytesInMemory(readFileSync(join(folder, "photo/dog/pic_001.png")))) as {

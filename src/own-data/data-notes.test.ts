@@ -25,14 +25,14 @@ test("what makes the figures mean something else is told: shared pictures, label
   writeFileSync(join(root, "a/x/torn.png"), torn.subarray(0, torn.length - 40));
   const folder = await opened(root);
   expect(await dataNotes(folder, { holdsOut: true })).toEqual([
-    '1 class of fewer than 5 pictures, too few to learn or to be measured on: "z" (1)',
-    '"z" is a class of domain "a" alone: with that held out, no model can know it, and all its pictures count as wrong',
+    '1 class with fewer than 5 pictures, too few to train or evaluate on: "z" (1)',
+    '"z" is a class of domain "a" only: if that domain is held out, no model can learn it, and all its pictures count as wrong',
     '2 pictures are in several domains. The model then sees pictures of the held-out domain in training, and its accuracy there is too high ("a/x/000.png" = "b/x/copy.png"; nudge data inspect lists all)',
     '1 picture is in several classes, so at least one label is wrong ("a/x/001.png" = "b/y/copy.png")',
     '1 file is truncated; the readable part is used: "a/x/torn.png"',
   ]);
   const notHeldOut = await dataNotes(folder, { holdsOut: false });
-  expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class of f", "1 picture is", "1 file is tr"]);
+  expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class with", "1 picture is", "1 file is tr"]);
 });
 
 test("a domain of which nothing can be read is an error before training", async () => {

@@ -31,7 +31,7 @@ export const leaveOneDomainOut: SelectionMethod = {
   },
 };
 
-/** What a step is worth, or null where a run is missing or the one to report is there twice. */
+/** What a step is worth, or null where a run is missing or the one to report appears twice. */
 function judge(step: number, held: readonly Held[], testDomain: string): Choice | null {
   const single = held.filter(({ run }) => run.testDomains.length === 1);
   if (single.length !== 1) return null;

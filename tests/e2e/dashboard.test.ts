@@ -167,7 +167,7 @@ withBrowser(
     writeOwnTraining(folder, "b", { right: 12, settings: { fixed: { ...fitted, lr: 0.001 } } });
     const { url } = await startDashboardProcess(folder);
     const page = await open(url);
-    const own = rows(page).filter({ hasText: "all domains: a model to use" });
+    const own = rows(page).filter({ hasText: "all domains (final model)" });
     await eventually(() => own.count()).toBe(2);
     await eventually(() => rows(page).first().textContent()).not.toContain("augmentValidation"); // the program's choice
     await page.goto(`${url}#/tables`);
@@ -216,7 +216,7 @@ withBrowser("the boundaries of the toy task move as it trains, and a slider trai
   for (let i = 0; i < 4; i++) await page.keyboard.press("PageDown");
   await eventually(() => page.locator(".points > *").count()).toBeLessThan(100);
   await page.getByRole("radio", { name: "identity" }).check();
-  const moment = page.getByLabel("Moment of the training");
+  const moment = page.getByLabel("Training step");
   await page.getByText(/^step [1-9]/).waitFor();
   await moment.fill("1000");
   await page.getByText("step 2,000").waitFor();

@@ -63,7 +63,7 @@ withBrowser("pictures that are dropped or chosen are predicted, and names are on
   await page.getByText("3 predicted, 2 unknown").waitFor();
   const items = page.getByRole("list", { name: "Predictions" }).locator(":scope > li");
   expect(await items.count()).toBe(3);
-  await page.getByText("could not be decoded: no picture: its content is text").waitFor();
+  await page.getByText("could not be decoded: not a picture: its content is text").waitFor();
   await page.getByText("<img src=x>.png").waitFor();
   expect(await page.getByText("unknown: too uncertain").count()).toBe(2);
   expect(await page.locator("meter").count()).toBe(4);

@@ -53,7 +53,7 @@ export function CompareView(): JSX.Element {
         <Empty
           title="Nothing to compare yet"
           words={[
-            "Choose runs by their boxes in the ",
+            "Select runs with their check boxes in the ",
             <a key="" href="#/">
               list of runs
             </a>,
@@ -157,7 +157,7 @@ function Differences({
   return (
     <Table
       kind="plain"
-      caption={names.length > 0 ? "The runs, and the settings in which they differ" : "The runs"}
+      caption={names.length > 0 ? "The runs and the settings in which they differ" : "The runs"}
       head={["Run", "State", "Step", "Validation", "Held out", ...names]}
       numbers={[2, 3, 4]}
       rows={chosen.map(({ row, color }, i) => ({

@@ -33,7 +33,7 @@ export function DifferenceChart({ first, second, words, rows }: ComparisonData):
   }));
   return (
     <section>
-      <h2>{`${first} less ${second}, pair by pair`}</h2>
+      <h2>{`${first} minus ${second}, pair by pair`}</h2>
       <div class="scroll">
         <Table kind="plain differences" head={["Held out", "", "Points", "95 % interval", "Trials"]} rows={body} />
       </div>

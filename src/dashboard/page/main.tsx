@@ -26,7 +26,7 @@ const views: Readonly<Record<string, { title: string; View: ComponentType<{ rest
 const connections = {
   connecting: "connecting …",
   live: "live",
-  lost: "no connection: is nudge dashboard still running?",
+  lost: "connection lost: is nudge dashboard still running?",
 };
 
 function Frame({ word }: { word: string }): JSX.Element {

@@ -15,7 +15,7 @@ export function Mistakes({ run, assessment }: { run: string; assessment: Assessm
       <Empty
         title="No assessment of this run"
         words={inWords(
-          "A run on pictures writes one when it is done. For any model and folder: `nudge eval MODEL --data DIR`.",
+          "A run on pictures writes one when it finishes. For any model and folder, use `nudge eval MODEL --data DIR`.",
         )}
       />
     );
@@ -28,7 +28,7 @@ export function Mistakes({ run, assessment }: { run: string; assessment: Assessm
         <p class="soft">
           {mostWrong.length === 0
             ? `None on ${of}.`
-            : `On ${of}; those first whose true class the model gave the lowest probability.`}
+            : `On ${of}, sorted by the probability of the true class, lowest first.`}
         </p>
         <ul class="pictures">
           {mostWrong.map((picture) => (
@@ -77,7 +77,7 @@ function Confusion({ classes, confusion: domains }: Assessment): JSX.Element {
                       key={classes[j]}
                       class={i === j ? "right" : "wrong"}
                       style={filled(sum > 0 ? count / sum : 0)}
-                      title={`${classes[i]} taken for ${classes[j]}: ${count} of ${sum}`}
+                      title={`${classes[i]} predicted as ${classes[j]}: ${count} of ${sum}`}
                     >
                       {count > 0 ? count : ""}
                     </td>
@@ -88,7 +88,7 @@ function Confusion({ classes, confusion: domains }: Assessment): JSX.Element {
           </tbody>
         </table>
       </div>
-      <p class="soft">A row is the true class, a column what the model said.</p>
+      <p class="soft">Rows are true classes, columns are predicted classes.</p>
     </section>
   );
 }
@@ -112,7 +112,10 @@ function Picture({
       {shown ? (
         <img src={address} alt={`${label}, predicted ${predicted}`} loading="lazy" decoding="async" />
       ) : (
-        <div class="no-picture" title="It is not on this machine, or below no folder given with nudge dashboard --data">
+        <div
+          class="no-picture"
+          title="The file is not on this machine, or not below a folder given with nudge dashboard --data"
+        >
           not shown
         </div>
       )}

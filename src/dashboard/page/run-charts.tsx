@@ -15,11 +15,11 @@ const parts: readonly { id: Parts; label: string; title: string }[] = [
   {
     id: "reported",
     label: "as reported",
-    title: "out of the training domains, which selection reads, and in of those held out",
+    title: "out of the training domains, which model selection uses, and in of the held-out domains",
   },
-  { id: "out", label: "out", title: "the held-back part of every domain" },
-  { id: "in", label: "in", title: "the larger part of every domain, which training ones are trained on" },
-  { id: "both", label: "both", title: "both parts of every domain" },
+  { id: "out", label: "out", title: "the smaller (validation) split of every domain" },
+  { id: "in", label: "in", title: "the larger split of every domain, used for training in training domains" },
+  { id: "both", label: "both", title: "both splits of every domain" },
 ];
 
 const COLORS = 8;
@@ -99,7 +99,7 @@ export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JS
       {data.notes.map((note) => (
         <Problem key={note} text={note} />
       ))}
-      {data.curves.length === 0 && data.notes.length === 0 && <p class="soft">Nothing was evaluated yet.</p>}
+      {data.curves.length === 0 && data.notes.length === 0 && <p class="soft">There is no evaluation yet.</p>}
       <Charts
         charts={[
           { title: "Accuracy", yLabel: "%", format: percentText, series: byDomain("accuracy", 100) },
@@ -112,8 +112,8 @@ export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JS
 }
 
 const ABOUT =
-  "Taken at each evaluation of the same held-back pictures: of the training domains together, and of each held-out domain (dashed). " +
-  "Scale is not rank: smaller features with a larger head lower the nuclear norm and leave every rank as it was.";
+  "Measured at each evaluation on the same validation pictures: of all training domains together, and of each held-out domain (dashed). " +
+  "Scale is not rank: smaller features with a larger classifier reduce the nuclear norm and do not change any rank.";
 
 /** What is measured of the features: title, metrics with their names, and whether the scale is logarithmic. */
 const measures: readonly (readonly [title: string, metrics: readonly (readonly [string, string])[], log?: boolean])[] =
@@ -126,7 +126,7 @@ const measures: readonly (readonly [title: string, metrics: readonly (readonly [
     [
       "Stable rank",
       [
-        ["stableRank", "as the paper has it"],
+        ["stableRank", "as in the paper"],
         ["centredStableRank", "centred"],
       ],
     ],
@@ -138,7 +138,7 @@ const measures: readonly (readonly [title: string, metrics: readonly (readonly [
       ],
     ],
     [
-      "Norms of the features and of the head",
+      "Norms of the features and of the classifier",
       [
         ["nuclearNorm", "‖F‖∗"],
         ["frobeniusNorm", "‖F‖"],
@@ -146,7 +146,7 @@ const measures: readonly (readonly [title: string, metrics: readonly (readonly [
       ],
       true,
     ],
-    ["‖F‖∗ / ‖F‖: how many directions carry the features", [["normRatio", "ratio"]]],
+    ["‖F‖∗ / ‖F‖: the number of directions that carry the features", [["normRatio", "ratio"]]],
   ];
 
 /** Spectrum, ranks and norms over time. */

@@ -23,7 +23,7 @@ export function Settings({ settings, environment, folder }: RunDetails): JSX.Ele
   const plugins = [regularizers, averaging].flatMap((list) => (Array.isArray(list) ? list : []));
   return (
     <div class="facts">
-      <Facts title="Set by hand" values={fixed ?? given} none="All is as the protocol has it." />
+      <Facts title="Explicit settings" values={fixed ?? given} none="All settings have the protocol's defaults." />
       <Facts title="Hyperparameters" values={hparams} />
       {plugins.map(({ id, settings: values }) => (
         <Facts key={id} title={id} values={values} />
@@ -79,7 +79,7 @@ export function Log({ log, logCut, packed }: RunDetails): JSX.Element {
   };
   return (
     <div class="log">
-      <p class="soft">{logCut ? "The end of the log; what came before is in log.txt." : ""}</p>
+      <p class="soft">{logCut ? "This is the end of the log; the rest is in log.txt." : ""}</p>
       <pre tabIndex={0} role="log" aria-label="Log" ref={text} onScroll={onScroll}>
         {log || (packed ? "Logs are not packed." : "Nothing was logged yet.")}
       </pre>

@@ -23,7 +23,7 @@ interface Column {
 /** Of a model for use, what to plan with on a new domain. */
 const heldOutAccuracy = ({ test, expected }: RunRow): number | null => expected?.lowest ?? test;
 
-const WHEN = "at the last evaluation; of finished runs on own pictures that of the run's model, as its report has it";
+const WHEN = "at the last evaluation; for finished runs on own pictures, that of the final model, as in its report";
 
 export const columns: readonly Column[] = [
   {
@@ -51,14 +51,14 @@ export const columns: readonly Column[] = [
   {
     key: "validation",
     label: "Validation",
-    title: `Accuracy (%) on held-back pictures of the training domains, ${WHEN}`,
+    title: `Accuracy (%) on validation pictures of the training domains, ${WHEN}`,
     kind: "number",
     value: ({ validation }) => validation,
   },
   {
     key: "test",
     label: "Held out",
-    title: `Accuracy (%) on the held-out domains, ${WHEN}; of a model for use the lowest that runs like it found on a domain they held out`,
+    title: `Accuracy (%) on the held-out domains, ${WHEN}; for a final model, the lowest accuracy of runs like it on their held-out domains`,
     kind: "number",
     value: heldOutAccuracy,
   },
@@ -87,7 +87,7 @@ export function RunCells({ row, common }: { row: RunRow; common: FixedSettings }
             type="checkbox"
             tabIndex={-1}
             aria-label="Compare this run"
-            title={picked ? "Take out of the comparison" : `Compare (up to ${MOST_COMPARED})`}
+            title={picked ? "Remove from the comparison" : `Compare (up to ${MOST_COMPARED})`}
             checked={picked}
             onChange={pick}
           />

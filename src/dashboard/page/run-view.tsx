@@ -26,7 +26,7 @@ function NotThere({ id }: { id: string }): JSX.Element {
     return (
       <>
         <Header row={row} />
-        <Empty title="Not started yet" words="The sweep it belongs to will make its folder." />
+        <Empty title="Not started yet" words="Its sweep will create the folder." />
       </>
     );
   return (
@@ -38,7 +38,7 @@ function NotThere({ id }: { id: string }): JSX.Element {
         <Empty
           title="No such run"
           words={[
-            "It was removed, or never was in this folder. ",
+            "It was removed, or was never in this folder. ",
             <a key="" href="#/">
               All runs
             </a>,
@@ -143,4 +143,4 @@ function progressWords(row: RunRow): string {
 }
 
 const rate = (seconds: number): string =>
-  seconds < 1 ? `${(1 / seconds).toFixed(1)} steps a second` : `${seconds.toFixed(1)} s a step`;
+  seconds < 1 ? `${(1 / seconds).toFixed(1)} steps per second` : `${seconds.toFixed(1)} s per step`;

@@ -39,7 +39,7 @@ export function RunsView(): JSX.Element {
         <div class="chips" role="group" aria-label="States">
           {runStates.map((state) => {
             const count = all.reduce((sum, row) => sum + Number(row.state === state), 0);
-            const isRare = state === "hopeless" || state === "cancelled"; // only sweeps give runs up or take them out
+            const isRare = state === "hopeless" || state === "cancelled"; // only sweeps stop runs early or cancel them
             return (
               <button
                 key={state}
@@ -95,17 +95,17 @@ function summary(all: number, shown: number): string {
   if (all === 0) return store.isRead ? "" : "Reading the folder …";
   const reading = read < found ? ` Reading: ${read.toLocaleString("en-US")} of ${found.toLocaleString("en-US")}.` : "";
   const which = shown === all ? counted(all, "run") : `${counted(shown, "run")} of ${all.toLocaleString("en-US")}`;
-  return `${which}. Choose up to ${MOST_COMPARED} to compare; Enter opens a run.${reading}`;
+  return `${which}. Select up to ${MOST_COMPARED} to compare; Enter opens a run.${reading}`;
 }
 
 function Nothing({ all }: { all: number }): JSX.Element | null {
-  if (all > 0) return <Empty title="No run fits" words="Take away a word or a state above." />;
+  if (all > 0) return <Empty title="No matching runs" words="Remove a word or a state from the filter above." />;
   if (!store.isRead) return null;
   return (
     <Empty
       title="No runs here yet"
       words={[
-        "This page fills once something trains in ",
+        "This page shows runs as soon as something trains in ",
         <code key="">{store.folder}</code>,
         ". For a first run, on generated pictures:",
       ]}

@@ -111,7 +111,7 @@ function Grid({ sweep: { id, counts } }: { sweep: SweepRow }): JSX.Element | nul
         ))}
       </p>
       <details class="soft">
-        <summary>How the runs are made</summary>
+        <summary>Protocol of the runs</summary>
         {lines(protocol)}
       </details>
     </>

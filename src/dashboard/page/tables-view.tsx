@@ -69,7 +69,7 @@ export function TablesView(): JSX.Element {
         ) : report ? (
           <Report {...report} />
         ) : (
-          <p class="soft">Making the tables …</p>
+          <p class="soft">Computing the tables …</p>
         )}
       </div>
     </section>
@@ -102,14 +102,14 @@ function Report({ runs, tables, models, comparisons, weights, notes }: ReportDat
   if (tables.length === 0 && models.length === 0)
     return (
       <Empty
-        title="Nothing to tabulate yet"
+        title="No tables yet"
         words="A table needs a run that has been evaluated at least once."
         next="nudge train --help"
       />
     );
   return (
     <>
-      <p class="soft">{`${counted(runs, "run")}. Bold: best; underlined: second; (n/m): n of m trials.`}</p>
+      <p class="soft">{`${counted(runs, "run")}. Bold: best; underlined: second best; (n/m): n of m trials.`}</p>
       {tables.map((table) => (
         <TableSection key={table.id} {...table} />
       ))}
@@ -134,7 +134,7 @@ function Report({ runs, tables, models, comparisons, weights, notes }: ReportDat
       ))}
       {notes.length > 0 && (
         <section>
-          <h2>What was left out, or must be known</h2>
+          <h2>Notes and exclusions</h2>
           <Notes notes={notes} folded={notes.length > FEW_NOTES} />
         </section>
       )}
@@ -155,7 +155,7 @@ function TableSection({ title, words, columns, rows, notes }: TableData): JSX.El
       </Scroll>
       {notes.length > 0 && <Notes notes={notes} numbered open={notes.length <= FEW_NOTES} folded />}
       <details class="soft">
-        <summary>How these were made</summary>
+        <summary>Protocol</summary>
         {lines(words)}
       </details>
     </section>

@@ -21,7 +21,7 @@ export function ThemeSwitch(): JSX.Element {
     setTheme(chosen);
   };
   return (
-    <button class="quiet" type="button" title="Light, dark, or as the system has it" onClick={next}>
+    <button class="quiet" type="button" title="Light, dark, or the setting of the system" onClick={next}>
       <span class="visually-hidden">Theme: </span>
       <span class="theme-mark" aria-hidden="true" />
       <span>{words[theme]}</span>

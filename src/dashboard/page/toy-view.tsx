@@ -127,7 +127,7 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
               max={1000}
               step={1}
               value={Math.round(1000 * share)}
-              aria-label="Moment of the training"
+              aria-label="Training step"
               aria-valuetext={frame && `step ${frame.step}`}
               onInput={({ currentTarget }) =>
                 this.setState({ playing: false, share: Number(currentTarget.value) / 1000 })

@@ -20,7 +20,7 @@ export const runAddress = (id: string): string => `#/run/${encodeURIComponent(id
 export function heldWords({ heldOut, own, method }: RunRow): string {
   if (heldOut.length > 0) return `${heldOut.join(", ")} held out`;
   if (method === "") return "";
-  return own ? "all domains: a model to use" : "nothing held out";
+  return own ? "all domains (final model)" : "no domain held out";
 }
 
 /** `PACS · sketch held out · ERM-NU` */

@@ -11,7 +11,7 @@ const percentText = (value: number): string => value.toFixed(1);
 export function WeightCharts(study: WeightData): JSX.Element {
   const accuracy = lines(study, "accuracy", (point) => point.accuracy, 0);
   const rank = [
-    ...lines(study, "as the paper has it", ({ stableRank }) => stableRank, 1),
+    ...lines(study, "as in the paper", ({ stableRank }) => stableRank, 1),
     ...lines(study, "centred", ({ centredStableRank }) => centredStableRank, 2),
   ];
   return (

@@ -20,7 +20,8 @@ export const coloredMnist = defineDataset({
   ...mnistFacts,
   id: "colored-mnist",
   title: "ColoredMNIST",
-  summary: "handwritten digits, low or high, with a colour that goes with the label until it does not",
+  summary:
+    "handwritten digits, low or high, with a colour that is correlated with the label, differently in each domain",
   paper:
     "Arjovsky, Bottou, Gulrajani and Lopez-Paz, Invariant Risk Minimization, 2019, https://arxiv.org/abs/1907.02893",
   options: { seed: option(0, "which digits go to which domain, and their noise") },

@@ -25,7 +25,7 @@ export interface FolderBenchmark extends DatasetDefinition {
   openPresent(root: string, options?: { duplicates?: string }): Promise<PictureDataset>;
 }
 
-const duplicates = option("", "a text file of paths to leave out, one a line, from the dataset's folder on");
+const duplicates = option("", "a text file of paths to exclude, one per line, relative to the folder of the dataset");
 
 /** Declares a benchmark. */
 export function folderBenchmark({ duplicateList, ...facts }: BenchmarkFacts): FolderBenchmark {
@@ -80,7 +80,7 @@ async function locate(facts: BenchmarkFacts, root: string): Promise<Place> {
     notes.push(`used ${showName(found.path)}; it could also have been ${listNames(otherMatches)}`);
   if (found.others.length > 0)
     notes.push(
-      `skipped: ${countOf(found.others.length, "folder")} that ${found.others.length === 1 ? "is" : "are"} no domain of ${facts.id} (${listNames(found.others)})`,
+      `skipped: ${countOf(found.others.length, "folder")} that ${found.others.length === 1 ? "is" : "are"} not a domain of ${facts.id} (${listNames(found.others)})`,
     );
   return { found, notes };
 }
@@ -157,7 +157,7 @@ async function openFolders(
     );
     if (removed === 0)
       notes.push(
-        `the list of duplicates ${showName(duplicateFile)} names no file that is here: paths in it should look like "${domains[0].files[0]}"`,
+        `the list of duplicates ${showName(duplicateFile)} contains no existing file; its paths should look like "${domains[0].files[0]}"`,
       );
   }
   return {

@@ -7,7 +7,8 @@ import { SHAPES_CLASSES, shapesDataset } from "./shapes.js";
 export const generatedShapes = defineDataset({
   id: "shapes",
   title: "Shapes",
-  summary: "seven shapes drawn in four styles, on a background that goes with the label, but differently in each",
+  summary:
+    "seven shapes drawn in four styles, on a background that is correlated with the label, differently in each style",
   paper: "none: it comes with NUDGE",
   licence: "that of NUDGE",
   source: "generated, no files needed",
@@ -15,9 +16,9 @@ export const generatedShapes = defineDataset({
   needsRoot: false,
   options: {
     size: option(32, "width and height in pixels"),
-    perCell: option(100, "pictures of each domain and class; a larger number leaves the first ones as they were"),
+    perCell: option(100, "the number of pictures per domain and class; a larger number does not change the first ones"),
     seed: option(0, "another seed, other pictures"),
-    cue: option(0.8, "probability that the background is the label's; 1/7 says nothing"),
+    cue: option(0.8, "the probability that the background matches the label; at 1/7 it carries no information"),
   },
   protocol: { steps: 5001, evaluateEvery: 100 },
   open({ options }) {

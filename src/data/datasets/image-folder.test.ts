@@ -25,7 +25,7 @@ test("class/picture is one domain, and says that there are none", async () => {
     },
   ]);
   expect(dataset.notes).toEqual([
-    "there are no domains: methods that need them, and leaving one out, need domain/class/picture",
+    "there are no domains; methods that need them, and holding out a domain, need folders domain/class/picture",
   ]);
 });
 
@@ -50,16 +50,16 @@ test("folders named for the parts of one set are its split, and not domains", as
   expect(parts.domains[0].files).toEqual(files);
   expect(parts.givenSplit).toEqual(new Map([["all", { in: [0, 1], out: [2, 3], uda: [] }]]));
   expect(parts.notes[0]).toBe(
-    '"train" is trained on and "val" held back for validation, as they are named; data.layout=domain/class takes them for domains',
+    '"train" is used for training and "val" for validation, as their names suggest; use data.layout=domain/class to treat them as domains',
   );
-  expect(parts.notes[1]).toContain('"test" is not used in training');
+  expect(parts.notes[1]).toContain('"test" is not used for training');
   expect((await opened(files, { layout: "domain/class" })).domains.map(({ name }) => name)).toEqual(["train", "val"]);
   expect((await opened(["train/cat/1.png", "clinic/cat/1.png"])).givenSplit).toBeUndefined();
 });
 
 test("classes that read alike are told of", async () => {
   const alike = await opened(["a/Cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]);
-  expect(alike.notes[0]).toMatch(/^"Cat", "cat" are 2 classes, though they read alike/);
+  expect(alike.notes[0]).toMatch(/^"Cat", "cat" are 2 classes with similar names/);
 });
 
 test("an empty class folder is told, and is no class where it is empty everywhere", async () => {
@@ -71,7 +71,7 @@ test("an empty class folder is told, and is no class where it is empty everywher
   expect(dataset.classes).toEqual(["cat", "dog"]);
   expect(dataset.domains.map(({ name }) => name)).toEqual(["a", "b"]);
   expect(dataset.notes).toEqual([
-    'skipped: 1 file that is no picture by its extension ("c/readme.txt")',
+    'skipped: 1 file that is not a picture by its extension ("c/readme.txt")',
     'skipped: folder "c", which has no pictures',
     'domain "a": 1 folder without pictures skipped ("emu")',
     'domain "b": 1 folder without pictures skipped ("emu")',
@@ -83,9 +83,9 @@ test("one domain, one class and pictures outside the folders are told", async ()
   expect(dataset.domains.map(({ name, count }) => [name, count])).toEqual([["a", 3]]);
   expect(dataset.notes).toEqual([
     "skipped: 1 picture outside any domain folder",
-    'there is one domain only, "a": leaving one out needs at least two',
+    'there is only one domain, "a"; holding out a domain needs at least two',
     'domain "a": 1 picture outside any class folder skipped ("loose.png")',
-    'there is one class only, "cat": nothing can be told apart',
+    'there is only one class, "cat", so there is nothing to classify',
   ]);
 });
 
@@ -93,7 +93,7 @@ test("folders around the whole are passed, as long as domain and class fit below
   const dataset = await opened(["unzipped/data/a/cat/1.png", "unzipped/data/b/cat/1.png", "unzipped/data/b/dog/1.png"]);
   expect(dataset.domains.map(({ name }) => name)).toEqual(["a", "b"]);
   expect(dataset.domains[0].files).toEqual(["unzipped/data/a/cat/1.png"]);
-  expect(dataset.notes[0]).toBe('the dataset begins at "unzipped/data"');
+  expect(dataset.notes[0]).toBe('the dataset starts at "unzipped/data"');
 });
 
 test("the layout can be said where it could be either", async () => {
@@ -108,10 +108,10 @@ test("the layout can be said where it could be either", async () => {
 
 test("no pictures, or none in class folders, is an error that says what was expected", async () => {
   await expect(opened(["a/notes.txt"])).rejects.toThrow(
-    /found no pictures .* expected domain\/class\/picture or class\/picture below it; skipped: 1 file that is no picture/,
+    /found no pictures .* expected domain\/class\/picture or class\/picture below it; skipped: 1 file that is not a picture/,
   );
   await expect(opened(["1.png", "2.png"])).rejects.toThrow(
-    /its 2 pictures lie in no class folder; put each in a folder/,
+    /its 2 pictures are not in class folders; put each one in a folder/,
   );
 });
 

@@ -76,10 +76,10 @@ function partsOf(domains: readonly PictureDomain[]): Parts | undefined {
     domain: { name: "all", count: files.length, labels, files },
     givenSplit: new Map([["all", split]]),
     notes: [
-      `"${showName(training.name)}" is trained on and "${showName(heldBack.name)}" held back for validation, as they are named; data.layout=domain/class takes them for domains`,
+      `"${showName(training.name)}" is used for training and "${showName(heldBack.name)}" for validation, as their names suggest; use data.layout=domain/class to treat them as domains`,
       ...(test
         ? [
-            `"${showName(test.name)}" is not used in training: measure on it with nudge eval MODEL --data ${showName(test.name)}`,
+            `"${showName(test.name)}" is not used for training; evaluate on it with nudge eval MODEL --data ${showName(test.name)}`,
           ]
         : []),
     ],
@@ -95,13 +95,14 @@ function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; 
 export const imageFolder = defineDataset({
   id: "image-folder",
   title: "Folder of pictures",
-  summary: "pictures of one's own, in folders by domain and class or by class alone",
+  summary: "your own pictures, in folders by domain and class, or by class only",
   paper: "none: cite where the pictures come from",
   licence: "that of the pictures",
   source: "one's own",
-  layout: "folder/domain/class/picture.jpg, or folder/class/picture.jpg; folders train and val are taken for a split",
+  layout:
+    "folder/domain/class/picture.jpg, or folder/class/picture.jpg; folders named train and val are used as a split",
   needsRoot: true,
-  options: { layout: option("auto", "domain/class, class, or auto: by where the pictures lie") },
+  options: { layout: option("auto", "domain/class, class, or auto (by the depth of the folders)") },
   protocol: { steps: 5001, evaluateEvery: 300 },
   async open({ root, options }) {
     const asked = checkLayout(options.layout);
@@ -113,23 +114,25 @@ export const imageFolder = defineDataset({
       );
     if (withPictures(tree.top).length === 0)
       throw new DataError(
-        `${where}: its ${countOf(tree.top.pictures.length, "picture")} lie in no class folder; put each in a folder named for its class, or list them in a manifest (CSV with path, label, domain)`,
+        `${where}: its ${countOf(tree.top.pictures.length, "picture")} are not in class folders; put each one in a folder named after its class, or list them in a manifest (CSV with path, label, domain)`,
       );
     const top = unwrap(tree.top);
     const layout = asked === "auto" ? layoutOf(top) : asked;
     const labelled = labelFolders(where, domainsOf(top, layout));
     const parts = asked === "auto" && layout === "domain/class" ? partsOf(labelled.domains) : undefined;
     const notes = [...tree.notes, ...(parts?.notes ?? [])];
-    if (top !== tree.top) notes.push(`the dataset begins at "${showName(top.path)}"`);
+    if (top !== tree.top) notes.push(`the dataset starts at "${showName(top.path)}"`);
     if (layout === "domain/class" && top.pictures.length > 0)
       notes.push(`skipped: ${countOf(top.pictures.length, "picture")} outside any domain folder`);
     const empty = layout === "domain/class" ? top.folders.filter((below) => countPictures(below) === 0) : [];
     for (const { name } of empty) notes.push(`skipped: folder "${showName(name)}", which has no pictures`);
     if (layout === "class")
-      notes.push("there are no domains: methods that need them, and leaving one out, need domain/class/picture");
+      notes.push(
+        "there are no domains; methods that need them, and holding out a domain, need folders domain/class/picture",
+      );
     else if (labelled.domains.length === 1)
       notes.push(
-        `there is one domain only, "${showName(labelled.domains[0].name)}": leaving one out needs at least two`,
+        `there is only one domain, "${showName(labelled.domains[0].name)}"; holding out a domain needs at least two`,
       );
     return {
       id: "image-folder",

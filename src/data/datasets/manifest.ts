@@ -47,7 +47,7 @@ function splitOf(entries: readonly ManifestEntry[]): DomainSplit {
 export const manifest = defineDataset({
   id: "manifest",
   title: "List of pictures",
-  summary: "pictures of one's own, listed in a CSV or JSONL file with path, label, domain and perhaps split",
+  summary: "your own pictures, listed in a CSV or JSONL file with path, label, and optionally domain and split",
   paper: "none: cite where the pictures come from",
   licence: "that of the pictures",
   source: "one's own",
@@ -85,11 +85,11 @@ export const manifest = defineDataset({
       };
     });
     if (!hasDomains)
-      notes.push("there are no domains: methods that need them, and leaving one out, need a domain column");
+      notes.push("there are no domains; methods that need them, and holding out a domain, need a domain column");
     else if (names.length === 1)
-      notes.push(`there is one domain only, "${showName(names[0])}": leaving one out needs at least two`);
+      notes.push(`there is only one domain, "${showName(names[0])}"; holding out a domain needs at least two`);
     if (classes.length === 1)
-      notes.push(`there is one class only, "${showName(classes[0])}": nothing can be told apart`);
+      notes.push(`there is only one class, "${showName(classes[0])}", so there is nothing to classify`);
     return {
       id: "manifest",
       title: "List of pictures",

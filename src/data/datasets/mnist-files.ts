@@ -99,7 +99,7 @@ export function readMnist(root: string): MnistDigits {
   const need = stems.map((stem) => `${stem}-idx${stem.endsWith("images") ? 3 : 1}-ubyte`);
   if (!found)
     throw new DataError(
-      `MNIST: expected ${need.join(", ")} (each perhaps .gz) in ${showName(root)}; found none of them`,
+      `MNIST: expected ${need.join(", ")} (optionally with .gz) in ${showName(root)}; found none of them`,
     );
   const { folder, files } = found;
   const missing = need.filter((_, i) => files[i] === undefined);

@@ -18,7 +18,7 @@ export const rotatedMnist = defineDataset({
   ...mnistFacts,
   id: "rotated-mnist",
   title: "RotatedMNIST",
-  summary: "handwritten digits turned by six angles",
+  summary: "handwritten digits rotated by six angles",
   paper:
     "Ghifary, Kleijn, Zhang and Balduzzi, Domain Generalization for Object Recognition with Multi-task Autoencoders, ICCV 2015, https://arxiv.org/abs/1508.07680",
   options: {

@@ -66,7 +66,7 @@ test("a task is opened by its name, with the locations of its table", async () =
 
 test("its folder alone does not say which of the six is meant", async () => {
   await expect(openDataset(smallCopy(1))).rejects.toThrow(
-    "holds Spawrious' pictures, from which six datasets are made: say one of spawrious-o2o-easy",
+    "contains the pictures of Spawrious, from which six datasets are made: choose one of spawrious-o2o-easy",
   );
   await expect(openDataset("spawrious-m2m-hard", { root: temporaryFolder() })).rejects.toThrow(
     "expected folders 0/beach, 0/desert",

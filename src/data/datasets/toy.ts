@@ -19,7 +19,7 @@ const facts = {
 const domainNames = { in: "in-domain", out: "out-of-domain" } as const;
 
 const shared = {
-  samples: option(1000, "samples of each domain; a larger number leaves the first ones as they were"),
+  samples: option(1000, "the number of samples per domain; a larger number does not change the first ones"),
   seed: option(0, "another seed, other samples"),
 };
 
