@@ -1,4 +1,4 @@
-/** The page of commands: what each verb's `--help` says, from the commands themselves. */
+/** The page of commands: the `--help` of every command. */
 import { code, page, table } from "./markdown.mjs";
 
 /** @typedef {import("commander").Command} Command */
@@ -11,9 +11,9 @@ export async function commandsPage(load) {
   const verbs = visible(program);
   return page(
     "Commands",
-    "`nudge <verb>`; in a clone, `npx nudge <verb>`. Exit codes: 0; 1, failed; 2, called wrongly; 75, stopped: call it again to go on.",
+    "Run a command with `nudge <command>`, or `npx nudge <command>` in a clone. Exit codes: 0 = success, 1 = failure, 2 = usage error, 75 = stopped; run it again to resume.",
     table(
-      ["verb", "what it does"],
+      ["command", "what it does"],
       verbs.map((verb) => [`[${code(verb.name())}](#nudge-${verb.name()})`, verb.summary()]),
     ),
     ...verbs.flatMap((verb) => sections(verb, "nudge")),

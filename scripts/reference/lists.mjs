@@ -11,37 +11,37 @@ const pages = {
   algorithms: {
     heading: "Algorithms",
     intro:
-      "For `--algorithm`, by id or title in any case. Names of papers' methods work too: `ERM-NU` adds the nuclear norm, `SWAD-CORAL` averages CORAL's weights. What each computes, and which switches undo deviations, is in [algorithms.md](../algorithms.md); the hyperparameters that all of them have are in [settings.md](settings.md#shared-hyperparameters). Where defaults depend on the size of pictures, those of large ones are given.",
+      "Use these ids or titles with `--algorithm`, in upper or lower case. Names of methods in papers also work: `ERM-NU` adds the nuclear norm, and `SWAD-CORAL` averages the weights of CORAL. [algorithms.md](../algorithms.md) describes what each algorithm computes, and [settings.md](settings.md#shared-hyperparameters) has the hyperparameters that all of them share. If a default depends on the size of the pictures, the default for large pictures is shown.",
   },
   regularizers: {
     heading: "Regularizers",
     intro:
-      "For `--regularizer`: penalties on the features of a batch, added to the loss of any algorithm. Settings are given with their owner, `nuclear-norm.weight=0.03`. The method is in [method.md](../method.md).",
+      "Use these ids with `--regularizer`. A regularizer is a penalty on the features of a batch that is added to the loss of any algorithm. Its settings have its id as a prefix, such as `nuclear-norm.weight=0.03`. See also [method.md](../method.md).",
   },
   averaging: {
     heading: "Averages of the weights",
     intro:
-      "For `--averaging`, or in a method's name (`SWAD-NU`). They follow a run and do not change it, so one run has rows of the trained model and of every average.",
+      "Use these ids with `--averaging`, or the titles in the name of a method (`SWAD-NU`). An average follows a run and does not change it, so one run has records of the trained model and of every average.",
   },
   optimizers: {
     heading: "Optimizers",
     intro:
-      "For `optimizer=`: what makes the steps of training, Adam by default. Learning rate and weight decay are the shared hyperparameters `lr` and `weightDecay`. [Optimization](../optimization.md) has the rest.",
+      "Use these ids with `optimizer=`; the default is Adam. Learning rate and weight decay are the shared hyperparameters `lr` and `weightDecay`. See also [optimization.md](../optimization.md).",
   },
   schedules: {
     heading: "Schedules",
     intro:
-      "For `schedule=`: how the learning rate changes over a run. Each takes `warmupSteps`. [Optimization](../optimization.md) has the rest.",
+      "Use these ids with `schedule=` to change the learning rate during a run. Each works with `warmupSteps`. See also [optimization.md](../optimization.md).",
   },
   datasets: {
     heading: "Datasets",
     intro:
-      "For `--data`. Options are given as `data.size=32`. Where to get them and how they are checked is in [data.md](../data.md).",
+      "Use these ids with `--data`. Options have the prefix `data`, such as `data.size=32`. [data.md](../data.md) describes where to get the datasets and how they are checked.",
   },
   backbones: {
     heading: "Backbones",
     intro:
-      "For `--backbone`: the network from a picture to the features that everything else is built on. Starting weights are found by `--weights`, `$NUDGE_WEIGHTS` or in the cache. Parameters are those of the network without a classifier, for pictures of three channels. Settings that [go by depth](../optimization.md#train-a-part-of-the-backbone) count blocks. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
+      "Use these ids with `--backbone`. A backbone is the network that computes features from a picture. Starting weights come from `--weights`, `$NUDGE_WEIGHTS` or the cache. The number of parameters is without a classifier, for pictures with three channels. Settings that [depend on depth](../optimization.md#train-a-part-of-the-backbone) count blocks. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
     /** @type {[string, (entry: Entry) => string][]} */
     columns: [
       ["features", ({ width }) => width?.toLocaleString("en") ?? ""],
@@ -53,7 +53,7 @@ const pages = {
   selections: {
     heading: "Selection methods",
     intro:
-      "For `nudge report --selection`: which step and which draw of hyperparameters a table shows. They read records, so one sweep gives all three tables.",
+      "Use these ids with `nudge report --selection`. A selection method chooses the step and the draw of hyperparameters that a table shows. It reads records, so one sweep gives all three tables.",
   },
 };
 
@@ -80,7 +80,7 @@ export async function listPages(load) {
 }
 
 /** @type {[string, (entry: Entry) => string][]} */
-const ABOUT = [["what it is or asks for", ({ about = "" }) => about]];
+const ABOUT = [["description", ({ about = "" }) => about]];
 
 /** Every entry's name and title, and the columns that say anything. @param {Entry[]} entries @param {typeof ABOUT} columns */
 function overview(entries, columns) {

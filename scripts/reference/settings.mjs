@@ -21,9 +21,9 @@ export async function settingsPage(load) {
   ];
   return page(
     "Settings",
-    "Settings come from defaults, then `--config file.yaml`, then the command line: `key=value`, or the option of the same meaning (`--eval-every 100` is `evaluateEvery=100`). An unknown key is an error that names the nearest one. A run's `settings.json` has all of them as they were resolved, and is itself a file for `--config`.",
-    "Settings of algorithms, regularizers, averages and datasets are on their own pages; where a name has several owners, put the owner before it: `mixup.alpha=0.1`, `nuclear-norm.weight=0.03`, `data.size=32`.",
-    "## Of a run",
+    "Settings come from defaults, then `--config file.yaml`, then the command line: `key=value`, or the option of the same meaning (`--eval-every 100` is `evaluateEvery=100`). An unknown key is an error that names the nearest one. The `settings.json` of a run has all of them with their values, and can be given to `--config`.",
+    "Settings of algorithms, regularizers, averages and datasets are on their own pages. If several of them have a setting of the same name, use a prefix: `mixup.alpha=0.1`, `nuclear-norm.weight=0.03`, `data.size=32`.",
+    "## Settings of a run",
     table(
       ["key", "takes", "default", "meaning"],
       Object.entries(/** @type {Record<string, Option>} */ (keys)).map(([name, { kind, default: usual, help }]) => [
@@ -34,14 +34,14 @@ export async function settingsPage(load) {
       ]),
     ),
     "## Protocols",
-    "What settles steps, evaluations and validation where they are not given (`protocol=swad`):",
+    "A protocol sets steps, evaluations and validation if you do not (`protocol=swad`):",
     Object.entries(/** @type {Record<string, string>} */ (protocols))
       .map(([name, text]) => `- ${code(name)}: ${text}.`)
       .join("\n"),
     "## Shared hyperparameters",
-    "Every algorithm has these, with the reference testbed's defaults and search ranges: the default, then what a draw (`hparamsSeed` other than 0) draws from. An algorithm or a regularizer may have others in their place: with the nuclear norm, `batchSize` is drawn from int(2^U(5, 6)).",
+    "Every algorithm has these hyperparameters, with the defaults and search ranges of DomainBed. Each cell has the default and the range from which a draw (`hparamsSeed` other than 0) is taken. An algorithm or a regularizer may replace them: with the nuclear norm, `batchSize` is drawn from int(2^U(5, 6)).",
     table(
-      ["setting", "the reference's name", ...kinds.map(([name]) => name)],
+      ["setting", "DomainBed's name", ...kinds.map(([name]) => name)],
       Object.keys(kinds[0][1]).map((name) => [
         code(name),
         code(kinds[0][1][name].reference),
