@@ -101,6 +101,24 @@ class Target {
     this.files++;
     this.count(0);
     if (this.files > this.options.mostFiles) throw this.error(`it has more than ${this.options.mostFiles} files`);
+    try {
+      await this.writeEntry(place, length, content, checksum);
+    } catch (error) {
+      if (isOwn(error)) throw error;
+      const why = (error as Error).message;
+      throw this.error(
+        `its entry "${showName(basename(place))}" is damaged (${why}): is the download complete?`,
+        error,
+      );
+    }
+  }
+
+  private async writeEntry(
+    place: string,
+    length: number,
+    content: () => Readable,
+    checksum: number | undefined,
+  ): Promise<void> {
     if (statSync(place, { throwIfNoEntry: false })?.size === length) return this.count(length);
     makeFolder(dirname(place));
     const beside = join(dirname(place), `.${basename(place)}.part`);
@@ -158,7 +176,7 @@ async function unpackZip(path: string, target: Target): Promise<void> {
         throw target.error(
           `its entry "${showName(entry.name)}" is compressed by method ${entry.method}; expected deflate`,
         );
-      await target.write(place, entry.byteLength, () => zipContent(archive, entry, target), entry.crc32);
+      await target.write(place, entry.byteLength, () => zipContent(archive, entry), entry.crc32);
     }
   } finally {
     file.close();
@@ -166,23 +184,23 @@ async function unpackZip(path: string, target: Target): Promise<void> {
 }
 
 /** The bytes of a zip's entry. */
-function zipContent(archive: ZipArchive, entry: ZipEntry, target: Target): Readable {
+function zipContent(archive: ZipArchive, entry: ZipEntry): Readable {
   if (entry.storedLength === 0) return new PassThrough().end();
   const start = storedDataOffset(archive, entry);
   const stored = createReadStream(archive.file.path, { start, end: start + entry.storedLength - 1 });
   if (entry.method === 0) return stored;
   const inflated = createInflateRaw();
   pipeline(stored, inflated).catch(() => {}); // the reader of `inflated` gets the error
-  inflated.on("error", (cause: Error) => {
-    Object.assign(cause, {
-      message: target.error(`its entry "${showName(entry.name)}" is damaged (${cause.message})`).message,
-    });
-  });
   return inflated;
 }
 
-/** An error of this file, or the disk's: not the archive's reader's. */
-const isOwn = (error: unknown): boolean => error instanceof DataError || (error instanceof Error && "syscall" in error);
+/** What the system says of names that no honest archive has: a file where a folder should be, or a name that is too long. */
+const OF_NAMES = ["ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY", "ENAMETOOLONG", "EINVAL", "EILSEQ"];
+
+/** An error of this file, or the disk's: not the archive's reader's, and not due to its names. */
+const isOwn = (error: unknown): boolean =>
+  error instanceof DataError ||
+  (error instanceof Error && "syscall" in error && !OF_NAMES.includes((error as NodeJS.ErrnoException).code ?? ""));
 
 async function unpackTar(path: string, target: Target): Promise<void> {
   let failed: unknown;

@@ -191,6 +191,9 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     steps: v.optional(numberSchema),
     evaluateEvery: v.optional(numberSchema),
     holdout: v.optional(numberSchema),
+    data: v.optional(nameSchema),
+    root: v.nullish(v.string("a path")),
+    plugins: v.optional(v.array(v.looseObject({ file: v.string("a path") }, "{ file }"), "a list of { file }")),
   }),
   v.forward(
     v.check(({ domains, testDomains }) => testDomains.every((domain) => domains.includes(domain)), "among the domains"),

@@ -12,6 +12,7 @@ import { DataError } from "../../src/errors.js";
 import { SourceFile } from "../../src/files/file-bytes.js";
 import * as make from "../assemble-files.js";
 import { concat, temporaryFiles, uint } from "../assemble-files.js";
+import { Dice, damage } from "./damage.js";
 
 const MULTIPLE = Number(process.env.NUDGE_FUZZ ?? 1);
 const ROUNDS = 2000 * MULTIPLE;
@@ -23,36 +24,6 @@ const vectors = new URL("../vectors/", import.meta.url).pathname;
 const load = (name: string): Buffer => readFileSync(vectors + name);
 const file = temporaryFiles();
 
-/** A small generator of our own (mulberry32), so that an input follows from its seed on every machine. */
-class Dice {
-  constructor(private state: number) {}
-  below(bound: number): number {
-    this.state = (this.state + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * bound);
-  }
-  pick<T>(choices: readonly T[]): T {
-    return choices[this.below(choices.length)];
-  }
-  bytes(length: number): Buffer {
-    return Buffer.from(Array.from({ length }, () => this.below(256)));
-  }
-}
-
-const EXTREMES = [
-  0n,
-  1n,
-  0x7fn,
-  0xffn,
-  0xffffn,
-  0x7fffffffn,
-  0x80000000n,
-  0xffffffffn,
-  2n ** 53n,
-  2n ** 63n,
-  2n ** 64n - 1n,
-];
 const OPCODES = Buffer.from(
   "().012NIJKLMQRTUXabcdeghijlopqrstu}]GBC\x80\x81\x82\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96",
   "latin1",
@@ -79,52 +50,6 @@ const JSON_PIECES = [
   "[[",
   '"__metadata__":',
 ].map((piece) => Buffer.from(piece));
-
-interface Damage {
-  /** Put in where they may hurt. */
-  readonly pieces: readonly Uint8Array[];
-  /** A file to take ranges from. */
-  readonly other: Buffer;
-  /** Whether everything else stays where it was. */
-  readonly inPlace?: boolean;
-}
-
-/** Bytes changed in one to four ways. */
-function damage(dice: Dice, original: Buffer, { pieces, other, inPlace = false }: Damage): Buffer {
-  let bytes: Buffer = Buffer.from(original);
-  for (let times = 1 + dice.below(4); times > 0; times--) {
-    const at = dice.below(bytes.length + 1);
-    const head = bytes.subarray(0, at);
-    const tail = bytes.subarray(at);
-    const length = dice.below(dice.pick([4, 16, 64, 1024]));
-    switch (dice.below(inPlace ? 4 : 9)) {
-      case 0: // flip one bit
-      case 1:
-        if (at < bytes.length) bytes[at] ^= 1 << dice.below(8);
-        break;
-      case 2: // replace one byte
-        if (at < bytes.length) bytes[at] = dice.below(256);
-        break;
-      case 3: // replace what may be a length
-        uint(dice.pick([1, 2, 4, 8] as const), dice.pick(EXTREMES)).copy(bytes, at);
-        break;
-      case 4: // put in a piece
-      case 5:
-        bytes = concat(head, dice.pick(pieces), tail);
-        break;
-      case 6: // leave out a range
-        bytes = concat(head, tail.subarray(length));
-        break;
-      case 7: // put in a range of another file
-        bytes = concat(head, other.subarray(dice.below(other.length)).subarray(0, length), tail);
-        break;
-      case 8: // cut
-        if (dice.below(4) === 0) bytes = Buffer.from(head);
-        break;
-    }
-  }
-  return bytes;
-}
 
 /** Opens the bytes and checks that only what is promised comes out: the message without what varies, or "accepted". */
 function open(bytes: Uint8Array): string {
