@@ -1,7 +1,7 @@
 /**
  * A sweep on two controllers at once, of which controllers and the processes that make runs are killed at random: in the end
  * every run is done, none was made twice, and records, models and report are those of a sweep left alone. NUDGE_LONG=1
- * plans more runs and kills more often.
+ * plans more runs and kills more often; NUDGE_FUZZ_SEED sets the seed that moments and victims are drawn from.
  */
 
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
+import { keyedRandom } from "../../src/engine/philox.js";
 import { ownerOf } from "../../src/files/folder-lock.js";
 import { lifeOf } from "../../src/files/process-identity.js";
 import { makeReport, reportText } from "../../src/report/index.js";
@@ -31,8 +32,11 @@ catchPrinted();
 const plan = `sweep plan --data shapes --algorithms ERM,ERM-NU --trials ${trials} --steps 9 --eval-every 4 --batch-size 4 --no-measure
   data.perCell=4 data.size=16 checkpointEvery=2`;
 
+const seed = Number(process.env.NUDGE_FUZZ_SEED ?? 1);
+const random = keyedRandom(seed, "sweep faults");
+
 /** One of some. */
-const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(Math.random() * items.length)];
+const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random.uniform() * items.length)];
 
 /** The processes that are making a run now. */
 function makers(sweep: string): number[] {
@@ -44,7 +48,7 @@ function makers(sweep: string): number[] {
   });
 }
 
-test("a sweep on two controllers, with killed controllers and killed runs, is the sweep left alone", {
+test(`a sweep on two controllers, with killed controllers and killed runs (seed ${seed}), is the sweep left alone`, {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   expect(await main([...plan.split(/\s+/), "--out", calm])).toBe(0);
@@ -64,9 +68,9 @@ test("a sweep on two controllers, with killed controllers and killed runs, is th
   const controllers = [start(), start()];
   let killed = { controllers: 0, makers: 0 };
   while (killed.controllers + killed.makers < kills && controllers.every(({ process }) => process.exitCode === null)) {
-    await sleep(200 + 800 * Math.random());
-    if (Math.random() < 0.25) {
-      const at = Math.floor(2 * Math.random());
+    await sleep(200 + 800 * random.uniform());
+    if (random.bernoulli(0.25)) {
+      const at = random.integer(2);
       controllers[at].process.kill("SIGKILL");
       await controllers[at].ended;
       controllers[at] = start();
