@@ -62,6 +62,7 @@ export async function loadModel(path: string, { device = "cpu" }: LoadModelOptio
       return readDistance(place, tensors, expected);
     });
     network.to({ device, memoryFormat: layoutOf(about, device) });
+    if (device === "cpu") network.keepFolds();
     return new Model(place, about, network, keptStatistics(statistics), device);
   } catch (error) {
     network.dispose();

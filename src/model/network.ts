@@ -11,7 +11,7 @@ import { Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { DataError, EngineError, UsageError } from "../errors.js";
-import { type Layer, Module, type Place } from "../nn/index.js";
+import { BatchNorm, type Conv2d, type Fold, type Layer, Module, type Place } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import { METADATA_KEY, type ModelAbout } from "./about.js";
@@ -46,6 +46,7 @@ export class Network implements Disposable {
   private readonly isPartial: boolean;
   private readonly watchedBackbones = new Set<Module>();
   private readonly recorded = new Map<Module, Tensor>();
+  private readonly folds = new Map<Conv2d, Fold>();
 
   /** Builds the network that `about` describes, without values. `path` is for errors. */
   constructor(
@@ -103,6 +104,11 @@ export class Network implements Disposable {
     this.root.to(place);
   }
 
+  /** Says that the weights stay as they are now: on the CPU, what depends on them alone is computed once and kept. */
+  keepFolds(): void {
+    for (const [, layer] of this.root.modules()) if (layer instanceof BatchNorm) layer.keptFolds = this.folds;
+  }
+
   /** Logits and features of a batch, without a graph; they belong to the enclosing scope. */
   forward(x: Tensor): Forward {
     this.recorded.clear();
@@ -131,6 +137,8 @@ export class Network implements Disposable {
 
   dispose(): void {
     this.root.dispose();
+    for (const fold of this.folds.values()) for (const tensor of [fold.weight, fold.bias]) tensor.dispose();
+    this.folds.clear();
   }
 
   [Symbol.dispose](): void {

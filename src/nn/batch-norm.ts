@@ -11,7 +11,8 @@ import { unknownName } from "../closest-name.js";
 import { fusedKernelsProblem } from "../engine/device.js";
 import { batchNorm, biasClamp, empty, foldNorm, ones, zeros } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
-import type { Tensor } from "../engine/tensor.js";
+import { keep } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
@@ -29,6 +30,8 @@ export class BatchNorm extends Layer {
   frozen = false;
   /** Whether `convNorm` may fold it. Off only to compare with the plain path. */
   foldable = true;
+  /** Where folds are kept of a network whose weights no longer change; its owner frees them. */
+  keptFolds?: Map<Conv2d, Fold>;
   readonly eps: number;
   /** The share of the batch in a new running statistic; null for the mean over all batches so far. */
   momentum: number | null;
@@ -92,6 +95,12 @@ export class BatchNorm extends Layer {
   }
 }
 
+/** A convolution's weight and bias with the batch norm after it. */
+export interface Fold {
+  readonly weight: Tensor;
+  readonly bias: Tensor;
+}
+
 export class BatchNorm1d extends BatchNorm {}
 export class BatchNorm2d extends BatchNorm {}
 
@@ -111,21 +120,33 @@ const RANGES = {
 
 /** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
-  const folds = !norm.usesBatch && norm.foldable && foldPays(conv, x);
+  const folds = !norm.usesBatch && norm.foldable && (norm.keptFolds !== undefined || foldPays(conv, x));
   if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
     return fused(conv, norm, x, { residual, act });
   // In place: neither a convolution nor a norm needs its own output for its gradient.
-  const y = folds ? folded(conv, norm, x) : norm.forward(conv.forward(x));
+  const fold = folds ? foldOf(conv, norm) : undefined;
+  const y = fold ? conv.convolve(x, fold.weight, fold.bias) : norm.forward(conv.forward(x));
   const sum = residual ? y.add_(residual) : y;
   if (act === undefined) return sum;
   if (act === "silu") return silu(sum);
   return act === "relu" ? sum.relu_() : relu6_(sum);
 }
 
-function folded(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Tensor {
+function foldOf(conv: Conv2d, norm: BatchNorm2d): Fold {
+  const { keptFolds } = norm;
+  if (!keptFolds) return folded(conv, norm);
+  const before = keptFolds.get(conv);
+  if (before) return before;
+  const { weight, bias } = noGrad(() => folded(conv, norm));
+  const fold = { weight: keep(weight), bias: keep(bias) };
+  keptFolds.set(conv, fold);
+  return fold;
+}
+
+function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
   const { scale, shift } = norm.affine();
   const weight = conv.weight.mul(scale.view(-1, 1, 1, 1));
-  return conv.convolve(x, weight, conv.bias ? shift.add(conv.bias.mul(scale)) : shift);
+  return { weight, bias: conv.bias ? shift.add(conv.bias.mul(scale)) : shift };
 }
 
 /** The same in three operators; on a GPU the first and the last are kernels of our own (native/src/fused.cc). */

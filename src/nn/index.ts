@@ -2,7 +2,15 @@
 
 export { GELU, type GeluKind, Hardswish, LeakyReLU, ReLU, ReLU6, relu6_, SiLU } from "./activation.js";
 export { hasFusedAttention, MultiHeadAttention, withComposedAttention } from "./attention.js";
-export { BatchNorm, BatchNorm1d, BatchNorm2d, type BatchNormUse, convNorm, useBatchNorm } from "./batch-norm.js";
+export {
+  BatchNorm,
+  BatchNorm1d,
+  BatchNorm2d,
+  type BatchNormUse,
+  convNorm,
+  type Fold,
+  useBatchNorm,
+} from "./batch-norm.js";
 export { Conv2d, type ConvOptions } from "./conv.js";
 export { ConvNorm } from "./conv-norm.js";
 export { Dropout } from "./dropout.js";
