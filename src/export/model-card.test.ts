@@ -102,3 +102,20 @@ test("the card says the temperature, what the distance percentile is and its lim
   expect(card).toContain("```js\nimport sharp");
   expect(card).toContain("```python\nimport numpy");
 });
+
+test("a card names the outputs that were asked for beside logits and features", () => {
+  const { about } = made();
+  const options = { about, file: "m.onnx", format: "onnx", input: "pixels", known: [], version: "1" } as const;
+  const text = modelCard({ ...options, outputs: ["probabilities", "percentile"] });
+  expect(text).toContain("- Output `probabilities` [batch, classes]: softmax(logits / temperature).");
+  expect(text).toContain("- Output `percentile` [batch]: the distance percentile");
+  expect(modelCard(options)).not.toContain("- Output `");
+});
+
+test("a card of ARM says that an ONNX file takes a batch as one group", () => {
+  const { about } = made();
+  const prediction = { kind: "algorithm", classifier: "linear", id: "arm", hparams: {}, domains: 2 } as const;
+  expect(card({ ...about, prediction }, [])).toContain(
+    "other pictures of the same batch, which is taken as one group.",
+  );
+});

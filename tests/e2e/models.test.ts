@@ -303,6 +303,7 @@ test("wrong calls end with 2 and say what is wrong", async () => {
   expect(await used("eval", "--data", data, "--domain", "skech")).toBe(2);
   expect(printed.stderr).toContain('did you mean "sketch"?');
   expect(await main(["export", file, "--format", "safetensors", "--input", "pixels"])).toBe(2);
+  expect(await main(["export", file, "--format", "safetensors", "--percentile"])).toBe(2);
   const [onnx, bare] = [join(folder, "exported.onnx"), join(folder, "bare.safetensors")];
   writeFileSync(onnx, "any");
   expect(await main(["predict", onnx, data])).toBe(2);
