@@ -51,7 +51,7 @@ writeFileSync(
 # Builds the addon against this machine's libtorch the first time, then runs the command.
 here=$(cd "$(dirname "$0")" && pwd)
 PATH="$here:$PATH"
-"$here/node" "$here/scripts/setup.mjs" && exec "$here/node" "$here/bin/nudge.mjs" "$@"
+"$here/node" "$here/scripts/setup.mjs" && exec "$here/node" "$here/bin/nudge.cjs" "$@"
 `,
   { mode: 0o755 },
 );

@@ -51,7 +51,7 @@ function flags() {
 
 /** What a command of the program prints with --json; its own words go to the terminal. @param {readonly string[]} words */
 function nudge(words) {
-  const args = [join(root, "bin/nudge.mjs"), ...words, "--json"];
+  const args = [join(root, "bin/nudge.cjs"), ...words, "--json"];
   const { status, stdout } = spawnSync(process.execPath, args, {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],

@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
-const nudge = join(root, "bin/nudge.mjs");
+const nudge = join(root, "bin/nudge.cjs");
 
 /** Tests that do more, or something else, where there is a GPU. */
 const FILES = [

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
-const target = "../../bin/nudge.mjs";
+const target = "../../bin/nudge.cjs";
 
 /** @param {string} root */
 const linkIn = (root) => join(root, "node_modules/.bin/nudge");

@@ -2,8 +2,6 @@
  * `nudge data cache`: decodes the pictures of a dataset once, so that training does not have to. Never loads the
  * engine.
  */
-import { spawn } from "node:child_process";
-import { availableParallelism } from "node:os";
 import { Command } from "commander";
 import type { CachePlan, CacheReport } from "../data/cache.js";
 import { openDataset } from "../data/open-dataset.js";
@@ -54,30 +52,10 @@ Examples:
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
 }
 
-/**
- * By default Node.js decodes on four threads, and this can only be changed before it starts. On a machine with more
- * cores, the command therefore starts itself again with more threads, except when it is called from another program.
- */
-async function restarted(): Promise<boolean> {
-  const cores = availableParallelism();
-  const isCommand = /[/\\]nudge(\.mjs)?$/.test(process.argv[1] ?? "");
-  if (!isCommand || cores <= 4 || process.env.UV_THREADPOOL_SIZE !== undefined) return false;
-  const env = { ...process.env, UV_THREADPOOL_SIZE: String(Math.min(cores, 128)) };
-  const child = spawn(process.execPath, process.argv.slice(1), { env, stdio: "inherit" });
-  const forward = (signal: NodeJS.Signals) => child.kill(signal);
-  process.on("SIGINT", forward).on("SIGTERM", forward);
-  process.exitCode = await new Promise<number>((done, fail) => {
-    child.on("error", fail);
-    child.on("close", (code) => done(code ?? 1));
-  });
-  return true;
-}
-
 async function cache(path: string, options: CacheCommandOptions, write: Write): Promise<void> {
   const dataset = await openDataset(path, { root: options.root });
   if (dataset.kind !== "pictures")
     throw new UsageError(`dataset ${dataset.id} has no picture files to decode, so there is nothing to cache`);
-  if (await restarted()) return;
   const { buildCache } = await import("../data/cache.js"); // loads the decoder
   const line = terminalLine();
   const start = performance.now();

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import { UsageError } from "../errors.js";
 
 /**
- * `node …/bin/nudge.mjs`, or the value of $NUDGE_COMMAND: a JSON list of words, for when another program must come
+ * `node …/bin/nudge.cjs`, or the value of $NUDGE_COMMAND: a JSON list of words, for when another program must come
  * first (a container runtime, for instance).
  */
 export function ownCommand(env: NodeJS.ProcessEnv = process.env): string[] {
   const given = env.NUDGE_COMMAND;
-  if (!given) return [process.execPath, fileURLToPath(new URL("../../bin/nudge.mjs", import.meta.url))];
+  if (!given) return [process.execPath, fileURLToPath(new URL("../../bin/nudge.cjs", import.meta.url))];
   let words: unknown;
   try {
     words = JSON.parse(given);

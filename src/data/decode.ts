@@ -29,7 +29,7 @@ sharp.cache(false);
 /** Whether this build of sharp decodes HEIC; the one from npm does not, for HEVC's patents, and decodes AVIF alone. */
 export const readsHeic = sharp.format.heif?.input?.fileSuffix?.includes(".heic") ?? false;
 
-/** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE, 4 unless told) and the cores allow. */
+/** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE: 4, or what bin/nudge.cjs asked for) and the cores allow. */
 export const decodersAtOnce = Math.min(availableParallelism() + 1, Number(process.env.UV_THREADPOOL_SIZE) || 4);
 
 /** The short side that pictures are scaled down to unless told otherwise. */

@@ -8,11 +8,11 @@ interface Started {
   cwd(): string;
 }
 
-/** `nudge`, `npx nudge`, or `node path/to/bin/nudge.mjs`. */
+/** `nudge`, `npx nudge`, or `node path/to/bin/nudge.cjs`. */
 export function typedCommand({ argv, cwd }: Started = process): string {
   const program = argv[1] ?? "";
-  const isNudge = ["nudge", "nudge.mjs"].includes(basename(program));
-  if (!isNudge || !/\.mjs$|[/\\]\.bin[/\\]/.test(program)) return "nudge"; // a link on the PATH, or a program that uses this one
+  const isNudge = ["nudge", "nudge.cjs", "nudge.mjs"].includes(basename(program));
+  if (!isNudge || !/\.[cm]js$|[/\\]\.bin[/\\]/.test(program)) return "nudge"; // a link on the PATH, or a program that uses this one
   if (program.split(sep).includes("node_modules")) return "npx nudge";
   const near = relative(cwd(), resolve(program));
   return `node ${shellWord(near.startsWith("..") ? program : near)}`;

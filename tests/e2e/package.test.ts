@@ -41,6 +41,7 @@ test("the package has every file that the program reads, and no tests, maps or s
   const { files, size } = pack("--dry-run");
   const packed = new Set(files.map(({ path }) => path));
   const first = [
+    "bin/nudge.cjs",
     "bin/nudge.mjs",
     "scripts/setup.mjs",
     "dist/cli/main.js",
