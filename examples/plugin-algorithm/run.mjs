@@ -6,7 +6,7 @@ import { spectralDecoupling } from "./spectral-decoupling.mjs";
 const DOMAINS = 3;
 const SAMPLES = 32;
 
-/** Points in the plane: the sign of the first coordinate is the class, and each domain is moved along the second.
+/** Points in the plane: the sign of the first coordinate is the class, and each domain is shifted along the second.
  * @param {number} step @param {number} domain */
 function minibatch(step, domain) {
   const random = new Random(0, ["points", step, domain]).host();
@@ -33,7 +33,7 @@ for (let step = 0; step < 100; step++) {
   if (step % 20 === 0) console.log(`step ${step}: loss ${loss.toFixed(3)}, mean squared logit ${penalty.toFixed(3)}`);
 }
 
-/** On a domain it never saw. */
+/** The accuracy on a domain that was not used for training. */
 const accuracy = scope(() => {
   const { x, y } = minibatch(0, DOMAINS);
   const labels = y.toNumbers();

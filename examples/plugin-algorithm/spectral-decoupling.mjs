@@ -1,6 +1,6 @@
 /**
- * An algorithm in one file, outside the library: spectral decoupling, which keeps a network from settling on the first
- * feature that classifies well by holding the logits small (in DomainBed's form):
+ * An algorithm in one file, outside the library: spectral decoupling, in DomainBed's form. It keeps the logits small, so that the network
+ * does not rely on the first feature that classifies well:
  *
  *     L = CE(l, y) + λ·mean(l²),   l = w(φ(x))
  *

@@ -4,8 +4,8 @@
  *     npx nudge train --plugin examples/plugin-dataset/sensors.mjs --data sensors --test-domain hall \
  *       --backbone gated --regularizer absolute-features --steps 301
  *
- * The data are made up: readings of eight sensors in four places, each with an offset of its own; whether a machine runs well
- * is in the sign of the first two. With your own, read them in `open`.
+ * The data are generated: readings of eight sensors in four places, each place with its own offset. The sign of the first two readings
+ * tells whether the machine runs well. Read your own data in `open`.
  */
 
 import { Backbone, defineBackbone, defineDataset, defineRegularizer, hparam, Linear, option, powerOfTen, Random } from "nudge-dg"; // biome-ignore format: one line
@@ -13,7 +13,7 @@ import { Backbone, defineBackbone, defineDataset, defineRegularizer, hparam, Lin
 const SENSORS = 8;
 const PLACES = ["hall", "yard", "roof", "cellar"];
 
-/** Numbers are keyed by what they are, so a larger dataset begins with the smaller one. @param {string} place @param {number} samples @param {number} seed */
+/** Random numbers are keyed by their purpose, so a larger dataset starts with the samples of a smaller one. @param {string} place @param {number} samples @param {number} seed */
 function readings(place, samples, seed) {
   const offset = new Random(seed, ["offset", place]).host();
   const offsets = Array.from({ length: SENSORS }, () => offset.uniform(-0.5, 0.5));

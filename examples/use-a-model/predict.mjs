@@ -1,11 +1,11 @@
-/** Asks a trained model about pictures: `node examples/use-a-model/predict.mjs runs/…/model.safetensors photo.jpg …`. */
+/** Predicts the classes of pictures with a trained model: `node examples/use-a-model/predict.mjs runs/…/model.safetensors photo.jpg …`. */
 
 import { loadModel } from "nudge-dg";
 
-/** Pictures whose distance percentile is above this are for a person to look at. */
+/** A person should look at pictures with a larger distance percentile. */
 const STRANGE = 95;
 
-/** One line a picture. @param {string} path @param {readonly string[]} pictures */
+/** Prints one line per picture. @param {string} path @param {readonly string[]} pictures */
 export async function describe(path, pictures) {
   const model = await loadModel(path);
   try {

@@ -1,9 +1,9 @@
 /**
- * A model behind HTTP, for programs on the same machine: `node examples/use-a-model/server.mjs runs/…/model.safetensors 8080`,
- * then `curl --data-binary @photo.jpg http://127.0.0.1:8080/predict`. Only Node's own modules and the library.
+ * An HTTP server for a model, for programs on the same machine: `node examples/use-a-model/server.mjs runs/…/model.safetensors 8080`,
+ * then `curl --data-binary @photo.jpg http://127.0.0.1:8080/predict`. It needs only Node's modules and the library.
  *
- * It listens on loopback alone, takes pictures up to a size, answers one after the other (the network is one), and turns the
- * next away when too many wait.
+ * It listens on 127.0.0.1 only, limits the size of pictures, answers requests one after the other, and refuses requests if too many
+ * are waiting. `nudge serve` is the complete server.
  */
 
 import { createServer } from "node:http";
