@@ -65,8 +65,13 @@ test("the strength is chosen on held-out groups, and what each got right is kept
 test("with one group, parts of it are held out, and nothing of that is left behind", () => {
   scope(() => {
     const group = [domain("a", { objects: "a", shift: 1 }), domain("b", { objects: "a", shift: 1 })];
-    const { by, right } = chooseStrength([group], { classes: CLASSES });
+    const { by, right, c, chosen, best, scores } = chooseStrength([group], { classes: CLASSES });
     expect(by).toBe("parts");
+    // 0.01 is kept where it is within one standard error of the best; the strongest such strength is taken otherwise.
+    const usual = scores[STRENGTHS.indexOf(0.01)];
+    expect(usual.below).toBeLessThanOrEqual(usual.error);
+    expect(c).toBe(0.01);
+    expect(scores[chosen].below).toBe(scores[best].mean - usual.mean);
     expect(right[0].map(({ length }) => length)).toEqual(Array.from({ length: 10 }, () => 12));
     expect(group[0].x.isDisposed).toBe(false);
   });
