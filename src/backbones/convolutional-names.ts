@@ -6,7 +6,7 @@
  * ResNet and MobileNetV2 need no entry: torchvision's and timm's names of a ResNet are the same.
  *
  * timm's conversions of TensorFlow's EfficientNets (`tf_efficientnet_*`) have the names of its own, but pad differently and add 1e-3
- * to variances. No tensor shows it, so a file cannot be refused for it; docs/models.md warns of them.
+ * to variances. No tensor shows it, so a file cannot be refused for it; docs/get-weights-and-data.md warns of them.
  */
 
 import type { Tensor } from "../engine/tensor.js";

@@ -19,8 +19,8 @@ export const neverActive = ({ regularizers, settings: { steps } }: Plan): string
 /** How much is trained, in words. */
 export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>): string {
   const count = (value: number): string => value.toLocaleString("en");
-  const share = trained === all ? "all" : `${((100 * trained) / all).toPrecision(2)} % of`;
-  return `trains ${count(trained)} parameters (${share} ${count(all)}); weights, gradients and optimizer need ${byteText(bytes)} of memory`;
+  const share = `${count(trained)} parameters (${((100 * trained) / all).toPrecision(2)} % of ${count(all)})`;
+  return `trains ${trained === all ? `all ${count(all)} parameters` : share}; weights, gradients and optimizer need ${byteText(bytes)} of memory`;
 }
 
 const percent = (value: number): string => (100 * value).toFixed(1);
