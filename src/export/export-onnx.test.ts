@@ -18,10 +18,11 @@ import { cat, empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
-import { readWeights } from "../engine/weights.js";
+import { readWeights, writeWeights } from "../engine/weights.js";
 import { register } from "../library/register.js";
 import { loadModel, type Model } from "../model/index.js";
 import { BatchNorm, Conv2d, LayerScale, Linear, Parameter } from "../nn/index.js";
+import { Lora } from "../nn/lora.js";
 import type { Request } from "../settings/keys.js";
 import { resolve } from "../settings/resolve.js";
 import { makeLearner } from "../training/make-learner.js";
@@ -156,11 +157,12 @@ async function modelOf(request: Request): Promise<Model> {
   const plan = await resolve({ data: "shapes", "data.size": 16, testDomains: "inverted", batchSize: 2, ...request });
   using learner = makeLearner(plan);
   const path = place("safetensors");
-  using sample = samples16(2);
+  using sample = samplesOf(2, 16);
   writeModel(path, { plan, learner, sample, model: "current", step: 0 });
   return loadModel(path);
 }
-const samples16 = (count: number): Tensor => new Random(0, ["onnx", count]).normal_(empty([count, 3, 16, 16]));
+const samplesOf = (count: number, size: number): Tensor =>
+  new Random(0, ["onnx", count]).normal_(empty([count, 3, size, size]));
 
 test.each([
   ["mDSDI, from two backbones", { algorithm: "mdsdi" }],
@@ -172,6 +174,41 @@ test.each([
 ])("%s predicts in ONNX as here", async (_, request) => {
   using model = await modelOf(request);
   await expectSame(model, [1, 2, 4]);
+});
+
+test("LoRA is part of the weights in ONNX, and of the network's answers", async () => {
+  const request = { data: "shapes", "data.size": 32, testDomains: "inverted", batchSize: 2 };
+  const weights = place("safetensors");
+  {
+    using backbone = new VisionTransformer("vit_s_16", TRANSFORMERS.vit_s_16, { inputShape: [3, 32, 32] });
+    writeWeights(weights, backbone.initialize(new Random(1)).stateDict());
+  }
+  const plan = await resolve({ ...request, backbone: "vit_s_16", weights, lora: 2 });
+  using learner = makeLearner(plan);
+  const adapters = Object.values(learner.modules)
+    .flatMap((module) => [...module.modules()])
+    .flatMap(([, layer]) => (layer instanceof Lora ? [layer] : []));
+  expect(adapters.length).toBeGreaterThan(0);
+  noGrad(() => {
+    for (const [i, { b }] of adapters.entries()) new Random(i).normal_(b, 0, 0.3); // as if trained: it starts at 0
+  });
+  const path = place("safetensors");
+  using x = samplesOf(3, 32);
+  writeModel(path, { plan, learner, sample: x, model: "current", step: 0 });
+  using model = await loadModel(path);
+  const onnx = place("onnx");
+  exportOnnx(model, onnx);
+  const { logits } = await onnxRun(onnx, x);
+  scope(() => {
+    const own = learner.predict(x);
+    expect(largest(logits, own)).toBeLessThan(1e-4);
+    noGrad(() => {
+      for (const { b } of adapters) b.zero_();
+    });
+    expect(largest(logits, learner.predict(x))).toBeGreaterThan(0.01);
+  });
+  const { readFileSync } = await import("node:fs");
+  expect(readFileSync(onnx, "latin1")).not.toContain("lora.a");
 });
 
 test("MTL with noise is refused in words", async () => {
