@@ -135,7 +135,7 @@ test("eval of the training folder says what was learnt, and measures the rest by
   expect(notes.at(-1)).toMatch(
     /^the model was trained on 26 of these 48 pictures, .* accuracy on the other 22: [\d.]+ %/,
   );
-  expect(readFileSync(html, "utf8")).toMatch(/<p class="soft">[^<]*26 of these 48 pictures were trained on/);
+  expect(readFileSync(html, "utf8")).toMatch(/<p class="soft">[^<]*the model was trained on 26 of these 48 pictures/);
   printed.stdout = "";
   expect(await used("eval", "--data", data, "--domain", "sketch", "--json")).toBe(0);
   expect(jsonPrinted().trainedOn).toBeNull();
@@ -152,7 +152,7 @@ test("eval holds a model against another on the same pictures", async () => {
   const html = join(folder, "against.html");
   expect(await used("eval", "--data", data, "--against", other, "--json", "--html", html)).toBe(0);
   expect(readFileSync(html, "utf8")).toMatch(
-    /<li>against \S+, on the same 24 pictures: [+-][\d.]+ points \(95 % interval/,
+    /<li>compared with \S+ on the same 24 pictures: [+-][\d.]+ points \(95 % interval/,
   );
   const { against, byClass, notes } = jsonPrinted();
   expect(against).toMatchObject({ model: other, overall: { count: 24 } });
@@ -185,7 +185,7 @@ test("classes are matched by name, and those without a partner are told", async 
   const other = join(folder, "other");
   await makePictureFolder(other, { perCell: 2, domains: ["a"], classes: ["Y", "z"] });
   expect(await used("eval", "--data", other)).toBe(0);
-  expect(printed.stderr).toContain('2 pictures of classes the model does not know ("z")');
+  expect(printed.stderr).toContain('skipped 2 pictures of classes that the model does not know ("z")');
   expect(printed.stderr).toContain('classes of the model without pictures: "x"');
   const strange = join(folder, "strange");
   await makePictureFolder(strange, { perCell: 1, classes: ["p", "q"] });
@@ -294,7 +294,7 @@ test("wrong calls end with 2 and say what is wrong", async () => {
   expect(await used("predict", data, "--format", "xml")).toBe(2);
   expect(await used("predict", data, "--top", "0")).toBe(2);
   expect(await used("predict", data, "--out", join(folder, "rows.xlsx"))).toBe(2);
-  expect(printed.stderr).toContain("nothing is written as .xlsx; end the name in .txt, .csv, .jsonl");
+  expect(printed.stderr).toContain("unknown file ending .xlsx; use a name that ends in .txt, .csv, .jsonl");
   expect(await main(["predict", folder, data])).toBe(1);
   expect(printed.stderr).toContain(`this is a folder of runs; choose one of them, such as ${run}`);
   expect(await main(["export", file, "--out", file])).toBe(2);
