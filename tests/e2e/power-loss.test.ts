@@ -66,6 +66,7 @@ async function afterEachCut(log: DiskLog, count: number, check: (left: string) =
     }
     rmSync(left, { recursive: true });
   }
+  console.info(`${cuts(log, count).length} power cuts in ${log.length} operations on the disk`);
 }
 
 /** Owners of locks are processes of before: here they would still be alive. */

@@ -33,6 +33,7 @@ test.runIf(status === 0)(
     });
     expect({ code, signal, last: code === 0 ? "" : stderr.slice(-500) }).toEqual({ code: 0, signal: null, last: "" });
     const { allocations, failed, errors, wrong } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+    console.info(`${failed} of ${allocations} allocations failed, one at a time; ${errors} were reported as errors`);
     expect(wrong).toEqual([]);
     expect(allocations).toBeGreaterThan(200);
     expect(failed).toBeGreaterThan(allocations / every / 2);

@@ -1,0 +1,102 @@
+/**
+ * The dashboard and `nudge serve` for a bounded time under clients that misbehave in every way at once: connections that say nothing,
+ * half requests, large headers, bodies that never come, answers that are not read, nonsense. A client that behaves is answered all
+ * the while, and in the end nothing is held. On this machine only. NUDGE_LONG=1 goes on for a minute each.
+ */
+
+import { readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { startDashboard } from "../../src/dashboard/server.js";
+import { keyedRandom, type Philox } from "../../src/engine/philox.js";
+import { loadModel } from "../../src/model/index.js";
+import { startServe } from "../../src/serve/server.js";
+import { writeMadeModel } from "../support/made-model.js";
+import { pictureBytes, temporaryFolder } from "../support/picture-folder.js";
+import { writeRun } from "../support/run-folders.js";
+
+const MS = process.env.NUDGE_LONG ? 60_000 : 3_000;
+const SLOWEST_MS = 5_000;
+const AT_ONCE = 400;
+const base = new URL("../../dist/", import.meta.url);
+
+const host = "Host: 127.0.0.1";
+
+/** What a client that misbehaves sends; it reads what it gets only where that is said. */
+const WAYS: readonly ((random: Philox) => { bytes: string; reads?: true })[] = [
+  () => ({ bytes: "" }),
+  () => ({ bytes: "GET / HT" }),
+  () => ({ bytes: `GET / HTTP/1.1\r\n${host}\r\nX: ` }),
+  () => ({ bytes: `GET / HTTP/1.1\r\n${host}\r\nX: ${"x".repeat(200_000)}\r\n\r\n`, reads: true }),
+  () => ({ bytes: `GET / HTTP/1.1\r\n${host}\r\n${"A: b\r\n".repeat(5_000)}\r\n`, reads: true }),
+  () => ({ bytes: `GET /${"a".repeat(100_000)} HTTP/1.1\r\n${host}\r\n\r\n` }),
+  () => ({ bytes: `GET /api/events HTTP/1.1\r\n${host}\r\n\r\n` }),
+  () => ({ bytes: `GET / HTTP/1.1\r\n${host}\r\n\r\n`.repeat(50) }),
+  () => ({ bytes: `POST /predict HTTP/1.1\r\n${host}\r\nContent-Length: 30000000\r\n\r\nabc` }),
+  () => ({ bytes: `POST /predict HTTP/1.1\r\n${host}\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n` }),
+  (random) => ({ bytes: String.fromCharCode(...Array.from({ length: 300 }, () => random.integer(256))), reads: true }),
+];
+
+async function underLoad(
+  server: { readonly port: number },
+  ask: () => Promise<Response>,
+): Promise<{ answered: number; slowest: number }> {
+  const random = keyedRandom(Number(process.env.NUDGE_FUZZ_SEED ?? 1), "load");
+  const sockets = new Set<Socket>();
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  const misbehave = (): void => {
+    const { bytes, reads } = WAYS[random.integer(WAYS.length)](random);
+    const socket = connect(server.port, "127.0.0.1", () => socket.write(bytes, "latin1"));
+    if (reads) socket.resume();
+    else socket.pause();
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    sockets.add(socket);
+  };
+  let [answered, slowest] = [0, 0];
+  for (const until = performance.now() + MS; performance.now() < until; ) {
+    for (let i = 0; i < 40 && sockets.size < AT_ONCE; i++) misbehave();
+    const [oldest] = sockets;
+    if (sockets.size >= AT_ONCE) oldest.destroy();
+    const begun = performance.now();
+    const response = await ask();
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+    slowest = Math.max(slowest, performance.now() - begun);
+    answered++;
+    await sleep(20);
+  }
+  for (const socket of sockets) socket.destroy();
+  return { answered, slowest };
+}
+
+const openFiles = (): number => readdirSync("/proc/self/fd").length;
+
+async function expectCalm(server: { readonly port: number }, ask: () => Promise<Response>): Promise<void> {
+  await (await ask()).arrayBuffer();
+  const before = { files: openFiles(), memory: process.memoryUsage.rss() };
+  const { answered, slowest } = await underLoad(server, ask);
+  expect(answered).toBeGreaterThan(MS / 1000);
+  expect(slowest).toBeLessThan(SLOWEST_MS);
+  await expect.poll(openFiles, { timeout: 20_000 }).toBeLessThan(before.files + 10);
+  expect(process.memoryUsage.rss() - before.memory).toBeLessThan(400e6);
+}
+
+test("the dashboard answers while others hold what they can", { timeout: MS + 60_000 }, async () => {
+  const folder = temporaryFolder();
+  writeRun(join(folder, "one"));
+  await using dashboard = await startDashboard({ folder, port: 0, base, requestMs: 2_000 });
+  await expect.poll(async () => (await fetch(`${dashboard.url}api/run?run=one`)).status).toBe(200);
+  await expectCalm(dashboard, () => fetch(`${dashboard.url}api/run?run=one`));
+});
+
+test("serve predicts while others hold what they can", { timeout: MS + 60_000 }, async () => {
+  const path = join(temporaryFolder(), "model.safetensors");
+  writeMadeModel(path, { inputShape: [3, 16, 16] });
+  using model = await loadModel(path);
+  await using server = await startServe({ model, port: 0, base, requestMs: 2_000 });
+  const body = new Uint8Array(await pictureBytes("a.png", 1, { width: 40, height: 30 }));
+  await expectCalm(server, () => fetch(`${server.url}predict`, { method: "POST", body }));
+});
