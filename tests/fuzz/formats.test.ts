@@ -41,6 +41,11 @@ const printed = catchPrinted();
 const folder = mkdtempSync(join(tmpdir(), "nudge-formats-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const released = new URL("../released/", import.meta.url).pathname;
+/** The version whose files are damaged. */
+const latest = readdirSync(released)
+  .filter((name) => /^\d/.test(name))
+  .sort()
+  .at(-1)!;
 const load = (name: string): Buffer => readFileSync(released + name);
 
 interface Target {
@@ -111,7 +116,7 @@ const bmp = Buffer.concat([
 ]);
 const ppm = Buffer.concat([Buffer.from("P6\n4 4\n255\n"), pixelsOf(3, 4, 4)]);
 
-const run = readdirSync(`${released}0.2.0-dev/sweep/runs`)[0];
+const run = readdirSync(`${released}${latest}/sweep/runs`)[0];
 const archived = [1, 2, 3].map((i) => ({ name: `photo/dog/${i}.png`, content: pixelsOf(i, 8, 8) }));
 const assessed = {
   ...{ format: 1, model: "current", step: 3, classes: ["cat", "dog"] },
@@ -168,7 +173,7 @@ const TARGETS: Record<string, Target> = {
     read: readConfig,
   },
   "records, JSON lines": {
-    input: damagedLines(load(`0.2.0-dev/sweep/runs/${run}/records.jsonl`)),
+    input: damagedLines(load(`${latest}/sweep/runs/${run}/records.jsonl`)),
     read: (path) => {
       readRecords(path);
       cutRecords(path, 3, 5);
@@ -194,20 +199,20 @@ const TARGETS: Record<string, Target> = {
   "plans and sweeps": {
     input: (dice) =>
       (dice.below(2) === 0
-        ? damagedJson(load("0.2.0-dev/sweep/sweep.json"))
-        : damagedLines(load("0.2.0-dev/sweep/plan.jsonl")))(dice),
+        ? damagedJson(load(`${latest}/sweep/sweep.json`))
+        : damagedLines(load(`${latest}/sweep/plan.jsonl`)))(dice),
     read: (path, place) => {
-      cpSync(`${released}0.2.0-dev/sweep/plan.jsonl`, join(place, "plan.jsonl"));
-      cpSync(`${released}0.2.0-dev/sweep/sweep.json`, join(place, "sweep.json"));
+      cpSync(`${released}${latest}/sweep/plan.jsonl`, join(place, "plan.jsonl"));
+      cpSync(`${released}${latest}/sweep/sweep.json`, join(place, "sweep.json"));
       const bytes = readFileSync(path);
       writeFileSync(join(place, bytes.includes('"protocol"') ? "sweep.json" : "plan.jsonl"), bytes);
       return readPlan(place);
     },
   },
   "settings of runs, up to a report": {
-    input: damagedJson(load(`0.2.0-dev/sweep/runs/${run}/settings.json`)),
+    input: damagedJson(load(`${latest}/sweep/runs/${run}/settings.json`)),
     read: (path, place) => {
-      cpSync(`${released}0.2.0-dev/sweep/runs/${run}`, join(place, run), { recursive: true });
+      cpSync(`${released}${latest}/sweep/runs/${run}`, join(place, run), { recursive: true });
       cpSync(path, join(place, run, "settings.json"));
       return reportText(makeReport(readResults([place])), "md");
     },
@@ -226,7 +231,7 @@ const TARGETS: Record<string, Target> = {
   "models and checkpoints, byte by byte": {
     ending: ".safetensors",
     input: damaged(
-      [load("0.2.0-dev/done-run/model.safetensors"), load("0.1.0/done-run/model.safetensors")],
+      [load(`${latest}/done-run/model.safetensors`), load("0.1.0/done-run/model.safetensors")],
       ["{", "}", '"', "\0\0\0\0"],
     ),
     read: async (path) => {
@@ -235,10 +240,10 @@ const TARGETS: Record<string, Target> = {
     fewer: 2,
   },
   "checkpoints, resumed": {
-    input: damaged([load("0.2.0-dev/stopped-run/checkpoint/last.safetensors")], ["\0", '\\"next\\":9', "{"]),
+    input: damaged([load(`${latest}/stopped-run/checkpoint/last.safetensors`)], ["\0", '\\"next\\":9', "{"]),
     read: async (path, place) => {
       const at = join(place, "run");
-      cpSync(`${released}0.2.0-dev/stopped-run`, at, { recursive: true });
+      cpSync(`${released}${latest}/stopped-run`, at, { recursive: true });
       rmSync(join(at, "checkpoint/previous.safetensors"), { force: true });
       cpSync(path, join(at, "checkpoint/last.safetensors"));
       const code = await main(["train", "--resume", at, "--quiet"]);
@@ -250,7 +255,7 @@ const TARGETS: Record<string, Target> = {
   },
   packs: {
     ending: ".nudge",
-    input: damaged([load("0.2.0-dev/sweep.nudge")], ["\x1f\x8b\x08", "\0\0\0\0", "ustar"]),
+    input: damaged([load(`${latest}/sweep.nudge`)], ["\x1f\x8b\x08", "\0\0\0\0", "ustar"]),
     read: (path) => {
       const pack = new PackFile(path);
       for (const files of pack.runs()) for (const name of files.all) files.text(name);
@@ -275,11 +280,11 @@ const TARGETS: Record<string, Target> = {
   "caches of pictures": {
     input: (dice) =>
       damagedLines(
-        load(`0.2.0-dev/cache/${readdirSync(`${released}0.2.0-dev/cache`).find((name) => name.startsWith("index"))}`),
+        load(`${latest}/cache/${readdirSync(`${released}${latest}/cache`).find((name) => name.startsWith("index"))}`),
       )(dice),
     read: (path, place) => {
-      const names = readdirSync(`${released}0.2.0-dev/cache`);
-      for (const name of names) cpSync(`${released}0.2.0-dev/cache/${name}`, join(place, name));
+      const names = readdirSync(`${released}${latest}/cache`);
+      for (const name of names) cpSync(`${released}${latest}/cache/${name}`, join(place, name));
       cpSync(path, join(place, names.find((name) => name.startsWith("index"))!));
       using store = new ContentStore(place, {
         ...{
