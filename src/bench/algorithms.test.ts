@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { algorithms } from "../algorithms/index.js";
 import { algorithmsText } from "../cli/bench-algorithms.js";
@@ -28,6 +30,14 @@ test("all algorithms are timed beside ERM, with no more passes than the public c
     mdsdi: [6, 4],
     miro: [2, 1],
   });
+  const page = readFileSync(join(import.meta.dirname, "../../docs/algorithms.md"), "utf8");
+  const listed = [...page.matchAll(/^\| ([\d.]+ \+ [\d.]+) \| (.*) \|$/gm)].map(([, count, titles]) => [count, titles]);
+  const counted: Record<string, string> = {};
+  for (const { title, passes } of [...rows].sort((a, b) => (a.title < b.title ? -1 : 1))) {
+    const count = `${passes.forward} + ${passes.backward}`;
+    counted[count] = count in counted ? `${counted[count]}, ${title}` : title;
+  }
+  expect(Object.fromEntries(listed)).toEqual({ ...counted, "1 + 1": "all others" });
 });
 
 test("the text has a line an algorithm and says what is saved", () => {
