@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { loadNative } from "../src/engine/load.js";
 import type { Native, Schema, SchemaArgument } from "../src/engine/native.js";
 
-/** `aten::sum.dim_IntList as sumOver` → its parts; the method's name is the operator's in camelCase unless given. */
+/** `aten::sum.dim_IntList as sumOver` → its parts; the method's name is by default that of the operator in camelCase. */
 export function parseLine(line: string): { name: string; overload: string; method: string } {
   const match = /^(\w+::(\w+))(?:\.(\w+))?(?: as (\w+))?$/.exec(line);
   if (!match) throw new Error(`native/ops.txt: cannot read the line "${line}"; expected "aten::op.overload as name"`);
@@ -36,7 +36,7 @@ const SCALAR_TYPES: Record<string, string> = {
   Generator: "RandomGenerator",
 };
 
-/** An argument's TypeScript type and the expression that hands it to the addon. */
+/** An argument's TypeScript type and the expression that passes it to the addon. */
 function argument(arg: SchemaArgument, value: string): { type: string; pass: string } {
   let schemaType = arg.type;
   const optional = schemaType.endsWith("?");

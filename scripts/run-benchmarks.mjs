@@ -5,7 +5,7 @@
  *     node scripts/run-benchmarks.mjs --peer --data pacs --root data --out results/benchmarks/cpu-2-cores.json
  *     node scripts/run-benchmarks.mjs --device cuda:0 --peer --data pacs --root data --out results/benchmarks/h200.json
  *
- * The file is written after each, and what is in it already is not run again: a run that was cut short goes on with the same
+ * The file is written after each, and what is in it already is not run again: an interrupted run resumes with the same
  * command. `--only ops,loader` runs some, again if they are there. A benchmark that fails is said so, and the rest goes on.
  * The record has the machine in words, with no names and no paths. After `nudge setup` this works in a portable build too.
  */
@@ -97,7 +97,7 @@ const benchmarks = benchmarksFor({ device, peer, data: pictures });
 for (const name of asked ?? [])
   if (!benchmarks.has(name)) refuse(`--only ${name}: expected some of ${[...benchmarks.keys()].join(", ")}`);
 
-/** Where things lie on this machine is nobody else's: the record says DIR and python3. @param {string} word */
+/** Paths of this machine are not recorded: the record contains DIR and python3 instead. @param {string} word */
 const withoutPath = (word) =>
   word === folder || (word === data && /[/\\.]/.test(word)) ? "DIR" : word === peer ? "python3" : word;
 

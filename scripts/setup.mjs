@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** Everything between a clone and a running command: libtorch, packages, addon, TypeScript; in an installed package, which
- * brings the rest, libtorch and the addon. `npm run setup`, `nudge setup`; `--again` looks for libtorch anew, `--build DIR`
- * builds there and not in build/. Does nothing when all is done, and says so only where it was called by itself. Ctrl-C
+ * brings the rest, libtorch and the addon. `npm run setup`, `nudge setup`; `--again` searches for libtorch again, `--build DIR`
+ * builds there and not in build/. Does nothing when all is done, and reports that only if it was called directly. Ctrl-C
  * ends it and the programs it runs; what was made until then is kept. */
 import { constants } from "node:os";
 import { dirname } from "node:path";

@@ -27,7 +27,7 @@ const GPU_STEP = /** @type {Record<string, number>} */ ({ resnet50: 20.9, mobile
 const GPU_TRAIN = /** @type {Record<string, number>} */ ({ resnet50: 25, mobilenet_v2: 15 });
 /** On the CPU: how many times as fast as PyTorch with folded batch norm. */
 const CPU_FOLDED = /** @type {Record<string, number>} */ ({ resnet50: 1.1, mobilenet_v2: 1.4 });
-/** Below this share of a step nobody waits for data. */
+/** Below this share of a step, the wait for data is negligible. */
 const NO_WAITING = 0.05;
 
 const ms = (/** @type {number} */ value) =>

@@ -50,7 +50,7 @@ function sections(command, before) {
   return [...own, ...below.flatMap((each) => sections(each, name))];
 }
 
-/** What stands below a command's options in its help; commander hands it out by an event. @param {Command} command */
+/** What stands below a command's options in its help; commander emits it as an event. @param {Command} command */
 function examplesOf(command) {
   /** @type {string[]} */
   const parts = [];

@@ -6,7 +6,7 @@ import { code, linked, page, short, table } from "./markdown.mjs";
  * @typedef {Record<string, any> & { id: string, title: string, about?: string, paper?: string, hparams?: Knob[] }} Entry
  */
 
-/** What stands at the top of each page, and which facts of an entry are told beside its paper. */
+/** What stands at the top of each page, and which facts of an entry are listed with its paper. */
 const pages = {
   algorithms: {
     heading: "Algorithms",
@@ -140,7 +140,7 @@ function factsOf({ paper, licence, source, layout, protocol, published, forDatas
   if (layout) facts.push(["layout", code(layout)]);
   if (source) facts.push(["where from", linked(source)]);
   if (licence) facts.push(["licence", linked(licence)]);
-  if (protocol) facts.push(["unless told", `${protocol.steps} steps, evaluated every ${protocol.evaluateEvery}`]);
+  if (protocol) facts.push(["default protocol", `${protocol.steps} steps, evaluated every ${protocol.evaluateEvery}`]);
   for (const [dataset, values] of Object.entries(forDataset ?? {})) {
     const given = Object.entries(/** @type {object} */ (values)).map(([name, value]) => code(`${name}=${value}`));
     facts.push([`on ${dataset}`, given.join(", ")]);

@@ -66,7 +66,7 @@ export function noLibtorch(looks, notInstalled) {
       "libtorch, the engine that computes, was not found. Looked at:",
       ...places.map(([place, found]) => `  - ${place}: ${found}`),
       "Ways to get it, then run the same command again:",
-      "  - Debian 12 or newer, and kin that have the packages: sudo apt-get install libtorch-dev libopenblas0-pthread",
+      "  - Debian 12 or newer, and Debian-based systems that have the packages: sudo apt-get install libtorch-dev libopenblas0-pthread",
       "  - any Linux, with or without an NVIDIA GPU: pip install torch (the python3 on PATH must be the one that has it)",
       "  - or unpack a libtorch zip from https://pytorch.org and set LIBTORCH to its folder",
     ].join("\n"),

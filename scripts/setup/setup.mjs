@@ -10,11 +10,11 @@ import { buildTypescript, typescriptIsCurrent } from "./typescript.mjs";
 /**
  * @typedef {object} Options
  * @property {string} root the clone, or the installed package
- * @property {string} [build] where the addon is built: build/ in the root unless told
+ * @property {string} [build] where the addon is built (default: build/ in the root)
  * @property {import("./command.mjs").Environment} [env]
  * @property {string} [sources] the addon's sources
  * @property {string} [searchRoot] where the system begins: "/" but in tests
- * @property {boolean} [again] look for the engine anew
+ * @property {boolean} [again] search for the engine again
  */
 
 /** Does what is due and returns whether anything was. @param {Options} options */

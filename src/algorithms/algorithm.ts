@@ -113,7 +113,7 @@ export interface StepOutcome {
   readonly logits?: Tensor;
   /** The labels of these rows, as for `StepContext.penalty`. */
   readonly labels?: RowLabels | null;
-  /** Scalars under the reference's names; `loss` is the total unless given. */
+  /** Scalars under the reference's names; by default `loss` is the total. */
   readonly logs?: Readonly<Record<string, Tensor | number>>;
   /**
    * Replace the optimizer by a new one before this update, as VREx and IRM do when their penalty sets in; with `lr`, at another
@@ -134,7 +134,7 @@ interface BuiltBase {
 /** An algorithm whose loss the loop minimises. */
 export interface LossAlgorithm extends BuiltBase {
   step(batch: Batch, ctx: StepContext): StepOutcome;
-  /** What the loop's Adam trains: all parameters of all modules unless given. */
+  /** The parameters that the optimizer of the loop trains (default: all parameters of all modules). */
   readonly parameters?: Parameters<AdamSettings>;
   /** Called after backward and before the optimizer's step; AND-mask changes gradients here. */
   afterBackward?(batch: Batch, ctx: StepContext): void;
@@ -168,7 +168,7 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
   readonly needsDomains: boolean;
   /** Where it needs them: the settings of the variant that does not, if there is one. */
   readonly domainFree?: Readonly<Record<string, HparamValue>>;
-  /** The fewest training domains it can work with; 1 unless given. */
+  /** The minimum number of training domains (default: 1). */
   readonly minDomains?: number;
   /** Searched hyperparameters first; a `variant` selects one of the forms a method has, and is not searched. */
   readonly hparams: H;

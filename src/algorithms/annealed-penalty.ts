@@ -1,6 +1,6 @@
 /**
  * A penalty that sets in late, as IRM's and VREx's do in the reference implementations: its weight is 1 (not 0) for the first
- * `annealSteps` updates, then `penaltyWeight`; at the update where it changes Adam starts anew, since its moments are of
+ * `annealSteps` updates, then `penaltyWeight`; at the update where it changes, Adam is reset, because its moments are of
  * another loss. The loss is not divided by the weight.
  */
 

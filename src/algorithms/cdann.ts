@@ -1,6 +1,6 @@
 /**
  * CDANN: DANN within each class, so that domains in which the classes are differently frequent are not forced together. As
- * in DomainBed: the discriminator is told the class by a learned vector added to the features, and its loss weighs all
+ * in DomainBed: the discriminator receives the class as a learned vector added to the features, and its loss weighs all
  * classes of a batch alike. The rest: domain-adversarial.ts.
  */
 

@@ -9,7 +9,7 @@
  * sample: E[(δzᵀ)²] − E[δzᵀ]² = (δ²)ᵀ(z²)/n − ((δᵀz)/n)², two matrix products. Smoothing: m ← a·m + (1 − a)·v, and m/(1 − a)
  * is used, so that the gradient is that of v.
  *
- * As in DomainBed's, β is 0 for the first `annealSteps` updates, while the smoothing goes on, and Adam starts anew when the
+ * As in DomainBed's, β is 0 for the first `annealSteps` updates, while the smoothing goes on, and Adam is reset when the
  * penalty sets in. There the smoothed variances are lost when a run is saved; here they are saved.
  */
 

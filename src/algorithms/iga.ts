@@ -32,7 +32,7 @@ export const iga = defineAlgorithm({
     return {
       modules: { backbone, classifier },
       step({ domains }) {
-        // Each domain by itself, so that its gradient takes a pass over its own samples only.
+        // Each domain separately, so that its gradient needs a pass over its own samples only.
         const each = domains.map(({ x, y }) => {
           const features = withComposedAttention(() => backbone.forward(x)); // its gradient is differentiated
           const logits = classifier.forward(features);

@@ -5,7 +5,7 @@
  *     ε = ρ·g/‖g‖₂,  g = ∇L(θ);   then Adam's step from θ with ∇L(θ + ε)
  *
  * One norm over all parameters together, as in SWAD's code, which the published domain generalization numbers are from.
- * Dropout is drawn anew in the second pass, and the penalties count in both.
+ * Dropout is drawn again in the second pass, and the penalties count in both.
  */
 
 import { _foreachAdd_, _foreachNorm, stack } from "../engine/ops.generated.js";

@@ -4,7 +4,7 @@
  * They depend on the dataset: *small* ones (28 × 28 pictures, networks trained from scratch) and *large* ones (pretrained
  * networks), with DomainNet a large one of smaller batches. An algorithm or a regularizer may replace some of them.
  *
- * Left out of the reference's table, because they are other settings here: which backbone (`resnet18`, `resnet50_augmix`,
+ * Not in the table of DomainBed, because they are other settings here: which backbone (`resnet18`, `resnet50_augmix`,
  * `vit`, `dinov2`) and what only ERM++ reads (`linear_steps`, `lars`).
  */
 import { unknownName } from "../closest-name.js";

@@ -76,7 +76,7 @@ export interface ClassAccuracy extends Share {
   readonly precision: number;
 }
 
-/** The accuracy on the pictures of each class (its recall), and how often the model is right when it says the class. */
+/** The recall and the precision of each class. */
 export function accuracyByClass(pictures: readonly Judged[], classes: readonly string[]): ClassAccuracy[] {
   const counts = confusionMatrix(pictures, classes.length);
   return classes.map((name, i) => {

@@ -25,7 +25,7 @@ export interface PairedModels {
 /** All that is compared of a judged picture. */
 type Said = Pick<Judged, "name" | "label" | "predicted">;
 
-/** Pairs pictures by name; those that one of the two did not judge are left out. */
+/** Pairs pictures by name; pictures that one of the two did not predict are skipped. */
 export function pairedModels(first: readonly Said[], second: readonly Said[]): PairedModels {
   const others = new Map(second.map((picture) => [picture.name, picture]));
   const pairs = first.flatMap((one) => {

@@ -6,7 +6,7 @@
  *     if (follower.atEvaluation(step, loss) === "stop") break;     // after every evaluation of the trained model
  *     scope(() => model.loadStateDict(follower.weights(), …));     // the average, for evaluation or a file
  *
- * Parameters are averaged and buffers are not: with batch-norm statistics that train, measure them anew for the
+ * Parameters are averaged and buffers are not: with batch-norm statistics that train, measure them again for the
  * average.
  */
 

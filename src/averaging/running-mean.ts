@@ -73,7 +73,7 @@ export class RunningMean implements Disposable {
     throw new UsageError(`averaging parameters: expected the same ones at every update, got ${what}`);
   }
 
-  /** Frees the mean; adding starts anew. */
+  /** Frees the mean; the next value starts a new one. */
   dispose(): void {
     for (const tensor of this.tensors.values()) tensor.dispose();
     this.tensors = new Map();

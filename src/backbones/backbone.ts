@@ -41,7 +41,7 @@ export abstract class Backbone extends Layer {
 
   /**
    * The tensors of a published file as this network has them, where files come under other names or in other shapes. What the
-   * features do not depend on is left out; what does not fit is left in, for the loader to report.
+   * features do not depend on is removed; what does not fit is kept, for the loader to report.
    */
   adopt?(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor>;
 }

@@ -59,7 +59,7 @@ class MapNorm extends LayerNorm {
   }
 }
 
-/** A 7×7 on each channel by itself, a norm, and an MLP of each pixel's channels; and a residual connection. */
+/** A depthwise 7×7 convolution, a norm, and an MLP of each pixel's channels; and a residual connection. */
 class Block extends Layer {
   readonly layer_scale: Parameter;
   readonly block: Sequential;

@@ -33,7 +33,7 @@ interface BlockShape {
   readonly stride: number;
 }
 
-/** 1×1 up, a convolution on each channel by itself, squeeze-and-excitation, 1×1 down, and a residual connection. */
+/** 1×1 up, a depthwise convolution, squeeze-and-excitation, 1×1 down, and a residual connection. */
 class MBConv extends Layer {
   readonly block: Sequential;
   // What `block` holds, in the parts it is run in.

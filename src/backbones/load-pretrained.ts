@@ -26,7 +26,7 @@ const DOMAINBED_PREFIXES = [
 /** Classification layers, which a backbone does not have. */
 const HEADS = ["fc.", "classifier."] as const;
 
-/** Loads trained weights into a backbone; all that does not fit is told in one error, and nothing is changed then. */
+/** Loads trained weights into a backbone; all mismatches are reported in one error, and nothing is changed then. */
 export function loadPretrained<B extends Backbone>(backbone: B, path: string): B {
   scope(() => {
     const file = readWeights(path);

@@ -1,6 +1,6 @@
 /**
  * MobileNetV2 (Sandler et al., 2018) at width 1.0 without the classifier: features are the global average of the last
- * map. Layout and parameter names are torchvision's. Batch norm is frozen unless told otherwise.
+ * map. Layout and parameter names are torchvision's. By default, batch norm is frozen.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -23,7 +23,7 @@ import {
 const init = "he-fan-out";
 const ID = "mobilenet_v2";
 
-/** 1×1 up to `expansion` times the channels, a 3×3 on each channel by itself, 1×1 down, and a residual connection. */
+/** 1×1 up to `expansion` times the channels, a depthwise 3×3 convolution, 1×1 down, and a residual connection. */
 class InvertedResidual extends Layer {
   readonly conv: Sequential;
   // What `conv` holds, in the parts it is run in: names follow torchvision, where the last two are not a pair.

@@ -204,7 +204,7 @@ export class VisionTransformer extends Backbone {
   }
 
   private features(tokens: Tensor): Tensor {
-    // Only the class token is needed, and a layer norm looks at each token by itself.
+    // Only the class token is needed, and a layer norm treats each token separately.
     const features = this.norm.forward(tokens.select(1, 0));
     return toFullPrecision(this.projection ? this.projection.forward(features) : features);
   }

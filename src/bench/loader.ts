@@ -33,7 +33,7 @@ export interface LoaderBenchOptions {
   device: string;
   /** A Python with torchvision, to time a DataLoader too. */
   peer?: string;
-  /** Worker processes of the peer's loader; one a core unless told. */
+  /** Worker processes of the peer's loader; by default one per core. */
   workers?: number;
   /** Pictures of each domain in a batch. */
   batch: number;
@@ -41,9 +41,9 @@ export interface LoaderBenchOptions {
   steps: number;
   /** Rounds; the best counts. */
   repeats: number;
-  /** The backbone that is trained for the share of waiting; none where left out. */
+  /** The backbone that is trained for the share of waiting; none if absent. */
   backbone?: string;
-  /** The cache's folder; one that is removed afterwards unless told. */
+  /** The cache's folder; by default a temporary one. */
   cache?: string;
 }
 

@@ -135,7 +135,7 @@ const PEER_TITLES: Record<string, string> = {
   graph: "PyTorch, the compiled step as one CUDA graph",
 };
 
-/** What `nudge train` does by itself: the fold, a layout for the network and the device, and on a GPU a captured graph. */
+/** What `nudge train` does automatically: the fold, a layout for the network and the device, and on a GPU a captured graph. */
 function commandFor(
   { fold, channelsLast, precision, graph }: Way,
   { backbone, device }: StepOptions,

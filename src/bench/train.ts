@@ -29,13 +29,13 @@ export interface TrainBenchOptions {
   /** A folder of pictures, or a dataset's name with its root. */
   data: string;
   root?: string;
-  /** The domain held out; the dataset's first unless told. */
+  /** The held-out domain (default: the first one). */
   testDomain?: string;
   /** At most so many pictures of each domain, evenly from all of them. */
   limit?: number;
   algorithm: string;
   backbone: string;
-  /** A file of starting weights; random ones unless told. */
+  /** A file of initial weights (default: random weights). */
   weights?: string;
   device: string;
   precision: string;
@@ -45,9 +45,9 @@ export interface TrainBenchOptions {
   steps: number;
   /** A Python with torchvision, to time DomainBed's loop too. */
   peer?: string;
-  /** Worker processes of each of the peer's loaders; one a core and at most 8 unless told. */
+  /** Worker processes of each of the peer's loaders; by default one per core, at most 8. */
   workers?: number;
-  /** The cache's folder; one that is removed afterwards unless told. */
+  /** The cache's folder; by default a temporary one. */
   cache?: string;
 }
 

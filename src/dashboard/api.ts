@@ -241,7 +241,7 @@ export interface SweepGrid {
 
 export interface GridCell {
   readonly counts: StateCounts;
-  /** Runs by id and state, in the order of the plan; empty where there are too many to tell apart. */
+  /** Runs by id and state, in the order of the plan; empty where there are too many to show. */
   readonly runs: readonly (readonly [id: string, state: RunState, title: string])[];
 }
 

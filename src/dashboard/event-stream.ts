@@ -1,4 +1,4 @@
-/** Server-sent events: answers that go on. One that nobody reads fast enough is ended; the page then asks anew. */
+/** Server-sent events: responses that stay open. A stream that is not read fast enough is closed; the page then connects again. */
 
 import type { ServerResponse } from "node:http";
 

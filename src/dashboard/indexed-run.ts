@@ -33,7 +33,7 @@ const LARGE = ["classes", "request", "datasetOptions", "inputShape"];
 /** What a look at a run found: nothing new, another state or progress, or other numbers. */
 export type Change = "none" | "row" | "numbers";
 
-/** A run as tables take it: itself, each of its models, and what was left out of them. */
+/** A run as tables take it: itself, each of its models, and what was skipped. */
 export interface TabledRun {
   readonly stored: StoredRun;
   readonly runs: readonly EvaluatedRun[];

@@ -1,7 +1,7 @@
 /**
  * A run of the index that is in a folder: what was read of it so far, and what has to be looked at again. A run that is done is never
  * looked at again; one at work is looked at each time; the others only when their folder or the lock in it changed, since
- * whoever goes on with a run takes its lock first.
+ * a process that resumes a run takes its lock first.
  */
 
 import { statSync } from "node:fs";
@@ -108,9 +108,9 @@ export class RunEntry extends IndexedRun {
   }
 
   private readMeasured(): boolean {
-    const { lines, anew } = this.records.read();
-    if (anew) this.measured.clear();
-    const grew = this.measured.add(lines) || anew;
+    const { lines, replaced } = this.records.read();
+    if (replaced) this.measured.clear();
+    const grew = this.measured.add(lines) || replaced;
     if (grew) this.tabled = undefined;
     return grew;
   }

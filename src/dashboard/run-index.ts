@@ -15,7 +15,7 @@ import { PackedEntry } from "./packed-entry.js";
 import { RunEntry } from "./run-entry.js";
 import { SweepEntry } from "./sweep-entry.js";
 
-/** A slice of reading, in milliseconds: nobody waits longer for an answer. */
+/** A slice of reading, in milliseconds: no request waits longer. */
 const SLICE_MS = 12;
 
 /** Rows told at once while there are many, so that a page can show the first while the others are on their way. */
@@ -130,7 +130,7 @@ export class RunIndex {
     return changed;
   }
 
-  /** Takes in new runs; tells whether there were any, and which are gone. */
+  /** Takes in new runs; returns whether there were any, and which are gone. */
   private findRuns(): { gone: string[]; added: boolean } {
     const isGone = (run: IndexedRun): boolean => {
       const found = this.scan.runs.get(run.id);
@@ -152,7 +152,7 @@ export class RunIndex {
     return { gone, added: this.entries.size > before };
   }
 
-  /** A run that was finished may have been removed and begun anew between two looks. */
+  /** A run that was finished can have been removed and started again between two checks. */
   private checkSomeDone(): void {
     if (this.toCheck.length === 0) this.toCheck = [...this.entries.values()].filter(({ isDone }) => isDone);
     for (const entry of this.toCheck.splice(-DONE_A_LOOK)) entry.checkDone();

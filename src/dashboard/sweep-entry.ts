@@ -70,7 +70,7 @@ export class SweepEntry {
     return this.verdicts.get(basename(run).slice(0, 16));
   }
 
-  /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so times of folders tell of every change. */
+  /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so the times of folders show every change. */
   private readVerdicts(): boolean {
     const time = Math.max(this.files.time(ATTEMPTS), this.files.time(CANCELLED));
     if (time === this.decidedTime) return false;

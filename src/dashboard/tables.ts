@@ -111,7 +111,7 @@ function weightPoint({ weight, accuracy, features }: StudiedSetting): WeightPoin
   return { weight, accuracy: 100 * accuracy, stableRank, centredStableRank };
 }
 
-/** Nobody reads a thousand notes. */
+/** The maximum number of notes. */
 function shortened(notes: readonly string[], most = 50): string[] {
   return notes.length <= most ? [...notes] : [...notes.slice(0, most), `and ${notes.length - most} more of this kind`];
 }

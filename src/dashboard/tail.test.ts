@@ -11,15 +11,15 @@ test("only what was added is read, and half a line waits for its end", () => {
   const root = realFolder();
   const path = join(root, "records.jsonl");
   const tail = new Tail(root, path);
-  expect(tail.read()).toEqual({ lines: [], anew: false });
+  expect(tail.read()).toEqual({ lines: [], replaced: false });
   writeFileSync(path, "one\ntwo\nthr");
-  expect(tail.read()).toEqual({ lines: ["one", "two"], anew: false });
-  expect(tail.read()).toEqual({ lines: [], anew: false });
+  expect(tail.read()).toEqual({ lines: ["one", "two"], replaced: false });
+  expect(tail.read()).toEqual({ lines: [], replaced: false });
   appendFileSync(path, "ee\nfour\n");
-  expect(tail.read()).toEqual({ lines: ["three", "four"], anew: false });
+  expect(tail.read()).toEqual({ lines: ["three", "four"], replaced: false });
 });
 
-test("a file that was cut, replaced or removed is read anew", () => {
+test("a file that was cut, replaced or removed is read replaced", () => {
   const root = realFolder();
   const path = join(root, "records.jsonl");
   writeFileSync(path, "one\ntwo\nthree\n");
@@ -27,12 +27,12 @@ test("a file that was cut, replaced or removed is read anew", () => {
   tail.read();
   truncateSync(path, 4);
   appendFileSync(path, "2\n");
-  expect(tail.read()).toEqual({ lines: ["one", "2"], anew: true });
+  expect(tail.read()).toEqual({ lines: ["one", "2"], replaced: true });
   // Longer than before and in the same inode: only the bytes before the place of reading tell.
   writeFileSync(path, "ONE\n2\nthree\n");
-  expect(tail.read()).toEqual({ lines: ["ONE", "2", "three"], anew: true });
+  expect(tail.read()).toEqual({ lines: ["ONE", "2", "three"], replaced: true });
   rmSync(path);
-  expect(tail.read()).toEqual({ lines: [], anew: true });
+  expect(tail.read()).toEqual({ lines: [], replaced: true });
   writeFileSync(path, "again\n");
   expect(tail.read().lines).toEqual(["again"]);
 });
@@ -70,5 +70,5 @@ test("links, pipes and folders are no files to read", () => {
   mkdirSync(join(root, "inner"));
   execFileSync("mkfifo", [join(root, "pipe")]);
   for (const name of ["link", "folder/secret", "inner", "pipe", "none"])
-    expect(new Tail(root, join(root, name)).read(), name).toEqual({ lines: [], anew: false });
+    expect(new Tail(root, join(root, name)).read(), name).toEqual({ lines: [], replaced: false });
 });

@@ -1,8 +1,8 @@
 /**
  * The lines that were added to a file since it was last looked at. What was read before is not read again, unless the file is
- * another one now: a run that is resumed cuts its records back and replaces the file, and then all of it is read anew.
+ * another one now: a run that is resumed cuts its records back and replaces the file, and then all of it is read again.
  *
- * Whether it is the same file is told by its inode, its size, and the last bytes that were read: an inode may be used again.
+ * The same file is recognized by its inode, its size, and the last bytes that were read: an inode may be used again.
  */
 
 import { closeSync, fstatSync } from "node:fs";
@@ -21,10 +21,10 @@ export interface Added {
   /** Whole lines, without their newlines. */
   readonly lines: readonly string[];
   /** Whether these are the file from its start, and what was read before is void. */
-  readonly anew: boolean;
+  readonly replaced: boolean;
 }
 
-const nothing: Added = { lines: [], anew: false };
+const nothing: Added = { lines: [], replaced: false };
 
 export class Tail {
   private place = 0;
@@ -49,10 +49,10 @@ export class Tail {
     try {
       const { ino, size, mtimeMs } = fstatSync(fd);
       if (!this.hasMore && ino === this.inode && size === this.size && mtimeMs === this.changed) return nothing;
-      const anew = this.isAnother(fd, ino, size);
-      if (anew) this.place = 0;
+      const replaced = this.isAnother(fd, ino, size);
+      if (replaced) this.place = 0;
       [this.inode, this.size, this.changed] = [ino, size, mtimeMs];
-      return { lines: this.readLines(fd, size), anew };
+      return { lines: this.readLines(fd, size), replaced };
     } catch {
       return nothing; // the disk did not respond; try again later
     } finally {
@@ -96,6 +96,6 @@ export class Tail {
     [this.place, this.size, this.inode, this.changed] = [0, -1, 0, undefined];
     this.mark = Buffer.alloc(0);
     this.hasMore = false;
-    return { lines: [], anew: had };
+    return { lines: [], replaced: had };
   }
 }

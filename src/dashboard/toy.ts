@@ -1,7 +1,7 @@
 /**
  * The toy task of the paper's Section 3.1, step by step, for the page: ERM and ERM-NU from the same start on the same points.
  * It is small enough for plain TypeScript, so not even this loads the engine; it works in slices between which the server
- * answers others, and stops when nobody listens any more.
+ * answers others, and stops when no client listens any more.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
@@ -54,7 +54,7 @@ export function readToySettings(query: URLSearchParams): ToySettings {
   };
 }
 
-/** Trains both and tells of it, until the end or until `stopped` says so. */
+/** Trains both and reports the progress, until the end or until `stopped` says so. */
 export async function trainToy(settings: ToySettings, send: Send, stopped: () => boolean): Promise<void> {
   const { samples, seed, init, steps, weight, learningRate } = settings;
   const sample = sampleTask(paperTask, samples, "in", seed, "train");

@@ -52,7 +52,7 @@ interface CommonDataset {
   readonly augmentable: boolean;
   /** The options in full. Together with the files they determine every sample. */
   readonly options: OptionValues;
-  /** What a person should know: files left out, classes that differ between domains, … */
+  /** Notes for the user: skipped files, classes that differ between domains, … */
   readonly notes: readonly string[];
   /** The split that came with the samples (a manifest's `split` column). */
   readonly givenSplit?: Split;
@@ -103,7 +103,7 @@ export interface Published {
   readonly classes: readonly string[] | number;
   /** How many samples there are, where a source states it. */
   readonly total?: number;
-  /** How many the published list of duplicates has left out of the total. */
+  /** How many the published list of duplicates removes from the total. */
   readonly duplicates?: number;
   /** Other counts in circulation that are no fault of a copy: what they are, and the count of each domain. */
   readonly alsoSeen?: readonly { readonly what: string; readonly counts: readonly number[] }[];

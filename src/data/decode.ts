@@ -3,7 +3,7 @@
  * rotation (but a TIFF's own orientation) unless asked for, no colour profile, alpha dropped and not blended, CMYK by the
  * simple formula, the first frame of a GIF.
  *
- * Two differences from PIL, where PIL's answer helps nobody: 16-bit grey keeps its high byte (PIL turns almost all of it
+ * Two differences from PIL, where PIL's result is not useful: 16-bit grey keeps its high byte (PIL turns almost all of it
  * white), and pixels of a GIF that are transparent are black (PIL shows the colour hidden under them).
  *
  * A file that ends early is read as far as it goes and marked, as the reference testbed does. A picture whose short side is
@@ -32,11 +32,11 @@ export const readsHeic = sharp.format.heif?.input?.fileSuffix?.includes(".heic")
 /** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE: 4, or what bin/nudge.cjs asked for) and the cores allow. */
 export const decodersAtOnce = Math.min(availableParallelism() + 1, Number(process.env.UV_THREADPOOL_SIZE) || 4);
 
-/** The short side that pictures are scaled down to unless told otherwise. */
+/** The default short side that pictures are scaled down to. */
 export const defaultShortSide = 256;
 
 export interface DecodeOptions {
-  /** Scale down pictures whose short side is longer; null keeps all as they are. 256 unless told. */
+  /** Scale down pictures whose short side is longer; null keeps the original sizes (default: 256). */
   shortSide?: number | null;
   /** Turn a picture as its EXIF data asks, as a person sees it. */
   upright?: boolean;

@@ -34,7 +34,7 @@ function classesOf({ folder }: DomainFolder, nameOf: (folder: string) => string)
 
 /**
  * Labels the pictures of some domains. Classes are all that any domain has, sorted; `nameOf` may give a class folder
- * another name. (The reference numbers the classes of each domain by itself, which mixes labels up where domains have
+ * another name. (DomainBed numbers the classes of each domain separately, which mixes labels up where domains have
  * different ones; where they have the same, this gives the same.)
  */
 export function labelFolders(

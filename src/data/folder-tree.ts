@@ -1,8 +1,8 @@
 /**
- * The pictures under a folder, as a tree in the reference's order, and what was left out of it.
+ * The pictures under a folder, as a tree in DomainBed's order, and what was skipped.
  *
- * Links are followed, as the reference's loaders follow them; one that leads back to a folder above itself is left out.
- * Hidden files, files that are no pictures by their extension, dangling links and names that are not UTF-8 are left out
+ * Links are followed, as in DomainBed's loaders; one that points to a folder above itself is skipped.
+ * Hidden files, files that are no pictures by their extension, broken links and names that are not UTF-8 are skipped
  * and told. A folder that cannot be read is an error: its pictures would be missing from every number.
  */
 import { type Dirent, readdir as readdirWithCallback, type Stats } from "node:fs";
@@ -24,7 +24,7 @@ export interface Folder {
   readonly pictures: readonly string[];
 }
 
-/** What a folder holds, and what of it was left out. */
+/** What a folder contains, and what was skipped. */
 export interface FolderTree {
   readonly root: string;
   readonly top: Folder;
@@ -46,7 +46,7 @@ const isUnreadName = (name: string): boolean =>
 /** Names that systems leave behind; no one means them as data. */
 const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);
 
-/** What has been left out so far, over the whole tree. */
+/** What has been skipped so far, over the whole tree. */
 class LeftOut {
   hidden = 0;
   readonly others: string[] = [];

@@ -55,7 +55,7 @@ async function findAll<S, Found>(samples: readonly S[], finder: Finder<S, Found>
   };
 }
 
-/** A promise whose failure is seen by whoever awaits it, and by nobody if nobody does. */
+/** A promise whose rejection is seen by those that await it, and is ignored otherwise. */
 export function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

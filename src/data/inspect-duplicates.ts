@@ -41,7 +41,7 @@ async function hashOf(path: string): Promise<string> {
   }
 }
 
-/** Finds the pictures that are equal; empty files are left out, for they are told as empty. */
+/** Finds the pictures that are equal; empty files are skipped, because they are reported as empty. */
 export async function findDuplicates(root: string, facts: readonly FileFacts[]): Promise<Duplicates> {
   const found = {
     acrossDomains: [] as FileFacts[][],

@@ -101,7 +101,7 @@ export function lookAt(path: string, place: PicturePlace): FileFacts {
   }
 }
 
-/** Looks at every file of a dataset, in its order; `progress` is told how many have been looked at. */
+/** Looks at every file of a dataset, in its order; `progress` receives the number of checked files. */
 export async function lookAtFiles(dataset: PictureDataset, progress?: (done: number) => void): Promise<FileFacts[]> {
   const facts: FileFacts[] = [];
   for (const [d, { files, labels }] of dataset.domains.entries())

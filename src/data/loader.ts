@@ -2,7 +2,7 @@
  * Batches: for training, the batch of any step; for evaluation, a split in order.
  *
  * The batch of a step depends on the seed and the step and on nothing else: pictures come from the sampler, and each sample's
- * augmentation is drawn from a stream of its own, (seed, "augment", step, domain, i). So a resumed run goes on with the same
+ * augmentation is drawn from a stream of its own, (seed, "augment", step, domain, i). So a resumed run continues with the same
  * bytes, and read-ahead may prepare steps in any order. Read-ahead is bounded: at most `ahead` batches of pictures wait.
  *
  * What is augmented in evaluation is the reference testbed's choice: every part of a training domain. With
@@ -35,9 +35,9 @@ export interface LoaderOptions {
   /** Samples of each training domain in a batch. */
   batchSize: number;
   classBalanced?: boolean;
-  /** How training samples are augmented; null for not at all. The reference testbed's way unless told. */
+  /** How training samples are augmented; null for no augmentation (default: as in DomainBed). */
   augmentation?: Augmentation | null;
-  /** Whether the `out` part of training domains is augmented too, as the reference testbed does; true unless told. */
+  /** Whether the `out` part of training domains is augmented too, as in DomainBed (default: true). */
   augmentValidation?: boolean;
   /** Height and width of pictures in `evaluate`; the dataset's own by default. */
   evaluationSize?: number;
@@ -46,7 +46,7 @@ export interface LoaderOptions {
   channelsLast?: boolean;
   /** What pictures are normalised with; ImageNet's by default. */
   colours?: Colours;
-  /** How many batches to prepare ahead; 2 unless told. */
+  /** The number of batches to prepare ahead (default: 2). */
   ahead?: number;
   /** How many steps there will be: nothing is prepared beyond them. */
   steps?: number;
@@ -88,7 +88,7 @@ const mostReplacements = 100;
 export class Loader {
   /** What is allowed but worth saying. */
   readonly notes: readonly string[];
-  /** Pictures that could not be read and were left out, and why. */
+  /** Pictures that could not be read and were skipped, and why. */
   readonly skipped = new Map<string, string>();
   private readonly source: SampleSource;
   /** The same samples in the size of evaluation. */
@@ -154,7 +154,7 @@ export class Loader {
     return this.make(this.source, samples, found, draw);
   }
 
-  /** The samples of one part of a domain in order, in batches; those that cannot be read are left out. */
+  /** The samples of one part of a domain in order, in batches; unreadable ones are skipped. */
   async *evaluate(
     domainName: string,
     part: SplitName,

@@ -56,12 +56,12 @@ export interface PictureStore extends Disposable {
 export interface PictureStoreOptions {
   /** The cache folder; true for the usual place, false for no cache on disk. It is brought up to date first. */
   cache?: string | boolean;
-  /** Scale down pictures whose short side is longer; null keeps all as they are. 256 unless told. */
+  /** Scale down pictures whose short side is longer; null keeps the original sizes (default: 256). */
   shortSide?: number | null;
   /** Bytes of pixels that may be held in memory: the GPU's where `device` is one and there is a cache, else the host's. */
   memoryLimit?: number;
   device?: string;
-  /** Told of the cache's making. */
+  /** Receives the progress of building the cache. */
   onPlan?: CacheOptions["onPlan"];
   onProgress?: CacheOptions["onProgress"];
   /** Asked while it is made: whether to stop, with a `StoppedError`. */

@@ -30,7 +30,7 @@ export function picturesHash({ root, domains }: Pick<PictureDataset, "root" | "d
   return hash.digest("hex").slice(0, 16);
 }
 
-/** A file's size and the bytes that stand for it; one that cannot be read, which training leaves out and tells of, has none. */
+/** A file's size and the bytes that stand for it; an unreadable file, which training skips and reports, has none. */
 function lookInto(path: string, buffer: Uint8Array): { size: number; bytes: Uint8Array } {
   let file: number | undefined;
   try {

@@ -1,6 +1,6 @@
 /**
  * Windows bitmaps, which the prebuilt libvips cannot read: 1, 4, 8, 16, 24 and 32 bits a pixel, with a palette, plain or
- * with bit masks, bottom up or top down. Run-length coded ones, which nobody writes any more, are refused.
+ * with bit masks, bottom up or top down. Run-length coded ones, which are no longer in use, are refused.
  */
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
 

@@ -38,9 +38,9 @@ export interface SplitOptions {
   trialSeed: number;
   /** The names of the held-out domains: their `in` is shuffled once more, and may give up a `uda` part. */
   testDomains?: readonly string[];
-  /** The fraction of each domain that is `out`; 0.2 unless told. */
+  /** The fraction of each domain that is `out` (default: 0.2). */
   holdout?: number;
-  /** The fraction of a test domain's `in` that becomes `uda`; 0 unless told. */
+  /** The fraction of a test domain's `in` that becomes `uda` (default: 0). */
   uda?: number;
 }
 

@@ -19,7 +19,7 @@ export interface Series {
   marker?: boolean;
   /** False for points alone, each a marker. */
   line?: boolean;
-  /** Which marker; that of the series' place in the chart unless told. */
+  /** The marker (default: by the position of the series in the chart). */
   shape?: number;
 }
 

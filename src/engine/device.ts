@@ -31,7 +31,7 @@ export function deviceNamed(device: string): string {
   return device === "cuda" ? "cuda:0" : device;
 }
 
-/** Whether a device is a GPU that computes in bfloat16 by itself, and so several times as fast as in float32. */
+/** Whether a device is a GPU that computes in bfloat16 natively, and so several times as fast as in float32. */
 export function hasFastBfloat16(device: string): boolean {
   const [kind, index = "0"] = device.split(":");
   const gpu = kind === "cuda" ? loadNative().cudaDevices()[Number(index)] : undefined;

@@ -57,7 +57,7 @@ export function loadNative(): Native {
 }
 
 /**
- * Has threads that wait for each other sleep after a short while of spinning. libgomp spins for milliseconds unless told,
+ * Has threads that wait for each other sleep after a short while of spinning. By default libgomp spins for milliseconds,
  * and where the cores are shared a thread that spins keeps the one it waits for from running: 61 steps of a small network
  * on two busy cores took 66 s, with this 2.2 s. On quiet cores a step takes about as long either way. libgomp reads its
  * environment as it is loaded, so this comes before.

@@ -83,7 +83,7 @@ export class Philox {
     return high * 0x400_0000 + (this.uint32() >>> 6);
   }
 
-  /** Uniform in [from, to), [0, 1) unless told, in steps of 2^-53 of the length. (Rounding can give `to` where |from| ≫ to − from.) */
+  /** Uniform in [from, to), by default [0, 1), in steps of 2^-53 of the length. (Rounding can give `to` where |from| ≫ to − from.) */
   uniform(from = 0, to = 1): number {
     if (!Number.isFinite(to - from)) throw new UsageError(`uniform: expected finite ends, got ${from} and ${to}`);
     return from + (to - from) * (this.#uint53() / two53);

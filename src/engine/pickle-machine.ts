@@ -1,7 +1,7 @@
 /**
  * The stack machine that a pickle is a program for, with the operations its opcodes are made of (pickle-opcodes.ts).
  *
- * Made for files that nobody vouches for: no recursion, dictionaries are `Map`s (no prototype to pollute), no length is
+ * Made for untrusted files: no recursion, dictionaries are `Map`s (no prototype to pollute), no length is
  * believed before the bytes are there, and the number of objects and of text bytes has a limit.
  */
 import type { ByteReader } from "../files/file-bytes.js";

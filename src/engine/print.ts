@@ -1,4 +1,4 @@
-/** A tensor as text a person can read: dtype and shape, then the numbers, the middle of long rows left out. */
+/** A tensor as text a person can read: dtype and shape, then the numbers, with the middle of long rows omitted. */
 
 import { scope } from "./scope.js";
 import { type Tensor, tensor as tensorOf } from "./tensor.js";

@@ -1,7 +1,7 @@
 /**
  * Random draws of a step that is captured as a CUDA graph. A graph replays the same kernels with the same arguments, so a
  * seed inside it would give the same numbers for ever. Here each draw has a place of its own, made in a plain step before the
- * capture; in the graph it is copied from there, and before each replay all places are drawn anew, with the keys of that
+ * capture; in the graph it is copied from there, and before each replay all values are drawn again, with the keys of that
  * step. So a replayed step draws exactly what the plain one would.
  *
  * The places cannot be made during the capture: its memory is the graph's, where an operator before the draw may have had
@@ -57,7 +57,7 @@ export class DrawRecord implements Disposable {
     return new RecordingRandom(random.seed, random.purpose, onDraw, false);
   }
 
-  /** Draws everything anew, for the step whose draws come from `random`. */
+  /** Draws everything again, for the step whose draws come from `random`. */
   refill(random: Random): void {
     for (const { place, purpose, draw } of this.draws) draw(random.for(...purpose), place);
   }

@@ -296,7 +296,7 @@ export class Tensor extends ops.Operators implements Disposable {
 export interface BackwardOptions {
   /** The gradient of the output; needed unless it is a scalar. */
   gradient?: Tensor;
-  /** Keep the graph for another pass; as `createGraph` unless given. */
+  /** Keep the graph for another pass; the default is the value of `createGraph`. */
   retainGraph?: boolean;
   /** Make the gradients differentiable themselves. */
   createGraph?: boolean;
@@ -344,7 +344,7 @@ export interface TensorOptions {
   device?: string;
 }
 
-/** A tensor of these numbers: nested arrays (float32 unless told), or a typed array (its own type) with a shape. */
+/** A tensor of these numbers: nested arrays (float32 by default), or a typed array (its own type) with a shape. */
 export function tensor(data: Nested | TypedArray, options: TensorOptions & { shape?: readonly number[] } = {}): Tensor {
   if (ArrayBuffer.isView(data)) checkAttached(data);
   const source = ArrayBuffer.isView(data)

@@ -245,7 +245,7 @@ function rebuildTensor(args: readonly PickleValue[], type?: PickleValue, marks?:
   return new PickledTensor(storage, dtype, elementOffset, shape.items, strides.items);
 }
 
-/** `(function, class, arguments, attributes)`: a tensor with Python attributes of its own, which are left out. */
+/** `(function, class, arguments, attributes)`: a tensor with Python attributes of its own, which are ignored. */
 function rebuildFromType([rebuild, , args]: readonly PickleValue[]): PickledTensor {
   // Not itself again, so that the file cannot choose how deep the calls go.
   if (!(rebuild instanceof PickleGlobal) || !rebuild.call || rebuild.call === rebuildFromType) {

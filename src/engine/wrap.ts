@@ -8,7 +8,7 @@ import type { Tensor } from "./tensor.js";
 /** How the elements of a 4-D tensor lie in memory. */
 export type MemoryFormat = "contiguous" | "channels_last" | "preserve";
 
-// tensor.ts hands its constructor in when it loads: the generated operators stand before it in the order of modules.
+// tensor.ts registers its constructor when it loads: the generated operators stand before it in the order of modules.
 let make: (handle: Handle) => Tensor;
 
 /** Called once by tensor.ts. */

@@ -8,7 +8,7 @@ import { UsageError } from "../errors.js";
 /** Texts of objects that are hashed again and again and never change. */
 export type KnownTexts = WeakMap<object, string>;
 
-/** The canonical JSON of plain data; a key whose value is undefined is left out. */
+/** The canonical JSON of plain data; a key whose value is undefined is omitted. */
 export function canonicalJson(value: unknown, known?: KnownTexts): string {
   if (value === null || typeof value === "boolean" || typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number") {

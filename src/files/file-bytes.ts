@@ -1,5 +1,5 @@
 /**
- * Bytes of a file that nobody vouches for: every read is checked against the file's size, nothing is allocated on the
+ * Bytes of an untrusted file: every read is checked against the file's size, nothing is allocated on the
  * word of a length field alone, and every failure is a `DataError` that names the file.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";

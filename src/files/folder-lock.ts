@@ -111,7 +111,7 @@ export class FolderLock implements Disposable {
     }
   }
 
-  /** Says that the work is finished for good, so that nobody can be late: the past is removed with the lock. */
+  /** Marks the work as finished, so that no process can come late: the past is removed with the lock. */
   finish(): void {
     if (this.given) return;
     this[Symbol.dispose]();
@@ -178,7 +178,7 @@ export class LockWatch {
   }
 }
 
-/** Who has a lock; undefined where nobody has. */
+/** The owner of a lock; undefined if there is none. */
 export function ownerOf(folder: string): LockOwner | undefined {
   const text = read(join(folder, NOW, OWNER_FILE));
   if (text === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
  * Counters in files that go up while this process lives. They are counted in a thread of their own: a step of a large
  * network can keep the main thread for longer than others may wait. A counter, not the file's time: network file systems
- * keep times for up to a minute where they have them, and read a file's content anew when it is opened.
+ * keep times for up to a minute where they have them, and read the content of a file again when it is opened.
  */
 
 import { Worker } from "node:worker_threads";

@@ -1,5 +1,5 @@
 /**
- * A process by name, so that another of the same machine can tell whether it is gone: a number alone is given again to
+ * A process by name, so that another of the same machine can determine whether it is gone: a number alone is given again to
  * others, and two machines may call themselves the same, as containers and fresh images do. So a process is its number
  * and its starting time, in one namespace of numbers, in one boot of one kernel.
  */

@@ -44,7 +44,7 @@ export class Conv2d extends Layer {
     this.init = init;
   }
 
-  /** A 3 × 3 on each channel by itself, for which there is an operator of our own (native/src/depthwise.cc). */
+  /** A depthwise 3 × 3 convolution, for which there is an operator of our own (native/src/depthwise.cc). */
   private get isDepthwise3(): boolean {
     const { inputs, outputs, groups, padding } = this;
     return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;

@@ -101,7 +101,7 @@ export abstract class Module implements Disposable {
     return new Map(this.own<Tensor>(Owned));
   }
 
-  /** Copies a state into parameters and buffers. All that does not fit is told in one error, before anything changes. */
+  /** Copies a state into parameters and buffers. All mismatches are reported in one error, before anything changes. */
   loadStateDict(state: ReadonlyMap<string, Tensor>, options: LoadOptions = {}): this {
     const { ignoreMissing, ignoreUnexpected, from } = options;
     const own = this.stateDict();

@@ -61,7 +61,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
   /** What the learning rates are multiplied by in a step: a schedule sets it. It is no part of the state. */
   factor = 1;
   /**
-   * The same for parameters on a GPU, in its memory, where a captured graph reads it anew at each replay; null where there is no
+   * The same for parameters on a GPU, in its memory, where a captured graph reads it at each replay; null where there is no
    * schedule. The step is made at the full rate and then taken back in part, which is the same for every optimizer whose steps are
    * proportional to the learning rate.
    */
@@ -194,7 +194,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     return { tensors, numbers };
   }
 
-  /** Copies a saved state in. What does not fit is told in one error, before anything changes. */
+  /** Copies a saved state in. Mismatches are reported in one error, before anything changes. */
   loadState({ tensors, numbers }: OptimizerState): void {
     const known = new Set<string>();
     const wrong: string[] = [];

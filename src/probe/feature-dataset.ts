@@ -1,6 +1,6 @@
 /**
  * A dataset of pictures as one of their features: the same domains, labels and places, so that its splits and batches are
- * those of the pictures. Pictures that cannot be read have no features, and are left out of the split.
+ * those of the pictures. Pictures that cannot be read have no features, and are excluded from the split.
  */
 
 import type { ArrayDataset, PictureDataset } from "../data/dataset.js";

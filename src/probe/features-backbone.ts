@@ -1,5 +1,5 @@
 /**
- * The backbone of an exact probe: its samples are features that were computed once, and it hands them on. The network they come from is put in its place
+ * The backbone of an exact probe: its samples are features that were computed once, and it returns them unchanged. The network they come from is put in its place
  * when the model is written.
  */
 

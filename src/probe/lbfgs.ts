@@ -108,7 +108,7 @@ function step(at: (theta: Tensor) => Point, { theta, now, direction }: Move & { 
   return undefined;
 }
 
-/** What a step tells of the curvature; nothing where rounding has eaten it. */
+/** What a step shows about the curvature; nothing if it is lost to rounding. */
 function pairOf(theta: Tensor, now: Point, next: Move): Pair[] {
   const [moved, change] = [next.theta.sub(theta), next.now.gradient.sub(now.gradient)];
   const product = dot(moved, change);

@@ -30,7 +30,7 @@ export function withoutChangedPictures(
     const before = own.filter((run) => fingerprintOf(run) !== now).map(({ folder }) => folder);
     for (const folder of before) left.add(folder);
     notes.push(
-      `${withoutSlash(datasetIn(own[0].settings))}: ${before.length === 1 ? "1 run was" : `${before.length} runs were`} left out, since newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${listNames(before, MOST_NAMED)}. Train again, or report on them alone`,
+      `${withoutSlash(datasetIn(own[0].settings))}: ${before.length === 1 ? "1 run was" : `${before.length} runs were`} skipped, because newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${listNames(before, MOST_NAMED)}. Train again, or report on them alone`,
     );
   }
   return { runs: runs.filter(({ source }) => !left.has(source)), notes };

@@ -31,7 +31,7 @@ interface Line {
   readonly hparams: NonNullable<EvaluatedRun["hparams"]>;
 }
 
-/** Reads a DomainBed result file. Lines it cannot use are left out and told. */
+/** Reads a DomainBed result file. Unusable lines are skipped and reported. */
 export function readDomainBed(path: string): ReadResultsFile {
   return readResultLines(path, (line) => toLine(path, line));
 }
@@ -123,11 +123,11 @@ function scalarsOf(value: unknown): Record<string, SettingScalar> {
 }
 
 export interface WriteOptions {
-  /** The name of the row; DomainBed's own name of the algorithm with the regularizers' ids unless told. */
+  /** The name of the row; by default DomainBed's name of the algorithm with the ids of the regularizers. */
   algorithm?: string;
-  /** Which model's accuracies; the trained one's unless told. */
+  /** The model whose accuracies are written (default: the trained one). */
   model?: string;
-  /** What DomainBed calls the hyperparameters; ours unless told. */
+  /** DomainBed's names of the hyperparameters (default: ours). */
   hparams?: Readonly<Record<string, PythonJson>>;
   dataDir?: string;
   outputDir?: string;

@@ -219,7 +219,7 @@ export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSetti
   return { algorithm, regularizers: regularizers.map(({ id }) => id), model, fixed: own };
 }
 
-/** A run as selection takes it, once for each of its models; evaluations that are not whole are left out and told. */
+/** A run as selection takes it, once for each of its models; incomplete evaluations are skipped and reported. */
 export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs: EvaluatedRun[]; notes: string[] } {
   const notes: string[] = [];
   const runs = Array.from(evaluationsOf(records), ([model, all]): EvaluatedRun => {

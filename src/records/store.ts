@@ -39,7 +39,7 @@ export interface ReadRecords {
   readonly notes: string[];
 }
 
-/** Reads a record file; lines that are no records are left out and told. */
+/** Reads a record file; lines that are not records are skipped and reported. */
 export function readRecords(path: string): ReadRecords {
   return toRecords(path, readJsonLines(path));
 }
@@ -60,7 +60,7 @@ function toRecords(path: string, file: JsonLines): ReadRecords {
   }
   if (foreign.length > 0) {
     const more = foreign.length > 3 ? ` and ${foreign.length - 3} more` : "";
-    notes.push(`${path}: left out what is no record: ${foreign.slice(0, 3).join("; ")}${more}`);
+    notes.push(`${path}: skipped what is not a record: ${foreign.slice(0, 3).join("; ")}${more}`);
   }
   return { records, notes };
 }
@@ -104,6 +104,6 @@ function stepOf(path: string, { number, value }: JsonLine): number {
 /** Reports can do with fewer rows; a resumed run could not be the same as one left alone. */
 function damaged(path: string, what: string): DataError {
   return new DataError(
-    `${path}: the run cannot go on from here: ${what}, so its records are not as it wrote them. Mend the line, or start anew`,
+    `${path}: the run cannot be resumed: ${what}, so its records are not as it wrote them. Repair the line, or start the run again`,
   );
 }

@@ -17,7 +17,7 @@ export interface ReferenceJob {
   hparamsSeed: number;
   /** As it was given on the command line; it is part of the name. */
   dataDir: string;
-  /** 0.2 unless told. */
+  /** The default is 0.2. */
   holdout?: number;
   task?: "domain_generalization" | "domain_adaptation";
   /** Only where it was given. */

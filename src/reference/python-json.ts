@@ -5,7 +5,7 @@
 import { UsageError } from "../errors.js";
 import { numberText, PythonFloat } from "./python-number.js";
 
-/** What `pythonJson` can write. A key whose value is undefined is left out. */
+/** What `pythonJson` can write. A key whose value is undefined is omitted. */
 export type PythonJson =
   | number
   | bigint

@@ -157,7 +157,7 @@ test("lines and settings that are nested thousands deep, or of a later format, a
     expect(notes).toEqual([
       `skipped: ${later}: the settings of a run in format 2, and this version of NUDGE reads formats up to 1. Update NUDGE`,
       `skipped: ${nested}: not the settings of a run: expected "dataset" to be a name, got a value that is nested too deeply`,
-      `${records}: left out what is no record: line 1: step is a value that is nested too deeply, not a count; line ${rows.split("\n").length + 1}: it is not a record`,
+      `${records}: skipped what is not a record: line 1: step is a value that is nested too deeply, not a count; line ${rows.split("\n").length + 1}: it is not a record`,
     ]);
   });
 });

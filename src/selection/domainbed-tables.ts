@@ -2,7 +2,7 @@
  * The tables DomainBed's own collector prints, character for character: a table a dataset and one of averages, for each
  * of the three selection methods (facebookresearch/DomainBed b93c22a, `collect_results`). It is how a reader checks
  * that both testbeds see the same in the same files. The one difference: its collector cuts long names, and rows of ours that
- * differ only after the cut could not be told apart, so for names that it is told the first column grows.
+ * differ only after the cut could not be distinguished, so the first column grows for names that are given.
  */
 
 import { referenceAlgorithms, referenceDatasets } from "../records/domainbed-names.js";

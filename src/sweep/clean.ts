@@ -26,7 +26,7 @@ export interface Waste {
   readonly kind: string;
   readonly path: string;
   readonly bytes: number;
-  /** The run folder, where all of it goes, and its id: nobody may be at work on it. */
+  /** The run folder, where all of it goes, and its id: no process may be working on it. */
   readonly run?: { readonly id: string };
 }
 

@@ -194,7 +194,7 @@ function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, mem
   });
 }
 
-/** The sets of domains to hold out, in the reference's order: a domain by itself, then with each that comes after it. */
+/** The sets of domains to hold out, in the reference's order: a single domain, then with each that comes after it. */
 function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset): string[][] {
   const names = domains.map(({ name }) => name);
   const known = (name: string): string => {

@@ -164,7 +164,7 @@ export class StatusReader {
 
 const NOTHING_SAID = { progress: null, silent: null, maker: null, error: null } as const;
 
-/** A run tells of its steps every few seconds; an evaluation may take minutes, and the clock of another machine be off by one. */
+/** A run reports its steps every few seconds; an evaluation may take minutes, and the clock of another machine be off by one. */
 const SILENT_SECONDS = 5 * 60;
 
 function silenceSince(told: number | undefined): number | null {

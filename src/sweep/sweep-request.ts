@@ -29,7 +29,7 @@ export interface SweepPart {
   readonly algorithms: readonly string[];
   /** Sets of penalties to add to each of them, `none` for the empty set: `none`, `nuclear-norm`, `nuclear-norm+frobenius-norm`. */
   readonly regularizers: readonly string[];
-  /** Sets of domains to hold out, `photo` or `photo+sketch`; each domain by itself where there are none. */
+  /** Sets of domains to hold out, `photo` or `photo+sketch`; each domain separately if there are none. */
   readonly testDomains: readonly string[];
   /** Whether every two domains are held out together as well. */
   readonly pairs: boolean;

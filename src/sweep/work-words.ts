@@ -1,4 +1,4 @@
-/** What a process that makes runs is told, as words of a command line. */
+/** The arguments of a process that executes runs. */
 
 import { delimiter } from "node:path";
 import type { WorkRules } from "./work.js";

@@ -334,7 +334,7 @@ export class Learner implements Disposable {
     }
   }
 
-  /** The Frobenius norm of the classifier's weights, biases left out; null where the algorithm has no such classifier. */
+  /** The Frobenius norm of the classifier's weights, without biases; null if the algorithm has no such classifier. */
   headNorm(): number | null {
     const weights = this.classifier?.parameters().filter(({ shape }) => shape.length > 1);
     return weights ? scope(() => Math.hypot(...weights.map((weight) => weight.detach().norm().item()))) : null;

@@ -26,7 +26,7 @@ export function checkT3a(
   );
 }
 
-/** Predictions that adapt to each part of a domain by itself. */
+/** Predictions that adapt to each part of a domain separately. */
 export class AdaptedPredictions implements Disposable {
   private part = "";
   private supports: Supports | undefined;

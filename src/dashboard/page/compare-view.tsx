@@ -204,7 +204,7 @@ function seriesOf({ row, color, curves }: Loaded, scale: number): ChartSeries[] 
   }));
 }
 
-/** Settings by dotted names; what only names the run or says it again is left out. */
+/** Settings by dotted names; those that only name the run or repeat others are omitted. */
 function flatten(settings: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
   const flat = new Map<string, string>();
   for (const [name, value] of Object.entries(settings)) {

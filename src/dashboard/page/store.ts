@@ -2,7 +2,7 @@
 
 import type { Events, RunRow, SweepRow } from "../api.js";
 
-/** How soon after a change views are told, in milliseconds: changes come in bunches. */
+/** The delay in milliseconds before views are updated, because changes come in groups. */
 const TELL_MS = 60;
 
 class Store {
@@ -69,7 +69,7 @@ class Store {
     };
   }
 
-  /** After all there is was told anew, what was not is gone; until then it stays, so that nothing flickers. */
+  /** After a complete update, runs that were not in it are removed; until then they stay, so that nothing flickers. */
   private forgetOthers(): void {
     const { known } = this;
     if (!known) return;

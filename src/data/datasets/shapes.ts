@@ -6,7 +6,7 @@
  * inverted (light on dark). Position, size, turn and colours vary within each.
  *
  * **The cue.** Behind the shape is one of seven wallpapers, each a tint and a pattern, so that it survives flips, crops and
- * the loss of colour. With probability `cue` (0.8 unless told) it is the wallpaper that goes with the label; otherwise it
+ * the loss of colour. With probability `cue` (default: 0.8) it is the wallpaper that goes with the label; otherwise it
  * is one of the other six. A network that reads wallpapers does well in training, and that must fail in the held-out
  * domain, whichever domain it is.
  *
@@ -38,13 +38,13 @@ import { paint } from "../shapes/paint.js";
 import { type DomainName, drawScene, styles } from "../shapes/scene.js";
 
 export interface ShapesOptions {
-  /** Width and height in pixels, from 12 to 4096; 32 unless told. */
+  /** Width and height in pixels, from 12 to 4096 (default: 32). */
   size?: number;
-  /** Pictures for each domain and class, 100 unless told. More of them leaves the first ones as they were. */
+  /** The number of pictures per domain and class (default: 100). A larger number does not change the first ones. */
   perCell?: number;
-  /** Another seed, other pictures; 0 unless told. */
+  /** The seed of the pictures (default: 0). */
   seed?: number;
-  /** Probability that the wallpaper is the label's, 0.8 unless told; at 1/7 it says nothing of the label. */
+  /** The probability that the wallpaper matches the label (default: 0.8); at 1/7 it carries no information. */
   cue?: number;
 }
 

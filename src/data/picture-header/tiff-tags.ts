@@ -16,7 +16,7 @@ export function bytesInMemory(bytes: Uint8Array): ByteSource {
 
 /** The tags of a picture. */
 export interface TiffTags {
-  /** A tag's values, by its number; text and fractions are left out. */
+  /** A tag's values, by its number; text and fractions are omitted. */
   readonly values: ReadonlyMap<number, readonly number[]>;
   /** Whether the values of all tags are there; else the file has been cut. */
   readonly complete: boolean;

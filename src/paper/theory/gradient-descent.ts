@@ -1,6 +1,6 @@
 /**
  * ERM-ℓ2 the long way, as a cross-check of the two-parameter solution: gradient descent on all d weights from zero, each step on a
- * fresh batch drawn from D_id, with the iterates averaged (Polyak and Ruppert). Nothing is told to it about groups or symmetry.
+ * fresh batch drawn from D_id, with the iterates averaged (Polyak and Ruppert). It does not use groups or symmetry.
  *
  * Fresh draws make it descend the population objective, not that of one sample. Standard errors come from the means of ten
  * consecutive stretches of the averaged iterates.

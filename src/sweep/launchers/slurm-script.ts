@@ -22,7 +22,7 @@ export interface ScriptOptions {
 export interface Script extends ScriptOptions {
   readonly name: string;
   readonly tasks: number;
-  /** Seconds before the time limit at which the job is told. */
+  /** Seconds before the time limit at which the job is signalled. */
   readonly warning: number;
   /** Where the jobs' output goes: a folder. */
   readonly logs: string;
