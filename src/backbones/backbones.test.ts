@@ -75,7 +75,8 @@ test("a transformer shows the map of patches and the tokens after each quarter o
       return map;
     });
     expect(shapes).toEqual(["0: 2,384,2,2", "1: 2,384,5,1", "2: 2,384,5,1", "3: 2,384,5,1", "4: 2,384,5,1"]);
-    expect(features.equal(backbone.forward(x))).toBe(true);
+    // Without a look at the stages, the last block computes the class token alone.
+    expectClose(backbone.forward(x), features, { rtol: 1e-5, atol: 1e-5 });
     const changed = backbone.stages(x, (map, stage) => (stage === 4 ? map.mul(0) : map));
     expect(changed.sub(backbone.norm.bias).abs().max().item()).toBe(0); // the norm of 0 is its bias
   });

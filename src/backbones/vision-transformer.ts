@@ -171,7 +171,9 @@ export class VisionTransformer extends Backbone {
       { forward: (map) => this.tokens(map, grid) },
       ...layers.map((block, i): Step => {
         const stage = ((i + 1) * STAGES) % layers.length === 0 ? ((i + 1) * STAGES) / layers.length : undefined;
-        return { forward: (tokens) => block.forward(tokens), stage };
+        // Of the last block only the class token is read, where nobody asks for its stage.
+        const isLast = i === layers.length - 1 && onStage === undefined && block instanceof TransformerBlock;
+        return { forward: (tokens) => (isLast ? block.forwardFirst(tokens) : block.forward(tokens)), stage };
       }),
       { forward: (tokens) => this.features(tokens) },
     ];

@@ -55,28 +55,39 @@ export class MultiHeadAttention extends Layer {
   /** [n, tokens, width] → the same. */
   forward(x: Tensor): Tensor {
     const [n, tokens] = x.shape;
+    const [q, k, v] = this.byHeads(this.qkv.forward(x), 3);
+    return this.proj.forward(attention(q, k, v).transpose(1, 2).reshape(n, tokens, this.width));
+  }
+
+  /** The first token's row of that, [n, 1, width]: the last block needs no more where only the class token is read. */
+  forwardFirst(x: Tensor): Tensor {
+    const { width } = this;
+    const [q] = this.byHeads(this.qkv.part(x.narrow(1, 0, 1), 0, width), 1);
+    const [k, v] = this.byHeads(this.qkv.part(x, width, 2 * width), 2);
+    return this.proj.forward(attention(q, k, v).transpose(1, 2).reshape(x.rows, 1, width));
+  }
+
+  /** [n, tokens, parts · width] → the parts, each [n, heads, tokens, width of a head]. */
+  private byHeads(x: Tensor, parts: number): Tensor[] {
+    const [n, tokens] = x.shape;
     const { heads, width } = this;
-    const parts = this.qkv
-      .forward(x)
-      .view(n, tokens, 3, heads, width / heads)
-      .permute([2, 0, 3, 1, 4]); // [3, n, heads, tokens, width of a head]
-    const mixed = composed || !hasFusedAttention() ? composedAttention(parts) : fusedAttention(parts);
-    return this.proj.forward(mixed.transpose(1, 2).reshape(n, tokens, width));
+    const split = x.view(n, tokens, parts, heads, width / heads).permute([2, 0, 3, 1, 4]);
+    return Array.from({ length: parts }, (_, i) => split.select(0, i));
   }
 }
 
-/** [3, n, heads, tokens, d] → [n, heads, tokens, d] */
-function fusedAttention(parts: Tensor): Tensor {
-  return call(FUSED, parts.select(0, 0), parts.select(0, 1), parts.select(0, 2), null, 0, false) as Tensor;
+/** Queries [n, heads, m, d], keys and values [n, heads, tokens, d] → [n, heads, m, d]. */
+function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
+  if (composed || !hasFusedAttention()) return composedAttention(q, k, v);
+  return call(FUSED, q, k, v, null, 0, false) as Tensor;
 }
 
-function composedAttention(parts: Tensor): Tensor {
-  const [, n, heads, tokens, d] = parts.shape;
-  const together = parts.reshape(3, n * heads, tokens, d);
-  const [q, k, v] = [0, 1, 2].map((i) => together.select(0, i));
+function composedAttention(...parts: [q: Tensor, k: Tensor, v: Tensor]): Tensor {
+  const [n, heads, rows, d] = parts[0].shape;
+  const [q, k, v] = parts.map((each) => each.reshape(n * heads, each.size(2), d));
   // Scaled before the product, where there are fewer numbers. (baddbmm could scale, but with beta 0 libtorch 1.13 reads memory
   // that was never written.)
   const scores = q.mul(1 / Math.sqrt(d)).bmm(k.transpose(1, 2));
   const weights = toFullPrecision(scores).softmax(-1).toDType(v.dtype);
-  return weights.bmm(v).view(n, heads, tokens, d);
+  return weights.bmm(v).view(n, heads, rows, d);
 }

@@ -30,6 +30,13 @@ export class Linear extends Layer {
     if (this.bias) random.for("bias").uniform_(this.bias, -bound, bound);
   }
 
+  /** Some of the outputs alone: `count` of them, the first is `from`. */
+  part(x: Tensor, from: number, count: number): Tensor {
+    if (this.lora) return this.forward(x).narrow(-1, from, count);
+    const bias = this.bias && toComputePrecision(this.bias.narrow(0, from, count));
+    return linear(toComputePrecision(x), toComputePrecision(this.weight.narrow(0, from, count)), bias);
+  }
+
   forward(x: Tensor): Tensor {
     const y = linear(
       toComputePrecision(x),

@@ -70,8 +70,17 @@ export class TransformerBlock extends Layer {
     return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
   }
 
+  /** The first token of that, [n, 1, width], without the work for the others. */
+  forwardFirst(x: Tensor): Tensor {
+    const mixed = x.narrow(1, 0, 1).add(this.scaled(this.attn.forwardFirst(this.norm1.forward(x)), this.ls1));
+    return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
+  }
+
   private branch(layer: Layer, norm: LayerNorm, scale: LayerScale | null, x: Tensor): Tensor {
-    const y = layer.forward(norm.forward(x));
+    return this.scaled(layer.forward(norm.forward(x)), scale);
+  }
+
+  private scaled(y: Tensor, scale: LayerScale | null): Tensor {
     return this.stochasticDepth.forward(scale ? scale.forward(y) : y);
   }
 }
