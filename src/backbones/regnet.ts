@@ -150,7 +150,6 @@ const define = (id: keyof typeof SIZES, title: string, parameters: number) =>
     width: SIZES[id].widths[3],
     parameters,
     blocks: SIZES[id].blocks.reduce((sum: number, count) => sum + count, 0),
-    channelsLastOnCpu: true,
     build: (options) => new RegNet(id, options),
   });
 
