@@ -3,13 +3,17 @@
  * (tests/vectors/transformers.py): files under every published naming, three picture sizes, gradients and five updates.
  */
 
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { loadPretrained, type TransformerLayout, VisionTransformer } from "../../src/backbones/index.js";
 import { openWeights } from "../../src/engine/open-weights.js";
 import { scope } from "../../src/engine/scope.js";
 import { grad, noGrad, type Tensor, tensor } from "../../src/engine/tensor.js";
 import { readWeights } from "../../src/engine/weights.js";
+import { DataError } from "../../src/errors.js";
 import { withComposedAttention } from "../../src/nn/attention.js";
 import { Linear } from "../../src/nn/linear.js";
 import { crossEntropy } from "../../src/nn/loss.js";
@@ -175,3 +179,32 @@ test("attention can be differentiated twice when it is composed", () => {
     expect(Math.abs(analytic / numeric - 1)).toBeLessThan(1e-6);
   });
 });
+
+test("a file of another network is refused with what is missing, surplus and misshaped, and changes nothing", () => {
+  scope(() => {
+    using network = fillByFormula(built("vit"));
+    const before = scope(() => [...network.stateDict().values()].map((each) => each.toNumbers()));
+    expect(() => loadPretrained(network, `${FILES}dinov2-meta.pth`)).toThrow(/unexpected blocks\.0\.ls1\.gamma/);
+    expect(() => loadPretrained(network, `${FILES}clip-openai.pt`)).toThrow(
+      /missing patch_embed\.proj\.bias; unexpected norm_pre\.weight/,
+    );
+    expect([...network.stateDict().values()].map((each) => each.toNumbers())).toEqual(before);
+    using wide = new VisionTransformer("wide", { ...LAYOUTS.vit, width: 16 }, { inputShape: [3, SIDE, SIDE] });
+    expect(() => loadPretrained(wide, `${FILES}vit-torchvision.pth`)).toThrow(
+      /wrong shape of cls_token: expected \[1, 1, 16\], got \[1, 1, 8\]/,
+    );
+  });
+});
+
+test.each(["clip-openai.pt", "vit-torchvision.pth", "vit-timm.safetensors"])(
+  "%s cut short is a clear error",
+  (file) => {
+    const folder = mkdtempSync(join(tmpdir(), "nudge-cut-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, file);
+    const bytes = readFileSync(FILES + file);
+    writeFileSync(path, bytes.subarray(0, Math.floor(bytes.length * 0.7)));
+    expect(() => readWeights(path)).toThrow(DataError);
+    expect(() => readWeights(path)).toThrow(path);
+  },
+);
