@@ -69,7 +69,8 @@ test(`a sweep on two controllers, with killed controllers and killed runs (seed 
   let killed = { controllers: 0, makers: 0 };
   while (killed.controllers + killed.makers < kills && controllers.every(({ process }) => process.exitCode === null)) {
     await sleep(200 + 800 * random.uniform());
-    if (random.bernoulli(0.25)) {
+    // Not more than half are controllers: on a busy machine there is often no run to kill.
+    if (random.bernoulli(0.25) && killed.controllers < kills / 2) {
       const at = random.integer(2);
       controllers[at].process.kill("SIGKILL");
       await controllers[at].ended;
