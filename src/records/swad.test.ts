@@ -88,6 +88,6 @@ test("without a log there is only the trained model; a row that is not whole is 
     writeFileSync(join(folder, "log.txt"), logOf(0, "0.876543  0.87  [100-500]  (N=7)"));
     const { runs, notes } = readSwad(path);
     expect(runs).toHaveLength(1);
-    expect(notes[0]).toContain("the averaged model of test environment 0 was left out");
+    expect(notes[0]).toContain("the averaged model of test environment 0 was skipped");
   });
 });

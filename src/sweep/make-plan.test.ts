@@ -16,7 +16,9 @@ test("a plan says whose protocol its runs are in; a probe's is its own", async (
   expect(await wordsOf({ protocol: "swad" })).toEqual([expect.stringMatching(/^SWAD protocol: 5001 steps /)]);
   for (const probe of [true, "true"])
     expect(await wordsOf({ probe })).toEqual([expect.stringMatching(/^Probe protocol: 201 steps on features/)]);
-  await expect(wordsOf({ probe: true, algorithms: "MIRO" })).rejects.toThrow("any but MixStyle, ARM, MIRO");
+  await expect(wordsOf({ probe: true, algorithms: "MIRO" })).rejects.toThrow(
+    "any algorithm except MixStyle, ARM, MIRO",
+  );
 });
 
 test("with a probe, all algorithms are those that a probe can train, and the plan says which are not", async () => {
