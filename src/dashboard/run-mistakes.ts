@@ -22,7 +22,7 @@ export async function runMistakes(files: StoredFiles, roots: readonly string[]):
   const heldOutFirst = [...stored.domains].sort((a, b) => Number(b.part === part) - Number(a.part === part));
   return {
     classes: stored.classes,
-    of: part === "held out" ? "domains that the model was not trained on" : "validation pictures",
+    of: part === "held out" ? "held-out domains" : "validation pictures",
     confusion: heldOutFirst.map(({ name, confusion }) => ({ domain: name, counts: confusion })),
     mostWrong: stored.mostWrong.flatMap(({ path, domain, label, predicted, confidence, truth, part: of }, n) =>
       of === part

@@ -140,6 +140,6 @@ test("it says where the features are kept", async () => {
   const { pictures, cache } = await dataset();
   const said: string[] = [];
   (await extract(pictures, cache, { say: (text) => said.push(text) })).store![Symbol.dispose]();
-  expect(said[0]).toBe(`features: kept in ${cache}`);
-  expect(said[1]).toMatch(/^features: 80 pictures in [\d.]+ s, \d+ a second$/);
+  expect(said[0]).toBe(`features: cached in ${cache}`);
+  expect(said[1]).toMatch(/^features: 80 pictures in [\d.]+ s, \d+ per second$/);
 });

@@ -76,7 +76,7 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
       using _lock = await cache.take({
         onWait: (owner) => say(`features: process ${owner?.pid ?? "?"} is computing them; waiting for it`),
       });
-      say(`features: kept in ${folder}`);
+      say(`features: cached in ${folder}`);
       store = await fill(cache, input, options);
     }
     return store;
@@ -167,7 +167,7 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
     await turn();
   }
   const seconds = (performance.now() - begun) / 1000;
-  say(`features: ${total} pictures in ${seconds.toFixed(1)} s, ${(total / seconds).toFixed(0)} a second`);
+  say(`features: ${total} pictures in ${seconds.toFixed(1)} s, ${(total / seconds).toFixed(0)} per second`);
   return store;
 }
 

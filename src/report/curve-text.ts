@@ -21,7 +21,7 @@ interface CurveTable {
 
 /** The tables that a curve has something for. */
 function tablesOf({ by, sizes, sources, classes, newSource }: LearningCurve): CurveTable[] {
-  const on = by === "validation" ? "validation pictures" : "domains that the model was not trained on";
+  const on = by === "validation" ? "validation pictures" : "held-out domains";
   const gained = classes.toSorted((a, b) => b.gain - a.gain).slice(0, MOST_CLASSES);
   const steps = [...new Set(newSource.flatMap((each) => each.points.map(({ perClass }) => perClass)))];
   return [

@@ -69,12 +69,12 @@ Accuracy on validation pictures of the training domains (95 % interval)
   street  100.0 %  (34.2 % to 100.0 %, 2 pictures)
   mean     75.0 %
 
-Confusion matrix on domains it was not trained on (rows: true class; columns: predicted class)
+Confusion matrix on held-out domains (rows: true class; columns: predicted class)
          cat  <dog>
   cat      1      1
   <dog>    0      2
 
-Worst mistakes on domains it was not trained on
+Worst mistakes on held-out domains
   shop/1.png: cat, predicted <dog> (95.3 %)
 `);
 });

@@ -99,7 +99,7 @@ export function runPage(page: RunPage): string {
   // Mistakes and calibration are shown for pictures of held-out domains, if there are any.
   const about = held.domains.length > 0 ? "held out" : "validation";
   const shown = held.domains.length > 0 ? held.domains : validation;
-  const of = about === "held out" ? "domains it was not trained on" : "validation pictures";
+  const of = about === "held out" ? "held-out domains" : "validation pictures";
   const { classes } = page.assessment;
   const matrix = summedConfusion(shown, classes.length);
   const measured = held.from.calibration[about];

@@ -16,7 +16,7 @@ export function runSummary(assessment: Assessment, estimate: Assessment | null):
   const validation = assessment.domains.filter(({ part }) => part === "validation");
   const shown = held.length > 0 ? held : validation;
   const part = held.length > 0 ? "held out" : "validation";
-  const of = held.length > 0 ? "domains it was not trained on" : "validation pictures";
+  const of = held.length > 0 ? "held-out domains" : "validation pictures";
   const wrong = from.mostWrong.filter((each) => each.part === part).slice(0, MOST_WRONG);
   return [
     held.length > 0

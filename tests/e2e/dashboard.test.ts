@@ -183,7 +183,7 @@ withBrowser(
     await page.getByText("New domain, estimate: lowest (dusk)60.0 %").waitFor();
     await page.getByText("New domain, estimate: mean75.0 %").waitFor();
     await page.getByRole("tab", { name: "Mistakes" }).click();
-    await page.getByText("On domains that the model was not trained on; those first whose true class").waitFor();
+    await page.getByText("On held-out domains, sorted by the probability of the true class").waitFor();
     await page.getByText("predicted dog, 98.0").waitFor();
   },
 );
