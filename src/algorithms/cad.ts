@@ -1,5 +1,5 @@
 /**
- * CAD (contrastive adversarial domain bottleneck): features from which the domain cannot be told, by a contrast between
+ * CAD (contrastive adversarial domain bottleneck): features from which the domain cannot be inferred, by a contrast between
  * samples where DANN has a discriminator. The loss and its switches: domain-bottleneck.ts.
  */
 

@@ -77,7 +77,7 @@ export interface NetworkVariant {
   readonly positions?: PositionRule;
 }
 
-/** What backbones can be told; each reads what it has. */
+/** The options of backbones; each reads those it has. */
 export interface BackboneOptions extends BatchNormUse {
   /** The sizes of one input: [channels, height, width], or [numbers]. */
   inputShape?: readonly number[];

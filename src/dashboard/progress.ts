@@ -1,4 +1,4 @@
-/** How far a run is and when it may end: told by the process at work on it, else by its last evaluation. */
+/** The progress of a run and its expected end: from the report of its process, else from its last evaluation. */
 
 import type { RunRow } from "./api.js";
 

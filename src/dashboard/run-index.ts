@@ -2,7 +2,7 @@
  * All runs and sweeps under some folders and in packs, in memory and kept up to date by looking again. Reading is done in short slices, so that
  * the server answers while a large folder is read for the first time.
  *
- * It looks, it is not told: notices of the file system do not reach across a network's disks, and ten thousand of them cost
+ * It polls: file system notifications do not work across network disks, and ten thousand of them cost
  * more than a look at the few runs that are at work.
  */
 
@@ -18,7 +18,7 @@ import { SweepEntry } from "./sweep-entry.js";
 /** A slice of reading, in milliseconds: no request waits longer. */
 const SLICE_MS = 12;
 
-/** Rows told at once while there are many, so that a page can show the first while the others are on their way. */
+/** The number of rows sent at once while there are many, so that a page can show the first while the others are on their way. */
 export const ROWS_A_PIECE = 500;
 
 /** Finished runs of which each look makes sure that they are still the same. */
@@ -37,7 +37,7 @@ export class RunIndex {
   private readonly scan: FolderScan;
   private readonly entries = new Map<string, IndexedRun>();
   private readonly sweeps = new Map<string, SweepEntry>();
-  /** Planned runs without a folder, as they were told. */
+  /** Planned runs without a folder, as they were sent. */
   private waiting = new Map<string, string>();
   private readonly sweepRows = new Map<string, string>();
   private toCheck: IndexedRun[] = [];

@@ -3,7 +3,7 @@
  *
  * Links are followed, as in DomainBed's loaders; one that points to a folder above itself is skipped.
  * Hidden files, files that are no pictures by their extension, broken links and names that are not UTF-8 are skipped
- * and told. A folder that cannot be read is an error: its pictures would be missing from every number.
+ * and reported. A folder that cannot be read is an error: its pictures would be missing from every number.
  */
 import { type Dirent, readdir as readdirWithCallback, type Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";

@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../errors.js";
 
-/** Okabe and Ito's colours, told apart by people with any common colour blindness, strongest first on white. */
+/** Okabe and Ito's colours, distinguishable with any common colour blindness, strongest first on white. */
 export const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"] as const;
 
 /** The colour of the n-th series; after the palette's end it begins again. */

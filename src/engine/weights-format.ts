@@ -1,5 +1,5 @@
 /**
- * Which kind of file this is, told by its first bytes and never by its name, so that a web page or a Git LFS pointer
+ * The kind of a file, recognized by its first bytes and never by its name, so that a web page or a Git LFS pointer
  * that was saved as `model.pth` is called what it is.
  */
 import type { SourceFile } from "../files/file-bytes.js";

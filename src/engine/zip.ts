@@ -2,7 +2,7 @@
  * Where the entries of a zip archive lie in its file, after PKWARE's APPNOTE 6.3.10, zip64 included (sections 4.3.7,
  * 4.3.12 to 4.3.16, 4.5.3). Nothing is unpacked here: PyTorch stores its entries uncompressed, so that their bytes can be
  * read where they are. Checksums are left to those who unpack (get-data/): of weights they would mean reading all data
- * twice, and PyTorch can be told to write none.
+ * twice, and PyTorch can be configured to write none.
  */
 import type { SourceFile } from "../files/file-bytes.js";
 import { quoted } from "./stored-tensor.js";

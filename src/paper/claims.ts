@@ -148,7 +148,7 @@ export function judgeClaims(outcome: JudgedRuns, compare: Compare): JudgedClaim[
 
 /**
  * The row that a name stands for: the one with this set by hand; else the one with nothing set by hand that others have not; else
- * the only one. Of several others none, for which of them the claim is about cannot be told.
+ * the only one. Of several others none, because it is unknown which of them the claim is about.
  */
 function chosen({ methods }: JudgedRuns, title: string, fixed?: FixedSettings): NamedMethod | undefined {
   const named = methods.filter(({ method }) => bareName(paperName(method)) === bareName(title));

@@ -99,7 +99,7 @@ export function chooseStrength(
 }
 
 /**
- * Parts of one set of pictures are told apart by almost any strength and say nothing of new domains, so the usual strength is kept where it is within one
+ * Parts of one set of pictures are classified well with almost any strength and say nothing about new domains, so the usual strength is kept where it is within one
  * standard error of the best. With Office-31's amazon withheld, whose other two domains are near-copies, it gives 90.5 % where the strongest within one
  * standard error gives 89.6 (ten classes).
  */

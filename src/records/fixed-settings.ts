@@ -7,7 +7,7 @@ export type FixedSettings = Readonly<Record<string, SettingScalar>>;
 /** Nothing was fixed: all is as the protocol has it. */
 export const NOTHING_FIXED: FixedSettings = {};
 
-/** `lr=0.1`; what could not be told from the words around it is in quotes. */
+/** `lr=0.1`; values that could be confused with the surrounding words are in quotes. */
 export const fixedWord = (name: string, value: SettingScalar): string =>
   `${name}=${/[\s"\]]/.test(String(value)) ? JSON.stringify(value) : value}`;
 

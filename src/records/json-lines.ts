@@ -1,6 +1,6 @@
 /**
  * Files of JSON lines, as records and result files are. A process that was killed, or a disk that was full, may have
- * left half a line at the end; that half is dropped and told, and never costs an earlier line.
+ * left half a line at the end; that half is dropped and reported, and never costs an earlier line.
  */
 
 import { readFileSync } from "node:fs";

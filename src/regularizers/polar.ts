@@ -40,7 +40,7 @@ export interface PolarOptions {
   route?: PolarRoute | "auto";
   /** What the matrix is, for messages: "the features at step 101". */
   what?: string;
-  /** Told in words when Newton–Schulz has not converged and the eigensolver took its place. */
+  /** Receives a message when Newton–Schulz has not converged and the eigensolver is used instead. */
   notice?: (message: string) => void;
   /** Read nothing back from the device, as inside a captured graph: Newton–Schulz, its residual left to the caller. */
   deferred?: boolean;

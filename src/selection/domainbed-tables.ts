@@ -20,7 +20,7 @@ const AVERAGES_WIDTH = 25;
 /**
  * The text of `results.txt`. Runs are taken in their order, which the collector leaves to the file system.
  *
- * @param names of rows, by method key; those not told are the keys, cut as the collector cuts them
+ * @param names of rows, by method key; rows without a name have their keys, cut as the collector cuts them
  */
 export function domainBedTables(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string> = new Map()): string {
   const total = runs.reduce((count, { evaluations }) => count + evaluations.length, 0);
@@ -61,7 +61,7 @@ interface Row {
   /** As `methodKey` writes it. */
   readonly method: string;
   readonly name: string;
-  /** The least width of the names' column: that of a name that was told. */
+  /** The least width of the names' column: that of a given name. */
   readonly width: number;
 }
 

@@ -69,7 +69,7 @@ class Controller {
   /** Runs that ended for good in processes of ours. */
   private settled = 0;
   private badStarts = 0;
-  private toldOfMemory = false;
+  private saidMemoryIsShort = false;
   private tooManyFailures = false;
   private failure: Error | undefined;
 
@@ -137,12 +137,12 @@ class Controller {
     if (this.workers.size === 0) return true; // one process can always try
     const needed = memoryNeeded(resident, Math.max(this.largest, FIRST_GUESS));
     const available = (this.options.available ?? availableMemory)();
-    if (needed > available && !this.toldOfMemory) {
+    if (needed > available && !this.saidMemoryIsShort) {
       const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
       this.options.say(
         `${this.workers.size} at a time for now: one more run could need ${gigabytes(needed)} of memory, but only ${gigabytes(available)} are free`,
       );
-      this.toldOfMemory = true;
+      this.saidMemoryIsShort = true;
     }
     return needed <= available;
   }

@@ -167,8 +167,8 @@ const NOTHING_SAID = { progress: null, silent: null, maker: null, error: null } 
 /** A run reports its steps every few seconds; an evaluation may take minutes, and the clock of another machine be off by one. */
 const SILENT_SECONDS = 5 * 60;
 
-function silenceSince(told: number | undefined): number | null {
-  const seconds = told === undefined ? 0 : (Date.now() - told) / 1000;
+function silenceSince(reported: number | undefined): number | null {
+  const seconds = reported === undefined ? 0 : (Date.now() - reported) / 1000;
   return seconds > SILENT_SECONDS ? seconds : null;
 }
 

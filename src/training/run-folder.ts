@@ -29,7 +29,7 @@ const DYING_MS = 2_000;
 export class RunFolder implements Disposable {
   /** Whether its settings were there when they were last looked for. */
   private begun = false;
-  private told = Number.NEGATIVE_INFINITY;
+  private lastReport = Number.NEGATIVE_INFINITY;
 
   private constructor(
     readonly path: string,
@@ -163,8 +163,8 @@ export class RunFolder implements Disposable {
   /** Tells those who look at the folder how far the run is; as long as the process lives, and now and then only. */
   progress(row: Progressing): void {
     const now = performance.now();
-    if (now - this.told < PROGRESS_MS) return;
-    this.told = now;
+    if (now - this.lastReport < PROGRESS_MS) return;
+    this.lastReport = now;
     this.lock.note(JSON.stringify(row));
   }
 

@@ -18,7 +18,7 @@ export interface ManyRuns {
   readonly count: number;
   /** How many of them have folders; all unless told. */
   readonly made?: number;
-  /** Evaluations in each run's records; 3 unless told. */
+  /** Evaluations in each run's records (default: 3). */
   readonly evaluations?: number;
 }
 

@@ -16,7 +16,7 @@ class Store {
   private readonly listeners = new Set<() => void>();
   private timer: number | undefined;
   private source: EventSource | undefined;
-  /** The runs told since the last hello, until all were. */
+  /** The runs received since the last hello, until all have arrived. */
   private known: Set<string> | undefined;
 
   /**
