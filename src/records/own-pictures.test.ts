@@ -32,7 +32,7 @@ test("runs from before the pictures changed are left out and told once; the newe
     const { runs, notes } = readResults([folder]);
     expect(runs.map(({ source }) => source).sort()).toEqual([...now].sort());
     expect(notes).toEqual([
-      `wild: 2 runs were left out, since newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${old.map((run) => `"${run}"`).join(", ")}. Train again, or report on them alone`,
+      `wild: 2 runs were skipped, because newer ones are on other pictures (some were added, taken away, replaced or given another label in between): ${old.map((run) => `"${run}"`).join(", ")}. Train again, or report on them alone`,
     ]);
   });
 });

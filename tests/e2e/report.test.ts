@@ -146,8 +146,8 @@ test("torn, missing and foreign files cost no other run, and the report says wha
     /unfinished: not finished, counted up to its last evaluation. Resume with: nudge train --resume /,
   ])
     expect(left).toMatch(words);
-  expect(printed.stdout).toContain("ERM, sketch held out: there is no run in trial 1, 7 (2 of 4 trials)");
-  expect(printed.stdout).toContain("ERM, cartoon held out: there is no run in trial 2, 7 (2 of 4 trials)");
+  expect(printed.stdout).toContain("ERM, sketch held out: there is no run in trial 1, 7 (2 of 4 trials exist)");
+  expect(printed.stdout).toContain("ERM, cartoon held out: there is no run in trial 2, 7 (2 of 4 trials exist)");
 });
 
 test("two runs of the same setting count once, and the report says which was left out", async () => {

@@ -92,7 +92,7 @@ test("stopped by a signal it can go on; the same plan does only what is missing;
 
   const one = await run(sweep, `--only ${runs[0].id}`).ended;
   expect(one.code).toBe(0);
-  expect(one.stderr).toMatch(/^goes on: /m);
+  expect(one.stderr).toMatch(/^resumed: /m);
   const log = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "log.txt"), "utf8");
   expect(log).toMatch(/stopped after step (\d+)[\s\S]*resumed after step \1\n/);
   const before = readFileSync(join(sweepPaths(sweep).run(runs[0].name), "timing.jsonl"), "utf8");

@@ -70,7 +70,7 @@ const lies: [what: string, about: Record<string, unknown>, words: string][] = [
     "too few for width",
   ],
   ["an algorithm that there is not", { prediction: { ...armed({}), id: "hack" } }, '"hack", which is not known here'],
-  ["an algorithm from the prototype", { prediction: { ...armed({}), id: "toString" } }, "does not know"],
+  ["an algorithm from the prototype", { prediction: { ...armed({}), id: "toString" } }, "which is not known here"],
   [
     "a hyperparameter of the wrong kind",
     { prediction: armed({ contextWidth: "64" }) },
@@ -129,7 +129,7 @@ test("a model whose numbers are not finite says so instead of predicting", async
   using model = await loadModel(path);
   const bytes = readFileSync(new URL("../../docs/figures/synthetic-figure-2.svg", import.meta.url));
   await expect(model.predict(bytes)).rejects.toThrow(DataError); // an SVG is no picture here
-  scope(() => expect(() => model.predictTensor(zeros([1, ...shape]))).toThrow("gives no finite numbers"));
+  scope(() => expect(() => model.predictTensor(zeros([1, ...shape]))).toThrow("returned values that are not finite"));
 });
 
 test.each([
