@@ -129,7 +129,7 @@ const algorithmWith = (fields: string): string =>
 
 const REFUSED: readonly (readonly [which: string, source: string | undefined, words: string])[] = [
   ["that is not there", undefined, "no such file"],
-  ["that exports nothing of ours", "export const x = 1;", "it exports nothing that defineAlgorithm, "],
+  ["that exports nothing of ours", "export const x = 1;", "it exports no definition made with defineAlgorithm, "],
   ["that fails", "throw new Error('not today');", "it could not be loaded: Error: not today"],
   ["that is not JavaScript", "export const = ;", "it could not be loaded: SyntaxError"],
   ["with an id that is taken", algorithmWith('id: "erm", title: "Mine"'), "has the name of another, erm (ERM)"],
