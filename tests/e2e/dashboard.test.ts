@@ -156,7 +156,7 @@ withBrowser("tables follow the selection rule, and the paper's numbers can be ha
     .getByRole("row", { name: /^published/ })
     .first()
     .waitFor();
-  await page.getByRole("heading", { name: "ERM-NU less ERM, pair by pair" }).waitFor();
+  await page.getByRole("heading", { name: "ERM-NU minus ERM, pair by pair" }).waitFor();
 });
 
 withBrowser(
