@@ -120,7 +120,7 @@ const RANGES = {
 
 /** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
-  const folds = !norm.usesBatch && norm.foldable && (norm.keptFolds !== undefined || foldPays(conv, x));
+  const folds = !norm.usesBatch && norm.foldable && foldPays(conv, x);
   if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
     return fused(conv, norm, x, { residual, act });
   // In place: neither a convolution nor a norm needs its own output for its gradient.
