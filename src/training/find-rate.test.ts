@@ -36,5 +36,5 @@ test("rates grow up to where the loss rises, and a run with another optimizer is
   const sgd = await tried({ optimizer: "sgd", momentum: 0 });
   expect(sgd.points[0].loss).toBe(adam.points[0].loss); // the same start and batch
   expect(sgd.points[2].loss).not.toBe(adam.points[2].loss);
-  await expect(tried({ lr: 0 })).rejects.toThrow("lr is 0");
+  await expect(tried({ lr: 0 })).rejects.toThrow("lr must be above 0, got 0");
 });

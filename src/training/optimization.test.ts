@@ -59,7 +59,7 @@ test("the classifier has a rate of its own, after an optimizer was replaced too"
 
 test("an algorithm that makes its heads itself refuses a rate for them", () => {
   expect(() => makeLearner("adrmx", { headLr: 2 }, { mlpWidth: 8 })).toThrow(
-    "headLr 2: ADRMX has no classifier whose learning rate could be set",
+    "headLr 2: ADRMX has no classifier whose learning rate can be set",
   );
 });
 
@@ -81,7 +81,7 @@ test("the classifier is trained first, alone, and remembers nothing of the netwo
   const step = Math.max(...values.map((value, i) => Math.abs(value - start.get(name)![i])));
   expect(step).toBeCloseTo(1e-3, 5);
   expect(() => makeLearner("adrmx", { headSteps: 2 }, { mlpWidth: 8 })).toThrow(
-    "headFirst 2: ADRMX has no classifier that could be trained by itself",
+    "headFirst 2: ADRMX has no classifier that can be trained separately",
   );
 });
 

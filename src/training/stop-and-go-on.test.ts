@@ -102,7 +102,7 @@ test("with the head first, a coefficient that validation chooses, and T3A", asyn
 test("T3A is refused where predictions are more than one linear layer on the features", async () => {
   const more = { averaging: [], "moving-average.start": null, "swad.converge": null, t3a: 5, algorithm: "arm" };
   await expect(trainUntil(join(home, "arm"), Number.POSITIVE_INFINITY, more)).rejects.toThrow(
-    "t3a: it adapts one linear layer on the features, and ARM predicts in another way",
+    "t3a: T3A adapts a linear classifier on the features, but ARM predicts in another way",
   );
 });
 

@@ -238,7 +238,7 @@ test("what a probe cannot do is refused before anything is written", async () =>
   expect(await refused("--data", "shapes", "--test-domain", "filled")).toContain("expected a dataset of picture files");
   const inside = await refused(...test, "--algorithm", "mixstyle");
   expect(inside).toContain("MixStyle needs more than the features of the backbone");
-  expect(inside).toContain("any but MixStyle, ARM, MIRO");
+  expect(inside).toContain("any algorithm except MixStyle, ARM, MIRO");
   expect(await refused(...test, "dataAugmentation=true")).toContain("remove dataAugmentation=true");
 });
 
