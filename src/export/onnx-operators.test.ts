@@ -150,7 +150,8 @@ const FORWARDS: Readonly<Record<string, Forward>> = {
   mm: (x) => rows(x).mm(weights.linear.t()),
   bmm: (x) => x.view(-1, 6, 6).bmm(x.view(-1, 6, 6)),
   addmm: (x) => weights.bias.addmm(rows(x), weights.linear.t(), { beta: 0.5, alpha: 2 }),
-  baddbmm: (x) => weights.batch.baddbmm(x.view(-1, 6, 6), x.view(-1, 6, 6), { beta: 0, alpha: 0.3 }),
+  // Not beta 0: libtorch 1.13 then reads memory that nothing has written, and its own result may be NaN.
+  baddbmm: (x) => weights.batch.baddbmm(x.view(-1, 6, 6), x.view(-1, 6, 6), { beta: 0.5, alpha: 0.3 }),
   conv2d: (x) => ops.conv2d(x, weights.conv, null, [2, 1], 1, 1, 2),
   conv1d: (x) => call("aten::conv1d", x.flatten(2), normal("conv1d", 3, 4, 5), null, 1, 2) as Tensor,
   batch_norm: (x) =>
