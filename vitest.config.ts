@@ -13,7 +13,9 @@ export default defineConfig({
     // The addon is native code with one libtorch a process, so test files run in processes, not threads.
     pool: "forks",
     testTimeout: 60_000,
-    // Files run side by side, one a core; more threads than that only wait for each other.
+    // Files run side by side, one a core (the default leaves one core idle, which on two cores is half of them); more threads than
+    // that only wait for each other.
+    maxWorkers: "100%",
     env: { OMP_NUM_THREADS: "1", OPENBLAS_NUM_THREADS: "1" },
   },
 });
