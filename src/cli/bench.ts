@@ -149,7 +149,7 @@ export function benchCommand(): Command {
       "after",
       examples(
         "sweep --data shapes --backbone small-cnn --steps 50 --eval-every 25",
-        "sweep --data data/PACS --device cuda:0 --precision bf16 --runs 6 --steps 501 --eval-every 100",
+        "sweep --data data/PACS --device cuda:0 --precision bf16 --runs 6 --steps 501",
       ),
     )
     .requiredOption("--data <dir>", "a folder of pictures, or the name of a dataset")

@@ -37,7 +37,7 @@ const MOST_ROWS = 10;
 
 export function getCommand(write: Write): Command {
   return new Command("get")
-    .summary("create a benchmark's folder from a download, archives or parquet files")
+    .summary("create a benchmark's folder from a download or archives")
     .description(
       "Creates the folder of a dataset: downloads the dataset, or reads archives (zip, tar, tar.gz) and parquet files that you have, then arranges the folders and compares the picture counts with the published ones. If it was interrupted, run it again to resume. The exit code is 1 if the counts differ.",
     )
