@@ -23,7 +23,7 @@ test("bench loader times both ways and a training step, and leaves no cache behi
   expect(result.training?.share).toBeGreaterThan(0);
   expect(result.training?.share).toBeLessThan(1);
   expect(loaderText(result)).toMatch(
-    /nudge, cached \(in memory\) +\d+ a second\n.*training resnet18 on cached pictures: \d+ ms/s,
+    /nudge, cached \(in memory\) +\d+ per second\n.*training resnet18 on cached pictures: \d+ ms/s,
   );
   expect(caches()).toEqual(before);
 });
