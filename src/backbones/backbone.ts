@@ -68,6 +68,13 @@ export function runSteps(x: Tensor, steps: readonly Step[], onStage?: OnStage): 
   return map;
 }
 
+/** The blocks of a stage as steps; the last one's map is the stage's. */
+export const stageSteps = (layers: readonly Layer[], stage: number): Step[] =>
+  layers.map((block, i) => ({
+    forward: (map) => block.forward(map),
+    stage: i === layers.length - 1 ? stage : undefined,
+  }));
+
 /** What differs between publishers of one network and is in no tensor of it; a backbone has its own where it is not given. */
 export interface NetworkVariant {
   /** Of the layer norms. */

@@ -26,6 +26,7 @@ import {
   pictureShape,
   runSteps,
   type Step,
+  stageSteps,
 } from "./backbone.js";
 import { namedAsConvolutional } from "./convolutional-names.js";
 
@@ -162,11 +163,7 @@ export class ConvNeXt extends Backbone {
   override stages(x: Tensor, onStage?: OnStage): Tensor {
     const steps = this.features.layers.flatMap((layer, i): Step[] => {
       if (i % 2 === 0) return [{ forward: (map) => layer.forward(map), stage: i === 0 ? 0 : undefined }];
-      const { layers } = layer as Sequential;
-      return layers.map((block, j) => ({
-        forward: (map) => block.forward(map),
-        stage: j === layers.length - 1 ? (i + 1) / 2 : undefined,
-      }));
+      return stageSteps((layer as Sequential).layers, (i + 1) / 2);
     });
     const end = (map: Tensor): Tensor => this.classifier.forward(globalAverage(map));
     return this.dropout.forward(runSteps(x, [...steps, { forward: end }], onStage));

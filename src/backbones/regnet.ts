@@ -17,7 +17,7 @@ import {
   type OnStage,
   pictureShape,
   runSteps,
-  type Step,
+  stageSteps,
 } from "./backbone.js";
 import { namedAsConvolutional } from "./convolutional-names.js";
 
@@ -129,13 +129,7 @@ export class RegNet extends Backbone {
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
-    const blocks = this.trunk_output.layers.flatMap((stage, s): Step[] => {
-      const { layers } = stage as Sequential;
-      return layers.map((block, j) => ({
-        forward: (map) => block.forward(map),
-        stage: j === layers.length - 1 ? s + 1 : undefined,
-      }));
-    });
+    const blocks = this.trunk_output.layers.flatMap((stage, s) => stageSteps((stage as Sequential).layers, s + 1));
     const stem = { forward: (map: Tensor) => this.stem.forward(map), stage: 0 };
     return this.dropout.forward(runSteps(x, [stem, ...blocks, { forward: globalAverage }], onStage));
   }

@@ -20,7 +20,7 @@ import {
   type OnStage,
   pictureShape,
   runSteps,
-  type Step,
+  stageSteps,
 } from "./backbone.js";
 
 const init = "he-fan-out";
@@ -146,11 +146,8 @@ export class ResNet extends Backbone {
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
     const stem = (input: Tensor) => convNorm(this.conv1, this.bn1, input, { act: "relu" }).maxPool2d(3, 2, 1);
-    const blocks = [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }, i): Step[] =>
-      layers.map((block, j) => ({
-        forward: (map) => block.forward(map),
-        stage: j === layers.length - 1 ? i + 1 : undefined,
-      })),
+    const blocks = [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }, i) =>
+      stageSteps(layers, i + 1),
     );
     const features = runSteps(x, [{ forward: stem, stage: 0 }, ...blocks, { forward: globalAverage }], onStage);
     return this.dropout.forward(features);

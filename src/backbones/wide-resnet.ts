@@ -18,7 +18,7 @@ import {
   type OnStage,
   pictureShape,
   runSteps,
-  type Step,
+  stageSteps,
 } from "./backbone.js";
 
 const ID = "wide-resnet-16-2";
@@ -87,12 +87,7 @@ export class WideResNet extends Backbone {
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
-    const blocks = [this.layer1, this.layer2, this.layer3].flatMap(({ layers }, stage): Step[] =>
-      layers.map((block, i) => ({
-        forward: (map) => block.forward(map),
-        stage: i === layers.length - 1 ? stage : undefined,
-      })),
-    );
+    const blocks = [this.layer1, this.layer2, this.layer3].flatMap(({ layers }, stage) => stageSteps(layers, stage));
     // At 32×32 the last map is 8×8, and the 8×8 average of the original is the global one.
     const last = (map: Tensor) => globalAverage(this.bn1.forward(map).relu_());
     return runSteps(x, [{ forward: (input) => this.conv1.forward(input) }, ...blocks, { forward: last }], onStage);

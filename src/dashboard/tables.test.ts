@@ -56,7 +56,7 @@ test("an answer is kept until a number changes, and new runs are in the next", a
   expect((JSON.parse(await tables.json(asked)) as ReportData).runs).toBe(25);
 });
 
-test("a run that appears twice counts once, and that is told", async () => {
+test("a run that appears twice counts once, and a note says so", async () => {
   const folder = temporaryFolder();
   for (const copy of ["one", "two"]) writePacsSweep(join(folder, copy));
   const { tables } = await tablesOf(folder);

@@ -143,7 +143,7 @@ test("settings with more trials than all have are compared on theirs as well", (
   expect(longer.kinds[0].settings[0].difference?.pairs).toBe(8);
 });
 
-test("where selection chose a model from before the penalty set in, that is told", () => {
+test("where selection chose a model from before the penalty set in, a note says so", () => {
   const warmups = [100, 101].map((warmup) => nu(warmup === 100 ? 0.01 : 0.1, { warmup }));
   expect(studiesOf([{}, ...warmups])[0].notes).toEqual([
     "nuclear-norm, weight 0.1: in 4 of 4 runs, selection chose a step before the penalty became active, so these are equal to the plain method",
