@@ -20,34 +20,42 @@ typedef unsigned char u8;
 
 // What is known of a sample, as augment-device.ts lays it out: where its crop begins in the bytes, the pixels of a row of its
 // picture, and then the numbers of a draw from the width on.
-struct Sample { double start, stride, width, height, flip, brightness, contrast, saturation, hue, order[4], gray; };
+struct Sample { double start, stride, width, height, flip, brightness, contrast, saturation, hue, order[4], gray, wide, high, x, y; };
 
 // Filter::set for one target place: the first source place, how many there are, and the sum of their exact weights.
-struct Taps { double centre, support, total; int from, count; };
+struct Taps { double centre, stretch, total; int from, count, cubic; };
 __device__ double exact(const Taps& taps, int k) {
-  double distance = fabs((taps.from + k + 0.5 - taps.centre) / taps.support);
-  return distance < 1 ? 1 - distance : 0;
+  const double distance = fabs((taps.from + k + 0.5 - taps.centre) / taps.stretch);
+  if (!taps.cubic) return distance < 1 ? 1 - distance : 0;
+  if (distance < 1) return (1.5 * distance - 2.5) * distance * distance + 1;
+  return distance < 2 ? (((distance - 5) * distance + 8) * distance - 4) * -0.5 : 0;
 }
-__device__ Taps taps_at(int place, int source, int target) {
+__device__ Taps taps_at(int place, int source, int target, int cubic) {
   Taps taps;
-  double scale = (double)source / target;
-  taps.support = fmax(scale, 1.0);
+  const double scale = (double)source / target;
+  taps.stretch = fmax(scale, 1.0);
+  taps.cubic = cubic;
+  const double support = taps.stretch * (cubic ? 2 : 1);
   taps.centre = (place + 0.5) * scale;
-  taps.from = max(0, (int)(taps.centre - taps.support + 0.5));
-  taps.count = min(source, (int)(taps.centre + taps.support + 0.5)) - taps.from;
+  taps.from = max(0, (int)(taps.centre - support + 0.5));
+  taps.count = min(source, (int)(taps.centre + support + 0.5)) - taps.from;
   taps.total = 0;
   for (int k = 0; k < taps.count; k++) taps.total += exact(taps, k);
   return taps;
 }
-__device__ int weight(const Taps& taps, int k) { return (int)(exact(taps, k) / taps.total * (1 << 22) + 0.5); }
+__device__ int weight(const Taps& taps, int k) {
+  const double share = exact(taps, k) / taps.total * (1 << 22);
+  return (int)(share < 0 ? share - 0.5 : share + 0.5);
+}
+__device__ u8 byte_of(int sum) { return min(max(sum >> 22, 0), 255); }
 
 // rows [n, tallest, size, 3]
-extern "C" __global__ void resize_rows(const u8* source, const Sample* samples, u8* rows, int tallest, int size) {
+extern "C" __global__ void resize_rows(const u8* source, const Sample* samples, u8* rows, int tallest, int size, int cubic) {
   const Sample& sample = samples[blockIdx.y];
   const int height = (int)sample.height, width = (int)sample.width;
   for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < height * size; at += gridDim.x * blockDim.x) {
     const int y = at / size, x = at % size;
-    const Taps taps = taps_at(x, width, size);
+    const Taps taps = taps_at(x + (int)sample.x, width, sample.wide == 0 ? size : (int)sample.wide, cubic);
     const u8* pixel = source + (long long)sample.start + ((long long)y * (int)sample.stride + taps.from) * 3;
     int r = 1 << 21, g = 1 << 21, b = 1 << 21;
     for (int k = 0; k < taps.count; k++, pixel += 3) {
@@ -55,16 +63,17 @@ extern "C" __global__ void resize_rows(const u8* source, const Sample* samples, 
       r += w * pixel[0]; g += w * pixel[1]; b += w * pixel[2];
     }
     u8* out = rows + (((long long)blockIdx.y * tallest + y) * size + x) * 3;
-    out[0] = r >> 22; out[1] = g >> 22; out[2] = b >> 22;
+    out[0] = byte_of(r); out[1] = byte_of(g); out[2] = byte_of(b);
   }
 }
 
 // pictures [n, size, size, 3]
-extern "C" __global__ void resize_columns(const u8* rows, const Sample* samples, u8* pictures, int tallest, int size) {
-  const int height = (int)samples[blockIdx.y].height;
+extern "C" __global__ void resize_columns(const u8* rows, const Sample* samples, u8* pictures, int tallest, int size, int cubic) {
+  const Sample& sample = samples[blockIdx.y];
+  const int height = (int)sample.height;
   for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < size * size; at += gridDim.x * blockDim.x) {
     const int y = at / size, x = at % size;
-    const Taps taps = taps_at(y, height, size);
+    const Taps taps = taps_at(y + (int)sample.y, height, sample.high == 0 ? size : (int)sample.high, cubic);
     const u8* pixel = rows + (((long long)blockIdx.y * tallest + taps.from) * size + x) * 3;
     int r = 1 << 21, g = 1 << 21, b = 1 << 21;
     for (int k = 0; k < taps.count; k++, pixel += size * 3) {
@@ -72,7 +81,7 @@ extern "C" __global__ void resize_columns(const u8* rows, const Sample* samples,
       r += w * pixel[0]; g += w * pixel[1]; b += w * pixel[2];
     }
     u8* out = pictures + ((long long)blockIdx.y * size * size + at) * 3;
-    out[0] = r >> 22; out[1] = g >> 22; out[2] = b >> 22;
+    out[0] = byte_of(r); out[1] = byte_of(g); out[2] = byte_of(b);
   }
 }
 
@@ -167,9 +176,9 @@ namespace {
 
 using at::Tensor;
 
-// samples: float64 [n, 14], checked by augment-device.ts; mean and deviation: float32 [3]. → float32 [n, 3, size, size]
+// samples: float64 [n, 18], checked by augment-device.ts; mean and deviation: float32 [3]. → float32 [n, 3, size, size]
 Tensor augment(const Tensor& source, const Tensor& samples, int64_t size, int64_t tallest, const Tensor& mean,
-               const Tensor& deviation, bool channelsLast) {
+               const Tensor& deviation, bool channelsLast, bool bicubic) {
   TORCH_CHECK(source.is_cuda(), "nudge::augment: expected pictures on a GPU");
 #ifdef NUDGE_KERNELS
   TORCH_CHECK(source.scalar_type() == at::kByte && source.is_contiguous() && samples.scalar_type() == at::kDouble &&
@@ -187,14 +196,16 @@ Tensor augment(const Tensor& source, const Tensor& samples, int64_t size, int64_
   auto pixels = static_cast<int>(size * size), side = static_cast<int>(size), tall = static_cast<int>(tallest);
   auto count = static_cast<unsigned>(n);
   auto blocks = [&](int64_t items) { return kernels::Shape{static_cast<unsigned>(std::min<int64_t>((items + 255) / 256, 256)), count}; };
-  kernels::launch("resize_rows", source, blocks(tallest * size), source.data_ptr(), samples.data_ptr(), rows.data_ptr(), tall, side);
-  kernels::launch("resize_columns", source, blocks(pixels), rows.data_ptr(), samples.data_ptr(), pictures.data_ptr(), tall, side);
+  kernels::launch("resize_rows", source, blocks(tallest * size), source.data_ptr(), samples.data_ptr(), rows.data_ptr(), tall, side,
+                  static_cast<int>(bicubic));
+  kernels::launch("resize_columns", source, blocks(pixels), rows.data_ptr(), samples.data_ptr(), pictures.data_ptr(), tall, side,
+                  static_cast<int>(bicubic));
   kernels::launch("sum_luma", source, blocks(pixels), pictures.data_ptr(), samples.data_ptr(), sums.data_ptr(), pixels);
   kernels::launch("finish_pictures", source, blocks(pixels), pictures.data_ptr(), samples.data_ptr(), sums.data_ptr(),
                   out.data_ptr(), side, m.data_ptr(), d.data_ptr(), static_cast<int>(channelsLast));
   return out;
 #else
-  (void)samples, (void)size, (void)tallest, (void)mean, (void)deviation, (void)channelsLast;
+  (void)samples, (void)size, (void)tallest, (void)mean, (void)deviation, (void)channelsLast, (void)bicubic;
   TORCH_CHECK(false, "nudge::augment: ", kernels::problem(0));
 #endif
 }
@@ -203,7 +214,7 @@ Tensor augment(const Tensor& source, const Tensor& samples, int64_t size, int64_
 
 TORCH_LIBRARY_FRAGMENT(nudge, library) {
   library.def(
-      "augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last) -> Tensor",
+      "augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor",
       augment);
 }
 

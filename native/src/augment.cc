@@ -68,21 +68,31 @@ const T* viewOf(napi_env env, napi_value value, size_t count, const char* what) 
   return reinterpret_cast<const T*>(bytes.data);
 }
 
-// Whether the crop lies in the picture; NaN lies nowhere.
-bool fits(const Draw& d, int32_t width, int32_t height) {
+// What a draw's crop becomes.
+Target targetOf(const Draw& d, int size, Interpolation interpolation) {
+  int wide = d.wide == 0 ? size : static_cast<int>(d.wide), high = d.high == 0 ? size : static_cast<int>(d.high);
+  return {wide, high, static_cast<int>(d.x), static_cast<int>(d.y), size, interpolation};
+}
+
+// Whether the crop lies in the picture, and the result in what it is resized to; NaN lies nowhere.
+bool fits(const Draw& d, int32_t width, int32_t height, int size) {
   if (width < 1 || height < 1 || width > 65535 || height > 65535) return false;
+  if (!(d.wide >= 0 && d.wide <= 65535 && d.high >= 0 && d.high <= 65535 && d.x >= 0 && d.x <= 65535 && d.y >= 0 && d.y <= 65535)) return false;
+  Target target = targetOf(d, size, Interpolation::kBilinear);
+  if (target.x + size > target.wide || target.y + size > target.high) return false;
   bool begins = d.left >= 0 && d.top >= 0 && d.width >= 1 && d.height >= 1;
   return begins && std::floor(d.left) + std::floor(d.width) <= static_cast<float>(width) &&
          std::floor(d.top) + std::floor(d.height) <= static_cast<float>(height);
 }
 
-// augment(source, offsets, sizes, draws, size, mean, std, channelsLast, files) → float32 [n, 3, size, size]
+// augment(source, offsets, sizes, draws, size, mean, std, channelsLast, files, bicubic) → float32 [n, 3, size, size]
 // source: a uint8 tensor of RGB pictures one after the other, or null; then `files` has each sample's file descriptor.
 napi_value augment(Call& call) {
   napi_env env = call.env;
   int size = static_cast<int>(std::clamp<int64_t>(toInt(env, call.at(4), "size"), 0, 4097));
   if (size < 1 || size > 4096) throw Failure("augment: size: expected 1 to 4096");
   bool channelsLast = toBool(env, call.at(7), "channelsLast");
+  Interpolation interpolation = toBool(env, call.at(9), "bicubic") ? Interpolation::kBicubic : Interpolation::kBilinear;
   bool fromFile = isNothing(env, call.at(0));
   at::Tensor source;
   if (!fromFile) {
@@ -100,7 +110,7 @@ napi_value augment(Call& call) {
   const int32_t* files = fromFile ? viewOf<int32_t>(env, call.at(8), n, "augment: files") : nullptr;
   for (size_t i = 0; i < n; i++) {
     double end = offsets[i] + static_cast<double>(sizes[2 * i]) * sizes[2 * i + 1] * 3;
-    if (!fits(draws[i], sizes[2 * i], sizes[2 * i + 1]) || !(offsets[i] >= 0 && end <= (fromFile ? 9e15 : static_cast<double>(source.numel())))) {
+    if (!fits(draws[i], sizes[2 * i], sizes[2 * i + 1], size) || !(offsets[i] >= 0 && end <= (fromFile ? 9e15 : static_cast<double>(source.numel())))) {
       throw Failure("augment: sample " + std::to_string(i) + ": its crop or its pixels lie outside the picture (" + std::to_string(sizes[2 * i]) + "×" +
                     std::to_string(sizes[2 * i + 1]) + ")");
     }
@@ -126,7 +136,7 @@ napi_value augment(Call& call) {
         readPixels(files[i], start, scratch.source.size(), scratch.source.data());
         rows = scratch.source.data();
       }
-      resize(rows + static_cast<size_t>(draw.left) * 3, static_cast<int>(stride), width, height, size, scratch);
+      resize(rows + static_cast<size_t>(draw.left) * 3, static_cast<int>(stride), width, height, targetOf(draw, size, interpolation), scratch);
       jitter(scratch.planes.data(), static_cast<size_t>(size) * size, draw);
       store(scratch.planes.data(), size, draw.flip != 0, table, target + i * 3 * size * size, channelsLast);
     }

@@ -23,18 +23,25 @@ struct Draw {
   float hue;                               // shift as a share of the circle, -0.5 to 0.5; 0 leaves it
   float order[4];                          // which of brightness 0, contrast 1, saturation 2, hue 3 comes first, second, …
   float gray;
+  float wide, high;  // the size that the crop is resized to; 0 for the result's own
+  float x, y;        // where the result begins in it: a centre crop after the resize
 };
 constexpr size_t kDrawFloats = sizeof(Draw) / sizeof(float);
 
-// The weights with which source pixels make each target pixel along one direction: a triangle, widened by the scale.
+// Bilinear is a triangle, and bicubic Keys' kernel with a = -0.5, both widened by the scale where a picture is made smaller.
+enum class Interpolation { kBilinear, kBicubic };
+
+// The weights with which source pixels make each target pixel along one direction.
 struct Filter {
   static constexpr int kBits = 22;  // weights are fixed-point numbers of so many bits
   std::vector<int> first, count;
   std::vector<int32_t> weights;
   int width = 0;  // places for weights, a target pixel; those after its count are 0
   int taps = 0;   // the largest count
+  bool clips = false;  // whether sums can leave the range of a byte
 
-  void set(int source, int target);
+  // The weights of `size` target pixels from `begin` on, where `source` pixels become `target`.
+  void set(int source, int target, int begin, int size, Interpolation interpolation);
 
  private:
   std::vector<double> exact_;
@@ -47,9 +54,14 @@ struct Scratch {
   Filter horizontal, vertical;
 };
 
-// The rectangle of an RGB picture (three bytes a pixel, `stride` pixels a row) that begins at `pixels`, resized to
-// size×size into scratch.planes, bilinear with antialias.
-void resize(const uint8_t* pixels, int stride, int width, int height, int size, Scratch& scratch);
+// What a rectangle becomes: resized to wide × high with antialias, and of that the size × size pixels from (x, y) on.
+struct Target {
+  int wide, high, x, y, size;
+  Interpolation interpolation;
+};
+
+// The rectangle of an RGB picture (three bytes a pixel, `stride` pixels a row) that begins at `pixels`, into scratch.planes.
+void resize(const uint8_t* pixels, int stride, int width, int height, const Target& target, Scratch& scratch);
 
 // Brightness, contrast, saturation and hue in the draw's order, then grayscale.
 void jitter(uint8_t* planes, size_t pixels, const Draw& draw);

@@ -29,7 +29,7 @@ export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options
   const samples = Array.from(offsets, (offset, i) => {
     const draw = draws.subarray(i * drawLength, (i + 1) * drawLength);
     const [width, height] = sizes.subarray(2 * i, 2 * i + 2);
-    checkInside(i, draw, { offset, width, height, bytes: source.numel });
+    checkInside(i, draw, { offset, width, height, bytes: source.numel, size: options.size });
     return { offset, stride: width * 3, draw };
   });
   const augmentSome = fusedKernelsProblem(source.device) === "" ? augmentByKernels : augmentPart;
@@ -52,14 +52,22 @@ interface Sample {
 function checkInside(
   i: number,
   draw: Float32Array,
-  { offset, width, height, bytes }: { offset: number; width: number; height: number; bytes: number },
+  { offset, width, height, bytes, size }: Record<"offset" | "width" | "height" | "bytes" | "size", number>,
 ): void {
   const [left, top, w, h] = Array.from(draw.subarray(0, 4), Math.floor);
-  const crop = left >= 0 && top >= 0 && w >= 1 && h >= 1 && left + w <= width && top + h <= height;
+  const { wide, high, x, y } = targetOf(draw, size);
+  const result = x >= 0 && y >= 0 && x + size <= wide && y + size <= high;
+  const crop = result && left >= 0 && top >= 0 && w >= 1 && h >= 1 && left + w <= width && top + h <= height;
   if (crop && offset >= 0 && offset + width * height * 3 <= bytes) return;
   throw new UsageError(
     `augmentation: sample ${i}: its crop or its pixels lie outside the picture (${width}×${height}): ${[left, top, w, h].join(", ")} at ${offset}`,
   );
+}
+
+/** The size that a crop is resized to, and where the result begins in it. */
+function targetOf(draw: Float32Array, size: number): Record<"wide" | "high" | "x" | "y", number> {
+  const [wide, high, x, y] = Array.from(draw.subarray(drawField.wide), Math.floor);
+  return { wide: wide || size, high: high || size, x, y };
 }
 
 /** Where each sample's crop begins, the pixels of a row of its picture, and its draw from the width on; see `struct Sample`. */
@@ -75,7 +83,9 @@ function augmentByKernels(source: Tensor, samples: readonly Sample[], options: A
   }
   const about = upload(known, { shape: [samples.length, drawLength], device });
   const [shift, scale] = [mean, std].map((values) => upload(values, { device }));
-  return augmentPictures(source, about, size, largest(samples, drawField.height), shift, scale, channelsLast);
+  const tallest = largest(samples, drawField.height);
+  const bicubic = options.interpolation === "bicubic";
+  return augmentPictures(source, about, size, tallest, shift, scale, channelsLast, bicubic);
 }
 
 const largest = (samples: readonly Sample[], field: number): number =>
@@ -94,9 +104,9 @@ function inParts(samples: readonly Sample[]): Sample[][] {
 }
 
 function augmentPart(source: Tensor, samples: readonly Sample[], options: AugmentOptions): Tensor {
-  const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
+  const { channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
   const { device } = source;
-  const picture = resized(source, samples, size); // [n, 3, size, size], whole numbers from 0 to 255
+  const picture = resized(source, samples, options); // [n, 3, size, size], whole numbers from 0 to 255
   jitterOnDevice(
     picture,
     samples.map(({ draw }) => draw),
@@ -107,13 +117,18 @@ function augmentPart(source: Tensor, samples: readonly Sample[], options: Augmen
 }
 
 /** The crops, resized and flipped. */
-function resized(source: Tensor, samples: readonly Sample[], size: number): Tensor {
+function resized(
+  source: Tensor,
+  samples: readonly Sample[],
+  { size, interpolation = "bilinear" }: AugmentOptions,
+): Tensor {
   const { device } = source;
   const [n, width, height] = [samples.length, largest(samples, drawField.width), largest(samples, drawField.height)];
   // All that is known of the samples, brought to the device at once; float64 holds offsets exactly.
   const rows = samples.map(({ offset, stride, draw }) => {
     const [left, top, w, h, flip] = Array.from(draw.subarray(0, 5), Math.floor);
-    return [offset + top * stride + left * 3, stride, w, h, flip];
+    const { wide, high, x, y } = targetOf(draw, size);
+    return [offset + top * stride + left * 3, stride, w, h, flip, wide, high, x, y];
   });
   const known = upload(rows, { dtype: "float64", device });
   const column = (i: number, ...shape: number[]): Tensor => known.select(1, i).reshape(n, ...shape);
@@ -133,48 +148,105 @@ function resized(source: Tensor, samples: readonly Sample[], size: number): Tens
     .mul(3)
     .add(count(3).reshape(1, 1, 3, 1))
     .to({ dtype: "int64" });
-  const crops = source.indexSelect(0, rowStart.add(inRow).reshape(-1)).to({ dtype: "float32" }); // [n, height, 3, width]
+  const crops = source.indexSelect(0, rowStart.add(inRow).reshape(-1)); // [n, height, 3, width]
 
-  const across = weights(column(2, 1, 1), { padded: width, size, count, flip: column(4, 1, 1) });
-  const down = weights(column(3, 1, 1), { padded: height, size, count });
-  const narrow = rounded(crops.reshape(n, height * 3, width).bmm(across.transpose(1, 2)), 2);
-  const made = rounded(down.bmm(narrow.reshape(n, height, 3 * size)), 1); // [n, size, 3 · size]
+  const kernel = interpolation === "bicubic" ? CUBIC : TRIANGLE;
+  const [across, down] = [
+    weights(column(2, 1, 1), {
+      padded: width,
+      size,
+      count,
+      kernel,
+      wide: column(5, 1, 1),
+      from: column(7, 1, 1),
+      flip: column(4, 1, 1),
+    }),
+    weights(column(3, 1, 1), { padded: height, size, count, kernel, wide: column(6, 1, 1), from: column(8, 1, 1) }),
+  ];
+  const pixels = crops.to({ dtype: kernel.dtype }).reshape(n, height * 3, width);
+  const narrow = kernel.rounded(pixels.bmm(across.transpose(1, 2)), 2);
+  const made = kernel.rounded(down.bmm(narrow.reshape(n, height, 3 * size)), 1).to({ dtype: "float32" }); // [n, size, 3 · size]
   return made.reshape(n, size, 3, size).permute([0, 2, 1, 3]).contiguous();
 }
 
-/**
- * The triangle filter for each sample's `length` in PIL's fixed point of 22 bits, float32 [n, 2 · size, padded]: the upper 11
- * bits of every weight, then the lower 11. So every product and sum is an integer that float32 holds, and so do tensor
- * cores of 11 bits (TF32). See `Filter` in native/src/resample.cc.
- */
-function weights(
-  length: Tensor,
-  { padded, size, count, flip }: { padded: number; size: number; count: (to: number) => Tensor; flip?: Tensor },
-): Tensor {
-  const scale = length.div(size);
-  const support = scale.clamp(1);
-  const target = count(size).reshape(1, size, 1);
-  const place = flip ? target.add(flip.mul(target.mul(-2).add(size - 1))) : target;
-  const centre = place.add(0.5).mul(scale);
-  const source = count(padded).reshape(1, 1, padded);
-  const nearness = source.add(0.5).sub(centre).div_(support).abs().neg().add_(1).clamp_(0);
-  const inside = nearness.mul_(source.lt(length).to({ dtype: "float64" }));
-  const fixed = inside
-    .div_(inside.sum(2, true))
-    .mul_(2 ** 22)
-    .add_(0.5)
-    .floor_();
-  const upper = fixed.div(2 ** 11).floor_();
-  return cat([upper, fixed.sub_(upper.mul(2 ** 11))], 1).to({ dtype: "float32" });
+/** How a filter weighs pixels, and how its weights and sums are kept so that every one of them is exact. */
+interface Kernel {
+  /** Pixels on either side that it reaches at a scale of 1. */
+  readonly support: number;
+  readonly at: (distance: Tensor) => Tensor;
+  readonly dtype: "float32" | "float64";
+  /** Weights in PIL's fixed point of 22 bits as whole numbers, float64 [n, size, padded], as they are multiplied with. */
+  readonly stored: (fixed: Tensor) => Tensor;
+  /** Sums of products with these weights to the nearest whole pixel values; `dim` is the one that the weights made. */
+  readonly rounded: (sums: Tensor, dim: number) => Tensor;
 }
 
-/** Sums by the upper and the lower halves of weights, in the two halves of a dimension, to the nearest whole pixel values. */
-function rounded(sums: Tensor, dim: number): Tensor {
-  const [upper, lower] = sums.split(sums.size(dim) / 2, dim);
-  const carried = lower.div(2 ** 11).floor_(); // what is left of it is too little to matter for the floor below
-  return carried
-    .add_(upper)
-    .add_(2 ** 10)
-    .div_(2 ** 11)
-    .floor_();
+/**
+ * Bilinear. The upper 11 bits of every weight, then the lower 11, [n, 2 · size, padded]: so every product and sum is an
+ * integer that float32 holds, and so do tensor cores of 11 bits (TF32). See `Filter` in native/src/resample.cc.
+ */
+const TRIANGLE: Kernel = {
+  support: 1,
+  at: (distance) => distance.neg().add_(1).clamp_(0),
+  dtype: "float32",
+  stored(fixed) {
+    const upper = fixed.div(2 ** 11).floor_();
+    return cat([upper, fixed.sub_(upper.mul(2 ** 11))], 1).to({ dtype: "float32" });
+  },
+  rounded(sums, dim) {
+    const [upper, lower] = sums.split(sums.size(dim) / 2, dim);
+    const carried = lower.div(2 ** 11).floor_(); // what is left of it is too little to matter for the floor below
+    return carried
+      .add_(upper)
+      .add_(2 ** 10)
+      .div_(2 ** 11)
+      .floor_();
+  },
+};
+
+/** Bicubic: Keys' kernel with a = -0.5. Weights are of either sign and may exceed 1, so that float64 holds them whole. */
+const CUBIC: Kernel = {
+  support: 2,
+  at(distance) {
+    const near = distance.mul(1.5).sub_(2.5).mul_(distance).mul_(distance).add_(1);
+    const far = distance.sub(5).mul_(distance).add_(8).mul_(distance).sub_(4).mul_(-0.5);
+    const isNear = distance.lt(1).to({ dtype: "float64" });
+    const isFar = distance.lt(2).to({ dtype: "float64" }).sub_(isNear);
+    return near.mul_(isNear).add_(far.mul_(isFar));
+  },
+  dtype: "float64",
+  stored: (fixed) => fixed,
+  rounded: (sums) =>
+    sums
+      .add_(2 ** 21)
+      .div_(2 ** 22)
+      .floor_()
+      .clamp_(0, 255),
+};
+
+interface WeightsOptions {
+  /** The length that all samples are padded to, and the length of the result. */
+  readonly padded: number;
+  readonly size: number;
+  readonly count: (to: number) => Tensor;
+  readonly kernel: Kernel;
+  /** What each `length` is resized to, and where the result begins in it. */
+  readonly wide: Tensor;
+  readonly from: Tensor;
+  readonly flip?: Tensor;
+}
+
+/** The weights for each sample's `length`. */
+function weights(length: Tensor, { padded, size, count, kernel, wide, from, flip }: WeightsOptions): Tensor {
+  const scale = length.div(wide);
+  const stretch = scale.clamp(1);
+  const target = count(size).reshape(1, size, 1);
+  const place = flip ? target.add(flip.mul(target.mul(-2).add(size - 1))) : target;
+  const centre = place.add(from).add_(0.5).mul(scale);
+  const source = count(padded).reshape(1, 1, padded);
+  const nearness = kernel.at(source.add(0.5).sub(centre).div_(stretch).abs());
+  const inside = nearness.mul_(source.lt(length).to({ dtype: "float64" }));
+  const shares = inside.div_(inside.sum(2, true)).mul_(2 ** 22);
+  const fixed = shares.abs().add_(0.5).floor_().mul_(shares.sign()); // a half is rounded away from zero
+  return kernel.stored(fixed);
 }

@@ -1,9 +1,11 @@
 /**
  * What happens to a picture before a network sees it, as the field does it with torchvision on PIL pictures:
  *
- * - plain: resized to exactly size × size whatever its shape (bilinear with antialias), then normalised;
+ * - plain: resized to exactly size × size whatever its shape, or its short side resized and the centre cropped; then normalised;
  * - augmented: a random crop resized to size × size, a flip, brightness, contrast, saturation and hue in random order, now and
  *   then grey, then normalised.
+ *
+ * Every resize is PIL's with antialias, bilinear or bicubic.
  *
  * A sample's draw is made here, on the host, from a stream of its own; carrying it out is the addon's fused kernel on the
  * CPU (native/src/augment.cc) or kernels of our own on a GPU (augment-device.ts). The order of the numbers in a draw is that of
@@ -54,7 +56,7 @@ export const imageNetMean = Float32Array.from(normalizations.imagenet.mean);
 export const imageNetStd = Float32Array.from(normalizations.imagenet.std);
 
 /** Numbers in a draw, and where each of them is. */
-export const drawLength = 14;
+export const drawLength = 18;
 export const drawField = {
   left: 0,
   top: 1,
@@ -68,11 +70,38 @@ export const drawField = {
   /** Four places: which of brightness 0, contrast 1, saturation 2 and hue 3 comes first, second, … */
   order: 9,
   gray: 13,
+  /** The width and height that the crop is resized to; 0 for those of the result. */
+  wide: 14,
+  high: 15,
+  /** Where the result begins in it. */
+  x: 16,
+  y: 17,
 } as const;
 
 /** The draw of the plain pipeline: all of the picture, nothing changed. */
 export function plainDraw(width: number, height: number, into: Float32Array): void {
-  into.set([0, 0, width, height, 0, 1, 1, 1, 0, 0, 1, 2, 3, 0]);
+  into.set([0, 0, width, height, 0, 1, 1, 1, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0]);
+}
+
+/**
+ * The plain draw of a picture whose short side is resized to `shortSide`, and whose centre of size × size is then cropped, as
+ * torchvision's Resize and CenterCrop do it.
+ */
+export function centreCropDraw(
+  { width, height }: { width: number; height: number },
+  { shortSide, size }: { shortSide: number; size: number },
+  into: Float32Array,
+): void {
+  plainDraw(width, height, into);
+  const short = Math.min(width, height);
+  const resized = (side: number): number => (side === short ? shortSide : Math.floor((shortSide * side) / short));
+  // Python rounds a half to the even number.
+  const centred = (side: number): number => {
+    const half = (side - size) / 2;
+    return half % 1 === 0.5 ? 2 * Math.round(half / 2) : Math.round(half);
+  };
+  const [wide, high] = [resized(width), resized(height)];
+  into.set([wide, high, centred(wide), centred(high)], drawField.wide);
 }
 
 /**
@@ -95,6 +124,7 @@ export function drawAugmentation(
   into.set(random.permutation(4), drawField.order);
   into[drawField.gray] = Number(random.bernoulli(gray));
   into.set(drawCrop(random, width, height, settings), drawField.left);
+  into.fill(0, drawField.wide);
 }
 
 /** Left, top, width and height of a random crop; after ten that do not fit, the largest central one of an allowed shape. */
@@ -125,6 +155,9 @@ export interface PixelBlock {
   readonly sizes: Int32Array;
 }
 
+/** By which pixels that lie between those of a picture are computed, as PIL does it. */
+export type Interpolation = "bilinear" | "bicubic";
+
 export interface AugmentOptions {
   /** Width and height of the result. */
   size: number;
@@ -132,6 +165,8 @@ export interface AugmentOptions {
   channelsLast?: boolean;
   mean?: Float32Array;
   std?: Float32Array;
+  /** The default is bilinear. */
+  interpolation?: Interpolation;
 }
 
 /** Carries out the draws with the addon's kernel: float32 [n, 3, size, size] on the CPU. */
@@ -143,5 +178,6 @@ export function augmentOnHost(pixels: PixelBlock, draws: Float32Array, options: 
       `augmentation: expected ${drawLength} numbers per picture, ${offsets.length * drawLength} in all, got ${draws.length}`,
     );
   const from = source && handle(source);
-  return new Tensor(loadNative().augment(from, offsets, sizes, draws, size, mean, std, channelsLast, files));
+  const bicubic = options.interpolation === "bicubic";
+  return new Tensor(loadNative().augment(from, offsets, sizes, draws, size, mean, std, channelsLast, files, bicubic));
 }

@@ -99,7 +99,8 @@ export interface Native {
     mean: Float32Array,
     std: Float32Array,
     channelsLast: boolean,
-    files?: Int32Array,
+    files: Int32Array | undefined,
+    bicubic: boolean,
   ): Handle;
   /** Pieces of files one after the other, as one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;

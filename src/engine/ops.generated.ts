@@ -177,7 +177,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
   ["nudge::bias_clamp", "", "y bias residual low high"],
   ["nudge::depthwise", "", "x weight stride"],
-  ["nudge::augment", "", "source samples size tallest mean deviation channels_last"],
+  ["nudge::augment", "", "source samples size tallest mean deviation channels_last bicubic"],
 ];
 
 const ids: (number | undefined)[] = new Array(OPERATORS.length);
@@ -1223,8 +1223,8 @@ export function depthwise(x: Tensor | number, weight: Tensor | number, stride: n
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
-/** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last) -> Tensor` */
-export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean): Tensor {
+/** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
+export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
   const op = ids[168] ?? resolve(168);
-  return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last));
+  return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -3,7 +3,7 @@
  * CPU. Where a device has none (the CPU, a GPU without NVRTC), the operators that take their place are checked in the same way.
  */
 
-import { augmentOnHost, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
+import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
 import { augmentOnDevice } from "../data/augment-device.js";
 import { biasClamp, conv2d, depthwise, foldNorm } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
@@ -128,10 +128,19 @@ function sameBytes(device: string): CheckResult {
     for (const [i, [width, height]] of shapes.entries())
       drawAugmentation(random, width, height, draws.subarray(i * drawLength, (i + 1) * drawLength));
     const block: PixelBlock = { source, offsets, sizes: Int32Array.from(shapes.flat()) };
-    const options = { size: 32, channelsLast: true };
-    const expected = augmentOnHost(block, draws, options);
-    const got = augmentOnDevice({ ...block, source: source.to({ device }) }, draws, options).to({ device: "cpu" });
-    const off = got.sub(expected).abs().max().item();
+    const centres = new Float32Array(draws.length);
+    for (const [i, [width, height]] of shapes.entries())
+      centreCropDraw({ width, height }, { shortSide: 36, size: 32 }, centres.subarray(i * drawLength));
+    const off = Math.max(
+      ...(["bilinear", "bicubic"] as const).flatMap((interpolation) =>
+        [draws, centres].map((each) => {
+          const options = { size: 32, channelsLast: true, interpolation };
+          const expected = augmentOnHost(block, each, options);
+          const got = augmentOnDevice({ ...block, source: source.to({ device }) }, each, options);
+          return got.to({ device: "cpu" }).sub(expected).abs().max().item();
+        }),
+      ),
+    );
     // One step of a byte is 0.017 after the normalisation.
     return { ok: off < 1e-3, detail: `normalised pixels at most ${off.toExponential(1)} off those of the host` };
   });

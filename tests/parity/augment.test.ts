@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 import {
   type AugmentOptions,
   augmentOnHost,
+  centreCropDraw,
   drawAugmentation,
   drawLength,
+  type Interpolation,
   type PixelBlock,
 } from "../../src/data/augment.js";
 import { augmentOnDevice } from "../../src/data/augment-device.js";
@@ -24,7 +26,10 @@ interface Case {
   title: string;
   source: string;
   size: number;
-  draw: number[];
+  /** The numbers of the draw; or the short side that is resized to before the centre is cropped. */
+  draw?: number[];
+  resize?: number;
+  interpolation: Interpolation;
 }
 
 const cases: Case[] = (() => {
@@ -37,6 +42,13 @@ const ways = [
   { name: "the kernel", augment: augmentOnHost, device: "cpu" },
   ...devices().map((device) => ({ name: `tensor operators on ${device}`, augment: augmentOnDevice, device })),
 ];
+
+function drawOf({ draw, resize: shortSide = 0, size }: Case, [height, width]: readonly number[]): Float32Array {
+  if (draw) return Float32Array.from(draw);
+  const centre = new Float32Array(drawLength);
+  centreCropDraw({ width, height }, { shortSide, size }, centre);
+  return centre;
+}
 
 /** Without normalisation, times 255: the 8-bit picture. */
 const asBytes: Pick<AugmentOptions, "mean" | "std"> = {
@@ -56,22 +68,24 @@ function blockOf(picture: Tensor, device: string): PixelBlock {
 
 for (const { name, augment, device } of ways) {
   test.each(cases.map((each, i) => [each.title, i] as const))(`PIL's picture, by ${name}: %s`, (_, i) => {
-    const { source, size, draw } = cases[i];
+    const { source, size, interpolation } = cases[i];
     scope(() => {
       const stored = readWeights(VECTORS);
       const picture = stored.get(`source/${source}`) as Tensor;
       const expected = (stored.get(`result/${i}`) as Tensor).permute([2, 0, 1]).unsqueeze(0);
-      const made = augment(blockOf(picture, device), Float32Array.from(draw), { size, ...asBytes });
+      const made = augment(blockOf(picture, device), drawOf(cases[i], picture.shape), {
+        ...{ size, interpolation, ...asBytes },
+      });
       expectClose(made, expected, { atol: 1e-3 }); // the same byte, where 2 would do
     });
   });
 
   test(`torchvision's normalisation, by ${name}`, () => {
-    const { source, size, draw } = cases.at(-1) as Case;
+    const { source, size, draw } = cases.findLast(({ title }) => title.startsWith("everything")) as Case;
     scope(() => {
       const stored = readWeights(VECTORS);
       const picture = stored.get(`source/${source}`) as Tensor;
-      const made = augment(blockOf(picture, device), Float32Array.from(draw), { size });
+      const made = augment(blockOf(picture, device), Float32Array.from(draw!), { size });
       expectClose(made, (stored.get("normalised") as Tensor).unsqueeze(0), { rtol: 1e-6, atol: 1e-6 });
     });
   });
@@ -92,7 +106,8 @@ test.each(devices())(
     scope(() => {
       const block = { source: tensor(bytes), offsets, sizes: Int32Array.from(shapes.flat()) };
       for (const channelsLast of [false, true]) {
-        const options = { size: 32, channelsLast, ...asBytes };
+        const interpolation = channelsLast ? "bicubic" : "bilinear";
+        const options = { size: 32, channelsLast, interpolation, ...asBytes } as const;
         const byKernel = augmentOnHost(block, draws, options);
         const byOperators = augmentOnDevice({ ...block, source: block.source.to({ device }) }, draws, options);
         expect([byKernel.isChannelsLast, byOperators.isChannelsLast]).toEqual([channelsLast, channelsLast]);

@@ -1,7 +1,7 @@
 """Makes augment.safetensors: what PIL and torchvision make of small pictures for given draws.
 
-A case is a source picture, a draw (the 14 numbers of src/data/augment.ts, in its order) and the 8-bit picture that comes
-out. `normalised` is one of them after ToTensor and Normalize. Run: python3 tests/vectors/augment.py
+A case is a source picture, a draw (the 18 numbers of src/data/augment.ts, in its order), an interpolation and the 8-bit
+picture that comes out. Cases with a `resize` are torchvision's Resize and CenterCrop. `normalised` is one of them after ToTensor and Normalize. Run: python3 tests/vectors/augment.py
 """
 
 import json
@@ -52,10 +52,10 @@ for name, source in sources.items():
     stored[f"source/{name}"] = torch.from_numpy(source)
 
 
-def apply(image, size, crop, flip=0, brightness=1, contrast=1, saturation=1, hue=0, order=(0, 1, 2, 3), gray=0):
+def apply(image, size, crop, interpolation, flip=0, brightness=1, contrast=1, saturation=1, hue=0, order=(0, 1, 2, 3), gray=0):
     """The field's pipeline with its draws given: RandomResizedCrop, flip, ColorJitter, RandomGrayscale."""
     left, top, width, height = crop
-    image = F.resized_crop(image, top, left, height, width, [size, size])
+    image = F.resized_crop(image, top, left, height, width, [size, size], interpolation)
     if flip:
         image = F.hflip(image)
     steps = [
@@ -71,19 +71,29 @@ def apply(image, size, crop, flip=0, brightness=1, contrast=1, saturation=1, hue
     return F.rgb_to_grayscale(image, 3) if gray else image
 
 
-def case(title, source, size=24, crop=None, **draw):
+def case(title, source, size=24, crop=None, interpolation="bilinear", **draw):
     for name in ("brightness", "contrast", "saturation", "hue"):
         if name in draw:
             draw[name] = float(np.float32(draw[name]))  # the kernel is given float32
     image = Image.fromarray(sources[source])
     crop = crop or (0, 0, *image.size)
-    result = apply(image, size, crop, **draw)
+    result = apply(image, size, crop, T.InterpolationMode(interpolation), **draw)
     row = [*crop, draw.get("flip", 0)]
     row += [draw.get("brightness", 1), draw.get("contrast", 1), draw.get("saturation", 1), draw.get("hue", 0)]
     row += [*draw.get("order", (0, 1, 2, 3)), draw.get("gray", 0)]
-    stored[f"result/{len(cases)}"] = torch.from_numpy(np.array(result))
-    cases.append({"title": title, "source": source, "size": size, "draw": row})
+    add(title, source, result, size=size, draw=[*row, 0, 0, 0, 0], interpolation=interpolation)
     return result
+
+
+def add(title, source, result, **how):
+    stored[f"result/{len(cases)}"] = torch.from_numpy(np.array(result))
+    cases.append({"title": title, "source": source, **how})
+
+
+def centre(title, source, resize, size=24, interpolation="bilinear"):
+    image = Image.fromarray(sources[source])
+    result = F.center_crop(F.resize(image, resize, T.InterpolationMode(interpolation)), [size, size])
+    add(f"{title}, {interpolation}", source, result, size=size, resize=resize, interpolation=interpolation)
 
 
 case("resize down", "noise")
@@ -125,6 +135,27 @@ for i in range(12):
         order=[int(which) for which in random.permutation(4)],
         gray=int(i == 11),
     )
+
+CUBIC = {"interpolation": "bicubic"}
+case("bicubic, resize down", "noise", **CUBIC)
+case("bicubic, resize down far", "smooth", size=10, **CUBIC)
+case("bicubic, resize up", "small", **CUBIC)
+case("bicubic, hard edges up", "blocks", size=50, **CUBIC)
+case("bicubic, hard edges down", "blocks", size=17, **CUBIC)
+case("bicubic, one side down, the other up", "sliver", **CUBIC)
+case("bicubic, no resize", "blocks", **CUBIC)
+case("bicubic, one pixel", "dot", size=5, **CUBIC)
+case("bicubic, height only", "noise", crop=(3, 2, 24, 29), **CUBIC)
+case("bicubic, width only", "noise", crop=(0, 7, 43, 24), **CUBIC)
+case("bicubic, crop and flip", "noise", crop=(11, 5, 30, 21), flip=1, **CUBIC)
+for interpolation in ("bilinear", "bicubic"):
+    centre("centre of a wide picture", "smooth", 28, interpolation=interpolation)
+    centre("centre of a tall picture", "dull", 27, interpolation=interpolation)
+    centre("centre of a picture that is too small", "small", 29, interpolation=interpolation)
+    centre("centre without a resize", "noise", 31, interpolation=interpolation)
+    centre("no margin on the short side", "noise", 24, interpolation=interpolation)
+    centre("a long strip", "sliver", 25, interpolation=interpolation)
+    centre("far down", "smooth", 13, size=11, interpolation=interpolation)
 
 # Where torchvision's own random crops fall: the deciles of left, top, width and height over many draws.
 for width, height in ((227, 227), (320, 240), (90, 400)):
