@@ -22,22 +22,16 @@ test.each([
 });
 
 test("remixed pairs are places in the batch, or two samples of the class from two domains", () => {
-  scope(() => {
-    const [first, second] = [
-      [0, 1],
-      [1, 0],
-    ].map((labels) => ({ x: tensor(ROWS.slice(0, 2)), y: tensor(labels, { dtype: "int64" }) }));
-    const batch = { domains: [first, second], x: tensor(ROWS), y: tensor([0, 1, 1, 0], { dtype: "int64" }) };
-    const draw = {
-      permutation: (_: string, n: number) => Array.from({ length: n }, (_, i) => n - 1 - i),
-    } as Partial<Draws> as Draws;
-    expect(pairsOf(batch, 3, "positions", draw)).toEqual([
-      [1, 0],
-      [1, 0],
-    ]);
-    expect(pairsOf(batch, 3, "same-class", draw)).toEqual([
-      [3, 0],
-      [2, 1],
-    ]);
-  });
+  const draw = {
+    permutation: (_: string, n: number) => Array.from({ length: n }, (_, i) => n - 1 - i),
+  } as Partial<Draws> as Draws;
+  const pairs = (remix: "positions" | "same-class") => pairsOf([0, 1, 1, 0], [0, 0, 1, 1], { classes: 3, remix, draw });
+  expect(pairs("positions")).toEqual([
+    [1, 0],
+    [1, 0],
+  ]);
+  expect(pairs("same-class")).toEqual([
+    [3, 0],
+    [2, 1],
+  ]);
 });

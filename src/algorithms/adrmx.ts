@@ -32,6 +32,8 @@ const REMIXES = ["positions", "same-class"] as const;
 const TEMPERATURE = 0.07;
 const WEIGHT = 0.5;
 const EPS = 1e-5;
+/** A label that a cross-entropy leaves out of its mean. */
+const IGNORED = -100;
 
 const lr = (value: number, values: readonly number[]) => ({ lr: hparam(value, choice(values), { reference: "lr" }) });
 
@@ -104,7 +106,7 @@ export const adrmx = defineAlgorithm({
         loss_clf_fin: crossEntropy(differenceClassifier.forward(u), y),
         loss_dmn: crossEntropy(domainClassifier.forward(b), d),
         loss_disc: crossEntropy(discriminator.forward(u), d),
-        loss_remixed: remixed(u, b, y, pairsOf(batch, classes, remix, ctx.draw)),
+        loss_remixed: remixed(u, b, drawPairs(batch, ctx)),
       };
       const total = losses.loss_clf_int
         .add(losses.loss_clf_fin)
@@ -119,12 +121,28 @@ export const adrmx = defineAlgorithm({
       return { loss_total: loss, ...losses };
     }
 
-    /** The mean over classes of the cross-entropies of remixed features; 0 where no class has a pair. */
-    function remixed(u: Tensor, b: Tensor, y: Tensor, pairs: readonly (readonly [number, number])[]): Tensor {
-      if (pairs.length === 0) return toFullPrecision(u).detach().sum().mul(0);
-      const first = pairs.map(([i]) => i);
-      const mixed = u.take(first).add(b.take(pairs.map(([, j]) => j)));
-      return crossEntropy(classifier.forward(mixed), y.take(first)).mul(pairs.length / classes);
+    /** The pairs (i, j) that are remixed, one for each class: rows of i, of j and of labels. Last, the share of classes with a pair. */
+    function drawPairs({ domains: parts }: Batch, { prepared }: StepContext): Tensor {
+      const domainOf = parts.flatMap(({ x }, e) => new Array<number>(x.rows).fill(e));
+      return prepared([3 * classes + 1], ({ draw, labels }) => {
+        const pairs = pairsOf(labels, domainOf, { classes, remix, draw });
+        const row = (none: number, of: (pair: readonly [number, number]) => number): number[] =>
+          Array.from({ length: classes }, (_, k) => (k < pairs.length ? of(pairs[k]) : none));
+        return [
+          ...row(0, ([i]) => i),
+          ...row(0, ([, j]) => j),
+          ...row(IGNORED, ([i]) => labels[i]),
+          pairs.length / classes,
+        ];
+      });
+    }
+
+    /** The mean over classes of the cross-entropies of remixed features; 0 if no class has a pair. */
+    function remixed(u: Tensor, b: Tensor, drawn: Tensor): Tensor {
+      const [i, j, labels] = [0, 1, 2].map((row) => drawn.narrow(0, row * classes, classes).toDType("int64"));
+      const mean = crossEntropy(classifier.forward(u.take(i).add(b.take(j))), labels); // of those that there are
+      const share = drawn.select(0, 3 * classes).toDType(mean.dtype);
+      return mean.mul(share).where(share.gt(0), 0);
     }
 
     return {
@@ -141,13 +159,10 @@ export const adrmx = defineAlgorithm({
 
 /** For each class with two samples or more, in ascending order, the places in the batch of the two that are remixed. */
 export function pairsOf(
-  { y, domains }: Batch,
-  classes: number,
-  remix: (typeof REMIXES)[number],
-  draw: Draws,
+  labels: readonly number[],
+  domainOf: readonly number[],
+  { classes, remix, draw }: { classes: number; remix: (typeof REMIXES)[number]; draw: Draws },
 ): [number, number][] {
-  const labels = y.toNumbers();
-  const domainOf = domains.flatMap((domain, e) => new Array<number>(domain.y.rows).fill(e));
   return Array.from({ length: classes }, (_, label) => label).flatMap((label): [number, number][] => {
     const members = [...labels.keys()].filter((i) => labels[i] === label);
     if (members.length < 2) return [];

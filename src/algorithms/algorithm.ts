@@ -43,6 +43,15 @@ export interface Batch {
   /** All samples in that order. */
   readonly x: Tensor;
   readonly y: Tensor;
+  /** The numbers in `y`, if the host knows them: then nothing has to wait for a GPU to read them. */
+  readonly labels?: readonly number[];
+}
+
+/** What numbers are computed from before an update; see `StepContext.prepared`. */
+export interface HostInputs {
+  readonly draw: Draws;
+  /** The classes of the batch's rows. */
+  readonly labels: readonly number[];
 }
 
 /** The labels of the rows of a loss, for penalties that depend on them. */
@@ -92,6 +101,12 @@ export interface StepContext {
    */
   schedule<T extends number | boolean>(at: (step: number) => T): T;
   readonly draw: Draws;
+  /**
+   * Numbers that are computed on the host from random draws and the labels of the batch, such as which samples are paired:
+   * float64 on the device of the batch. In a captured step they are computed again before each replay, from the draws and labels
+   * of that step; so `compute` must read nothing else that changes from step to step, and its draws have names of their own.
+   */
+  prepared(shape: readonly number[], compute: (host: HostInputs) => ArrayLike<number>): Tensor;
   /**
    * The loss itself, for algorithms with `update` to call before backward: on the CPU one that is not finite is an error there,
    * before it has changed a weight (the loop does this for what `step` returns). On a GPU the host would have to wait for

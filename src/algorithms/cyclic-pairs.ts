@@ -1,6 +1,27 @@
 /** Random pairs of training domains: each is first in one pair and second in another, as DomainBed draws them. */
 
-/** The pairs (π₀, π₁), (π₁, π₂), …, (πₙ₋₁, π₀) of some items in a random order π; a single item is paired with itself. */
-export function cyclicPairs<T>(items: readonly T[], order: readonly number[]): [T, T][] {
-  return order.map((first, i) => [items[first], items[order[(i + 1) % order.length]]]);
+import { arange } from "../engine/ops.generated.js";
+import type { Batch, Minibatch } from "./algorithm.js";
+import type { Draws } from "./draws.js";
+
+/** The pairs (a, b), (b, c), …, (z, a) of some items; a single item is paired with itself. */
+export function cyclicPairs<T>(items: readonly T[]): [T, T][] {
+  return items.map((first, i) => [first, items[(i + 1) % items.length]]);
+}
+
+/**
+ * The domains of a batch in a random order, by the draw "pairs". If all domains have the same number of rows, the order is a
+ * tensor, so that a step that uses it can be captured.
+ */
+export function inRandomOrder({ domains, x, y }: Batch, draw: Draws): Minibatch[] {
+  const count = domains[0].x.rows;
+  if (domains.some((domain) => domain.x.rows !== count))
+    return draw.permutation("pairs", domains.length).map((i) => domains[i]);
+  const places = arange(0, count, 1, { dtype: "int64", device: x.device });
+  const starts = draw.order("pairs", domains.length, x).mul(count);
+  const memoryFormat = x.isChannelsLast ? "channels_last" : undefined; // taking rows loses it
+  return domains.map((_, i) => {
+    const rows = places.add(starts.narrow(0, i, 1));
+    return { x: x.take(rows).to({ memoryFormat }), y: y.take(rows) };
+  });
 }

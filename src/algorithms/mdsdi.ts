@@ -22,7 +22,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { variant } from "../hparams.js";
 import { crossEntropy, Linear } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
-import { cyclicPairs } from "./cyclic-pairs.js";
+import { cyclicPairs, inRandomOrder } from "./cyclic-pairs.js";
 import { domainLabels as trueLabels } from "./domain-labels.js";
 import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
 import { addPenalty } from "./penalised-loss.js";
@@ -76,10 +76,11 @@ export const mdsdi = defineAlgorithm({
         loss.backward();
         optimizers.all.step();
 
-        const order = pairing === "cyclic" ? ctx.draw.permutation("pairs", domains.length) : null;
+        const pairs =
+          pairing === "cyclic" ? cyclicPairs(inRandomOrder(batch, ctx.draw)).map(ofOneLength) : leaveOneOut(domains);
         const metaLoss = metaGradient({
           modules: [specific, classifier],
-          pairs: order ? cyclicPairs(domains, order).map(ofOneLength) : leaveOneOut(domains),
+          pairs,
           domains: domains.length,
           beta: 1,
           adam,

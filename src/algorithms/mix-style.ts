@@ -17,11 +17,11 @@
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
-import { type Tensor, tensor } from "../engine/tensor.js";
+import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { variant } from "../hparams.js";
 import { crossEntropy, toFullPrecision } from "../nn/index.js";
-import { defineAlgorithm, type Minibatch } from "./algorithm.js";
+import { defineAlgorithm, type Minibatch, type StepContext } from "./algorithm.js";
 import type { Draws } from "./draws.js";
 import { variantOf } from "./variant.js";
 
@@ -48,20 +48,27 @@ export const mixStyle = defineAlgorithm({
       throw new UsageError(`MixStyle with mixing=cross-domain needs at least 2 training domains, got ${count}`);
     }
     const stages = STAGES.slice(0, backbone.stageChannels!.length - 2);
-    const forward = (x: Tensor, draw: Draws, orderOf: OrderOf): Tensor =>
-      backbone.stages!(x, (map, stage) => (stages.includes(stage) ? mixStyles(map, draw, orderOf) : map));
+    const forward = (x: Tensor, { prepared }: StepContext, orderOf: OrderOf): Tensor => {
+      // Of each stage the samples' λ and the samples whose style they take.
+      const mixtures = prepared([stages.length, 2, x.rows], ({ draw }) =>
+        stages.flatMap(() => drawMixture(x.rows, draw, orderOf)),
+      );
+      return backbone.stages!(x, (map, stage) =>
+        stages.includes(stage) ? mixStyles(map, mixtures.select(0, stages.indexOf(stage))) : map,
+      );
+    };
 
     return {
       modules: { backbone, classifier },
-      step({ x, y, domains }, { draw }) {
+      step({ x, y, domains }, ctx) {
         if (mixing === "random") {
-          const features = forward(x, draw, (n) => draw.permutation("order", n)); // [n, width]
+          const features = forward(x, ctx, (n, draw) => draw.permutation("order", n)); // [n, width]
           const logits = classifier.forward(features);
           return { loss: crossEntropy(logits, y), features, logits };
         }
         const passes = domains.map((domain, e) => {
           const samples = halves(domain, domains[(e + 1) % domains.length]);
-          const features = forward(samples.x, draw, acrossHalves);
+          const features = forward(samples.x, ctx, acrossHalves);
           const logits = classifier.forward(features);
           return { loss: crossEntropy(logits, samples.y), features, logits, y: samples.y };
         });
@@ -77,20 +84,24 @@ export const mixStyle = defineAlgorithm({
   },
 });
 
-/** The map with its styles mixed, or itself in half of the cases. */
-function mixStyles(map: Tensor, draw: Draws, orderOf: OrderOf): Tensor {
-  if (draw.uniform("coin") > PROBABILITY) return map;
+/** λ of each sample, and whose style it takes; in half of the cases λ = 1 and its own, with which mixing changes nothing. */
+function drawMixture(samples: number, draw: Draws, orderOf: OrderOf): number[] {
+  const own = Array.from({ length: samples }, (_, i) => i);
+  if (draw.uniform("coin") > PROBABILITY) return [...own.map(() => 1), ...own];
+  return [...own.map(() => draw.beta("lambda", ALPHA, ALPHA)), ...orderOf(samples, draw)];
+}
+
+/** The map [n, channels, height, width] with its styles mixed by λ and the order [2, n]. */
+function mixStyles(map: Tensor, mixture: Tensor): Tensor {
   const [n, , height, width] = map.shape;
   if (height * width < 2) {
     throw new UsageError(
       `MixStyle: a map of one position has no deviation, got ${map.describe()}; take larger pictures`,
     );
   }
-  const lambdas = Array.from({ length: n }, () => draw.beta("lambda", ALPHA, ALPHA));
   const values = toFullPrecision(map);
-  const { dtype, device } = values;
-  const share = tensor(lambdas, { dtype, device }).view(n, 1, 1, 1);
-  const order = tensor(orderOf(n, draw), { dtype: "int64", device });
+  const share = mixture.select(0, 0).toDType(values.dtype).view(n, 1, 1, 1);
+  const order = mixture.select(0, 1).toDType("int64");
   const blend = (own: Tensor): Tensor => {
     const other = own.take(order);
     return other.add(own.sub(other).mul(share)); // λ·own + (1 − λ)·other

@@ -12,14 +12,12 @@
  * A penalty is taken of each pair's mixed features and divided by E, as the pair's cross-entropy is.
  */
 
-import { arange } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen, variant } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
-import { type Batch, defineAlgorithm, type Minibatch } from "./algorithm.js";
-import { cyclicPairs } from "./cyclic-pairs.js";
+import { defineAlgorithm, type Minibatch } from "./algorithm.js";
+import { cyclicPairs, inRandomOrder } from "./cyclic-pairs.js";
 import { featuresOfParts } from "./domain-parts.js";
-import type { Draws } from "./draws.js";
 import { addPenalty } from "./penalised-loss.js";
 
 export const mixup = defineAlgorithm({
@@ -47,7 +45,7 @@ export const mixup = defineAlgorithm({
         const logits = classifier.forward(features);
         return { loss: mixed.loss(logits), features, logits, labels: null };
       }
-      const pairs = randomPairs(batch, draw);
+      const pairs = cyclicPairs(inRandomOrder(batch, draw));
       const mixed = pairs.map(([first, second]) => mix(first, second, draw.betaLike("lambda", alpha, alpha, x)));
       const { parts } = featuresOfParts(
         backbone,
@@ -62,20 +60,6 @@ export const mixup = defineAlgorithm({
     predict: (x) => classifier.forward(backbone.forward(x)),
   }),
 });
-
-/** Pairs of domains in a random order that, where domains have as many rows each, is a tensor: such a step can be captured. */
-function randomPairs({ domains, x, y }: Batch, draw: Draws): [Minibatch, Minibatch][] {
-  const count = domains[0].x.rows;
-  if (domains.some((domain) => domain.x.rows !== count))
-    return cyclicPairs(domains, draw.permutation("pairs", domains.length));
-  const places = arange(0, count, 1, { dtype: "int64", device: x.device });
-  const starts = draw.order("pairs", domains.length, x).mul(count);
-  const inOrder = domains.map((_, i) => {
-    const rows = places.add(starts.narrow(0, i, 1));
-    return { x: x.take(rows), y: y.take(rows) };
-  });
-  return inOrder.map((first, i) => [first, inOrder[(i + 1) % inOrder.length]]);
-}
 
 interface Mixed {
   readonly x: Tensor;

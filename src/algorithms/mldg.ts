@@ -13,7 +13,7 @@
 import { UsageError } from "../errors.js";
 import { choice, hparam, powerOfTen, variant } from "../hparams.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
-import { cyclicPairs } from "./cyclic-pairs.js";
+import { cyclicPairs, inRandomOrder } from "./cyclic-pairs.js";
 import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
@@ -46,9 +46,9 @@ export const mldg = defineAlgorithm({
     return {
       modules,
       optimizers: { main },
-      update({ domains }, ctx) {
-        const order = ctx.draw.permutation("pairs", domains.length);
-        const pairs = cyclic ? cyclicPairs(domains, order) : metaTestPairs(domains, order, nMetaTest);
+      update(batch, ctx) {
+        const domains = inRandomOrder(batch, ctx.draw);
+        const pairs = cyclic ? cyclicPairs(domains) : metaTestPairs(domains, nMetaTest);
         const loss = metaGradient({
           modules: [backbone, classifier],
           pairs: pairs.map(ofOneLength),
@@ -65,8 +65,8 @@ export const mldg = defineAlgorithm({
   },
 });
 
-/** The last `tests` in the order are tried on, in turn, by those before. */
-function metaTestPairs(domains: readonly Minibatch[], order: readonly number[], tests: number): MetaPair[] {
-  const cut = order.length - tests;
-  return order.slice(0, cut).map((train, i) => [domains[train], domains[order[cut + (i % tests)]]]);
+/** The last `tests` of the domains are tried on, in turn, by those before. */
+function metaTestPairs(domains: readonly Minibatch[], tests: number): MetaPair[] {
+  const cut = domains.length - tests;
+  return domains.slice(0, cut).map((train, i) => [train, domains[cut + (i % tests)]]);
 }

@@ -16,7 +16,7 @@
 
 import type { Tensor } from "../engine/tensor.js";
 import { variant } from "../hparams.js";
-import { BatchNorm1d, crossEntropy, Linear, mse, ReLU, Sequential } from "../nn/index.js";
+import { BatchNorm1d, crossEntropy, Linear, mse, ReLU, Sequential, toFullPrecision } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 import type { Draws } from "./draws.js";
 
@@ -37,18 +37,21 @@ export const selfReg = defineAlgorithm({
     return {
       modules: { backbone, classifier, projector },
       parameters: trained.flatMap((module) => module.parameters()),
-      step({ x, y }, { draw }) {
+      step({ x, y }, { prepared }) {
         const features = backbone.forward(x);
         const projected = projector.forward(features);
         const logits = classifier.forward(features);
-        const [a, b] = partners(y.toNumbers(), draw);
-        const lambda = draw.beta("lambda", 0.5, 0.5);
+        const drawn = prepared([2 * x.rows + 2], (host) => {
+          const [first, second] = partners(host.labels, host.draw);
+          const share = host.draw.beta("lambda", 0.5, 0.5);
+          return [...first, ...second, share, 1 - share];
+        });
+        const [a, b] = [0, x.rows].map((start) => drawn.narrow(0, start, x.rows).toDType("int64"));
         const distances = (own: Tensor, of: Tensor): Tensor => {
-          const first = of.take(a);
-          const blend = first.mul(lambda).add(of.take(b), { alpha: 1 - lambda });
-          return mse(own, first)
-            .mul(lambda)
-            .add(mse(own, blend), { alpha: 1 - lambda });
+          const [first, second] = [a, b].map((order) => toFullPrecision(of.take(order)));
+          const [lambda, rest] = [0, 1].map((i) => drawn.select(0, 2 * x.rows + i).toDType(first.dtype));
+          const blend = first.mul(lambda).addcmul(second, rest); // λ·l[a] + (1 − λ)·l[b]
+          return mse(own, first).mul(lambda).addcmul(mse(own, blend), rest);
         };
         const error = crossEntropy(logits, y);
         const apart = distances(logits, logits).add(distances(features, projected), { alpha: FEATURE_WEIGHT });

@@ -67,6 +67,8 @@ export interface LoadedBatch extends Disposable {
     readonly start: number;
     readonly count: number;
   }[];
+  /** The numbers in `y`. */
+  readonly labels: readonly number[];
   readonly samples: readonly SampleId[];
   /** Each row's file or name, for reports. */
   names(): string[];
@@ -251,6 +253,7 @@ export class Loader {
     return {
       x,
       y,
+      labels,
       samples,
       domains: rowsOf(samples).map((rows) => ({ name: dataset.domains[rows.index].name, ...rows })),
       names: () => samples.map((sample) => this.source.nameOf(sample)),

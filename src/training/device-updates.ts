@@ -171,11 +171,11 @@ export class DeviceUpdates implements Disposable {
     const [x, y] = [batch.x, batch.y].map((each) => keep(each.emptyLike()));
     const draws = this.planned.get(kind) ?? new DrawRecord();
     this.planned.delete(kind);
-    const place = placed(batch, x, y);
+    const rows = batch.domains.map((domain) => domain.x.rows);
     try {
       const graph = CudaGraph.capture(device, () => {
         scope(() => {
-          const scalars = this.learner.launch(place, {
+          const scalars = this.learner.launch(batchAt(x, y, rows), {
             step,
             random: draws.recording(this.learner.randomAt(step)),
             watch: (residual) => void this.residual.copy_(this.residual.maximum(residual)),
@@ -191,8 +191,6 @@ export class DeviceUpdates implements Disposable {
       this.mayCapture = false;
       if (!(error instanceof NotCapturable || error instanceof EngineError)) throw error;
       say?.(`note: updates are not replayed as a CUDA graph: ${whyNot(error)}`);
-    } finally {
-      for (const { x: part, y: labels } of place.domains) for (const tensor of [part, labels]) tensor.dispose();
     }
   }
 
@@ -201,8 +199,8 @@ export class DeviceUpdates implements Disposable {
       x.copy_(batch.x);
       y.copy_(batch.y);
     });
+    this.learner.prepare(batch, step);
     draws.refill(this.learner.randomAt(step));
-    this.learner.setRates(step);
     graph.replay();
   }
 
@@ -230,13 +228,12 @@ function whyNot(error: Error): string {
   return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
 }
 
-/** A batch of the same make at another place. */
-function placed({ domains }: Batch, x: Tensor, y: Tensor): Batch {
+/** The batch in two tensors, with so many rows of each domain. */
+function batchAt(x: Tensor, y: Tensor, rows: readonly number[]): Batch {
   let start = 0;
-  const parts = domains.map((domain) => {
-    const { rows } = domain.x;
-    start += rows;
-    return { x: keep(x.narrow(0, start - rows, rows)), y: keep(y.narrow(0, start - rows, rows)) };
+  const domains = rows.map((count) => {
+    start += count;
+    return { x: x.narrow(0, start - count, count), y: y.narrow(0, start - count, count) };
   });
-  return { domains: parts, x, y };
+  return { domains, x, y };
 }

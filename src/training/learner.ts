@@ -13,6 +13,7 @@ import type {
   AlgorithmDefinition,
   Batch,
   BuiltAlgorithm,
+  HostInputs,
   LossAlgorithm,
   Minibatch,
   RowLabels,
@@ -25,7 +26,7 @@ import { domainLabels } from "../algorithms/domain-labels.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
 import { unknownName } from "../closest-name.js";
-import { cat, zeros } from "../engine/ops.generated.js";
+import { cat, empty, zeros } from "../engine/ops.generated.js";
 import { Random, withRandom } from "../engine/random.js";
 import { NotCapturable } from "../engine/recorded-random.js";
 import { allOrNothing, scope } from "../engine/scope.js";
@@ -111,6 +112,8 @@ export class Learner implements Disposable {
   private readonly maker: OptimizerMaker;
   /** The backbone as it was at the start, where a penalty asked for it. */
   private start: Backbone | undefined;
+  /** What the numbers that the next update takes from the host are computed from. */
+  private host: HostInputs | undefined;
 
   constructor(private readonly options: LearnerOptions) {
     checkDomains(options.algorithm, options);
@@ -192,8 +195,13 @@ export class Learner implements Disposable {
     batch: Batch,
     { step, random = this.randomAt(step), watch, notice, onSchedule, captured = false }: Launch,
   ): Scalars {
-    if (!captured) this.setRates(step);
     const draw = this.options.drawsAt?.(step) ?? keyedDraws(random.for("algorithm"));
+    if (!captured) this.prepare(batch, step, this.options.drawsAt && draw);
+    const hostNumbers = random.for("algorithm");
+    const prepared: StepContext["prepared"] = (shape, compute) => {
+      const target = empty(shape, { dtype: "float64", device: batch.x.device });
+      return hostNumbers.next("prepared").numbers_(target, () => compute(this.host!));
+    };
     const ofBatch: RowLabels = { y: batch.y, domains: () => domainLabels(batch) };
     const penalty: StepContext["penalty"] = (features, logits, given) => {
       this.penaltyCheck.taken();
@@ -208,16 +216,22 @@ export class Learner implements Disposable {
       onSchedule?.(at);
       return at(step);
     };
-    const ctx: StepContext = { step, schedule, draw, penalty, checked };
+    const ctx: StepContext = { step, schedule, draw, prepared, penalty, checked };
     if (captured) Object.defineProperty(ctx, "step", { get: refuseStep });
     const scalars = withRandom(random.for("layers"), () => this.apply(batch, ctx, captured));
     this.penaltyCheck.afterUpdate(this.phaseAt(step), this.backbone);
     return scalars;
   }
 
-  /** Sets the learning rates of a step; to be called before a captured update is replayed. */
-  setRates(step: number): void {
+  /** Sets what an update takes from the host: learning rates, draws and labels. Call it before a captured update is replayed. */
+  prepare(batch: Batch, step: number, draw = keyedDraws(this.randomAt(step).for("algorithm"))): void {
     this.maker.setStep(step, Object.values(this.optimizers));
+    this.host = {
+      draw,
+      get labels() {
+        return batch.labels ?? batch.y.toNumbers();
+      },
+    };
   }
 
   /** What the update of a step draws from. */

@@ -10,6 +10,7 @@ import { type Backbone, backboneNamed } from "../backbones/index.js";
 import { cat, empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
+import type { HparamValue } from "../hparams.js";
 import type { Precision } from "../nn/index.js";
 import { nuclearNorm, type Regularizer } from "../regularizers/index.js";
 import { Learner } from "./learner.js";
@@ -29,6 +30,8 @@ export interface Setup {
   /** The steps' numbers: an algorithm may change its loss at one. */
   readonly steps: readonly number[];
   readonly regularizers: () => readonly Regularizer[];
+  /** Hyperparameters of the algorithm, instead of its defaults. */
+  readonly hparams?: Readonly<Record<string, HparamValue>>;
 }
 
 /** Other values than the defaults. With tau = 1 SAND-mask may mask every gradient in a few updates, and nothing would be compared. */
@@ -66,9 +69,9 @@ export const networkSetup = (given: Partial<Setup> = {}): Setup => ({
 
 /** The batch of a step: keyed numbers that have something to learn. */
 export function batchOf({ size, rows, channelsLast }: Setup, step: number, device: string): Batch {
+  const labels = upTo(rows).map((i) => (i + step) % CLASSES);
   const domains = upTo(DOMAINS).map((domain): Minibatch => {
     const host = new Random(0, ["self-test", step, domain]).host();
-    const labels = upTo(rows).map((i) => (i + step) % CLASSES);
     const pixels = 3 * size * size;
     const x = new Float32Array(rows * pixels);
     for (let i = 0; i < x.length; i++) {
@@ -81,7 +84,12 @@ export function batchOf({ size, rows, channelsLast }: Setup, step: number, devic
       y: tensor(labels, { dtype: "int64", device }),
     };
   });
-  return { domains, x: cat(domains.map(({ x }) => x)), y: cat(domains.map(({ y }) => y)) };
+  return {
+    domains,
+    x: cat(domains.map(({ x }) => x)),
+    y: cat(domains.map(({ y }) => y)),
+    labels: domains.flatMap(() => labels),
+  };
 }
 
 /** Draws that do not depend on the device: whole tensors too are drawn on the CPU. */
@@ -107,7 +115,7 @@ export function learnerOf(
     makeBackbone: () => backboneOf(setup, 3 + (algorithm.backbone?.extraChannels ?? 0)),
     classes: CLASSES,
     domains: DOMAINS,
-    hparams: { lr, batchSize: rows, ...HPARAMS[algorithm.id] },
+    hparams: { lr, batchSize: rows, ...HPARAMS[algorithm.id], ...setup.hparams },
     regularizers: setup.regularizers(),
     device,
     precision,

@@ -54,7 +54,7 @@ export class Updates implements Disposable {
   makeOn(batch: LoadedBatch, step: number): void {
     scope(() => {
       const domains = byDomain(batch);
-      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y }, step);
+      if (this.onDevice) this.onDevice.update({ domains, x: batch.x, y: batch.y, labels: batch.labels }, step);
       else this.account({ sums: this.learner.update(domains, step), count: 1 });
     });
     this.made++;

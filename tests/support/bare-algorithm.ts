@@ -62,10 +62,13 @@ export function bareStep({ algorithm, domains, hparams = {}, step = 0, draw }: B
     adam: (parameters, settings) => new Adam(parameters, settings),
   }) as LossAlgorithm;
   for (const module of Object.values(built.modules)) module.to({ dtype: "float64" });
+  const draws = draw ?? keyedDraws(new Random(0));
   const ctx: StepContext = {
     step,
     schedule: (at) => at(step),
-    draw: draw ?? keyedDraws(new Random(0)),
+    draw: draws,
+    prepared: (shape, compute) =>
+      tensor(Float64Array.from(compute({ draw: draws, labels: batch.y.toNumbers() })), { shape }),
     penalty: () => null,
     checked: (loss) => loss,
   };
