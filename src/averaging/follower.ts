@@ -1,88 +1,95 @@
 /**
- * The contract of an averaging follower: it watches a run's parameters and keeps an average of them, without touching
- * the run, so it fits any algorithm, and one trajectory yields the trained model's results and the average's.
+ * The interface of an averaging follower. A follower observes a run's parameters and computes an average of them
+ * without changing the run. It works with any algorithm, and one training run gives the results of both the trained
+ * model and the average.
  *
  *     follower.afterUpdate(step, parameters);                      // after every update
  *     if (follower.atEvaluation(step, loss) === "stop") break;     // after every evaluation of the trained model
  *     scope(() => model.loadStateDict(follower.weights(), …));     // the average, for evaluation or a file
  *
- * Parameters are averaged and buffers are not: with batch-norm statistics that train, measure them again for the
- * average.
+ * Followers average parameters but not buffers. If batch-norm statistics are trained, recompute them for the average.
  */
 
 import { declare } from "../definitions.js";
 import type { Tensor } from "../engine/tensor.js";
 import { type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 
-/** Parameters by name: the run's own tensors, or those of an average. */
+/** Parameters by name, either of the run or of an average. */
 export type NamedTensors = ReadonlyMap<string, Tensor>;
 
-/** What a follower remembers: all it needs to go on, bit for bit. */
+/** The state of a follower. It contains everything that is needed to resume bit for bit. */
 export interface FollowerState {
-  /** The follower's own tensors, not copies: write or clone them before the next update. */
+  /** The follower's own tensors, not copies. Write or clone them before the next update. */
   readonly tensors: Map<string, Tensor>;
-  /** Finite numbers, so that JSON holds them. */
+  /** Finite numbers that can be stored as JSON. */
   readonly numbers: Record<string, number>;
 }
 
-/** What went into an average, for the log and for reports. */
+/** A summary of an average, for the log and for reports. */
 export interface AverageSummary {
-  /** How many things were averaged: updates, or SWAD's segments. */
+  /** The number of averaged items: updates, or segments in SWAD. */
   readonly count: number;
-  /** The first and the last step among them. */
+  /** The first and the last averaged step. */
   readonly from: number;
   readonly to: number;
 }
 
 export interface Follower extends Disposable {
   readonly id: string;
-  /** Every setting, defaults filled in: what a run records. */
+  /** Every setting, including defaults. A run records them. */
   readonly settings: Readonly<Record<string, number | string>>;
-  /** Sees the parameters that training starts from, before the first update. */
+  /** Receives the initial parameters, before the first update. */
   begin?(parameters: NamedTensors): void;
-  /** Takes in the parameters after an update. */
+  /** Receives the parameters after an update. */
   afterUpdate(step: number, parameters: NamedTensors): void;
   /**
-   * Takes the trained model's validation loss (the mean over training domains of the mean cross-entropy on `out`). It
-   * says "stop" where going on cannot change the average any more.
+   * Receives the trained model's validation loss (the mean over training domains of the mean cross-entropy on `out`).
+   * Returns "stop" if further training cannot change the average.
    */
   atEvaluation(step: number, validationLoss: number): "continue" | "stop";
-  /** What is compared on validation pictures when training ends, and `choose` is called with the best of; absent or empty for nothing. */
+  /**
+   * Candidates that are compared on validation pictures when training ends. `choose` then receives the best one. If it
+   * is absent or empty, there is no comparison.
+   */
   readonly candidates?: readonly number[];
   choose?(candidate: number): void;
-  /** The average as it would be if training ended now: new tensors, of the scope the call is made in. */
+  /** Returns the average as if training ended now, as new tensors in the current scope. */
   weights(): Map<string, Tensor>;
-  /** What is in that average. */
+  /** Returns a summary of that average. */
   summary(): AverageSummary;
   state(): FollowerState;
-  /** Puts a saved state back; tensors are copied. What does not fit is an error, before anything changes. */
+  /**
+   * Restores a saved state by copying its tensors. A state that does not fit throws an error before anything changes.
+   */
   loadState(state: Readonly<FollowerState>): void;
-  /** Frees what it keeps. */
+  /** Frees the follower's tensors. */
   dispose(): void;
 }
 
 type SettingSpecs = Readonly<Record<string, OptionWithDefault<number | string>>>;
 
-/** What a definition says of itself. */
+/** The properties of a definition. */
 export interface FollowerFacts<S extends SettingSpecs = SettingSpecs> {
-  /** The file's name. */
+  /** The name of the file. */
   readonly id: string;
-  /** As papers spell it. */
+  /** The paper's spelling. */
   readonly title: string;
   readonly paper: string;
   readonly settings: S;
-  /** Settings that a dataset's protocol has otherwise, by the dataset's id. */
+  /** Defaults that differ for a dataset, by dataset id. */
   readonly forDataset?: Readonly<Record<string, Partial<ValuesOf<S>>>>;
-  /** Whether the average is worth evaluating along the way, or only when training has ended. */
+  /** Whether to evaluate the average during training, or only when training has ended. */
   readonly evaluated: "always" | "at the end";
 }
 
-/** A follower's definition; call it to have one: `swad({ tolerance: 0.2 })`. Settings from outside are checked. */
+/**
+ * A follower's definition. Call it to create a follower: `swad({ tolerance: 0.2 })`. The call validates the settings.
+ */
 export interface FollowerDefinition<S extends SettingSpecs = SettingSpecs> extends FollowerFacts<S> {
   (options?: Readonly<Record<string, unknown>>, dataset?: string): Follower;
 }
 
-/** Makes a definition from its facts and from what builds a follower of resolved settings. */
+/** Creates a definition from its properties and a function that builds a follower from resolved settings. */
 export function defineFollower<const S extends SettingSpecs>(
   facts: FollowerFacts<S>,
   build: (settings: ValuesOf<S>) => Follower,

@@ -1,4 +1,4 @@
-/** The averaging followers there are; a new one is a file and a line here. */
+/** The averaging followers. To add one, add a file and a line here. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -16,7 +16,7 @@ export const followers: Readonly<Record<string, FollowerDefinition>> = Object.fr
   [swad, movingAverage, wiseFt].map((definition) => [definition.id, definition as FollowerDefinition]),
 );
 
-/** The follower of this id; an unknown one is an error that names the nearest. */
+/** Returns the follower with this id. For an unknown id, the error suggests the closest one. */
 export function followerNamed(id: string): FollowerDefinition {
   if (!Object.hasOwn(followers, id)) throw new UsageError(unknownName("averaging", id, Object.keys(followers)));
   return followers[id];

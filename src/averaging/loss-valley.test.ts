@@ -8,17 +8,17 @@ const published = { converge: 3, patience: 6, tolerance: 0.3 };
 type Numbered = Segment & { readonly id: number };
 
 interface Outcome {
-  /** Indices of the averaged segments, in the order they were added. */
+  /** The indices of the averaged segments, in the order in which they were added. */
   averaged: number[];
   converged?: number;
   threshold?: number;
-  /** The index at whose evaluation the valley was called dead. */
+  /** The index of the evaluation at which the valley ended. */
   dead?: number;
 }
 
 const segment = (id: number, loss: number): Numbered => ({ id, startStep: id * 10 - 9, endStep: id * 10, loss });
 
-/** Runs losses through the rules, evaluations 10 steps apart, until the end or the valley's. */
+/** Applies the rules to losses of evaluations that are 10 steps apart, until the losses or the valley end. */
 function simulate(losses: readonly number[], settings: ValleySettings = published): Outcome {
   let valley = new LossValley<Numbered>(settings);
   const averaged: number[] = [];
@@ -32,7 +32,7 @@ function simulate(losses: readonly number[], settings: ValleySettings = publishe
       dead = id;
       break;
     }
-    // Saved and put back after every evaluation: nothing but its state may count.
+    // Save and restore the state after every evaluation, to show that the state is complete.
     const { state } = valley;
     valley = new LossValley<Numbered>(settings);
     valley.state = state;
@@ -78,11 +78,11 @@ test("a loss that falls to the end never converges: the last segment is all", ()
 test("with Ne = Ns nothing is added at convergence, so the segment found stands for the average until one is", () => {
   const settings = { converge: 3, patience: 3, tolerance: 0 };
   expect(simulate([1, 2, 3], settings).averaged).toEqual([1]); // threshold 2
-  // Both losses after it are above the threshold of 2, so it is the whole average.
+  // Both later losses are above the threshold of 2, so this segment is the whole average.
   expect(simulate([1, 2.5, 2.5], settings).averaged).toEqual([0]);
 });
 
-/** The rules of reference §6.2 in their own words: two queues that push out their oldest. */
+/** The rules of the reference, section 6.2, implemented literally: two queues that drop their oldest item. */
 function byTheText(losses: readonly number[], { converge, patience, tolerance }: ValleySettings): Outcome {
   const converging: Numbered[] = [];
   const smoothing: Numbered[] = [];
@@ -146,7 +146,7 @@ test("on random losses and settings the rules agree with the text, with saves in
       ...byTheText(losses, settings),
     });
     if (outcome.dead !== undefined) deaths++;
-    // Nothing but the segments there were, and none from after the end.
+    // The average contains only existing segments, and none after the end of the valley.
     expect(outcome.averaged.every((id) => id <= (outcome.dead ?? losses.length - 1))).toBe(true);
   }
   expect(deaths).toBeGreaterThan(100);

@@ -1,49 +1,51 @@
 /**
- * LossValley: which stretch of training to average (Cha et al., SWAD: Domain Generalization by Seeking Flat Minima,
- * NeurIPS 2021, https://arxiv.org/abs/2102.08604, algorithm 1, as its official code runs it, revision 252190e).
- * Training is cut into segments, one an evaluation, each with the validation loss at its end. The valley starts where
- * the loss has stopped falling, and ends where the loss has stayed above a threshold for a while.
+ * LossValley decides which part of training to average (Cha et al., SWAD: Domain Generalization by Seeking Flat Minima,
+ * NeurIPS 2021, https://arxiv.org/abs/2102.08604, Algorithm 1, as in the official code, revision 252190e).
  *
- * The rules here are of segments alone and know nothing of tensors: `push` and `finish` say which segments to add to
- * the average. The official code's quirk is kept, on which published numbers stand: the segment where the valley starts
- * is usually counted twice, once when the valley is found and once when it comes to the end of the queue.
+ * Training is divided into segments, one per evaluation, each with the validation loss at its end. The valley starts
+ * where the loss has stopped decreasing, and ends where the loss has stayed above a threshold for a number of
+ * evaluations.
+ *
+ * These rules only use segments and no tensors: `push` and `finish` return the segments to add to the average. A quirk
+ * of the official code is kept, because the published numbers depend on it: the segment where the valley starts is
+ * usually added twice, once when the valley is found and once when it reaches the end of the queue.
  */
 
 import { EngineError, UsageError } from "../errors.js";
 
-/** A stretch of training between two evaluations. */
+/** The part of training between two evaluations. */
 export interface Segment {
   readonly startStep: number;
   readonly endStep: number;
-  /** The trained model's validation loss at its end. */
+  /** The validation loss of the trained model at the end of the segment. */
   readonly loss: number;
 }
 
 export interface ValleySettings {
-  /** Evaluations without a new minimum until the loss counts as converged: the paper's Ns. */
+  /** Evaluations without a new minimum until the loss counts as converged (Ns in the paper). */
   readonly converge: number;
-  /** Evaluations above the threshold until the valley counts as left: the paper's Ne. */
+  /** Evaluations above the threshold until the valley ends (Ne in the paper). */
   readonly patience: number;
-  /** How far above the loss at convergence the threshold lies, as a fraction: the paper's r. */
+  /** How far the threshold is above the loss at convergence, as a fraction (r in the paper). */
   readonly tolerance: number;
 }
 
-/** What to do after an evaluation. */
+/** The change to the average after an evaluation. */
 export interface ValleyStep<S> {
-  /** The average starts now, holding this segment only for as long as nothing is added. */
+  /** If set, the average starts now. It equals this segment until the first segment is added. */
   readonly start?: S;
-  /** Segments to add to the average, in order; one may come again later. */
+  /** Segments to add to the average, in order. A segment may appear again later. */
   readonly add: readonly S[];
 }
 
-/** Where the search for the valley stands. */
+/** The state of the search for the valley. */
 export interface ValleyState<S extends Segment> {
-  /** The latest segments, oldest first: as many as the rules may still ask for. */
+  /** The latest segments, oldest first, as many as the rules may still need. */
   readonly recent: readonly S[];
-  /** The end of the segment where the valley starts; undefined until it is found. */
+  /** The last step of the segment where the valley starts. Undefined until the valley is found. */
   readonly convergeStep?: number;
   readonly threshold?: number;
-  /** Whether the valley has been left for good. */
+  /** Whether the valley has ended. */
   readonly dead: boolean;
 }
 
@@ -51,7 +53,7 @@ export class LossValley<S extends Segment> {
   private recent: readonly S[] = [];
   private convergeStep: number | undefined;
   private limit: number | undefined;
-  private left = false;
+  private ended = false;
 
   constructor(readonly settings: ValleySettings) {
     const { converge, patience, tolerance } = settings;
@@ -63,19 +65,19 @@ export class LossValley<S extends Segment> {
   }
 
   get state(): ValleyState<S> {
-    return { recent: this.recent, convergeStep: this.convergeStep, threshold: this.limit, dead: this.left };
+    return { recent: this.recent, convergeStep: this.convergeStep, threshold: this.limit, dead: this.ended };
   }
 
   set state({ recent, convergeStep, threshold, dead }: ValleyState<S>) {
     this.recent = recent;
     this.convergeStep = convergeStep;
     this.limit = threshold;
-    this.left = dead;
+    this.ended = dead;
   }
 
-  /** Takes a segment in at its evaluation. Once the valley is dead nothing changes any more. */
+  /** Adds a segment at its evaluation. After the end of the valley this has no effect. */
   push(segment: S): ValleyStep<S> {
-    if (this.left) return { add: [] };
+    if (this.ended) return { add: [] };
     if (!Number.isFinite(segment.loss)) {
       const what = `the validation loss at step ${segment.endStep} is ${segment.loss}`;
       throw new EngineError(`loss valley: ${what}: training has diverged. Lower the learning rate`, "loss-valley");
@@ -83,22 +85,22 @@ export class LossValley<S extends Segment> {
     const { converge, patience } = this.settings;
     const longest = this.convergeStep === undefined ? Math.max(converge, patience) : patience;
     this.recent = [...this.recent, segment].slice(-longest);
-    return this.convergeStep === undefined ? this.lookForStart() : this.goOn();
+    return this.convergeStep === undefined ? this.lookForStart() : this.extendValley();
   }
 
   /**
-   * What to add if training ended now; asking changes nothing. Before the valley is found, the last segment is all
-   * there is.
+   * Returns what to add if training ended now, without changing the state. Before the valley is found, this is the last
+   * segment.
    */
   finish(): ValleyStep<S> {
     if (this.convergeStep === undefined) return { start: this.recent.at(-1), add: [] };
-    if (this.left) return { add: [] };
+    if (this.ended) return { add: [] };
     const queue = this.smoothing().slice(1);
     const beyond = queue.findIndex((_, i) => lowest(queue.slice(i)) > this.limit!);
     return { add: beyond === -1 ? queue : queue.slice(0, beyond) };
   }
 
-  /** The queue that smooths the loss: the latest Ne. */
+  /** Returns the queue that smooths the loss: the latest Ne segments. */
   private smoothing(): readonly S[] {
     return this.recent.slice(-this.settings.patience);
   }
@@ -113,15 +115,15 @@ export class LossValley<S extends Segment> {
     if (patience < converge) return { start: oldest, add: queue.slice(1, 1 + converge - patience) };
     if (patience === converge) return { start: oldest, add: [] };
     const before = this.smoothing().slice(0, patience - converge + 1);
-    const from = before.findLastIndex(({ loss }) => loss > this.limit!) + 1; // 0 where none is above
+    const from = before.findLastIndex(({ loss }) => loss > this.limit!) + 1; // 0 if no loss is above the limit
     return { start: oldest, add: before.slice(from + 1) }; // the segment at `from` itself is not added
   }
 
-  private goOn(): ValleyStep<S> {
+  private extendValley(): ValleyStep<S> {
     const queue = this.smoothing();
     if (queue[0].endStep < this.convergeStep!) return { add: [] };
     if (lowest(queue) <= this.limit!) return { add: [queue[0]] };
-    this.left = true;
+    this.ended = true;
     this.recent = [];
     return { add: [] };
   }

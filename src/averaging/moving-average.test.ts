@@ -27,7 +27,7 @@ test("the uniform average is the mean of all updates from its start on, and the 
   const mean = [3, 4, 5, 6, 7, 8, 9].reduce((total, step) => total + value(step), 0) / 7;
   scope(() => expectClose(follower.weights().get("w")!, [mean], { rtol: 1e-12 }));
   expect(follower.summary()).toEqual({ count: 7, from: 3, to: 9 });
-  expect(follower.atEvaluation(9, Number.NaN)).toBe("continue"); // it has no use for the loss
+  expect(follower.atEvaluation(9, Number.NaN)).toBe("continue"); // the loss is ignored
 });
 
 test("the exponential average keeps `decay` of the past at every update", () => {

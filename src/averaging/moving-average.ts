@@ -1,7 +1,7 @@
 /**
- * A moving average of the parameters: the uniform mean of all updates from a step on (Arpit et al., Ensemble of
- * Averages, NeurIPS 2022, https://arxiv.org/abs/2110.10832), or the exponential one that keeps `decay` of
- * the past at every update. Before it starts, the average is the trained model.
+ * A moving average of the parameters. It is either the uniform mean of all updates from a given step on (Arpit et al.,
+ * Ensemble of Averages, NeurIPS 2022, https://arxiv.org/abs/2110.10832), or an exponential moving average with factor
+ * `decay`. Before that step, the average equals the trained model.
  */
 
 import type { Tensor } from "../engine/tensor.js";

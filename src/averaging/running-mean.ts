@@ -1,6 +1,6 @@
 /**
- * A mean of parameters that takes in one set at a time: θ̄ ← θ̄ + (θ − θ̄)/(n + 1). The first is copied, so that an
- * average of one is that one to the bit.
+ * A running mean of parameters: θ̄ ← θ̄ + (θ − θ̄)/(n + 1). The first set of parameters is copied, so that the mean of
+ * one set equals it bit for bit.
  */
 
 import { keep, scope } from "../engine/scope.js";
@@ -11,27 +11,27 @@ import type { NamedTensors } from "./follower.js";
 export class RunningMean implements Disposable {
   private tensors = new Map<string, Tensor>();
 
-  /** How many sets it is the mean of. */
+  /** The number of averaged sets of parameters. */
   count = 0;
 
-  /** The mean itself: its own tensors. */
+  /** The mean. These are the object's own tensors, not copies. */
   get mean(): NamedTensors {
     return this.tensors;
   }
 
-  /** Takes in a set, with the same weight as those before. */
+  /** Adds a set of parameters with the same weight as each earlier one. */
   add(parameters: NamedTensors): void {
     this.blend(parameters, 1 / (this.count + 1));
   }
 
-  /** Moves towards a set by a part of the way; the first is copied. */
+  /** Interpolates towards a set of parameters by the fraction `part`. The first set is copied. */
   blend(parameters: NamedTensors, part: number): void {
     noGrad(() =>
       scope(() => {
         if (this.count === 0) this.set(parameters);
         else {
           this.check(parameters);
-          // One pass in place, θ̄ + part·(θ − θ̄): from the half on libtorch takes the same from the other end.
+          // One in-place pass computes θ̄ + part·(θ − θ̄). For part ≥ 0.5 libtorch interpolates from the other end.
           for (const [name, parameter] of parameters) this.tensors.get(name)!.lerp_(parameter, part);
         }
       }),
@@ -39,19 +39,19 @@ export class RunningMean implements Disposable {
     this.count++;
   }
 
-  /** Starts as a copy of a set that counts as nothing: the first that is added replaces it. */
+  /** Starts with a copy of a set of parameters that has weight zero: the first set that is added replaces it. */
   seed(parameters: NamedTensors): void {
     noGrad(() => scope(() => this.set(parameters)));
     this.count = 0;
   }
 
-  /** A copy of tensors and count, as they were saved. */
+  /** Restores a saved mean and count by copying. */
   restore(parameters: NamedTensors, count: number): void {
     this.seed(parameters);
     this.count = count;
   }
 
-  /** A copy for others, of the scope the call is made in. */
+  /** Returns a copy of the mean in the current scope. */
   copy(): Map<string, Tensor> {
     return copyOf(this.tensors);
   }
@@ -73,7 +73,7 @@ export class RunningMean implements Disposable {
     throw new UsageError(`averaging parameters: expected the same ones at every update, got ${what}`);
   }
 
-  /** Frees the mean; the next value starts a new one. */
+  /** Frees the mean. The next set of parameters starts a new one. */
   dispose(): void {
     for (const tensor of this.tensors.values()) tensor.dispose();
     this.tensors = new Map();
@@ -85,7 +85,7 @@ export class RunningMean implements Disposable {
   }
 }
 
-/** Copies of tensors without their graph. */
+/** Returns copies of tensors, detached from their graph. */
 export function copyOf(tensors: NamedTensors): Map<string, Tensor> {
   return noGrad(() => new Map(Array.from(tensors, ([name, tensor]) => [name, tensor.detach().clone()])));
 }

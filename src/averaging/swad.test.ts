@@ -11,7 +11,7 @@ import { UsageError } from "../errors.js";
 import type { Follower, FollowerState } from "./follower.js";
 import { swad } from "./swad.js";
 
-/** Parameters at a step of an invented trajectory: one number each, so that averages can be done by hand. */
+/** Parameters of an invented trajectory. Each is one number, so that the averages can be computed by hand. */
 const bias = (step: number): number => Math.sin(step) * 10;
 const weights = (step: number): number[] => [step, step * step, -step];
 
@@ -25,7 +25,7 @@ function parametersAt(step: number): Map<string, Tensor> {
 const EVERY = 4;
 const lossesOfVector = [2, 1, 0.8, 0.6, 0.5, 0.4, 0.45, 0.5, 0.48, 0.52, 0.55, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2];
 
-/** Trains from a step until the follower says stop or the losses end; returns the step after the last. */
+/** Trains from a step until the follower returns "stop" or the losses end. Returns the step after the last one. */
 function follow(follower: Follower, losses: readonly number[], from = 0, until = Number.POSITIVE_INFINITY): number {
   for (let step = from; step <= (losses.length - 1) * EVERY && step < until; step++) {
     scope(() => follower.afterUpdate(step, parametersAt(step)));
@@ -46,7 +46,7 @@ const meanOf = (segments: readonly number[], value: (step: number) => number): n
 
 test("the average is the mean of the segments the valley's rules name, each a mean of its updates", () => {
   using follower = swad();
-  expect(follow(follower, lossesOfVector)).toBe(16 * EVERY + 1); // the valley is dead at the 17th evaluation
+  expect(follow(follower, lossesOfVector)).toBe(16 * EVERY + 1); // the valley ends at the 17th evaluation
   const averaged = [5, 5, 6, 7, 8, 9, 10];
   scope(() => {
     const result = follower.weights();
@@ -91,7 +91,7 @@ test("without convergence the average is the last segment; before any evaluation
 test("the segment found is overwritten by the first that is added", () => {
   using follower = swad({ converge: 3, patience: 3, tolerance: 0 });
   follow(follower, [1, 2.5, 2.5]);
-  scope(() => expectClose(follower.weights().get("head.bias")!, [bias(0)], { rtol: 0 })); // it alone survives
+  scope(() => expectClose(follower.weights().get("head.bias")!, [bias(0)], { rtol: 0 })); // the only tensors that remain
   using other = swad({ converge: 3, patience: 3, tolerance: 0 });
   follow(other, [1, 2, 3]);
   scope(() => expectClose(other.weights().get("head.bias")!, [segmentMean(1, bias)], { rtol: 1e-12 }));
@@ -114,13 +114,13 @@ test("at most max(Ns, Ne) + 2 copies of the parameters are kept, and none after 
     if (step % EVERY === 0 && follower.atEvaluation(step, lossesOfVector[step / EVERY]) === "stop") break;
   }
   expect(most).toBe(2 * (6 + 2)); // two parameters
-  expect(liveTensors() - before).toBe(2); // the valley is dead: the average is all that is needed
+  expect(liveTensors() - before).toBe(2); // after the end of the valley only the average is kept
   scope(() => void follower.weights());
   follower.dispose();
   expect(liveTensors()).toBe(before);
 });
 
-/** As a checkpoint does it: tensors through a file, numbers through JSON. */
+/** Saves and loads the state like a checkpoint: tensors in a file, numbers in JSON. */
 function saved({ tensors, numbers }: FollowerState, use: (state: FollowerState) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "nudge-swad-"));
   try {
@@ -146,7 +146,7 @@ test("saved and put back at any step it ends in the same bytes", () => {
     using first = swad();
     follow(first, lossesOfVector, 0, cut);
     using second = swad();
-    follow(second, [9, 8], 0); // what it held is replaced
+    follow(second, [9, 8], 0); // the previous state is replaced
     saved(first.state(), (state) => second.loadState(state));
     expect(follow(second, lossesOfVector, cut)).toBe(end);
     expect(bytesOf(second), `cut at step ${cut}`).toEqual(wanted);

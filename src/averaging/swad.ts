@@ -1,9 +1,9 @@
 /**
- * SWAD: stochastic weight averaging, densely (Cha et al., NeurIPS 2021, https://arxiv.org/abs/2102.08604). Every update
- * since the last evaluation goes into a segment, a running mean of all parameters; the rules of loss-valley.ts say
- * which segments are averaged, each with the same weight, and when to stop.
+ * SWAD: stochastic weight averaging, densely (Cha et al., NeurIPS 2021, https://arxiv.org/abs/2102.08604). A segment is
+ * the running mean of the parameters after every update since the last evaluation. The rules in loss-valley.ts decide
+ * which segments are averaged, with equal weights, and when to stop.
  *
- * Kept in memory: the running segment, the average, and as many segments as the rules may still ask for, max(Ns, Ne).
+ * Memory holds the current segment, the average, and the segments that the rules may still need, at most max(Ns, Ne).
  */
 
 import { scope } from "../engine/scope.js";
@@ -20,7 +20,7 @@ import {
 import { LossValley, type Segment, type ValleySettings } from "./loss-valley.js";
 import { RunningMean } from "./running-mean.js";
 
-/** As published; VLCS has its own tolerance. */
+/** The published settings. VLCS has a different tolerance. */
 export const swad = defineFollower(
   {
     id: "swad",
@@ -49,7 +49,7 @@ export const swad = defineFollower(
   (settings) => new Swad(settings),
 );
 
-/** A closed segment with its mean of parameters. */
+/** A finished segment with the mean of its parameters. */
 interface KeptSegment extends Segment {
   readonly average: RunningMean;
 }
@@ -64,7 +64,7 @@ class Swad implements Follower {
   private segment = new RunningMean();
   private startStep = 0;
   private average = new RunningMean();
-  /** The first and the last step of what was added to the average. */
+  /** The first and the last step of the segments in the average. */
   private range: { from: number; to: number } | undefined;
 
   constructor(readonly settings: SwadSettings) {
@@ -205,7 +205,7 @@ class Swad implements Follower {
 const misfit = (what: string): UsageError =>
   new UsageError(`loading the state of swad: ${what}. Is it the state of this run?`);
 
-/** The official code takes the first added segment's start and the last added one's end. */
+/** Extends the range. As in the official code, it starts at the first added segment and ends at the last one. */
 function widened(
   range: { from: number; to: number } | undefined,
   { startStep, endStep }: Segment,

@@ -37,7 +37,7 @@ test("a saved state goes on as if nothing had happened", () => {
     second.loadState({ tensors: new Map([...tensors].map(([name, each]) => [name, each.clone()])), numbers });
     for (const follower of [first, second]) follower.afterUpdate(1, parameters(6));
     expect(numberOf(second.weights())).toBe(numberOf(first.weights()));
-    expect(numberOf(second.weights())).toBe(2.5); // half way from 1 to the mean of 2 and 6
+    expect(numberOf(second.weights())).toBe(2.5); // halfway from 1 to the mean of 2 and 6
   });
 });
 

@@ -1,11 +1,12 @@
 /**
- * WiSE-FT: the parameters on the line from those that training started from to the mean of the updates from a step on
- * (Wortsman et al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903; the paper takes the last
- * update instead of a mean, which is `start` at the last step). Coefficient 0 is the start, 1 the fine-tuned model. It makes most sense
- * where the start is a model already: with `headFirst=true`, its classifier is the exact probe.
+ * WiSE-FT interpolates between the initial parameters and the mean of all updates from a given step on (Wortsman et
+ * al., Robust fine-tuning of zero-shot models, CVPR 2022, https://arxiv.org/abs/2109.01903; the paper uses the last
+ * update instead of a mean, which corresponds to a `start` at the last step). Coefficient 0 gives the initial model and
+ * 1 the fine-tuned model. It is most useful if the initial model already classifies well: with `headFirst=true`, its
+ * classifier is the exact linear probe.
  *
- * With `coefficient=auto` five coefficients are compared on the validation pictures of the training domains when training ends; the best is taken,
- * of equals the nearest to the start.
+ * With `coefficient=auto`, five coefficients are compared on the validation pictures of the training domains when
+ * training ends. The best one is chosen, or the one closest to the initial model if several are equal.
  */
 
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -20,7 +21,7 @@ import {
 } from "./follower.js";
 import { RunningMean } from "./running-mean.js";
 
-/** What `auto` chooses from. */
+/** The candidates of `auto`. */
 const COEFFICIENTS: readonly number[] = [0, 0.25, 0.5, 0.75, 1];
 
 const share = number({ least: 0, most: 1 });
@@ -57,7 +58,7 @@ export class WiseFt implements Follower {
   private readonly tuned = new RunningMean();
   private readonly initial = new RunningMean();
   private lastStep = -1;
-  /** Of `auto`, once it is known. */
+  /** The coefficient that `auto` chose, once it is known. */
   private chosen: number | undefined;
 
   constructor(readonly settings: WiseFtSettings & Readonly<Record<string, number | string>>) {}
@@ -91,7 +92,7 @@ export class WiseFt implements Follower {
     return this.weightsAt(this.chosen ?? (asked === "auto" ? 1 : asked));
   }
 
-  /** The weights at any coefficient, for comparing several after one training. */
+  /** Returns the weights for any coefficient, so that several can be compared after one training run. */
   weightsAt(coefficient: number): Map<string, Tensor> {
     if (this.lastStep < 0) throw new UsageError("wise-ft: there is nothing to interpolate before the first update");
     const { mean } = this.tuned;

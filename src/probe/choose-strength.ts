@@ -8,7 +8,7 @@ import { evenlyChosen } from "../data/evenly-chosen.js";
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { type Choice, type RightByDomain, simplestWithinError } from "../selection/simplest-within-error.js";
+import { type Choice, type CorrectByDomain, simplestWithinError } from "../selection/simplest-within-error.js";
 import { balancedWeights, fitLogistic, type LinearFit } from "./logistic-regression.js";
 
 /** Features [n, width] of pictures of one domain, and their labels. */
@@ -39,7 +39,7 @@ export interface ProbeOptions {
 export interface ChosenStrength extends Choice {
   readonly c: number;
   /** What each strength of the path got right, by held-out domain (or part, where there is one group). */
-  readonly right: readonly RightByDomain[];
+  readonly right: readonly CorrectByDomain[];
   /** Whether domains were held out, or parts of the one group there is. */
   readonly by: "domains" | "parts";
 }

@@ -1,8 +1,8 @@
 /**
- * A control for NU: the nuclear norm of the features less their mean over the batch.
+ * A control for NU: the nuclear norm of the features after the batch mean is subtracted.
  *
- * The mean direction holds most of real features' size, so plain NU spends much of its pull on shrinking it. Centred, the
- * penalty sees only how samples differ from each other.
+ * In real features the mean direction has the largest singular value, so plain NU mostly shrinks the mean. With centred
+ * features the penalty depends only on how the samples differ from each other.
  */
 
 import { hparam, powerOfTen } from "../hparams.js";
@@ -13,7 +13,7 @@ import { nuclearNormOf, polarOptionsAt } from "./nuclear-norm-of.js";
 import { polarRoutes } from "./polar.js";
 import { defineRegularizer } from "./regularizer.js";
 
-/** Nuclear norm of the batch's features after their mean is taken off. */
+/** Nuclear norm of the batch's features after their mean is subtracted. */
 export const centredNuclearNorm = defineRegularizer({
   id: "centred-nuclear-norm",
   title: "CNU",

@@ -1,11 +1,11 @@
 /**
- * The Gram matrix of a matrix's short side in float64: F·Fᵀ where F is wide, Fᵀ·F where it is tall. Its eigenvalues are the
- * squares of F's singular values, so it resolves those down to about 1e-8 of the largest.
+ * The Gram matrix along the shorter side of a matrix, in float64: F·Fᵀ if F is wide and Fᵀ·F if it is tall. Its
+ * eigenvalues are the squares of F's singular values, so it resolves singular values down to about 1e-8 of the largest.
  */
 
 import type { Tensor } from "../engine/tensor.js";
 
-/** The symmetric matrix of F's inner products along its short side, in float64. */
+/** Returns the inner products of F's rows (or of its columns, if it has fewer columns) in float64. */
 export function gramMatrix(matrix: Tensor): Tensor {
   const [n, d] = matrix.shape;
   const wide = n <= d ? matrix : matrix.t();
@@ -13,8 +13,8 @@ export function gramMatrix(matrix: Tensor): Tensor {
     const x = wide.to({ dtype: "float64" });
     return x.mm(x.t());
   }
-  // In pieces: each float64 copy stays in the cache and is too small for libtorch to wake its other threads, which on a
-  // machine with other work costs milliseconds.
+  // The product is computed in pieces. Each float64 copy then fits in the cache and is too small for libtorch to start
+  // its other threads, which would cost milliseconds on a busy machine.
   const [short, long] = wide.shape;
   const piece = Math.max(1, Math.floor(LARGEST_PIECE / short));
   let gram: Tensor | undefined;
@@ -25,5 +25,8 @@ export function gramMatrix(matrix: Tensor): Tensor {
   return gram!;
 }
 
-/** libtorch splits element-wise work above 32,768 elements; a power of two below it keeps the products' sizes even. */
+/**
+ * libtorch splits element-wise work above 32,768 elements. With this limit below it, pieces of a matrix with a power of
+ * two of rows have even sizes.
+ */
 const LARGEST_PIECE = 24_576;

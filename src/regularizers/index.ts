@@ -1,4 +1,4 @@
-/** The regularizers, by id: what the command line, the sweep, the docs and the conformance tests read. */
+/** All regularizers by id. The command line, the sweep, the docs and the conformance tests read this object. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -17,7 +17,10 @@ export const regularizers = {
 
 export type RegularizerId = keyof typeof regularizers;
 
-/** The definition with an id or a title (`nuclear-norm`, `NU`), in any case; a UsageError names the nearest. */
+/**
+ * Returns the definition with this id or title (`nuclear-norm`, `NU`), ignoring case. An unknown name throws a
+ * UsageError that suggests the closest name.
+ */
 export function regularizerNamed(name: string): AnyRegularizerDefinition {
   const asked = name.toLowerCase();
   const found = Object.values(regularizers).find(({ id, title }) => id === asked || title.toLowerCase() === asked);

@@ -1,12 +1,13 @@
 /**
- * L2-SP: stay near the weights that training starts from, where weight decay pulls towards 0. With θ the backbone's parameters, θ⁰
- * their start and w the classifier's,
+ * L2-SP penalizes the distance to the initial weights, where weight decay penalizes the distance to 0. With θ the
+ * backbone's parameters, θ⁰ their initial values and w the classifier's parameters,
  *
  *     Ω = (α/2)·‖θ − θ⁰‖² + (β/2)·‖w‖²,   α = `weight`, β = `headWeight`.
  *
- * It stands in the place of weight decay: leave `weightDecay` at 0. The scale and parameters of batch norms belong to θ, running
- * statistics do not. As every penalty it is part of the loss, so Adam divides its gradient by the size of all of them together. Public code
- * differs in the ½: LP-FT's has none, so its 0.01 is 0.02 here. Of an algorithm with two backbones only the first is held.
+ * It replaces weight decay, so leave `weightDecay` at 0. θ includes the weight and bias of batch norms, but not their
+ * running statistics. Like every penalty it is part of the loss, so Adam normalizes its gradient together with the
+ * rest. Public implementations differ in the factor ½: LP-FT's has none, so its 0.01 corresponds to 0.02 here. If an
+ * algorithm has two backbones, only the first one is penalized.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -15,7 +16,7 @@ import { UsageError } from "../errors.js";
 import { choice, hparam, powerOfTen } from "../hparams.js";
 import { defineRegularizer } from "./regularizer.js";
 
-/** Half the squared distance of the backbone from its start, and of the classifier from 0. */
+/** Half the squared distance of the backbone from its initial weights, plus half the squared norm of the classifier. */
 export const l2Sp = defineRegularizer({
   id: "l2-sp",
   title: "L2-SP",
@@ -29,19 +30,19 @@ export const l2Sp = defineRegularizer({
   penalty({ weights, settings: { weight, headWeight } }) {
     if (!weights) throw new UsageError("l2-sp needs the weights of a run; it cannot be taken of features alone");
     const { backbone, head } = weights();
-    const away = backbone.map(({ now, start }) =>
+    const backboneTerms = backbone.map(({ now, start }) =>
       halfSquare(
         now,
         noGrad(() => now.sub(start)),
       ),
     );
-    const heads = head.map((now) => halfSquare(now, now.detach()).mul(headWeight / weight));
-    return [...away, ...heads].reduce((sum, each) => sum.add(each));
+    const headTerms = head.map((now) => halfSquare(now, now.detach()).mul(headWeight / weight));
+    return [...backboneTerms, ...headTerms].reduce((sum, each) => sum.add(each));
   },
 });
 
-/** ½‖d‖² with the gradient d; the graph needs no more of it than the product with a constant. */
-function halfSquare(now: Tensor, away: Tensor): Tensor {
-  const product = now.mul(away).sum();
-  return product.add(noGrad(() => away.square().sum().div(2).sub(product)));
+/** Returns ½‖d‖² with gradient d. The autograd graph only contains a product with a constant. */
+function halfSquare(now: Tensor, displacement: Tensor): Tensor {
+  const product = now.mul(displacement).sum();
+  return product.add(noGrad(() => displacement.square().sum().div(2).sub(product)));
 }

@@ -7,7 +7,7 @@ import { type Tensor, tensor } from "../engine/tensor.js";
 import { nuclearNormOf } from "./nuclear-norm-of.js";
 import { polarRoutes } from "./polar.js";
 
-/** The gradient of the exact nuclear norm by central differences. */
+/** Approximates the gradient of the exact nuclear norm with central differences. */
 function differences(matrix: Tensor, step: number): number[] {
   const values = matrix.toNumbers();
   const norm = (shifted: number[]): number =>
@@ -32,7 +32,7 @@ describe.each(polarRoutes)("by the %s route", (route) => {
         const { matrix } = matrixWith(sigmas, shape);
         const leaf = matrix.clone().requiresGrad_();
         nuclearNormOf(leaf, { route }).backward();
-        // The norm bends at the scale of the smallest singular value: the step stays a hundredth of it.
+        // The curvature depends on the smallest singular value, so the step is a hundredth of it.
         const step = 1e-2 * Math.min(...sigmas);
         expectClose(leaf.grad!, differences(matrix, step), { atol: 1e-4, what: `condition ${condition}` });
       }
@@ -69,5 +69,5 @@ test("the value counts the singular values that are too small for a gradient", (
     const norm = nuclearNormOf(leaf, { route: "gram" });
     norm.backward();
     expectClose([norm.item()], [1.500003], { atol: 2e-7 });
-    expectClose([leaf.grad!.norm().item() ** 2], [2], { rtol: 1e-5 }); // two directions of length 1, not four
+    expectClose([leaf.grad!.norm().item() ** 2], [2], { rtol: 1e-5 }); // two directions of norm 1, not four
   }));

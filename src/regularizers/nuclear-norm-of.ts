@@ -7,8 +7,8 @@ import { type PolarOptions, polarFactor } from "./polar.js";
 import type { StepResult } from "./regularizer.js";
 
 /**
- * ‖F‖_* of a matrix, whose gradient is F's polar factor. The factor is a constant to the graph, so a second derivative
- * through this is zero.
+ * Returns ‖F‖_* of a matrix. Its gradient is F's polar factor, which is a constant in the autograd graph, so second
+ * derivatives are zero.
  */
 export function nuclearNormOf(
   matrix: Tensor,
@@ -16,12 +16,13 @@ export function nuclearNormOf(
 ): Tensor {
   const { polar, value, residual } = polarFactor(matrix, options);
   if (residual && options.deferred) options.watch?.(residual);
-  const inner = withOneBlasThread(matrix, () => polar.flatten().dot(toFullPrecision(matrix).flatten())); // P is its gradient
-  // ⟨P, F⟩ leaves out the singular values too small for P. The value has them; adding the difference adds no gradient.
+  const inner = withOneBlasThread(matrix, () => polar.flatten().dot(toFullPrecision(matrix).flatten())); // its gradient is P
+  // ⟨P, F⟩ lacks the singular values that are too small for P. `value` includes them, and adding the difference adds no
+  // gradient.
   return inner.add(value.sub(inner.detach()).to({ dtype: inner.dtype }));
 }
 
-/** How a penalty asks for a polar factor at a step. */
+/** Builds the options for computing the polar factor at a training step. */
 export function polarOptionsAt(
   { step, notice, watch }: StepResult,
   route: PolarOptions["route"],

@@ -35,7 +35,7 @@ test("the gradient reaches what made the features, through the loss it is added 
     const features = x.mm(w);
     const loss = features.sum().mul(0.5);
     loss.add(nuclearNorm({ weight: 0.2 }).term({ features, step: 101 })!).backward();
-    // ∂/∂W = xᵀ·(0.5 + 0.2/n·P), with P of the three directions the features have.
+    // ∂/∂W = xᵀ·(0.5 + 0.2/n·P), where P spans the three directions of the features.
     const exact = nuclearNorm({ weight: 1, scaling: "sum", warmup: 0, route: "svd" });
     const alone = x.mm(w.detach()).requiresGrad_();
     exact.term({ features: alone, step: 0 })!.backward();

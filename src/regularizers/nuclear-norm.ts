@@ -1,8 +1,10 @@
 /**
- * NU: the nuclear norm of the batch's features, the sum of their singular values, which stands in for their rank.
+ * NU: the nuclear norm of the batch's features, which is the sum of their singular values and a surrogate for their
+ * rank.
  *
- * Default: (θ/n)·‖F‖_* from step 101 on with θ = 0.01, as in the official code, which made the paper's tables.
- * `scaling=sum warmup=0` is the paper's formula λ‖F‖_* (its Equation 2): about a hundred times as strong at the same weight.
+ * The default is (θ/n)·‖F‖_* from step 101 on with θ = 0.01, as in the official code, which produced the paper's
+ * tables. `scaling=sum warmup=0` is the paper's formula λ‖F‖_* (Equation 2), which is about a hundred times as strong
+ * at the same weight.
  */
 
 import { hparam, powerOfTen, powerOfTwoInteger } from "../hparams.js";
@@ -22,7 +24,8 @@ export const nuclearNorm = defineRegularizer({
     ...featurePenaltySettings,
     route: option(word("auto", ...polarRoutes), "how the polar factor is computed", { default: "auto" }),
   },
-  // Paper, Section 3.2: batches of 32 to 63 a domain; the official code does so on every dataset but the 28 × 28 ones.
+  // Paper, Section 3.2: batches of 32 to 63 per domain. The official code uses this range on every dataset except those
+  // with 28 × 28 images.
   overrides: { large: { batchSize: hparam(32, powerOfTwoInteger(5, 6), { reference: "batch_size" }) } },
 
   penalty(input) {

@@ -15,15 +15,18 @@ const powers = ([a, u, v, w]: OddPolynomial): number[] => [a, a * (u + v), a * (
 const at = (coefficients: readonly number[], x: number): number =>
   coefficients.reduce((sum, coefficient, i) => sum + coefficient * x ** (2 * i + 1), 0);
 
-/** Points of [low, high], denser at both ends. */
+/** Returns points in [low, high] that are denser at both ends. */
 const grid = (low: number, high: number, count: number): number[] =>
   Array.from({ length: count + 1 }, (_, i) => low + ((high - low) * (1 - Math.cos((Math.PI * i) / count))) / 2);
 
-/** The odd polynomial of degree seven closest to 1 on [low, high] and its largest distance, by Remez's exchange. */
+/**
+ * Finds the odd polynomial of degree seven closest to 1 on [low, high], and its largest error, with the Remez
+ * algorithm.
+ */
 function closestToOne(low: number, high: number): { coefficients: number[]; distance: number } {
   let points = grid(low, high, 4);
   for (let round = 0; round < 20; round++) {
-    // Through 1 ∓ e at the points in turn: four coefficients and e.
+    // The polynomial takes the values 1 ∓ e alternately at the points, which determines four coefficients and e.
     const rows = points.map((x, i) => [x, x ** 3, x ** 5, x ** 7, i % 2 === 0 ? 1 : -1]);
     const solved = scope(() => {
       const matrix = tensor(Float64Array.from(rows.flat()), { shape: [5, 5] });
@@ -31,7 +34,7 @@ function closestToOne(low: number, high: number): { coefficients: number[]; dist
     });
     const coefficients = [...solved.subarray(0, 4)];
     const error = (x: number): number => 1 - at(coefficients, x);
-    // The next points: where the error is largest between its changes of sign.
+    // The next points are those with the largest error between two changes of sign.
     const next: number[] = [];
     for (const x of grid(low, high, 4000)) {
       const last = next.at(-1);
@@ -66,12 +69,12 @@ test("they take 1e-5 to 1 within 1.1e-5 of 1, and what is smaller no higher", ()
   expect(Math.max(...ends)).toBeLessThan(1 + 1.1e-5);
   expect(Math.min(...ends)).toBeGreaterThan(1 - 1.1e-5);
   const smaller = grid(-9, -5.1, 2000).map((exponent) => through(10 ** exponent));
-  expect(smaller).toEqual(smaller.toSorted((one, other) => one - other)); // growing all the way
+  expect(smaller).toEqual(smaller.toSorted((one, other) => one - other)); // monotonically increasing
   expect(Math.max(...smaller)).toBeLessThan(1);
-  for (const x of [1 + 1e-14, 1 + 1e-9]) expect(through(x)).toBeCloseTo(1, 4); // a σ₁ rounded upwards
+  for (const x of [1 + 1e-14, 1 + 1e-9]) expect(through(x)).toBeCloseTo(1, 4); // σ₁ may be rounded up
 });
 
-/** What this replaced: (15 − 10G + 3G²)/8, twenty times. */
+/** The former implementation: twenty steps of (15 − 10G + 3G²)/8. */
 function plainNewtonSchulz(matrix: Tensor): Tensor {
   const gram = gramMatrix(matrix);
   const identity = eye(gram.rows, { dtype: "float64" });
@@ -99,7 +102,7 @@ test.each(Object.entries({ falling: fallingSigmas, spiked: spikedSigmas }))(
         const plain = off(plainNewtonSchulz(matrix));
         const { polar, value, residual } = newtonSchulzPolar(matrix);
         expect(off(polar)).toBeLessThan(2 * plain + 5e-14);
-        expect(off(polar)).toBeLessThan(2e-15 * condition ** 2 + 1e-13); // float64's rounding of G, over σ²
+        expect(off(polar)).toBeLessThan(2e-15 * condition ** 2 + 1e-13); // the rounding error of G in float64, over σ²
         expectClose([value.item()], [sigmas.sum().item()], { rtol: 1e-10 });
         expect(residual.item()).toBeLessThan(RESIDUAL_LIMIT);
       }
@@ -134,7 +137,9 @@ test("a tall matrix's factor is the transpose of the wide one's", () =>
     expectClose([tall.value.item(), tall.residual.item()], [wide.value.item(), wide.residual.item()], { rtol: 1e-9 });
   }));
 
-/** The operators a call takes but for views and conversions of float64 to itself, and what it reads back. */
+/**
+ * Counts the operators of a call, without views and conversions of float64 to itself, and the reads from the device.
+ */
 function operators(matrix: Tensor): { products: number; others: number; reads: number } {
   const spies = [vi.spyOn(native, "call"), vi.spyOn(native, "item"), vi.spyOn(native, "read")] as const;
   newtonSchulzPolar(matrix);

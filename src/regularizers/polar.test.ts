@@ -19,8 +19,9 @@ const exactNorm = (matrix: Tensor): number =>
     .item();
 
 /**
- * What holds for every batch there is: the value to 1e-6, and a factor that is finite and no longer than 1. Newton–Schulz
- * may take singular values around 1e-7·σ₁ for zero: each costs its value that much.
+ * Checks what must hold for every batch: the value is accurate to 1e-6, and the factor is finite with singular values
+ * of at most 1. Newton–Schulz may treat singular values around 1e-7·σ₁ as zero, and each of them reduces the value by
+ * that much.
  */
 function expectSound({ polar, value, route }: PolarFactor, matrix: Tensor): void {
   const exact = exactNorm(matrix);
@@ -57,7 +58,8 @@ describe.each(polarRoutes)("the %s route", (route) => {
           const what = `${name} to 1/${condition}`;
           expectClose(exact.polar, polar, { atol: 1e-4, what });
           expectClose([exact.value.item()], [total(sigmas)], { rtol: 1e-6, what });
-          // Rounding to float32 turns the weakest directions by eps·condition: the truth is then the rounded features' own.
+          // Rounding to float32 rotates the weakest directions by eps·condition, so the expected result is that of the
+          // rounded features.
           const rounded = matrix.to({ dtype: "float32" });
           const [u, , vt] = linalgSvd(rounded.to({ dtype: "float64" }), false);
           const found = polarFactor(rounded, { route });
@@ -91,7 +93,7 @@ describe.each(polarRoutes)("the %s route", (route) => {
         const given = matrix.to({ dtype: "float32" });
         const found = polarFactor(given, { route });
         expectSound(found, given);
-        expectClose(found.polar, polar, { atol: 5e-3 }); // Newton–Schulz amplifies float32's rounding that far
+        expectClose(found.polar, polar, { atol: 5e-3 }); // Newton–Schulz amplifies the rounding of float32 to this size
       }
     }));
 
@@ -232,7 +234,7 @@ describe("Newton–Schulz", () => {
       const { matrix } = matrixWith(fallingSigmas(12, 2e5), [12, 60]);
       const { value, residual } = polarFactor(matrix, { deferred: true });
       expect(residualTooLarge(residual!.item())).toBe(true);
-      expect(value.item()).toBeLessThan(exactNorm(matrix)); // a lower bound until then
+      expect(value.item()).toBeLessThan(exactNorm(matrix)); // a lower bound before convergence
 
       const broken = cat([normalMatrix(3, 8), zeros([1, 8], { dtype: "float64" }).fill_(Number.NaN)]);
       expect(residualTooLarge(polarFactor(broken, { deferred: true }).residual!.item())).toBe(true);

@@ -1,14 +1,15 @@
 /**
  * The polar factor P = U·Vᵀ of a batch of features F = U·diag(σ)·Vᵀ, and the nuclear norm ‖F‖_* = Σσ = ⟨P, F⟩.
  *
- * P is the gradient of ‖F‖_*, so nothing has to differentiate through a decomposition: P is computed without a graph, by
- * whichever route is fastest where the features are, in float64 whatever the features are in. Where a singular value is at or
- * below `smallest(…)·σ₁` P takes the subgradient zero, so that rank-deficient, repeated, zero and one-row batches are defined
- * and finite. The value counts every singular value.
+ * P is the gradient of ‖F‖_*, so autograd does not have to differentiate a decomposition. P is computed without a
+ * graph, in float64 for every input dtype, by the route that is fastest on the device of the features. For singular
+ * values up to `smallest(…)·σ₁`, P uses the subgradient zero, so it is defined and finite for rank-deficient, repeated,
+ * zero and one-row batches. The value includes every singular value.
  *
- * - `svd`: the reference the others are tested against.
- * - `gram`: Gram matrix of the short side and a symmetric eigensolver; P to 1e-4 wherever it is not zero, σ > 4e-6·σ₁.
- * - `newton-schulz`: matrix products only, for GPUs; nothing has to be read back.
+ * - `svd`: the reference that the other routes are tested against.
+ * - `gram`: the Gram matrix of the shorter side and a symmetric eigensolver. P is accurate to 1e-4 where it is not
+ *   zero,   which is for σ > 4e-6·σ₁.
+ * - `newton-schulz`: matrix products only, for GPUs. Nothing is read from the device.
  */
 
 import { zeros } from "../engine/ops.generated.js";
@@ -25,28 +26,34 @@ export const polarRoutes = ["svd", "gram", "newton-schulz"] as const;
 export type PolarRoute = (typeof polarRoutes)[number];
 
 export interface PolarFactor {
-  /** U·Vᵀ, as large as the features; float32 or float64; no gradient flows through it. */
+  /** U·Vᵀ, with the shape of the features, in float32 or float64. No gradient flows through it. */
   polar: Tensor;
-  /** ‖F‖_*, a float64 scalar on the features' device; a lower bound with `newton-schulz` until it has converged. */
+  /** ‖F‖_*, a float64 scalar on the features' device. With `newton-schulz` it is a lower bound before convergence. */
   value: Tensor;
-  /** The route that made it, which after a fallback is not the one asked for. */
+  /** The route that computed the result. After a fallback it differs from the requested route. */
   route: PolarRoute;
-  /** `newton-schulz`: how far P is from a polar factor, a scalar on the features' device. See `residualTooLarge`. */
+  /**
+   * Only with `newton-schulz`: how far P is from a polar factor, as a scalar on the features' device. See
+   * `residualTooLarge`.
+   */
   residual?: Tensor;
 }
 
 export interface PolarOptions {
-  /** `auto` (the default) picks by dtype and device. */
+  /** The default, `auto`, selects a route by dtype and device. */
   route?: PolarRoute | "auto";
-  /** What the matrix is, for messages: "the features at step 101". */
+  /** A description of the matrix for messages, such as "the features at step 101". */
   what?: string;
   /** Receives a message when Newton–Schulz has not converged and the eigensolver is used instead. */
   notice?: (message: string) => void;
-  /** Read nothing back from the device, as inside a captured graph: Newton–Schulz, its residual left to the caller. */
+  /**
+   * If true, nothing is read from the device, as required inside a captured graph. This uses Newton–Schulz, and the
+   * caller has to check the residual.
+   */
   deferred?: boolean;
 }
 
-/** The polar factor of a matrix [n, d] and its nuclear norm; see the top of the file. */
+/** Returns the polar factor of a matrix [n, d] and its nuclear norm. The top of this file describes both. */
 export function polarFactor(features: Tensor, options: PolarOptions = {}): PolarFactor {
   const { what = "the features", notice, deferred = false } = options;
   if (features.shape.length !== 2) {
@@ -82,7 +89,7 @@ export function polarFactor(features: Tensor, options: PolarOptions = {}): Polar
     if (deferred) return { ...found, route };
     const residual = found.residual.item();
     if (Number.isFinite(residual) && !residualTooLarge(residual)) return { ...found, route };
-    const instead = byGram(); // where the numbers are not finite, this is what says so
+    const instead = byGram(); // this throws an error if the numbers are not finite
     notice?.(
       `nuclear norm: Newton–Schulz left a residual of ${residual.toExponential(1)} on ${what} ` +
         `(at most ${RESIDUAL_LIMIT} is taken as converged), so they went through the eigensolver`,
@@ -92,16 +99,19 @@ export function polarFactor(features: Tensor, options: PolarOptions = {}): Polar
   return scope(() => noGrad(() => withOneBlasThread(features, compute)));
 }
 
-/** Whether a residual that was left on the device says that Newton–Schulz has not converged; NaN says so too. */
+/**
+ * Returns true if a residual that was kept on the device shows that Newton–Schulz has not converged. NaN counts as not
+ * converged.
+ */
 export function residualTooLarge(residual: number): boolean {
   return !(residual <= RESIDUAL_LIMIT);
 }
 
 /**
- * The Gram matrix, as exact as float32 features can tell; float64 features are there to be exact and get the SVD. On a GPU
- * too: launched one by one, the many small products of Newton–Schulz are at best a little ahead of the eigensolver (H200, 32, 96
- * and 192 rows: 1.2, 1.3 and 1.3 ms against 0.8, 1.9 and 2.2). Inside a captured graph nothing may be read back, which leaves
- * Newton–Schulz, at 0.13 to 0.2 ms.
+ * Selects the Gram matrix for float32, where it is as accurate as the features allow, and the SVD for float64. This
+ * holds on a GPU too: if its many small products are launched one by one, Newton–Schulz is at best slightly faster than
+ * the eigensolver (H200, 32, 96 and 192 rows: 1.2, 1.3 and 1.3 ms against 0.8, 1.9 and 2.2 ms). Inside a captured graph
+ * nothing may be read from the device, so only Newton–Schulz is possible there; it takes 0.13 to 0.2 ms.
  */
 function automaticRoute(features: Tensor, deferred: boolean): PolarRoute {
   if (deferred) return "newton-schulz";
@@ -109,15 +119,16 @@ function automaticRoute(features: Tensor, deferred: boolean): PolarRoute {
 }
 
 /**
- * The singular values, relative to σ₁, that count as zero: `max(n, d)·eps` of the float64 they are computed in, and at least
- * 32·eps of float32 for float32 features, which is above their own rounding. (`max(n, d)·eps` of float32 would drop σ₁/4096
- * at a width of 2048, where the computed direction is good to 1e-8.)
+ * Returns the threshold, relative to σ₁, below which singular values count as zero. It is `max(n, d)·eps` of float64,
+ * in which they are computed. For float32 features it is at least 32·eps of float32, which is above their rounding
+ * error. (`max(n, d)·eps` of float32 would drop σ₁/4096 at a width of 2048, where the computed direction is accurate to
+ * 1e-8.)
  */
 function smallest({ shape, dtype }: Tensor): number {
   return Math.max(Math.max(...shape) * 2 ** -52, dtype === "float32" ? 32 * 2 ** -23 : 0);
 }
 
-/** LAPACK may not end on NaN, so it must not see one. The largest magnitude is NaN or Inf when any element is. */
+/** LAPACK may not terminate on NaN, so check first. The largest magnitude is NaN or Inf if any element is. */
 function checkFinite(matrix: Tensor, what: string): void {
   if (Number.isFinite(matrix.abs().max().item())) return;
   throw new EngineError(

@@ -6,7 +6,7 @@ import { choice, hparam, powerOfTen } from "../hparams.js";
 import { option, whole, word } from "../options.js";
 import { defineRegularizer } from "./regularizer.js";
 
-/** A regularizer as a plug-in would write it: no settings, no warm-up. */
+/** A regularizer as in a plug-in, without settings and warm-up. */
 const meanSquare = defineRegularizer({
   id: "mean-square",
   title: "MS",

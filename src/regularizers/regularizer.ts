@@ -1,12 +1,12 @@
 /**
- * The contract of a regularizer: a penalty on what a step returned, so that it goes on top of any algorithm.
+ * The interface of a regularizer: a penalty on the result of a training step, which works with any algorithm.
  *
  *     export const nuclearNorm = defineRegularizer({ id: "nuclear-norm", …, penalty: ({ features }) => … });
- *     const regularizer = nuclearNorm({ weight: 0.01 }); // the loop adds regularizer.term(…) to the loss
+ *     const regularizer = nuclearNorm({ weight: 0.01 }); // the training loop adds regularizer.term(…) to the loss
  *
- * A definition's `penalty` returns the penalty itself; the weight, the warm-up and the check for NaN are the same for all of
- * them and done here. Every regularizer has a hyperparameter `weight`; one that has a setting
- * `warmup` is off for that many steps.
+ * A definition's `penalty` returns the unweighted penalty. The weight, the warm-up and the check for NaN are the same
+ * for all regularizers, so this file implements them. Every regularizer has a hyperparameter `weight`. If it has a
+ * setting `warmup`, it is inactive for that many steps.
  */
 
 import type { HparamOverrides } from "../algorithms/shared-hparams.js";
@@ -16,29 +16,34 @@ import { EngineError, UsageError } from "../errors.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import { type OptionWithDefault, readOptions, type ValuesOf } from "../options.js";
 
-/** What the loop hands a regularizer at a step. */
+/** The input of a regularizer at a training step. */
 export interface StepResult {
   /** The penultimate features of the rows of one loss, as the algorithm returned them. [rows, width] */
   features: Tensor;
-  /** The logits of the same rows, where the algorithm returned them. */
+  /** The logits of the same rows, if the algorithm returned them. */
   logits?: Tensor;
-  /** The labels of the same rows, int64 [rows]; missing where a row has none of its own, as in Mixup. */
+  /** The labels of the same rows, int64 [rows]. Missing if rows have no single label, as in Mixup. */
   y?: Tensor;
-  /** The training domain of each row, by its position: int64 [rows]; missing where rows are not those of the batch. */
+  /**
+   * Returns the index of each row's training domain, int64 [rows]. Missing if the rows are not those of the minibatch.
+   */
   domains?: () => Tensor;
-  /** The weights and where they started, for penalties on them; made when asked for. */
+  /** Returns the current and the initial weights, for penalties on them. They are only computed on request. */
   weights?: () => TrainedWeights;
-  /** The number of updates made before this one. */
+  /** The number of updates before this one. */
   step: number;
-  /** Takes words for the run's log, such as a route that had to be given up. */
+  /** Writes a message to the run's log, for example that a fallback was used. */
   notice?: (message: string) => void;
-  /** Inside a captured graph: nothing is read from the device, and residuals to watch are handed over here instead. */
+  /**
+   * Present inside a captured graph, where nothing can be read from the device. Receives the residuals that should be
+   * checked later.
+   */
   watch?: (residual: Tensor) => void;
 }
 
-/** The parameters that are trained. */
+/** The trainable parameters. */
 export interface TrainedWeights {
-  /** The backbone's, each with the value it started from. */
+  /** The backbone's parameters, each with its initial value. */
   readonly backbone: readonly { readonly now: Tensor; readonly start: Tensor }[];
   readonly head: readonly Tensor[];
 }
@@ -46,21 +51,21 @@ export interface TrainedWeights {
 type HparamSpecs = { readonly weight: Hparam<number> } & Readonly<Record<string, Hparam>>;
 type SettingSpecs = Readonly<Record<string, OptionWithDefault<HparamValue>>>;
 
-/** What a step hands `penalty`: the step's result, and the hyperparameters and settings of this regularizer. */
+/** The input of `penalty`: the result of the step, and the hyperparameters and settings of this regularizer. */
 export type PenaltyInput<H, S> = StepResult & { readonly settings: ValuesOf<H> & ValuesOf<S> };
 
-/** What `defineRegularizer` takes. */
+/** The argument of `defineRegularizer`. */
 export interface RegularizerSpec<H extends HparamSpecs, S extends SettingSpecs> {
-  /** The file's name. */
+  /** The name of the file. */
   id: string;
-  /** As papers spell it; also its suffix in names such as `ERM-NU`. */
+  /** The paper's spelling. It is also the suffix in names such as `ERM-NU`. */
   title: string;
   paper: string;
   hparams: H;
   settings?: S;
-  /** Shared hyperparameters that it replaces, by the size of the dataset. */
+  /** Shared hyperparameters that this regularizer overrides, by the size of the dataset. */
   overrides?: HparamOverrides;
-  /** The penalty, a scalar, without its weight. */
+  /** Returns the penalty as a scalar, without its weight. */
   penalty(input: PenaltyInput<H, S>): Tensor;
 }
 
@@ -68,35 +73,35 @@ export interface RegularizerSpec<H extends HparamSpecs, S extends SettingSpecs> 
 export interface Regularizer {
   readonly id: string;
   readonly title: string;
-  /** What `defineRegularizer` returned. */
+  /** The definition that `defineRegularizer` returned. */
   readonly definition: { readonly id: string; readonly title: string };
-  /** Every hyperparameter and setting, defaults filled in: what a run records. */
+  /** Every hyperparameter and setting, including defaults. A run records them. */
   readonly settings: Readonly<Record<string, HparamValue>>;
-  /** Those of them that were given, and not left at their defaults. */
+  /** The hyperparameters and settings that the caller specified. */
   readonly given: Readonly<Record<string, HparamValue>>;
-  /** Whether it adds anything at a step. */
+  /** Returns true if the regularizer adds a penalty at this step. */
   isActive(step: number): boolean;
-  /** weight · penalty, a scalar to add to the loss; null while it is off. */
+  /** Returns weight · penalty, a scalar to add to the loss, or null while the regularizer is inactive. */
   term(result: StepResult): Tensor | null;
 }
 
-/** What a definition says of itself. */
+/** The properties of a definition. */
 export interface RegularizerFacts<H extends HparamSpecs = HparamSpecs, S extends SettingSpecs = SettingSpecs>
   extends Readonly<Omit<RegularizerSpec<H, S>, "penalty" | "settings">> {
   readonly settings: S;
 }
 
-/** A regularizer's definition; call it to have one: `nuclearNorm({ weight: 0.01 })`. */
+/** A regularizer's definition. Call it to create a regularizer: `nuclearNorm({ weight: 0.01 })`. */
 export interface RegularizerDefinition<H extends HparamSpecs, S extends SettingSpecs> extends RegularizerFacts<H, S> {
   (options?: Partial<ValuesOf<H> & ValuesOf<S>>): Regularizer;
 }
 
-/** Any of them, for callers that have options from a file or the command line: they are checked when it is called. */
+/** Any definition, for callers that read options from a file or the command line. The call validates them. */
 export interface AnyRegularizerDefinition extends RegularizerFacts {
   (options?: Readonly<Record<string, unknown>>): Regularizer;
 }
 
-/** Makes a definition; see the top of the file. */
+/** Creates a definition. The top of this file has an example. */
 export function defineRegularizer<const H extends HparamSpecs, const S extends SettingSpecs = Record<never, never>>(
   spec: RegularizerSpec<H, S>,
 ): RegularizerDefinition<H, S> {
@@ -120,7 +125,8 @@ export function defineRegularizer<const H extends HparamSpecs, const S extends S
       term(result) {
         if (!isActive(result.step)) return null;
         const term = penalty({ ...result, settings: settings as PenaltyInput<H, S>["settings"] }).mul(weight);
-        // On a GPU reading a number makes the host wait: there the loop finds a loss that is not finite when it logs it.
+        // On a GPU, reading a number makes the host wait. There the training loop detects a loss that is not finite
+        // when it logs it.
         if (term.device === "cpu" && !Number.isFinite(term.item())) throw notFinite(spec.id, result, term.item());
         return term;
       },

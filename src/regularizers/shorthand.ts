@@ -1,13 +1,14 @@
 /**
- * The papers' names for combinations: `ERM-NU` is ERM with the nuclear norm, `SWAD-CORAL` CORAL under SWAD averaging, `SWAD`
- * and `NU` by themselves go with ERM. Before the algorithm stands the averaging, after it the regularizers' titles.
+ * Parses the papers' names for combined methods: `ERM-NU` is ERM with the nuclear norm, and `SWAD-CORAL` is CORAL with
+ * SWAD averaging. `SWAD` or `NU` alone means ERM with it. The averaging comes before the algorithm, and the
+ * regularizers' titles come after it.
  */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import { regularizers as registry } from "./index.js";
 
-/** What a name stands for, as ids. */
+/** The ids that a method name stands for. */
 export interface MethodName {
   averaging?: string;
   algorithm: string;
@@ -19,22 +20,22 @@ interface Named {
   readonly title: string;
 }
 
-/** The names a method may be put together from. */
+/** The algorithms, regularizers and averagings that a method name may contain. */
 export interface MethodParts {
   algorithms: Iterable<Named>;
-  /** Default: those of index.ts. */
+  /** The default is all regularizers in index.ts. */
   regularizers?: Iterable<Named>;
-  /** Default: SWAD. */
+  /** The default is SWAD. */
   averagings?: Iterable<Named>;
 }
 
 const SWAD: readonly Named[] = [{ id: "swad", title: "SWAD" }];
 
-/** Reads `ERM-NU`, `swad-coral`, `GroupDRO`; case and the hyphens inside a name do not matter. */
+/** Parses names such as `ERM-NU`, `swad-coral` or `GroupDRO`. Case and hyphens inside a name are ignored. */
 export function parseMethodName(name: string, parts: MethodParts): MethodName {
   const algorithms = [...parts.algorithms];
-  const whole = algorithms.find((each) => isCalled(each, name));
-  if (whole) return { algorithm: whole.id, regularizers: [] }; // an algorithm's own hyphens are not ours to split
+  const whole = algorithms.find((each) => matchesName(each, name));
+  if (whole) return { algorithm: whole.id, regularizers: [] }; // an algorithm's name may contain hyphens
   let words = name.split("-");
   const averaging = prefix(words, [...(parts.averagings ?? SWAD)]);
   if (averaging) words = words.slice(averaging.words);
@@ -46,7 +47,7 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
   }
   const rest = words.join("-");
   const plain = rest === "" && (averaging !== undefined || regularizers.length > 0);
-  const algorithm = algorithms.find((each) => isCalled(each, plain ? "erm" : rest));
+  const algorithm = algorithms.find((each) => matchesName(each, plain ? "erm" : rest));
   if (!algorithm)
     throw new UsageError(
       unknownName(
@@ -59,31 +60,34 @@ export function parseMethodName(name: string, parts: MethodParts): MethodName {
   return averaging ? { averaging: averaging.id, ...method } : method;
 }
 
-/** The average whose title or id the first words are, the longest first: `WiSE-FT-NU`. */
+/** Finds the averaging whose title or id matches the first words. Longer matches come first: `WiSE-FT-NU`. */
 function prefix(words: readonly string[], averagings: readonly Named[]): { id: string; words: number } | undefined {
   for (let count = words.length; count > 0; count--) {
     const start = words.slice(0, count).join("-");
-    for (const each of averagings) if (isCalled(each, start)) return { id: each.id, words: count };
+    for (const each of averagings) if (matchesName(each, start)) return { id: each.id, words: count };
   }
   return undefined;
 }
 
-/** The regularizer whose title or id the last words are, the longest first: `…-centred-nuclear-norm` is not `…-nuclear-norm`. */
+/**
+ * Finds the regularizer whose title or id matches the last words. Longer matches come first, so
+ * `…-centred-nuclear-norm` is not read as `…-nuclear-norm`.
+ */
 function suffix(words: readonly string[], regularizers: readonly Named[]): { id: string; words: number } | undefined {
   for (let count = words.length; count > 0; count--) {
     const tail = words.slice(-count).join("-");
-    for (const each of regularizers) if (isCalled(each, tail)) return { id: each.id, words: count };
+    for (const each of regularizers) if (matchesName(each, tail)) return { id: each.id, words: count };
   }
   return undefined;
 }
 
-function isCalled({ id, title }: Named, name: string): boolean {
-  const asked = bare(name);
-  return asked !== "" && (bare(id) === asked || bare(title) === asked);
+function matchesName({ id, title }: Named, name: string): boolean {
+  const asked = normalizeName(name);
+  return asked !== "" && (normalizeName(id) === asked || normalizeName(title) === asked);
 }
 
-/** ERM++ is not ERM: its signs count as letters. */
-const bare = (name: string): string =>
+/** Keeps plus signs as letters, because ERM++ is not ERM. */
+const normalizeName = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll("+", "plus")

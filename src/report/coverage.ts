@@ -12,7 +12,7 @@
 
 import { keyedRandom } from "../engine/philox.js";
 import { mean } from "../selection/mean.js";
-import { overTrials } from "../selection/trial-statistics.js";
+import { summarizeTrials } from "../selection/trial-statistics.js";
 import { datasetTitle } from "../settings/names.js";
 import { isLateKnown, lateAccuracy } from "./late-training.js";
 import type { Outcome } from "./outcome.js";
@@ -109,7 +109,7 @@ export function simulate(residuals: Residuals, of: "mean" | "one"): Coverage["si
     let [t, normal] = [0, 0];
     for (let i = 0; i < STUDIES; i++) {
       const domain = of === "one" ? random.integer(domains) : null;
-      const { mean: centre, interval, error } = overTrials(Array.from({ length: trials }, () => draw(domain)));
+      const { mean: centre, interval, error } = summarizeTrials(Array.from({ length: trials }, () => draw(domain)));
       if (interval![0] <= 0 && interval![1] >= 0) t++;
       if (Math.abs(centre) <= NORMAL * error!) normal++;
     }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { overTrials } from "../selection/trial-statistics.js";
+import { summarizeTrials } from "../selection/trial-statistics.js";
 import { equivalenceTable, testEquivalence } from "./equivalence.js";
 import type { PairedComparison, PairedDifference } from "./paired.js";
 
 /** Five trials a tenth of a point or so about a mean, in points. */
 const rowOf = (title: string, mean: number): PairedDifference => ({
   ...{ dataset: "pacs", domain: null, title, pairs: 20 },
-  ...overTrials([-0.2, -0.1, 0, 0.1, 0.2].map((off) => (mean + off) / 100)),
+  ...summarizeTrials([-0.2, -0.1, 0, 0.1, 0.2].map((off) => (mean + off) / 100)),
 });
 
 const comparison = (first: string, chosen: number, late: number): PairedComparison => ({
@@ -42,7 +42,7 @@ test("inside by its own interval is not enough where there are many", () => {
 });
 
 test("one trial shows nothing", () => {
-  const single = { ...rowOf("PACS, 4 of 4 domains", 0), ...overTrials([0]) };
+  const single = { ...rowOf("PACS, 4 of 4 domains", 0), ...summarizeTrials([0]) };
   const { rows } = equivalenceTable(testEquivalence([{ ...comparison("SAM", 0, 0), rows: [single], late: [] }], 0.005));
   expect(rows).toEqual([
     ["SAM", "PACS, 4 of 4 domains, chosen steps", "0.0", "–", "–", "1", "–", "–", "– (needs two trials)"],

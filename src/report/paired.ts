@@ -9,7 +9,7 @@
 
 import { fixedText } from "../records/fixed-settings.js";
 import { mean } from "../selection/mean.js";
-import { overTrials, type TrialSummary } from "../selection/trial-statistics.js";
+import { summarizeTrials, type TrialSummary } from "../selection/trial-statistics.js";
 import { besidesPenalties, datasetTitle, domainLabels } from "../settings/names.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { ReportedResult } from "./whole-domain.js";
@@ -167,7 +167,7 @@ export function summarize(strata: Strata): PairedSummary {
     return { mean: value, trials: 0, error: null, interval: null, p: null, pairs };
   }
   const inTrial = (seed: number): number => overall((cell) => cell.find(({ trial }) => trial === seed)!.difference);
-  return { ...overTrials(complete.map(inTrial)), pairs: complete.length * cells.length };
+  return { ...summarizeTrials(complete.map(inTrial)), pairs: complete.length * cells.length };
 }
 
 /** The trials that every cell has, and those that some lack. */

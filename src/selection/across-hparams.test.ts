@@ -5,7 +5,7 @@ import type { EvaluatedRun } from "../records/evaluated-run.js";
 import { groupRuns, rankHparams, selectGroups } from "./across-hparams.js";
 import { leaveOneDomainOut, trainingDomain } from "./index.js";
 
-/** A run of one evaluation: what validation sees, and what is reported. */
+/** Creates a run with one evaluation from its validation accuracy and its test accuracy. */
 const run = (
   validation: number,
   tested: number,
@@ -81,7 +81,7 @@ test("on random searches the winner's validation is the maximum, and shuffling t
     expect(result.choice.validation).toBe(best);
     const shuffled = Array.from(random.permutation(runs.length), (i) => runs[i]);
     expect(selectGroups(shuffled, trainingDomain)).toEqual([result]);
-    // Adding a draw that is worse changes nothing.
+    // Adding a worse draw changes nothing.
     expect(selectGroups([...runs, run(-1, 1, { hparamsSeed: 99 })], trainingDomain)).toEqual([result]);
   }
 });

@@ -1,28 +1,29 @@
 /**
- * Selection over a search: runs are put in groups that differ in hyperparameters only, each draw yields its choice, and
- * the draw with the best validation accuracy gives the group's result, as the reference does it.
+ * Model selection over a hyperparameter search. Runs that differ only in their hyperparameters form a group. The
+ * selection method makes one choice for each draw of hyperparameters, and the draw with the best validation accuracy is
+ * the result of the group, as in DomainBed.
  */
 
 import { type EvaluatedRun, type Method, methodKey } from "../records/evaluated-run.js";
 import type { Choice, SelectionMethod } from "./selection.js";
 
-/** One trial of one cell: what a search found for a held-out domain. */
+/** The result of a search for one held-out domain in one trial. */
 export interface GroupResult {
   readonly dataset: string;
   readonly method: Method;
   readonly testDomain: string;
   readonly trialSeed: number;
-  /** The hyperparameters that won. */
+  /** The hyperparameters with the best validation accuracy. */
   readonly hparamsSeed: number;
   readonly choice: Choice;
 }
 
-/** Runs that share trial, dataset and method and hold out `testDomain`, alone or with another. */
+/** Runs with the same trial, dataset and method that hold out `testDomain`, alone or together with another domain. */
 export interface RunGroup extends Pick<GroupResult, "dataset" | "method" | "testDomain" | "trialSeed"> {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Groups runs, one group for each of a run's test domains, in the order they first appear. */
+/** Groups runs by trial, dataset, method and test domain. A run is in one group for each of its test domains. */
 export function groupRuns(runs: readonly EvaluatedRun[]): RunGroup[] {
   const groups = new Map<string, RunGroup & { runs: EvaluatedRun[] }>();
   for (const run of runs) {
@@ -38,8 +39,8 @@ export function groupRuns(runs: readonly EvaluatedRun[]): RunGroup[] {
 }
 
 /**
- * A choice for each draw of hyperparameters that has one, best first. Of equals the largest seed comes first; NaN is
- * worst.
+ * Returns one choice for each draw of hyperparameters that has one, best first. If several are equal, the largest seed
+ * comes first. NaN is the worst value.
  */
 export function rankHparams(
   group: Pick<RunGroup, "runs" | "testDomain">,
@@ -58,10 +59,10 @@ export function rankHparams(
     .reverse();
 }
 
-/** A difference would be NaN for two infinities. */
+/** Compares two numbers. Subtracting them would give NaN for two infinities. */
 const compare = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The result of every group that has one, in the order the groups first appear. */
+/** Returns the result of every group that has one, in the order in which the groups first appear. */
 export function selectGroups(runs: readonly EvaluatedRun[], selection: SelectionMethod): GroupResult[] {
   return groupRuns(runs).flatMap((group) => {
     const [best] = rankHparams(group, selection);

@@ -1,6 +1,6 @@
 /**
- * Cells of tables, as numbers: the mean over trials with its standard error, and averages over domains and datasets. An
- * accuracy is a fraction until it is printed; `formatCell` prints as DomainBed does.
+ * Table cells as numbers: the mean over trials with its standard error, and averages over domains and datasets. An
+ * accuracy is a fraction until it is printed. `formatCell` prints it as DomainBed does.
  */
 
 import { methodKey } from "../records/evaluated-run.js";
@@ -8,22 +8,22 @@ import type { GroupResult } from "./across-hparams.js";
 import { mean, standardError, sum } from "./mean.js";
 
 export interface Cell {
-  /** Of the trials' accuracies, a fraction. */
+  /** The mean of the trials' accuracies, as a fraction. */
   readonly mean: number;
-  /** The standard error, with the population standard deviation as DomainBed takes it. */
+  /** The standard error. It uses the population standard deviation, as DomainBed does. */
   readonly error: number;
   /** The trials' accuracies. */
   readonly values: readonly number[];
 }
 
-/** Which row of which table. */
+/** A row of a table. */
 export interface Row {
   readonly dataset: string;
-  /** As `methodKey` writes it. */
+  /** The method as a string from `methodKey`. */
   readonly method: string;
 }
 
-/** The cell of some trials' accuracies; null where there are none. */
+/** Returns the cell of the accuracies of some trials, or null if there are none. */
 export function cellOf(values: readonly number[]): Cell | null {
   return values.length === 0 ? null : { mean: mean(values), error: standardError(values), values };
 }
@@ -31,13 +31,16 @@ export function cellOf(values: readonly number[]): Cell | null {
 const inRow = (results: readonly GroupResult[], { dataset, method }: Row): GroupResult[] =>
   results.filter((result) => result.dataset === dataset && methodKey(result.method) === method);
 
-/** The cell of a domain held out: over trials, what selection chose. */
+/** Returns the cell of a held-out domain: the mean over trials of the selected test accuracy. */
 export function domainCell(results: readonly GroupResult[], { domain, ...row }: Row & { domain: string }): Cell | null {
   const trials = inRow(results, row).filter(({ testDomain }) => testDomain === domain);
   return cellOf(trials.map(({ choice }) => choice.test));
 }
 
-/** A dataset's cell in the table of averages: the mean over the domains there are in each trial, then over trials. */
+/**
+ * Returns a dataset's cell in the table of averages: the mean over the available domains of each trial, then over the
+ * trials.
+ */
 export function datasetCell(results: readonly GroupResult[], row: Row): Cell | null {
   const byTrial = new Map<number, number[]>();
   for (const { trialSeed, choice } of inRow(results, row))
@@ -46,31 +49,32 @@ export function datasetCell(results: readonly GroupResult[], row: Row): Cell | n
   return cellOf(ascending.map(([, values]) => mean(values)));
 }
 
-/**
- * The mean of cells' unrounded means; null where one of them is empty, which would make it a mean of something else.
- */
+/** Returns the mean of the unrounded means of cells, or null if any cell is empty. */
 export function averageOf(cells: readonly (Cell | null)[]): number | null {
   if (cells.length === 0 || cells.includes(null)) return null;
   return sum(cells.map((cell) => cell!.mean)) / cells.length;
 }
 
-/** What stands for a cell without trials. */
+/** The text of a cell without trials. */
 const EMPTY = "X";
 
-/** `85.5 +/- 0.2` in percent, with `between` for the sign; `X` where the cell is empty. */
+/** Returns `85.5 +/- 0.2` in percent, with `between` as the separator, or `X` if the cell is empty. */
 export function formatCell(cell: Cell | null, between = "+/-"): string {
   if (cell === null) return EMPTY;
   return `${oneDecimal(100 * cell.mean)} ${between} ${oneDecimal(100 * cell.error)}`;
 }
 
-/** The mean of cells in percent, without an error; `X` where one of them is empty. */
+/** Returns the mean of cells in percent, without a standard error, or `X` if any cell is empty. */
 export function formatAverage(cells: readonly (Cell | null)[]): string {
   if (cells.length === 0 || cells.includes(null)) return EMPTY;
-  // Percents first and in order, as DomainBed's collector does: it can decide the digit.
+  // Convert to percent before summing in order, as DomainBed's collector does. It can change the last digit.
   return oneDecimal(cells.reduce((total, cell) => total + 100 * cell!.mean, 0) / cells.length);
 }
 
-/** A number to one decimal as Python prints it: a tie, which only odd quarters are, goes to the even digit. */
+/**
+ * Formats a number with one decimal as Python does. A tie is rounded to the even digit; only odd multiples of a quarter
+ * are ties.
+ */
 export function oneDecimal(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const quarters = Math.abs(value) * 4;

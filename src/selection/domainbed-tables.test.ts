@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readResults } from "../report/read-results.js";
 import { domainBedTables } from "./domainbed-tables.js";
 
-/** The sweep of tests/vectors/domainbed_results.py, by the same formula. */
+/** Writes the same sweep as tests/vectors/domainbed_results.py, with the same formula. */
 function writeSweep(folder: string): void {
   let draws = 0;
   const value = (): number => {

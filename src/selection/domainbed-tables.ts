@@ -1,8 +1,9 @@
 /**
- * The tables DomainBed's own collector prints, character for character: a table a dataset and one of averages, for each
- * of the three selection methods (facebookresearch/DomainBed b93c22a, `collect_results`). It is how a reader checks
- * that both testbeds see the same in the same files. The one difference: its collector cuts long names, and rows of ours that
- * differ only after the cut could not be distinguished, so the first column grows for names that are given.
+ * Prints the tables of DomainBed's collector, character for character: one table for each dataset and one of averages,
+ * for each of the three selection methods (facebookresearch/DomainBed b93c22a, `collect_results`). With them a reader
+ * can check that both testbeds compute the same numbers from the same files. There is one difference. DomainBed's
+ * collector truncates long names, which could make two of our rows look the same, so the first column widens to fit the
+ * names in `names`.
  */
 
 import { referenceAlgorithms, referenceDatasets } from "../records/domainbed-names.js";
@@ -13,14 +14,14 @@ import { leaveOneDomainOut } from "./leave-one-domain-out.js";
 import { oracle } from "./oracle.js";
 import { trainingDomain } from "./training-domain.js";
 
-/** Widths that cells are filled and cut to. */
+/** The widths to which cells are padded or truncated. */
 const WIDTH = 20;
 const AVERAGES_WIDTH = 25;
 
 /**
- * The text of `results.txt`. Runs are taken in their order, which the collector leaves to the file system.
+ * Returns the text of `results.txt`. Runs keep their order, which in DomainBed depends on the file system.
  *
- * @param names of rows, by method key; rows without a name have their keys, cut as the collector cuts them
+ * @param names row names by method key; rows without a name show their key, truncated as in DomainBed
  */
 export function domainBedTables(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string> = new Map()): string {
   const total = runs.reduce((count, { evaluations }) => count + evaluations.length, 0);
@@ -38,7 +39,7 @@ function tables(
   names: ReadonlyMap<string, string>,
 ): string[] {
   const rows = rowsOf(runs, names);
-  // Datasets that DomainBed does not know are not in its tables.
+  // DomainBed's tables only contain its own datasets.
   const datasets = referenceDatasets.flatMap(({ name, id = name, labels, domains = labels }) =>
     runs.some(({ dataset }) => dataset === id) ? [{ name, id, labels, domains }] : [],
   );
@@ -58,10 +59,10 @@ function tables(
 }
 
 interface Row {
-  /** As `methodKey` writes it. */
+  /** The method as a string from `methodKey`. */
   readonly method: string;
   readonly name: string;
-  /** The least width of the names' column: that of a given name. */
+  /** The minimum width of the first column, which is the length of the row's given name. */
   readonly width: number;
 }
 
@@ -83,7 +84,10 @@ function table(
   return ["", `-------- ${title}`, ...[["Algorithm", ...labels, "Avg"], ...texts].map(toLine)];
 }
 
-/** Rows once each: those of the registry in its order, then the others in the order of `names`, or of appearance. */
+/**
+ * Returns each row once: first DomainBed's algorithms in the order of its registry, then the others in the order of
+ * `names` or of their first appearance.
+ */
 function rowsOf(runs: readonly EvaluatedRun[], names: ReadonlyMap<string, string>): Row[] {
   const present = new Set(runs.map(({ method }) => methodKey(method)));
   const named = [...names.keys()].filter((key) => present.has(key));

@@ -1,4 +1,4 @@
-/** The selection methods there are, in the order of DomainBed's tables; a new one is a file and a line here. */
+/** The selection methods, in the order of DomainBed's tables. To add one, add a file and a line here. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -26,14 +26,17 @@ export const selections: Readonly<Record<string, SelectionMethod>> = Object.from
   [trainingDomain, leaveOneDomainOut, oracle].map((method) => [method.id, method]),
 );
 
-/** DomainBed's classes of them. */
+/** The class names of the selection methods in DomainBed. */
 const referenceNames: Readonly<Record<string, string>> = {
   IIDAccuracySelectionMethod: trainingDomain.id,
   LeaveOneOutSelectionMethod: leaveOneDomainOut.id,
   OracleSelectionMethod: oracle.id,
 };
 
-/** The selection method of this id; an unknown one is an error that names the nearest, or what DomainBed's name is here. */
+/**
+ * Returns the selection method with this id. For an unknown id, the error suggests the closest id, or our id of
+ * DomainBed's class name.
+ */
 export function selectionNamed(id: string): SelectionMethod {
   if (Object.hasOwn(referenceNames, id))
     throw new UsageError(`unknown selection method "${id}": DomainBed's name; here it is ${referenceNames[id]}`);

@@ -1,14 +1,15 @@
 /**
- * Leave-one-domain-out cross-validation: to judge a step without the test domain t, hold out each training domain v in
- * turn as well, and take the mean over v of the accuracy on v of the run that saw neither. A step counts when there is
- * exactly one run with t alone held out, and one for every pair; the highest mean wins, the smallest step of equals.
+ * Leave-one-domain-out cross-validation. To evaluate a step without the test domain t, it also holds out each training
+ * domain v in turn. The score is the mean over v of the accuracy on v of the run that trained on neither t nor v. A
+ * step counts only if exactly one run holds out t alone and there is a run for every pair. The highest mean wins; if
+ * several are equal, the smallest step wins.
  */
 
 import type { EvaluatedRun, StepEvaluation } from "../records/evaluated-run.js";
 import { sum } from "./mean.js";
 import { bestChoice, type Choice, type SelectionMethod } from "./selection.js";
 
-interface Held {
+interface Candidate {
   readonly run: EvaluatedRun;
   readonly evaluation: StepEvaluation;
 }
@@ -19,7 +20,7 @@ export const leaveOneDomainOut: SelectionMethod = {
   about:
     "the step and hyperparameters with the highest mean accuracy on each training domain when it, too, is held out of training",
   select: (runs, testDomain) => {
-    const bySteps = new Map<number, Held[]>();
+    const bySteps = new Map<number, Candidate[]>();
     for (const run of runs) {
       for (const evaluation of run.evaluations) {
         const { step } = evaluation;
@@ -27,21 +28,21 @@ export const leaveOneDomainOut: SelectionMethod = {
       }
     }
     const ascending = [...bySteps].sort(([a], [b]) => a - b);
-    return bestChoice(ascending.flatMap(([step, held]) => judge(step, held, testDomain) ?? []));
+    return bestChoice(ascending.flatMap(([step, candidates]) => judge(step, candidates, testDomain) ?? []));
   },
 };
 
-/** What a step is worth, or null where a run is missing or the one to report appears twice. */
-function judge(step: number, held: readonly Held[], testDomain: string): Choice | null {
-  const single = held.filter(({ run }) => run.testDomains.length === 1);
+/** Returns the score of a step, or null if a run is missing or the run to report appears twice. */
+function judge(step: number, candidates: readonly Candidate[], testDomain: string): Choice | null {
+  const single = candidates.filter(({ run }) => run.testDomains.length === 1);
   if (single.length !== 1) return null;
   const onPairs = new Map<string, number>();
-  for (const { run, evaluation } of held) {
+  for (const { run, evaluation } of candidates) {
     if (run.testDomains.length !== 2) continue;
     const other = run.testDomains.find((domain) => domain !== testDomain);
     if (other !== undefined) onPairs.set(other, evaluation.accuracy.get(other)!.in!);
   }
-  const training = held[0].run.domains.filter((domain) => domain !== testDomain);
+  const training = candidates[0].run.domains.filter((domain) => domain !== testDomain);
   if (!training.every((domain) => onPairs.has(domain))) return null;
   const validation = sum(training.map((domain) => onPairs.get(domain)!)) / training.length;
   const [{ run, evaluation }] = single;

@@ -1,13 +1,13 @@
 /**
- * Sums, means and standard errors to the last bit as NumPy has them: a tie between two steps, or a digit in a table,
- * can hang on the order of additions. NumPy adds fewer than eight numbers in order; up to 128 in eight lanes; more by
- * halves.
+ * Sums, means and standard errors that match NumPy to the last bit, because the order of additions can decide a tie
+ * between two steps or a digit in a table. NumPy adds fewer than eight numbers in order, up to 128 numbers in eight
+ * partial sums, and splits longer arrays in halves.
  */
 
 const LANES = 8;
 const BLOCK = 128;
 
-/** The sum as `numpy.sum` gives it. */
+/** Returns the same sum as `numpy.sum`. */
 export function sum(values: readonly number[]): number {
   const { length } = values;
   if (length < LANES) return values.reduce((total, value) => total + value, 0);
@@ -23,10 +23,10 @@ export function sum(values: readonly number[]): number {
   return values.slice(whole).reduce((total, value) => total + value, start);
 }
 
-/** The arithmetic mean; NaN of nothing. */
+/** Returns the arithmetic mean, or NaN for an empty array. */
 export const mean = (values: readonly number[]): number => sum(values) / values.length;
 
-/** The standard error DomainBed prints: the population standard deviation (divided by n) of the values over √n. */
+/** Returns the standard error that DomainBed prints: the population standard deviation (divided by n) over √n. */
 export function standardError(values: readonly number[]): number {
   const scaled = values.map((value) => value / Math.sqrt(values.length));
   const centre = mean(scaled);

@@ -1,6 +1,7 @@
 /**
- * Test-domain validation, which cheats and is reported as such: the last evaluation (no early stopping), judged by the
- * `out` part of the test domain itself. SWAD's own "oracle" does stop early; this is DomainBed's.
+ * Test-domain validation. It uses the test domain and is reported as an oracle: it takes the last evaluation (no early
+ * stopping) and scores it on the `out` split of the test domain. SWAD's "oracle" does stop early; this one is
+ * DomainBed's.
  */
 
 import { type Choice, type SelectionMethod, singleTestRuns } from "./selection.js";
@@ -14,7 +15,7 @@ export const oracle: SelectionMethod = {
     for (const run of singleTestRuns(runs)) {
       for (const { step, accuracy } of run.evaluations) {
         const { in: test, out: validation } = accuracy.get(testDomain)!;
-        // Of two with the same step the later: the reference sorts by step, stably, and takes the last.
+        // If two evaluations have the same step, take the later one: DomainBed sorts stably by step and takes the last.
         if (last === null || step >= last.step) last = { validation: validation!, test: test!, step, run };
       }
     }

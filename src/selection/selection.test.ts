@@ -7,7 +7,7 @@ import { leaveOneDomainOut, oracle, selectionNamed, selections, trainingDomain }
 
 const nan = Number.NaN;
 
-/** What matters of a choice. */
+/** Returns the properties of a choice that the tests compare. */
 function chosen(
   run: ReturnType<typeof trainingDomain.select>,
 ): [validation: number, test: number, step: number] | null {
@@ -112,7 +112,7 @@ test("selection methods are found by id, in the order of the reference's tables"
   expect(() => selectionNamed("oracel")).toThrow('did you mean "oracle"?');
 });
 
-/** Random runs with every single test domain and every pair, values in twentieths so that there are ties. */
+/** Creates random runs for every test domain and every pair. The values are multiples of 1/20, so there are ties. */
 function randomRuns(random: Philox): EvaluatedRun[] {
   const steps = 1 + random.integer(5);
   const value = (): number => random.integer(21) / 20;
@@ -142,7 +142,7 @@ test("on random runs every choice is one of the evaluations, and no step of the 
   }
 });
 
-/** A run with the accuracies of its test domain changed: what an honest selection method must not see. */
+/** Returns the run with different accuracies on its test domain. Only the oracle may depend on them. */
 function withOtherTest(run: EvaluatedRun, random: Philox): EvaluatedRun {
   const change = (accuracy: EvaluatedRun["evaluations"][number]["accuracy"]): typeof accuracy =>
     new Map([...accuracy, ["a", { in: random.uniform(), out: random.uniform() }]]);

@@ -1,44 +1,44 @@
 /**
- * The contract of a selection method: which of the models a search made is the one to report, by what is known without
- * the test domain (or, for the oracle, with it). Pure functions of evaluated runs, as the reference testbed computes
- * them (Gulrajani and Lopez-Paz, 2021, https://arxiv.org/abs/2007.01434), ties and NaN included.
+ * The interface of a selection method, which decides which model of a search is reported. It uses only what is known
+ * without the test domain, except for the oracle. Selection methods are pure functions of evaluated runs and give the
+ * same results as DomainBed (Gulrajani and Lopez-Paz, 2021, https://arxiv.org/abs/2007.01434), including ties and NaN.
  */
 
 import type { EvaluatedRun } from "../records/evaluated-run.js";
 
-/** What a selection method chose. */
+/** The model that a selection method chose. */
 export interface Choice {
-  /** The accuracy it went by. */
+  /** The validation accuracy that the choice is based on. */
   readonly validation: number;
-  /** The accuracy to report: on the `in` part of the test domain. */
+  /** The accuracy to report, on the `in` split of the test domain. */
   readonly test: number;
   readonly step: number;
-  /** The run that holds the model. */
+  /** The run with the chosen model. */
   readonly run: EvaluatedRun;
 }
 
 export interface SelectionMethod {
-  /** The file's name. */
+  /** The name of the file. */
   readonly id: string;
-  /** As DomainBed's tables name it. */
+  /** The name in DomainBed's tables. */
   readonly title: string;
-  /** What it does, for the words above a table. */
+  /** A description for the text above a table. */
   readonly about: string;
   /**
-   * The model to report among runs that share everything but their test domains: those with `testDomain` alone held
-   * out, and those with it and another. Null where they do not suffice.
+   * Chooses the model to report from runs that differ only in their test domains: runs that hold out `testDomain`
+   * alone, and runs that hold out `testDomain` and another domain. Returns null if runs are missing.
    */
   select(runs: readonly EvaluatedRun[], testDomain: string): Choice | null;
 }
 
-/** The runs that hold out one domain and no other. */
+/** Returns the runs with exactly one test domain. */
 export function singleTestRuns(runs: readonly EvaluatedRun[]): EvaluatedRun[] {
   return runs.filter(({ testDomains }) => testDomains.length === 1);
 }
 
 /**
- * The choice with the highest validation accuracy, the first of equals. As in the reference, NaN is not filtered:
- * nothing is greater than a NaN that comes first, and a later one is greater than nothing.
+ * Returns the choice with the highest validation accuracy, or the first of several equal ones. As in DomainBed, NaN is
+ * not filtered: no value is greater than a NaN that comes first, and a later NaN is not greater than any value.
  */
 export function bestChoice(choices: readonly Choice[]): Choice | null {
   let best: Choice | null = null;

@@ -9,7 +9,8 @@ test("a clearly better candidate is chosen over a simpler one", () => {
 });
 
 test("the simplest within one standard error of the best is chosen", () => {
-  // One picture of 100 apart: the difference is 0.01, its standard error √(0.01·0.99/99) = 0.01; four apart: 0.04 and 0.0197.
+  // If the candidates differ in one of 100 pictures, the difference is 0.01 and its standard error is √(0.01·0.99/99) =
+  // 0.01. If they differ in four, these are 0.04 and 0.0197.
   const apart = simplestWithinError([[ones(79, 100)], [ones(80, 100)]]);
   expect(apart.scores[0].below).toBeCloseTo(0.01, 12);
   expect(apart.scores[0].error).toBeCloseTo(0.01, 12);
@@ -17,7 +18,7 @@ test("the simplest within one standard error of the best is chosen", () => {
   const farther = simplestWithinError([[ones(76, 100)], [ones(80, 100)]]);
   expect(farther.scores[0].error).toBeCloseTo(Math.sqrt((0.04 * 0.96) / 99), 12);
   expect(farther.chosen).toBe(1);
-  // Two pictures lost and one won: the same difference, a larger error.
+  // Two pictures are lost and one is gained, which gives the same difference with a larger error.
   const mixed = simplestWithinError([[[0, 0, 1, ...ones(77, 97)]], [[1, 1, 0, ...ones(77, 97)]]]);
   expect(mixed.scores[0].error).toBeGreaterThan(0.01);
   expect(mixed.chosen).toBe(0);

@@ -1,25 +1,33 @@
 /**
- * The one-standard-error rule: of candidates in order of simplicity, the simplest that is within one standard error of the best
- * (Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, Section 3.4.3). The score is the mean over held-out domains
- * of their accuracies, each domain counting the same. The standard error is that of the paired difference from the best
- * candidate, over the same pictures: pictures that both get right or both get wrong add nothing to it.
+ * The one-standard-error rule: among candidates ordered by simplicity, choose the simplest one within one standard
+ * error of the best (Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, Section 3.4.3).
+ * The score is the mean accuracy over held-out domains, with equal weight for each domain. The standard error is that
+ * of the paired difference from the best candidate on the same pictures. Pictures that both classify correctly, or both
+ * incorrectly, do not contribute to it.
  */
 
-/** What one candidate got right: for each held-out domain, 1 or 0 for each of its pictures, in one order for all candidates. */
-export type RightByDomain = readonly ArrayLike<number>[];
+/**
+ * The correct predictions of one candidate: for each held-out domain, 1 or 0 for each picture. All candidates use the
+ * same order of pictures.
+ */
+export type CorrectByDomain = readonly ArrayLike<number>[];
 
 export interface Choice {
-  /** The places of the candidate chosen and of the one with the highest mean; the first of equals. */
+  /**
+   * The indices of the chosen candidate and of the one with the highest mean. If several are equal, the first is used.
+   */
   readonly chosen: number;
   readonly best: number;
-  /** Of every candidate: the mean over domains, by how much the best is above it, and the standard error of that difference. */
+  /**
+   * For every candidate: the mean over domains, its difference to the best, and the standard error of that difference.
+   */
   readonly scores: readonly { readonly mean: number; readonly below: number; readonly error: number }[];
 }
 
 const mean = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
 
-/** Chooses among candidates, the simplest first. Domains without pictures count nowhere. */
-export function simplestWithinError(candidates: readonly RightByDomain[]): Choice {
+/** Chooses among candidates that are ordered from simplest to most complex. Domains without pictures are ignored. */
+export function simplestWithinError(candidates: readonly CorrectByDomain[]): Choice {
   const measured = candidates.map((domains) => domains.filter(({ length }) => length > 0));
   const means = measured.map((domains) => mean(domains.map(mean)));
   const best = means.indexOf(Math.max(...means));
@@ -28,12 +36,12 @@ export function simplestWithinError(candidates: readonly RightByDomain[]): Choic
     below: means[best] - means[i],
     error: errorOfDifference(domains, measured[best]),
   }));
-  const chosen = scores.findIndex(({ below, error }) => below <= error + 1e-12); // the best itself is among them
+  const chosen = scores.findIndex(({ below, error }) => below <= error + 1e-12); // this includes the best candidate
   return { chosen: chosen < 0 ? best : chosen, best, scores };
 }
 
-/** The standard error of the difference of two means over domains. */
-function errorOfDifference(a: RightByDomain, b: RightByDomain): number {
+/** Returns the standard error of the difference between two means over domains. */
+function errorOfDifference(a: CorrectByDomain, b: CorrectByDomain): number {
   const variances = a.map((right, d) => {
     const differences = Array.from(right, (value, i) => b[d][i] - value);
     const centre = mean(differences);

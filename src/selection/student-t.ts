@@ -1,14 +1,14 @@
 /**
- * Student's t distribution with a whole number of degrees of freedom, by its finite sums: Abramowitz and Stegun, Handbook of
- * Mathematical Functions, 1964, 26.7.3 and 26.7.4.
+ * Student's t distribution with an integer number of degrees of freedom, computed with finite sums: Abramowitz and
+ * Stegun, Handbook of Mathematical Functions, 1964, 26.7.3 and 26.7.4.
  */
 
-/** The probability that |T| is at most `t`, for `df` degrees of freedom. */
+/** Returns the probability that |T| is at most `t`, for `df` degrees of freedom. */
 export function withinT(t: number, df: number): number {
   return withinAngle(Math.atan(Math.abs(t) / Math.sqrt(df)), df);
 }
 
-/** The `t` that |T| stays within with this probability: 4.303 for 0.95 and 2 degrees of freedom. */
+/** Returns the `t` such that |T| ≤ t with this probability: 4.303 for 0.95 and 2 degrees of freedom. */
 export function criticalT(probability: number, df: number): number {
   let [low, high] = [0, Math.PI / 2];
   for (let i = 0; i < 100; i++) {

@@ -1,6 +1,7 @@
 /**
- * Training-domain validation, the paper's rule: the evaluation with the highest mean accuracy on the `out` parts of the
- * training domains, the earliest of equals. Runs with two test domains have no say.
+ * Training-domain validation, the paper's selection method. It chooses the evaluation with the highest mean accuracy on
+ * the `out` splits of the training domains, or the earliest of several equal ones. Runs with two test domains are
+ * ignored.
  */
 
 import { mean } from "./mean.js";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { holm, intervalAt, overTrials, pAgainst, pEquivalent } from "./trial-statistics.js";
+import { holm, intervalAt, pAgainst, pEquivalent, summarizeTrials } from "./trial-statistics.js";
 
 test("three trials have the t interval of two degrees of freedom, not their smallest and largest value", () => {
   // scipy.stats.ttest_1samp([1, 2, 6], 0): t = 1.9640, p = 0.188497; the interval reaches 4.30265 standard errors.
-  const { mean, trials, error, interval, p } = overTrials([1, 2, 6]);
+  const { mean, trials, error, interval, p } = summarizeTrials([1, 2, 6]);
   expect([mean, trials]).toEqual([3, 3]);
   expect(error).toBeCloseTo(1.527525, 6);
   expect(interval![0]).toBeCloseTo(3 - 4.302653 * 1.527525, 4);
@@ -12,32 +12,32 @@ test("three trials have the t interval of two degrees of freedom, not their smal
 });
 
 test("one trial has a mean and nothing more", () => {
-  expect(overTrials([0.5])).toEqual({ mean: 0.5, trials: 1, error: null, interval: null, p: null });
-  expect(pEquivalent(overTrials([0]), 1)).toBeNull();
+  expect(summarizeTrials([0.5])).toEqual({ mean: 0.5, trials: 1, error: null, interval: null, p: null });
+  expect(pEquivalent(summarizeTrials([0]), 1)).toBeNull();
 });
 
 test("an interval excludes a value exactly where its p-value says so", () => {
-  const summary = overTrials([0.4, 1.1, 0.9, 0.2]);
+  const summary = summarizeTrials([0.4, 1.1, 0.9, 0.2]);
   const [low, high] = summary.interval!;
   expect(pAgainst(summary, low)).toBeCloseTo(0.05, 9);
   expect(pAgainst(summary, high)).toBeCloseTo(0.05, 9);
 });
 
 test("trials that are all equal leave no doubt", () => {
-  expect(overTrials([0, 0, 0])).toMatchObject({ interval: [0, 0], p: 1 });
-  expect(overTrials([1, 1, 1])).toMatchObject({ interval: [1, 1], p: 0 });
-  expect(pEquivalent(overTrials([0, 0, 0]), 0.5)).toBe(0);
-  expect(pEquivalent(overTrials([1, 1, 1]), 0.5)).toBe(1);
+  expect(summarizeTrials([0, 0, 0])).toMatchObject({ interval: [0, 0], p: 1 });
+  expect(summarizeTrials([1, 1, 1])).toMatchObject({ interval: [1, 1], p: 0 });
+  expect(pEquivalent(summarizeTrials([0, 0, 0]), 0.5)).toBe(0);
+  expect(pEquivalent(summarizeTrials([1, 1, 1]), 0.5)).toBe(1);
 });
 
 test("two one-sided tests reject at 5 % exactly where the 90 % interval lies inside the margin", () => {
-  const summary = overTrials([0.1, 0.3, -0.1, 0.2, 0.05]);
+  const summary = summarizeTrials([0.1, 0.3, -0.1, 0.2, 0.05]);
   const [, high] = intervalAt(summary, 0.9)!;
   expect(pEquivalent(summary, high)).toBeCloseTo(0.05, 9);
   expect(pEquivalent(summary, high + 0.01)).toBeLessThan(0.05);
   expect(pEquivalent(summary, high - 0.01)).toBeGreaterThan(0.05);
-  // A mean outside of the margin is no evidence of equivalence.
-  expect(pEquivalent(overTrials([1, 1.2, 0.9]), 0.5)).toBeGreaterThan(0.5);
+  // A mean outside the margin is no evidence of equivalence.
+  expect(pEquivalent(summarizeTrials([1, 1.2, 0.9]), 0.5)).toBeGreaterThan(0.5);
 });
 
 test("Holm's correction multiplies by how many are left, keeps the order, and passes over what is not known", () => {

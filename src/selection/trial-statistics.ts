@@ -1,35 +1,35 @@
 /**
- * What some trials say of a mean: Student's t interval with trials as the unit. A trial is a fresh split and seed, so trials are
- * independent of each other; runs of one trial with different domains held out share their split, and domains are fixed,
- * so they do not count as observations of their own. Everything that is averaged is averaged within a trial first.
+ * Statistics of a mean over trials: Student's t interval with the trial as the unit of observation. A trial has its own
+ * split and seed, so trials are independent. Runs of one trial that hold out different domains share a split, and the
+ * domains are fixed, so they are not independent observations. All averages are therefore taken within a trial first.
  *
- * The t interval is exact for normal trial means with any number of trials from two on, and it is close to that for the
- * residuals of kept studies (coverage.ts). Bootstrap percentiles are not: with three trials they cover 75 % or less.
+ * The t interval is exact for normally distributed trial means with two or more trials, and close to exact for the
+ * residuals of stored studies (coverage.ts). Bootstrap percentiles are not: with three trials they cover 75 % or less.
  */
 
 import { mean } from "./mean.js";
 import { criticalT, withinT } from "./student-t.js";
 
-/** The mean of some trials' values, and how well it is known. */
+/** The mean over trials and its uncertainty. */
 export interface TrialSummary {
   readonly mean: number;
-  /** How many trials the mean and the interval are over. */
+  /** The number of trials. */
   readonly trials: number;
-  /** The standard error: the sample standard deviation over √trials; null for one trial. */
+  /** The standard error: the sample standard deviation over √trials. Null for a single trial. */
   readonly error: number | null;
-  /** The 95 % interval; null for one trial. */
+  /** The 95 % confidence interval. Null for a single trial. */
   readonly interval: Interval | null;
-  /** Two-sided, against a mean of zero; null for one trial. */
+  /** The two-sided p-value against a mean of zero. Null for a single trial. */
   readonly p: number | null;
 }
 
 export type Interval = readonly [low: number, high: number];
 
-/** Below it, a corrected p-value decides. */
+/** A difference is significant if its corrected p-value is below this level. */
 export const SIGNIFICANT = 0.05;
 
-/** Summarizes one value a trial. */
-export function overTrials(values: readonly number[]): TrialSummary {
+/** Summarizes the values of trials, one value per trial. */
+export function summarizeTrials(values: readonly number[]): TrialSummary {
   const [centre, trials] = [mean(values), values.length];
   if (trials < 2 || !Number.isFinite(centre)) return { mean: centre, trials, error: null, interval: null, p: null };
   const squares = values.map((value) => (value - centre) ** 2);
@@ -40,14 +40,17 @@ export function overTrials(values: readonly number[]): TrialSummary {
 
 type Known = Pick<TrialSummary, "mean" | "trials" | "error">;
 
-/** The interval of another level; null for one trial. */
+/** Returns the confidence interval at another level, or null for a single trial. */
 export function intervalAt({ mean: centre, trials, error }: Known, level: number): Interval | null {
   if (error === null) return null;
   const half = criticalT(level, trials - 1) * error;
   return [centre - half, centre + half];
 }
 
-/** The two-sided p-value against a mean of `value`; null for one trial. Trials that are all equal leave no doubt. */
+/**
+ * Returns the two-sided p-value against a mean of `value`, or null for a single trial. If all trials are equal, it is 0
+ * or 1.
+ */
 export function pAgainst({ mean: centre, trials, error }: Known, value: number): number | null {
   if (error === null) return null;
   if (error === 0) return centre === value ? 1 : 0;
@@ -55,8 +58,8 @@ export function pAgainst({ mean: centre, trials, error }: Known, value: number):
 }
 
 /**
- * The p-value of equivalence within ±`margin` by two one-sided tests (Schuirmann, Journal of Pharmacokinetics and
- * Biopharmaceutics 15, 1987): below 0.05 exactly where the 90 % interval lies inside the margin.
+ * Returns the p-value of equivalence within ±`margin` by two one-sided tests (Schuirmann, Journal of Pharmacokinetics
+ * and Biopharmaceutics 15, 1987). It is below 0.05 exactly if the 90 % interval lies inside the margin.
  */
 export function pEquivalent(summary: Known, margin: number): number | null {
   const oneSided = (limit: number, inside: boolean): number | null => {
@@ -67,7 +70,9 @@ export function pEquivalent(summary: Known, margin: number): number | null {
   return above === null || below === null ? null : Math.max(above, below);
 }
 
-/** P-values corrected for their number by Holm's step-down method (Scandinavian Journal of Statistics 6, 1979). */
+/**
+ * Corrects p-values for multiple comparisons with Holm's step-down method (Scandinavian Journal of Statistics 6, 1979).
+ */
 export function holm(values: readonly (number | null)[]): (number | null)[] {
   const known = values.flatMap((p, at) => (p === null ? [] : [{ p, at }])).sort((a, b) => a.p - b.p);
   const corrected: (number | null)[] = values.map(() => null);
