@@ -21,8 +21,9 @@ export interface PageParts {
   readonly title: string;
   /** Its folder, relative to the folder of the compiled package. Its program there is `main.js`. */
   readonly folder: string;
-  /** Its style sheets in `style/`, in the order in which they apply. */
+  /** Its style sheets in `style/`, in the order in which they apply, after the shared one (`http/style/page.css`) if it is used. */
   readonly styles: readonly string[];
+  readonly sharedStyle?: boolean;
   /** The text for browsers without JavaScript. */
   readonly noScript: string;
 }
@@ -32,6 +33,12 @@ const styleAddress = (name: string): string => `/style/${name}.css`;
 /** The URL of a module, by its name below the compiled program. */
 const address = (name: string): string => `/code/${name}`;
 
+/** The name of the style sheet that several pages use. */
+const SHARED = "page";
+
+const sheetsOf = ({ sharedStyle, styles }: PageParts): readonly string[] =>
+  sharedStyle ? [SHARED, ...styles] : styles;
+
 /** The files by URL. `base` is the folder of the compiled package. */
 export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   const modules = new Map<string, string>();
@@ -40,8 +47,9 @@ export function pageFiles(base: URL, page: PageParts): Map<string, PageFile> {
   const files = new Map<string, PageFile>();
   for (const [name, text] of modules)
     files.set(address(name), { type: "text/javascript; charset=utf-8", body: Buffer.from(text) });
-  for (const name of page.styles) {
-    const style = read(new URL(`${page.folder}/style/${name}.css`, base));
+  for (const name of sheetsOf(page)) {
+    const folder = name === SHARED ? "http" : page.folder;
+    const style = read(new URL(`${folder}/style/${name}.css`, base));
     files.set(styleAddress(name), { type: "text/css; charset=utf-8", body: Buffer.from(style) });
   }
   files.set("/", { type: "text/html; charset=utf-8", body: Buffer.from(documentWith(page, [...modules.keys()])) });
@@ -87,8 +95,9 @@ function read(url: URL): string {
 }
 
 /** The document; the program creates everything else. The modules are listed, so that the browser requests them at once. */
-function documentWith({ title, folder, styles: sheets, noScript }: PageParts, modules: readonly string[]): string {
-  const styles = sheets.map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
+function documentWith(page: PageParts, modules: readonly string[]): string {
+  const { title, folder, noScript } = page;
+  const styles = sheetsOf(page).map((name) => `<link rel="stylesheet" href="${styleAddress(name)}">`);
   const preloads = modules.map((name) => `<link rel="modulepreload" href="${escapeXml(address(name))}">`);
   return `<!doctype html>
 <html lang="en">

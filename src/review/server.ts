@@ -29,6 +29,7 @@ export interface ReviewOptions {
 const PAGE: PageParts = {
   title: "NUDGE: review labels",
   folder: "review/page",
+  sharedStyle: true,
   styles: ["review"],
   noScript: "This page needs JavaScript. Without it, use: nudge data review --json",
 };

@@ -36,6 +36,7 @@ export interface ServeOptions {
 const PAGE: PageParts = {
   title: "NUDGE: predict pictures",
   folder: "serve/page",
+  sharedStyle: true,
   styles: ["serve"],
   noScript: "This page needs JavaScript. Without it, use curl --data-binary @photo.jpg with the path /predict",
 };

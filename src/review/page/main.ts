@@ -17,7 +17,7 @@ function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 const status = make("p", { class: "soft", role: "status" }, "Reading the pictures …");
-const list = make("ul", { class: "items", "aria-label": "Pictures to review" });
+const list = make("ul", { class: "pictures", "aria-label": "Pictures to review" });
 document.body.append(make("main", {}, make("h1", {}, "Likely wrong labels"), status, list));
 
 function itemOf(item: ReviewItem, classes: readonly string[]): HTMLElement {

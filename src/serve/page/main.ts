@@ -48,7 +48,7 @@ const zone = make(
 const status = make("p", { class: "soft", role: "status" });
 const clear = make("button", { type: "button", hidden: "" }, "Clear");
 const save = make("button", { type: "button", hidden: "" }, "Save as CSV");
-const results = make("ul", { class: "results", "aria-label": "Predictions" });
+const results = make("ul", { class: "pictures", "aria-label": "Predictions" });
 document.body.append(
   make(
     "main",
