@@ -12,7 +12,7 @@ export interface Figure {
   readonly svg: string;
 }
 
-/** The figures that the records have something for. */
+/** The figures that the records have data for. A run with one evaluation, such as an exact probe, has no curves. */
 export function runFigures(
   records: readonly RunRecord[],
   {
@@ -39,7 +39,7 @@ export function runFigures(
   ];
   return charts
     .map(({ series, ...chart }) => ({ ...chart, series: series.filter(({ points }) => points.length > 0) }))
-    .filter(({ series }) => series.length > 0)
+    .filter(({ series }) => new Set(series.flatMap(({ points }) => points.map(({ x }) => x))).size > 1)
     .map(({ name, title, ...chart }) => ({
       name,
       svg: lineChart({ ...chart, title: `${title}: ${about}`, xLabel: "step", width: 860, height: 420 }),
