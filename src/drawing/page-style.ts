@@ -1,4 +1,4 @@
-/** The look of every page that is a file: light or dark as the reader's system is, one column that reflows when it is enlarged. */
+/** The style of every page that is a single file: light or dark, following the system, in one column that reflows. */
 
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --line: #d1d9e0; --paper: #ffffff; --box: #f3f5f7; --bar: #0072b2; --heat: 0, 114, 178; --bad: #b42318; }
@@ -32,4 +32,16 @@ table.sheet { width: 100%; table-layout: fixed; } table.sheet col:first-child { 
 table.sheet th, table.sheet td { text-align: left; vertical-align: top; white-space: normal; overflow-wrap: anywhere; padding: .4rem .6rem; }
 .cell { display: flex; flex-wrap: wrap; gap: 4px; } .cell img, .cell .none { width: 68px; height: 68px; background: var(--box); border: 1px solid var(--line); border-radius: 4px; object-fit: contain; }
 .cell .none { display: grid; place-items: center; padding: 0; font-size: 11px; line-height: 1.2; } .small img { image-rendering: pixelated; }
+`;
+
+/**
+ * Rules for phones, after all others: tables in smaller type and without bars, so that more columns fit, and charts that
+ * scroll sideways, because their labels cannot be read when they are scaled down to the width of the screen.
+ */
+export const narrowStyle = `
+@media (max-width: 34rem) {
+  body { padding: 1.2rem .9rem 3rem; }
+  table { font-size: .85rem; } th, td { padding: .3rem .45rem; } thead th { white-space: normal; } td.bar, th:empty { display: none; }
+  .figure { overflow-x: auto; } .figure svg { max-width: max(100%, 34rem); }
+}
 `;

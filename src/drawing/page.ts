@@ -1,53 +1,57 @@
 /**
- * The pieces of every page that is one HTML file (a run's, an evaluation's, an inspection's, predictions): frame, tables, cards,
- * a gallery of pictures. Pages ask the network for nothing, and their own policy forbids it; names in them are only text.
+ * The parts of every page that is a single HTML file (the pages of runs, reports, evaluations, datasets and predictions):
+ * the frame, tables, cards and a gallery of pictures. The pages make no requests, their content security policy forbids
+ * them, and names from data are escaped.
  */
 
-import { pageStyle } from "./page-style.js";
+import { narrowStyle, pageStyle } from "./page-style.js";
 import { escapeXml } from "./svg.js";
 
-/** Markup that is already safe; text goes through `escapeXml`. */
+/** Markup that is already escaped. Use `escapeXml` for text. */
 export type Html = string;
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** A whole page; parts that are empty are skipped. */
+/** Returns a complete page. Empty parts are skipped. */
 export function htmlPage({
   title,
   subtitle,
+  style = "",
   parts,
 }: {
   title: string;
   subtitle: string;
+  /** Rules in addition to those of every page. */
+  style?: string;
   parts: readonly Html[];
 }): Html {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>${escapeXml(title)}</title><link rel="icon" href="data:,">
-<style>${pageStyle}</style></head><body><main>
+<style>${pageStyle}${style}${narrowStyle}</style></head><body><main>
 <h1>${escapeXml(title)}</h1><p class="soft">${escapeXml(subtitle)}</p>
 ${parts.filter((part) => part !== "").join("\n")}
 </main></body></html>
 `;
 }
 
-/** A part with a heading; empty where there is nothing in it. */
+/** A section with a heading; an empty string if it has no content. */
 export const section = (heading: string, ...content: readonly Html[]): Html =>
   content.some((each) => each !== "") ? `<section><h2>${escapeXml(heading)}</h2>${content.join("")}</section>` : "";
 
-/** A sentence in the colour of remarks. */
+/** A sentence in the color of secondary text. */
 export const remark = (text: string): Html => `<p class="soft">${escapeXml(text)}</p>`;
 
-/** A large number and what it is. */
+/** A large number with its description. */
 export const card = (value: string, words: string): Html =>
   `<div class="card"><b>${escapeXml(value)}</b><span>${escapeXml(words)}</span></div>`;
 
-/** A cell that is a bar from 0 to 1 instead of text. */
+/** A table cell with a bar, from 0 to 1, instead of text. */
 export interface Bar {
   readonly bar: number;
 }
 
-/** A table of text; the first cell of a row names it. */
+/** A table of text. The first cell of a row is its name. */
 export function table(head: readonly string[], rows: readonly (readonly (string | Bar)[])[]): Html {
   const cell = (content: string | Bar, i: number): Html => {
     if (typeof content !== "string")
@@ -68,20 +72,20 @@ export const figures = (svgs: readonly string[]): Html =>
 export const list = (items: readonly string[]): Html =>
   items.length === 0 ? "" : `<ul class="plain">${items.map((item) => `<li>${escapeXml(item)}</li>`).join("")}</ul>`;
 
-/** A picture of a gallery. */
+/** A picture in a gallery. */
 export interface GalleryItem {
-  /** A data URI; undefined where the picture cannot be shown. */
+  /** A data URI; undefined if the picture cannot be shown. */
   readonly picture?: string;
   /** A heat map to lay over it, as a data URI. */
   readonly heat?: string;
-  /** The picture's name, which is its description for those who cannot see it. */
+  /** The name of the picture, which is also its alternative text. */
   readonly name: string;
-  /** What is said first, as markup, and what is said below it. */
+  /** The first line, as markup, and the lines below it. */
   readonly words: Html;
   readonly lines: readonly string[];
 }
 
-/** Pictures with what is said of each; with heat maps, a box turns them off and pointing at one hides it. */
+/** Pictures with text. A checkbox hides all heat maps, and pointing at a picture hides its heat map. */
 export function gallery(items: readonly GalleryItem[]): Html {
   if (items.length === 0) return "";
   const shown = items.map(({ picture, heat, name, words, lines }) => {
@@ -99,6 +103,6 @@ export function gallery(items: readonly GalleryItem[]): Html {
   return `<div class="galleries"><label><input type="checkbox" class="heats" checked> Heat maps</label>${all}</div>`;
 }
 
-/** A fraction as it is printed on pages. */
+/** A fraction in percent. */
 export const percent = (share: number | null): string =>
   share !== null && Number.isFinite(share) ? `${(100 * share).toFixed(1)} %` : "–";

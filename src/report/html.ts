@@ -3,6 +3,8 @@
  * in light and dark mode. It has no scripts, and its content security policy forbids all requests.
  */
 
+import { countOf } from "../data/show-name.js";
+import { htmlPage } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
 import { verdictText } from "../paper/claims.js";
 import { datasetTitle } from "../settings/names.js";
@@ -20,29 +22,24 @@ import type { TextTable } from "./text-table.js";
 import { weightFigure } from "./weight-figure.js";
 import { weightTable } from "./weight-table.js";
 
+/** The rules of tables of results, in addition to those of every page. */
 const style = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #59636e; --line: #d1d9e0; --paper: #ffffff; --box: #f3f5f7; --good: #0b6e4f; --bad: #b42318; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa5b1; --line: #363d46; --paper: #14181d; --box: #1f252c; --good: #5fd3a6; --bad: #ff8f80; } .figure > svg { filter: invert(0.91) hue-rotate(180deg); } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 84rem; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.6rem; } h2 { margin: 2.4rem 0 .5rem; font-size: 1.2rem; }
-p { margin: .3rem 0; max-width: 62rem; } .soft { color: var(--soft); }
-.wide { overflow-x: auto; margin: .8rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th:first-child, table.words th, table.words td, table.left th, table.left td { text-align: left; } td .interval { display: inline-block; font-size: .86em; font-weight: 400; margin-left: .35rem; } table.words td { white-space: normal; vertical-align: top; }
-thead th { border-top: 2px solid var(--ink); border-bottom: 1px solid var(--ink); } tbody tr:last-child > * { border-bottom: 2px solid var(--ink); }
-tbody th { font-weight: 500; } td.best { font-weight: 700; } td.second { text-decoration: underline; text-underline-offset: 3px; }
+:root { --good: #0b6e4f; } @media (prefers-color-scheme: dark) { :root { --good: #5fd3a6; } }
+p { max-width: 62rem; }
+table.words th, table.words td, table.left th, table.left td { text-align: left; } table.words td { white-space: normal; vertical-align: top; min-width: 9rem; }
+td .interval { display: inline-block; font-size: .86em; font-weight: 400; margin-left: .35rem; }
+thead th { border-top: 2px solid var(--ink); } tbody tr:last-child > * { border-bottom: 2px solid var(--ink); }
+td.best { font-weight: 700; } td.second { text-decoration: underline; text-underline-offset: 3px; }
 tr.published > *, tr.difference > * { color: var(--soft); font-size: .92em; } tr.published th, tr.difference th { padding-left: 2rem; font-weight: 400; }
 .holds { color: var(--good); } .fails, .smaller { color: var(--bad); }
 sup { color: var(--soft); margin-left: .15rem; line-height: 0; }
 ol.notes, ul { margin: .3rem 0; padding-left: 1.4rem; font-size: .9em; color: var(--soft); } li { overflow-wrap: anywhere; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 31rem), 1fr)); gap: 1rem; align-items: start; justify-items: start; } .figures.broad { grid-template-columns: 1fr; } .figure { background: #fff; border: 1px solid var(--line); border-radius: 6px; overflow: hidden; max-width: 100%; }
-@media (prefers-color-scheme: dark) { .figure { background: var(--paper); } }
-.figure svg { display: block; max-width: 100%; height: auto; }
+.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 31rem), 1fr)); justify-items: start; } .figures.broad { grid-template-columns: 1fr; }
+@media (max-width: 34rem) {
+  table.words :is(tbody, tr, td) { display: block; width: 100%; } table.words thead { display: none; } table.words td { border: 0; } table.words td:first-child { font-weight: 600; }
+  table.words td:nth-child(2)::before { content: "published numbers: "; } table.words td:nth-child(3)::before { content: "these runs: "; }
+}
 `;
-
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /** The page. */
 export function toHtml(report: Report): string {
@@ -54,7 +51,6 @@ export function toHtml(report: Report): string {
     return svgs.length === 0 ? [] : [`<h2>Curves: ${escapeXml(datasetTitle(dataset))}</h2>${figures(svgs, kind)}`];
   });
   const body = [
-    `<h1>Report</h1><p class="soft">${new Set(outcome.runs.map(({ source }) => source)).size} runs on ${escapeXml(outcome.datasets.map(datasetTitle).join(", "))}. Selection: ${escapeXml(outcome.selection.title)}.</p>`,
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
     ...models.map((list) => textSection(modelTable(list), "")),
     ...comparisonSections(comparisons),
@@ -65,13 +61,13 @@ export function toHtml(report: Report): string {
     ...(charts.length > 0 ? [...charts, wordsHtml(curveWords(outcome, curves))] : []),
     ...(outcome.notes.length > 0 ? [`<h2>Notes and exclusions</h2>${list("ul", outcome.notes)}`] : []),
   ];
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}"><title>NUDGE report</title><link rel="icon" href="data:,">
-<style>${style}</style></head><body>
-${body.join("\n")}
-</body></html>
-`;
+  const runs = new Set(outcome.runs.map(({ source }) => source)).size;
+  return htmlPage({
+    title: "NUDGE report",
+    subtitle: `${countOf(runs, "run")} on ${outcome.datasets.map(datasetTitle).join(", ")}. Selection: ${outcome.selection.title}.`,
+    style,
+    parts: body,
+  });
 }
 
 function tableSection({ id, title, words, columns, rows, notes }: Table): string {
