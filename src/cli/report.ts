@@ -76,7 +76,10 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
       "two methods to compare pair by pair; can be repeated (default: each method with its penalty and without)",
       (text: string, pairs: [string, string][] = []) => [...pairs, twoNames(text)],
     )
-    .option("--against <method>", "compare every other method with this one, pair by pair, in one table")
+    .option(
+      "--against <method>",
+      "compare every other method with this one, pair by pair; more than four share one table",
+    )
     .option(
       "--equivalence <points>",
       "test whether the compared methods differ by less than this many points of accuracy (two one-sided tests), over the second half of training and at the selected steps",
@@ -94,7 +97,7 @@ Examples:
   nudge report runs                                     tables and paired differences
   nudge report runs --out report --claims --published   write all files, with the paper's numbers
   nudge report runs --compare SWAD-NU,SWAD --json
-  nudge report sweeps/table1 --against ERM              every method against ERM, in one table
+  nudge report sweeps/table1 --against ERM              every method against ERM
   nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
   nudge report sweeps/study --compare ERM-NU,ERM --compare ERM-FRO,ERM-NU --equivalence 0.5
   nudge report sweeps/weights --only weights            each weight of a penalty against none

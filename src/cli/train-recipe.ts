@@ -249,7 +249,7 @@ class RecipeRun {
     reporter.line(
       length.steps === 0
         ? `fine-tuning is skipped: ${runs} short runs would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
-        : `stage 2: ${lengthWords(length, runs, pictures)} (use --budget 10min for less time, or --recipe probe to skip it)`,
+        : `stage 2: ${lengthWords(length, runs, pictures)} (use a shorter --budget for less time, or --recipe probe to skip fine-tuning)`,
     );
     return this.timedLength(length, runs);
   }

@@ -18,21 +18,21 @@ export function exportMetadata(about: ModelAbout): Record<string, string> {
 /** What must be done to a picture, in words. */
 export function preprocessingWords({ preprocessing }: ModelAbout): string {
   const { inputShape } = preprocessing;
-  if (preprocessing.kind === "arrays") return `numbers as they are, [batch, ${inputShape.join(", ")}]`;
+  if (preprocessing.kind === "arrays") return `arrays without preprocessing, [batch, ${inputShape.join(", ")}]`;
   const [, height, width] = inputShape;
   return (
-    `RGB, turned upright as its EXIF data asks; a short side above ${preprocessing.shortSide} scaled down to it; resized to exactly ${width}×${height} (bilinear, ` +
-    `antialias), whatever its shape; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
+    `RGB, rotated as its EXIF data says; if the short side is longer than ${preprocessing.shortSide} pixels, scaled down to that; resized to exactly ${width}×${height} (bilinear, ` +
+    `with antialiasing), without keeping the aspect ratio; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
     `[${preprocessing.std.join(", ")}]; [batch, 3, ${height}, ${width}]`
   );
 }
 
 /** The licence of the starting weights, as far as it is known. */
 export function licenceWords({ startingWeights }: ModelAbout): string {
-  if (!startingWeights) return "Trained from random values: no licence of starting weights applies";
+  if (!startingWeights) return "Trained from random weights: no license of starting weights applies";
   const { licence, metadata } = startingWeights;
   if (licence !== null) return `Starting weights: ${licence}`;
   const said = ["weights", "source", "description"].flatMap((key) => metadata[key] ?? []);
-  const itself = said.length > 0 ? `, and says of itself: ${said.map((text) => `"${showName(text)}"`).join(", ")}` : "";
-  return `The file of starting weights names no licence${itself}`;
+  const itself = said.length > 0 ? `. Its description: ${said.map((text) => `"${showName(text)}"`).join(", ")}` : "";
+  return `The file of starting weights has no license${itself}`;
 }

@@ -41,8 +41,8 @@ test("a card has the accuracies of its own step, and says which domain was never
   const { folder, path, about } = made();
   writeRun(folder, "0123456789abcdef");
   const text = card(about, knownAccuracies(path, about));
-  expect(text).toContain("| photo | validation, held back | 90.0 |");
-  expect(text).toContain("| sketch | never seen in training | 45.0 |");
+  expect(text).toContain("| photo | validation | 90.0 |");
+  expect(text).toContain("| sketch | held out, not used for training | 45.0 |");
   expect(text).toContain("method: erm + nuclear-norm");
 });
 
@@ -63,7 +63,7 @@ test("the records of another run beside the model are not taken for its own", ()
   const { folder, path, about } = made();
   writeRun(folder, "fedcba9876543210");
   expect(knownAccuracies(path, about)).toEqual([]);
-  expect(card(about, [])).toContain("Not known here");
+  expect(card(about, [])).toContain("Unknown: the records");
 });
 
 test("an estimate for unseen domains, by runs without each, is in the card as that", () => {
@@ -73,20 +73,20 @@ test("an estimate for unseen domains, by runs without each, is in the card as th
   const found = assessmentOf(judged, { model: "current", step: 9, classes: ["a", "b"], heldOut: ["paint"] });
   writeFileSync(join(folder, "estimate.json"), JSON.stringify(found));
   const text = card(about, knownAccuracies(path, about));
-  expect(text).toContain("| paint | never seen, by a model trained on the other domains | 50.0 |");
+  expect(text).toContain("| paint | held out, by a model trained on the other domains | 50.0 |");
 });
 
-test("a card says that a model is a probe, an average, or of few words about its licence", () => {
+test("a card states that a model is a probe or an average, and the license of its starting weights", () => {
   const { about } = made();
   const averaged = { ...about, model: "swad", backboneOptions: { ...about.backboneOptions, probe: true } };
   const text = card(averaged, []);
-  expect(text).toContain("the average of weights by swad, up to step 9; a probe: the network is frozen");
-  expect(text).toContain("Trained from random values");
+  expect(text).toContain("the average of the weights (swad) up to step 9; a probe: the network is frozen");
+  expect(text).toContain("Trained from random weights");
   const licensed = { ...about, startingWeights: { hash: "00", licence: "BSD-3-Clause", metadata: {} } };
   expect(card(licensed, [])).toContain("Starting weights: BSD-3-Clause");
   const metadata = { architecture: "x", weights: "converted from a zoo (Apache-2.0)" };
-  const told = card({ ...about, startingWeights: { hash: "00", licence: null, metadata } }, []);
-  expect(told).toContain('names no licence, and says of itself: "converted from a zoo (Apache-2.0)"');
+  const unlicensed = card({ ...about, startingWeights: { hash: "00", licence: null, metadata } }, []);
+  expect(unlicensed).toContain('has no license. Its description: "converted from a zoo (Apache-2.0)"');
 });
 
 test("the card says the temperature, what the distance percentile is and its limits, and has code to preprocess by", () => {
@@ -97,13 +97,13 @@ test("the card says the temperature, what the distance percentile is and its lim
   });
   const card = modelCard({ about, file: "m.onnx", format: "onnx", input: "normalised", known: [], version: "1" });
   expect(card).toContain("softmax(logits / 1.5000)");
-  expect(card).toContain("the percentage of 40 held-back training pictures");
+  expect(card).toContain("the percentage of 40 validation pictures of the training domains");
   expect(card).toContain("a distance percentile above 98 or a probability below 0.020");
   expect(card).toContain("```js\nimport sharp");
   expect(card).toContain("```python\nimport numpy");
 });
 
-test("a card names the outputs that were asked for beside logits and features", () => {
+test("a card names the requested outputs in addition to logits and features", () => {
   const { about } = made();
   const options = { about, file: "m.onnx", format: "onnx", input: "pixels", known: [], version: "1" } as const;
   const text = modelCard({ ...options, outputs: ["probabilities", "percentile"] });
@@ -112,10 +112,8 @@ test("a card names the outputs that were asked for beside logits and features", 
   expect(modelCard(options)).not.toContain("- Output `");
 });
 
-test("a card of ARM says that an ONNX file takes a batch as one group", () => {
+test("a card of ARM says that an ONNX file treats a batch as one domain", () => {
   const { about } = made();
   const prediction = { kind: "algorithm", classifier: "linear", id: "arm", hparams: {}, domains: 2 } as const;
-  expect(card({ ...about, prediction }, [])).toContain(
-    "other pictures of the same batch, which is taken as one group.",
-  );
+  expect(card({ ...about, prediction }, [])).toContain("other pictures in the batch, which is treated as one domain.");
 });

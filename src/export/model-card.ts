@@ -1,4 +1,4 @@
-/** A model card in Markdown (after Mitchell et al., "Model Cards for Model Reporting", 2019): what a model is, and what it is not. */
+/** A model card in Markdown, after Mitchell et al., "Model Cards for Model Reporting", 2019. */
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,34 +11,37 @@ import { ESTIMATE_FILE, isRunFolder, readRun } from "../records/run.js";
 import { licenceWords, preprocessingWords } from "./export-metadata.js";
 import { preprocessingCode } from "./preprocessing-code.js";
 
-/** An accuracy from the run a model came from. */
+/** An accuracy from the run that trained the model. */
 export interface KnownAccuracy {
   readonly domain: string;
-  /** Of what: held-back pictures of a training domain, a domain never seen, or the latter by a model trained without it. */
+  /**
+   * The pictures: validation pictures of a training domain, a held-out domain, or a held-out domain evaluated by another
+   * model that was trained without it.
+   */
   readonly of: "validation" | "held out" | "estimate";
   readonly accuracy: number;
 }
 
 const OF_WORDS: Readonly<Record<KnownAccuracy["of"], string>> = {
-  validation: "validation, held back",
-  "held out": "never seen in training",
-  estimate: "never seen, by a model trained on the other domains",
+  validation: "validation",
+  "held out": "held out, not used for training",
+  estimate: "held out, by a model trained on the other domains",
 };
 
 export interface ModelCard {
   readonly about: ModelAbout;
-  /** The exported file's name. */
+  /** The name of the exported file. */
   readonly file: string;
   readonly format: "onnx" | "safetensors";
   readonly input: "normalised" | "pixels";
-  /** Outputs of an ONNX file beside logits and features. */
+  /** Outputs of an ONNX file in addition to logits and features. */
   readonly outputs?: readonly ("probabilities" | "percentile")[];
-  /** From the run's records; empty where they are not beside the model. */
+  /** From the records of the run; empty if they are not in the folder of the model. */
   readonly known: readonly KnownAccuracy[];
   readonly version: string;
 }
 
-/** The accuracies of a model, where it lies in the folder of its run. */
+/** The accuracies of a model that is in the folder of its run. */
 export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccuracy[] {
   const folder = dirname(modelPath);
   if (!isRunFolder(folder) || !existsSync(join(folder, "records.jsonl"))) return [];
@@ -47,7 +50,7 @@ export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccu
   return [...assessedAccuracies(folder, about, records), ...estimates(join(folder, ESTIMATE_FILE))];
 }
 
-/** As the run's report has them, on all pictures of a domain that was held out; else, for arrays, from its records. */
+/** From the assessment of the run, on all pictures of a held-out domain; for datasets of arrays, from its records. */
 function assessedAccuracies(folder: string, about: ModelAbout, records: readonly RunRecord[]): KnownAccuracy[] {
   const path = join(folder, ASSESSMENT_FILE);
   const assessed = existsSync(path) ? readAssessment(path) : null;
@@ -60,7 +63,7 @@ function assessedAccuracies(folder: string, about: ModelAbout, records: readonly
     own.find((row) => row.domain === domain && row.split === split);
   return [
     ...about.domains.map((domain) => ({ domain, row: find(domain, "out"), of: "validation" as const })),
-    // A domain that was held out was never trained on, so its larger part counts.
+    // No part of a held-out domain was used for training, so the larger part is reported.
     ...about.testDomains.map((domain) => ({ domain, row: find(domain, "in"), of: "held out" as const })),
   ].flatMap(({ domain, row, of }): KnownAccuracy[] => (row ? [{ domain, of, accuracy: row.value }] : []));
 }
@@ -71,7 +74,7 @@ function estimates(path: string): KnownAccuracy[] {
   return held.map(({ name, accuracy }) => ({ domain: name, of: "estimate", accuracy }));
 }
 
-/** The card. */
+/** Returns the text of the card. */
 export function modelCard({ about, file, format, input, outputs = [], known, version }: ModelCard): string {
   const { settings } = about;
   const method = [settings.algorithm, ...idsOf(settings.regularizers)].filter(Boolean).join(" + ");
@@ -83,49 +86,49 @@ export function modelCard({ about, file, format, input, outputs = [], known, ver
     "",
     `An image classifier (${inline(about.backbone)}, ${about.width} features) exported by nudge ${version} as \`${inline(file)}\`.`,
     "",
-    "## What it was trained on",
+    "## Training data",
     "",
     `- dataset: ${inline(about.dataset)}`,
     `- domains: ${about.domains.map(inline).join(", ")}`,
-    `- domains it was never shown: ${about.testDomains.map(inline).join(", ") || "none was held out"}`,
+    `- held-out domains: ${about.testDomains.map(inline).join(", ") || "none"}`,
     `- classes: ${about.classes.map(inline).join(", ")}`,
-    `- method: ${inline(method)}; ${about.model === "current" ? `the weights after step ${about.step}, the best by validation on the training domains` : `the average of weights by ${inline(about.model)}, up to step ${about.step}`}${probe}`,
-    `- starting weights: ${about.startingWeights ? `a file of SHA-256 ${inline(about.startingWeights.hash ?? "?")}…` : "random"}`,
+    `- method: ${inline(method)}; ${about.model === "current" ? `the weights after step ${about.step}, which had the highest validation accuracy on the training domains` : `the average of the weights (${inline(about.model)}) up to step ${about.step}`}${probe}`,
+    `- starting weights: ${about.startingWeights ? `a file with the SHA-256 ${inline(about.startingWeights.hash ?? "?")}…` : "random"}`,
     "",
-    "## How well it does",
+    "## Accuracy",
     "",
     ...accuracyLines(known),
     "",
-    "## How to use it",
+    "## Usage",
     "",
     ...usage({ about, file, format, input, outputs }),
     "",
     ...codeLines(about, input),
     "## Limits",
     "",
-    `- It knows these ${about.classes.length} classes and no other: every picture is called one of them.`,
-    `- Accuracy on a domain it never saw is lower than on those it was trained on, and is known only for the domains above.`,
+    `- It knows only these ${about.classes.length} classes: every picture is assigned to one of them.`,
+    `- The accuracy on a new domain is usually lower than on the training domains. It is known only for the domains above.`,
     about.calibration
-      ? `- Probabilities are softmax(logits / ${about.calibration.temperature.toFixed(4)}). The temperature was fitted to ${about.calibration.count} held-back pictures of the training domains; on other domains the model may still be overconfident: \`nudge eval\` measures the calibration error on pictures of yours.`
-      : `- Its probabilities, softmax(logits), were not calibrated; \`nudge eval\` measures the calibration error on pictures of yours.`,
+      ? `- Probabilities are softmax(logits / ${about.calibration.temperature.toFixed(4)}). The temperature was fitted to ${about.calibration.count} validation pictures of the training domains; on other domains the model may still be overconfident: \`nudge eval\` measures the calibration error on your pictures.`
+      : `- The probabilities, softmax(logits), are not calibrated; \`nudge eval\` measures the calibration error on your pictures.`,
     about.distance
-      ? `- The distance percentile, which \`nudge predict\`, \`serve\` and \`eval\` print, is the percentage of ${about.distance.compared} held-back training pictures whose features lie nearer to the training domains: about 50 for pictures like those, towards 100 for pictures unlike them. ${unknownWords(about)}`
-      : `- The file has no score of how far a picture lies from the training domains.`,
+      ? `- The distance percentile, which \`nudge predict\`, \`serve\` and \`eval\` print, is the percentage of ${about.distance.compared} validation pictures of the training domains whose features lie nearer to the training domains: about 50 for pictures like those, and near 100 for pictures that differ from them. ${unknownWords(about)}`
+      : `- The file has no distance percentile, so it cannot report how much a picture differs from the training domains.`,
     ...(dependsOnBatch(about)
       ? [
-          `- What it says of a picture depends on the other pictures of the same batch${format === "onnx" ? ", which is taken as one group" : ""}.`,
+          `- The prediction for a picture depends on the other pictures in the batch${format === "onnx" ? ", which is treated as one domain" : ""}.`,
         ]
       : []),
     "",
-    "## Licence",
+    "## License",
     "",
-    `${inline(licenceWords(about))}. The pictures it was trained on may have terms of their own.`,
+    `${inline(licenceWords(about))}. The training pictures may have other license terms.`,
     "",
   ];
   return lines.join("\n");
 }
 
-/** The limits beyond which a picture is unknown, as predict has them by default. */
+/** The default limits beyond which `nudge predict` marks a picture as unknown. */
 function unknownWords(about: ModelAbout): string {
   const { distance, probability } = unknownRule(about);
   const limits = [
@@ -135,7 +138,7 @@ function unknownWords(about: ModelAbout): string {
   return `\`nudge predict\` marks a picture as unknown that has ${limits.join(" or ")}.`;
 }
 
-/** Code that makes of a picture's file what the model takes. */
+/** Code that converts a picture file to the input of the model. */
 function codeLines(about: ModelAbout, input: ModelCard["input"]): string[] {
   const code = preprocessingCode(about, input);
   if (!code || about.preprocessing.kind !== "pictures") return [];
@@ -148,7 +151,7 @@ function codeLines(about: ModelAbout, input: ModelCard["input"]): string[] {
     code.javascript.trimEnd(),
     "```",
     "",
-    `Python, with Pillow and NumPy: the same numbers for pictures of at most ${about.preprocessing.shortSide} pixels on the short side. Larger ones are scaled down by another library than here, which changes pixels by about one step of 255.`,
+    `Python, with Pillow and NumPy: the same numbers for pictures of at most ${about.preprocessing.shortSide} pixels on the short side. Pillow scales larger pictures down differently, which changes pixel values by about 1 of 255.`,
     "",
     "```python",
     code.python.trimEnd(),
@@ -160,7 +163,7 @@ function codeLines(about: ModelAbout, input: ModelCard["input"]): string[] {
 function accuracyLines(known: readonly KnownAccuracy[]): string[] {
   if (known.length === 0)
     return [
-      "Not known here: the records of its run were not beside the model. `nudge eval` measures it on labelled pictures.",
+      "Unknown: the records of the run were not in the folder of the model. `nudge eval` measures the accuracy on labelled pictures.",
     ];
   return [
     "| domain | pictures | accuracy, % |",
@@ -183,11 +186,11 @@ function usage({
   const { inputShape } = about.preprocessing;
   return [
     input === "pixels"
-      ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], pictures resized to exactly this size; normalising is inside.`
+      ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], pictures resized to exactly this size; the model normalizes them.`
       : `- Input \`input\`: float32 [batch, ${inputShape.join(", ")}]. Preprocessing: ${preprocessingWords(about)}`,
     `- Outputs: \`logits\` [batch, ${about.classes.length}], in the order of the classes above; \`features\`.`,
     ...outputs.map((name) => `- Output ${OUTPUT_WORDS[name]}`),
-    "- The classes stand as JSON under `classes` in the file's metadata.",
+    "- The metadata of the file has the classes as JSON, under `classes`.",
   ];
 }
 
@@ -196,9 +199,9 @@ const idsOf = (value: unknown): string[] =>
 
 const OUTPUT_WORDS = {
   probabilities: "`probabilities` [batch, classes]: softmax(logits / temperature).",
-  percentile: "`percentile` [batch]: the distance percentile, from 0 to 100, which Limits describes.",
+  percentile: "`percentile` [batch]: the distance percentile, from 0 to 100, described under Limits.",
 } as const;
 
-/** A name from a file as a piece of a Markdown line: it cannot begin a heading, a link or a table cell of its own. */
+/** Escapes a name from a file for use in a line of Markdown, so that it cannot start a heading, a link or a table cell. */
 const inline = (text: unknown): string =>
   showName(String(text).replace(/\s+/gu, " ")).replace(/[\\`*_[\]<>|#]/g, "\\$&");

@@ -17,7 +17,7 @@ export interface TracedPorts {
   input?: "normalised" | "pixels";
   /** Adds the output `probabilities`: softmax(logits / temperature). */
   probabilities?: boolean;
-  /** Adds the output `percentile`: the percentage of held-back pictures of the training domains that lie nearer to them. */
+  /** Adds the output `percentile`: the percentage of validation pictures of the training domains that lie nearer to them. */
   percentile?: boolean;
 }
 

@@ -174,7 +174,7 @@ test("two datasets of one name with different domains are never put in one table
 test("the words above a table give rule, protocol and penalty as the runs had them", () => {
   const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn }));
   expect(words[0]).toMatch(/^Selection: training-domain validation set, that is, /);
-  expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 0.2 of each domain for validation");
+  expect(words.join("\n")).toContain("4 runs: 201 steps, evaluated every 100, 20 % of each domain for validation");
   expect(words).toContain("Penalty nuclear-norm: weight=0.01 scaling=per-sample warmup=101.");
   expect(words.join()).not.toContain("never became active");
 });

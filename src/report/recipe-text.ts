@@ -27,7 +27,10 @@ export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): s
     by === "validation"
       ? "Accuracy in percent on validation pictures. No domain could be held out, so this says nothing about other domains."
       : `Accuracy in percent on each domain, of models that were trained without it. ${twins}The mean gives equal weight to ${folds.some(({ length }) => length > 1) ? "each group of domains that were held out together" : "each domain"}.`;
-  return `${how} Pictures: ${counts}. ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn.`;
+  const between = candidates.some(({ name }) => /%/.test(name))
+    ? " “fine-tuned, 25 %”: the weights of the probe plus 25 % of their change by fine-tuning."
+    : "";
+  return `${how} Pictures: ${counts}.${between} ± is the standard error of the paired difference. C = ${c} for the exact probe, as in scikit-learn.`;
 }
 
 /** For the terminal. */

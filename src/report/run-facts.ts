@@ -28,7 +28,10 @@ export function runFacts(
     ["network", networkWords(settings)],
     ...(settings.probe === "exact" ? [] : updateFacts(settings, training.length)),
     ["the model", modelWords(settings, model, step)],
-    ["seeds", `${seed}; split ${trialSeed}; hyperparameters ${settings.hparamsSeed || "defaults"}`],
+    [
+      "seeds",
+      `training ${seed}, split ${trialSeed}; ${settings.hparamsSeed ? `hyperparameters ${settings.hparamsSeed}` : "default hyperparameters"}`,
+    ],
     ["computed on", `${settings.device}, ${settings.threads} threads, ${settings.precision}`],
     ["run", settings.hash],
   ];

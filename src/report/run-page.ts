@@ -150,7 +150,8 @@ const mistake = ({ domain, path, ...rest }: WrongPicture, { thumbnails, heatMaps
 function cards(page: RunPage, held: readonly AssessedDomain[], validation: readonly AssessedDomain[]): string {
   const range = (domains: readonly AssessedDomain[]): string => {
     const values = domains.map(({ accuracy }) => accuracy);
-    return domains.length > 1 ? `, from ${percent(Math.min(...values))} to ${percent(Math.max(...values))}` : "";
+    const [lowest, highest] = [percent(Math.min(...values)), percent(Math.max(...values))];
+    return lowest !== highest ? `, from ${lowest} to ${highest}` : "";
   };
   const { calibration } = heldOutOf(page).from;
   const calibrated = calibration["held out"] ?? calibration.validation;

@@ -22,7 +22,8 @@ export function settingsParts(stored: readonly StoredRun[], { batch = false } = 
   const parts = [
     steps && `${steps} steps${batch ? batchInWords(stored) : ""}`,
     every && `evaluated every ${every}`,
-    holdout && `${holdout} of each domain for validation`,
+    holdout &&
+      `${holdout.replace(/[\d.]+/g, (share) => String(Number((100 * Number(share)).toPrecision(3))))} % of each domain for validation`,
     backbone && `backbone ${backbone}${startInWords(stored)}${probeInWords(stored)}`,
     precision && `in ${precision}${device ? ` on ${device}` : ""}`,
     draws.size === 1 && draws.has(0) ? "default hyperparameters, no search" : `${draws.size} draws of hyperparameters`,

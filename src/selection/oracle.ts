@@ -9,7 +9,7 @@ import { type Choice, type SelectionMethod, singleTestRuns } from "./selection.j
 export const oracle: SelectionMethod = {
   id: "oracle",
   title: "test-domain validation set (oracle)",
-  about: "the hyperparameters with the highest accuracy on held-back pictures of the test domain at the last step",
+  about: "the hyperparameters with the highest accuracy on validation pictures of the test domain at the last step",
   select: (runs, testDomain) => {
     let last: Choice | null = null;
     for (const run of singleTestRuns(runs)) {

@@ -10,7 +10,7 @@ import { bestChoice, type Choice, type SelectionMethod, singleTestRuns } from ".
 export const trainingDomain: SelectionMethod = {
   id: "training-domain",
   title: "training-domain validation set",
-  about: "the step and hyperparameters with the highest mean accuracy on held-back pictures of the training domains",
+  about: "the step and hyperparameters with the highest mean accuracy on validation pictures of the training domains",
   select: (runs, testDomain) =>
     bestChoice(
       singleTestRuns(runs).flatMap((run) =>

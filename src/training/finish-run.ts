@@ -75,7 +75,7 @@ async function writeModels(run: Running): Promise<void> {
       writeModel(folder.file(name), { plan, learner, sample: run.probe.sample(), model: follower.id, step });
     });
     const { count, from, to } = follower.summary();
-    run.say(`${follower.id}: the average of ${count}, from step ${from} to ${to}`);
+    run.say(`${follower.id}: average of the weights after ${count} steps, from step ${from} to ${to}`);
   }
 }
 
