@@ -113,6 +113,15 @@ napi_value setFlag(Call& call) {
   return nothing(call.env);
 }
 
+// setCudnnTrials(n): how many plans cuDNN times for each convolution, to keep the fastest; 0 takes its first choice.
+napi_value setCudnnTrials(Call& call) {
+  int64_t count = toInt(call.env, call.at(0), "count");
+  if (count < 0 || count > 1000) throw Failure("setCudnnTrials: expected a number from 0 to 1000");
+  at::globalContext().setBenchmarkCuDNN(count > 0);
+  if (count > 0) at::globalContext().setBenchmarkLimitCuDNN(static_cast<int>(count));
+  return nothing(call.env);
+}
+
 napi_value setErrorClass(Call& call) {
   napi_valuetype type;
   check(call.env, napi_typeof(call.env, call.at(0), &type), "cannot read the error class");
@@ -133,6 +142,7 @@ void defineRuntime(napi_env env, napi_value exports, State* state) {
   defineFunction(env, exports, state, "freeGenerator", entry<freeGenerator>);
   defineFunction(env, exports, state, "manualSeed", entry<manualSeed>);
   defineFunction(env, exports, state, "setFlag", entry<setFlag>);
+  defineFunction(env, exports, state, "setCudnnTrials", entry<setCudnnTrials>);
   defineFunction(env, exports, state, "setErrorClass", entry<setErrorClass>);
 }
 

@@ -1,6 +1,6 @@
 /** `nudge bench`: the benchmarks behind every speed figure in the docs. Each measures NUDGE and PyTorch in the same run. */
 
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import { version } from "../library/version.js";
 
@@ -61,6 +61,32 @@ export function benchCommand(): Command {
       const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
       const result = await benchStep({ backbone, ...counts, device, compile, peer: peerName(raw.peer) });
       print(json ? JSON.stringify(result) : stepText(result));
+    });
+  common(bench.command("start"), { peer: false })
+    .description(
+      "Measures how long a process takes until it trains: loading the engine, compiling kernels, the first step, in which cuDNN plans the convolutions, and the first evaluation. Each way of planning runs in its own process.",
+    )
+    .addHelpText(
+      "after",
+      examples("start --device cuda:0", "start --device cuda:0 --backbone resnet50 --ways heuristic,matmul,trials-3"),
+    )
+    .option("--backbone <id>", "the backbone", "mobilenet_v2")
+    .option("--batch <n>", "the batch size (default: 96; on the CPU: 4)")
+    .option(
+      "--ways <list>",
+      "ways of planning convolutions: heuristic, again, matmul, mode-b, trials-1, trials-3, trials-10, matmul-trials-3 (default: heuristic,again,matmul; on the CPU: heuristic)",
+    )
+    .addOption(new Option("--this-process", "time this process and print JSON").hideHelp())
+    .action(async ({ device, json, backbone, thisProcess, ...raw }: Common & StartFlags) => {
+      const { benchStart, timeStart } = await import("../bench/start.js");
+      const { startText } = await import("./bench-start.js");
+      const batch = count("batch", raw.batch ?? (device === "cpu" ? "4" : "96"));
+      if (thisProcess) return print(JSON.stringify(timeStart({ backbone, batch, device })));
+      const ways = (raw.ways ?? (device === "cpu" ? "heuristic" : "heuristic,again,matmul")).split(",");
+      const options = ["--device", device, "--backbone", backbone, "--batch", String(batch), "--this-process"];
+      const command = [process.execPath, ...process.execArgv, process.argv[1], "bench", "start", ...options];
+      const result = benchStart({ backbone, batch, device, ways }, command);
+      print(json ? JSON.stringify(result) : startText(result));
     });
   common(bench.command("nuclear-norm"))
     .description(
@@ -226,6 +252,13 @@ interface StepFlags {
   batch?: string;
   repeats?: string;
   compile?: true;
+}
+
+interface StartFlags {
+  backbone: string;
+  batch?: string;
+  ways?: string;
+  thisProcess?: true;
 }
 
 interface LoaderFlags {

@@ -52,6 +52,9 @@ export function loadNative(): Native {
   addon.setThreads(positive("NUDGE_THREADS") ?? positive("OMP_NUM_THREADS") ?? availableParallelism());
   const gigabytes = positive("NUDGE_MEMORY_GB");
   if (gigabytes) addon.setMemoryLimit(Math.round(gigabytes * 1e9));
+  // How many plans cuDNN times for each convolution; by default none, and its first choice is taken.
+  const trials = positive("NUDGE_CUDNN_TRIALS");
+  if (trials) addon.setCudnnTrials(Math.round(trials));
   native = addon;
   return native;
 }

@@ -87,6 +87,7 @@ export interface Native {
   freeGenerator(generator: number): void;
   manualSeed(seed: number): void;
   setFlag(name: string, on: boolean): void;
+  setCudnnTrials(count: number): void;
   setErrorClass(errorClass: typeof EngineError): void;
 
   /** Crop, resize, flip, jitter and normalise: `source` is a uint8 tensor, or null when `files` has a descriptor a sample. */

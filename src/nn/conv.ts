@@ -50,6 +50,11 @@ export class Conv2d extends Layer {
     return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;
   }
 
+  /** A 1 × 1 convolution of every pixel: a matrix product. */
+  private get isPointwise(): boolean {
+    return this.weight.shape[2] === 1 && this.stride === 1 && this.padding === 0 && this.groups === 1;
+  }
+
   protected override reset(random: Random): void {
     const [outputs, inputs, kernel] = this.weight.shape;
     if (this.init !== "default") {
@@ -71,8 +76,25 @@ export class Conv2d extends Layer {
   /** The convolution with another weight and bias of the same shapes: a batch norm folded in. */
   convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
     const b = bias && toComputePrecision(bias);
-    if (b === null && x.device !== "cpu" && this.isDepthwise3)
-      return depthwise(toComputePrecision(x), toComputePrecision(weight), this.stride);
-    return conv2d(toComputePrecision(x), toComputePrecision(weight), b, this.stride, this.padding, 1, this.groups);
+    const [input, kernel] = [toComputePrecision(x), toComputePrecision(weight)];
+    if (b === null && x.device !== "cpu") {
+      if (this.isDepthwise3) return depthwise(input, kernel, this.stride);
+      if (this.isPointwise && pointwiseByProduct() && input.isChannelsLast) return productOf(input, kernel);
+    }
+    return conv2d(input, kernel, b, this.stride, this.padding, 1, this.groups);
   }
+}
+
+/**
+ * Whether 1 × 1 convolutions with channels last run as matrix products on a GPU: cuBLAS needs no plans, which cuDNN makes for each
+ * convolution in every process. `NUDGE_POINTWISE=matmul` or `cudnn` chooses.
+ */
+const pointwiseByProduct = (): boolean => process.env.NUDGE_POINTWISE === "matmul";
+
+/** The 1 × 1 convolution of maps [n, inputs, h, w], channels last, with a kernel [outputs, inputs, 1, 1]; channels last too. */
+export function productOf(x: Tensor, kernel: Tensor): Tensor {
+  const [n, inputs, height, width] = x.shape;
+  const outputs = kernel.rows;
+  const pixels = x.permute(0, 2, 3, 1).reshape(-1, inputs); // a view
+  return pixels.mm(kernel.view(outputs, inputs).t()).view(n, height, width, outputs).permute(0, 3, 1, 2);
 }
