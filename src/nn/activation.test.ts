@@ -14,7 +14,7 @@ for (const dtype of DTYPES) {
       scope(() => {
         const run = (layer: ReLU | ReLU6) => {
           const x = tensor([-2, -0.5, 0, 0.5, 5, 7]).toDType(dtype).requiresGrad_();
-          const input = x.mul(1); // a leaf that needs a gradient cannot be written to
+          const input = x.mul(1); // a leaf that requires a gradient cannot be modified in place
           const y = layer.forward(input);
           y.backward({ gradient: tensor([1, 2, 3, 4, 5, 6]).toDType(dtype) });
           const untouched = input.toNumbers()[0] === -2;

@@ -1,6 +1,6 @@
 /**
- * Activations as layers. `inPlace` overwrites the input, which saves a pass over memory and is safe where the input was
- * made just before by a layer that does not need its own output for its gradient: convolution, linear, a norm.
+ * Activations as layers. With `inPlace` the layer overwrites its input, which saves a pass over memory. This is safe if
+ * the input is the output of a layer that does not need it for its gradient: a convolution, a linear layer or a norm.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -20,7 +20,7 @@ export class ReLU extends Layer {
   }
 }
 
-/** x where it is positive, a small share of it where it is not. */
+/** x if x is positive, slope·x otherwise. */
 export class LeakyReLU extends Layer {
   constructor(private readonly slope = 0.01) {
     super();
@@ -31,7 +31,7 @@ export class LeakyReLU extends Layer {
   }
 }
 
-/** min(max(x, 0), 6); x is written over. */
+/** min(max(x, 0), 6), in place. */
 export function relu6_(x: Tensor): Tensor {
   return lacksHardtanh(x) ? x.relu_().clamp(null, 6) : x.hardtanh_(0, 6);
 }
@@ -54,9 +54,9 @@ export class ReLU6 extends Layer {
   }
 }
 
-/** x·sigmoid(x), also called Swish; x is written over where no gradient needs it. */
+/** x·sigmoid(x), also called Swish. Computed in place if x requires no gradient. */
 export function silu(x: Tensor): Tensor {
-  // With a gradient the operator in place would copy x first, which is more work than the operator out of place.
+  // If x requires a gradient, the in-place operator would first copy x, which is slower than the out-of-place operator.
   return x.requiresGrad ? x.silu() : x.silu_();
 }
 
@@ -74,12 +74,15 @@ export class Hardswish extends Layer {
   }
 }
 
-/** Which GELU: exact x·Φ(x), its approximation by tanh, or CLIP's "quick" one, x·sigmoid(1.702·x). They differ by up to 0.02. */
+/**
+ * The variant of GELU: the exact x·Φ(x), its tanh approximation, or CLIP's "quick" GELU, x·sigmoid(1.702·x). They
+ * differ by up to 0.02.
+ */
 export type GeluKind = "exact" | "tanh" | "quick";
 
 /** GELU (Hendrycks & Gimpel, 2016, https://arxiv.org/abs/1606.08415). */
 export class GELU extends Layer {
-  /** Part of the trained network, not of the file of its weights: a loader may set it. */
+  /** The variant belongs to the trained network but is not stored with its weights, so a loader may set it. */
   kind: GeluKind;
 
   constructor({ kind = "exact" as GeluKind } = {}) {

@@ -1,9 +1,9 @@
 /**
- * Multi-head self-attention (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762), softmax(q·kᵀ/√d)·v in each head.
+ * Multi-head self-attention (Vaswani et al., 2017, https://arxiv.org/abs/1706.03762): softmax(q·kᵀ/√d)·v in each head.
  *
- * From libtorch 2.0 on, one fused operator computes it without the [tokens, tokens] matrices. That operator has no second
- * derivative, so methods that differentiate a gradient (IGA) run with `withComposedAttention`; libtorch 1.13 has only the
- * composition. The two agree but for rounding.
+ * libtorch 2.0 and later have a fused operator that avoids the [tokens, tokens] matrices. It has no second derivative,
+ * so methods that differentiate a gradient (IGA) use `withComposedAttention`. libtorch 1.13 only has the composed
+ * version. The two agree up to rounding.
  */
 
 import { loadNative } from "../engine/load.js";
@@ -19,13 +19,13 @@ const FUSED = "aten::scaled_dot_product_attention";
 let composed = false;
 let known: boolean | undefined;
 
-/** Whether this libtorch has the fused operator. */
+/** Returns true if this version of libtorch has the fused operator. */
 export function hasFusedAttention(): boolean {
   known ??= loadNative().overloads(FUSED).length > 0;
   return known;
 }
 
-/** Runs `body` with attention composed of products and a softmax, which can be differentiated twice. */
+/** Runs `body` with attention composed of matrix products and a softmax, which can be differentiated twice. */
 export function withComposedAttention<T>(body: () => T): T {
   const before = composed;
   composed = true;
@@ -36,7 +36,10 @@ export function withComposedAttention<T>(body: () => T): T {
   }
 }
 
-/** The layer: parameters `qkv` (rows of q, then k, then v, each by heads) and `proj`, as timm and DINOv2 name them. */
+/**
+ * Multi-head self-attention. As in timm and DINOv2, the parameters are named `qkv` (rows of q, then k, then v, each
+ * ordered by head) and `proj`.
+ */
 export class MultiHeadAttention extends Layer {
   readonly qkv: Linear;
   readonly proj: Linear;
@@ -52,14 +55,14 @@ export class MultiHeadAttention extends Layer {
     this.proj = new Linear(width, width);
   }
 
-  /** [n, tokens, width] → the same. */
+  /** [n, tokens, width] → [n, tokens, width] */
   forward(x: Tensor): Tensor {
     const [n, tokens] = x.shape;
     const [q, k, v] = this.byHeads(this.qkv.forward(x), 3);
     return this.proj.forward(attention(q, k, v).transpose(1, 2).reshape(n, tokens, this.width));
   }
 
-  /** The first token's row of that, [n, 1, width]: the last block needs no more where only the class token is read. */
+  /** Computes only the first token's output, [n, 1, width]. The last block uses it if only the class token is read. */
   forwardFirst(x: Tensor): Tensor {
     const { width } = this;
     const [q] = this.byHeads(this.qkv.part(x.narrow(1, 0, 1), 0, width), 1);
@@ -67,7 +70,7 @@ export class MultiHeadAttention extends Layer {
     return this.proj.forward(attention(q, k, v).transpose(1, 2).reshape(x.rows, 1, width));
   }
 
-  /** [n, tokens, parts · width] → the parts, each [n, heads, tokens, width of a head]. */
+  /** Splits [n, tokens, parts · width] into parts of shape [n, heads, tokens, width of a head]. */
   private byHeads(x: Tensor, parts: number): Tensor[] {
     const [n, tokens] = x.shape;
     const { heads, width } = this;
@@ -85,8 +88,8 @@ function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
 function composedAttention(...parts: [q: Tensor, k: Tensor, v: Tensor]): Tensor {
   const [n, heads, rows, d] = parts[0].shape;
   const [q, k, v] = parts.map((each) => each.reshape(n * heads, each.size(2), d));
-  // Scaled before the product, where there are fewer numbers. (baddbmm could scale, but with beta 0 libtorch 1.13 reads memory
-  // that was never written.)
+  // Scale q before the product, because it has fewer elements. (baddbmm could scale, but with beta 0 libtorch 1.13
+  // reads uninitialized memory.)
   const scores = q.mul(1 / Math.sqrt(d)).bmm(k.transpose(1, 2));
   const weights = toFullPrecision(scores).softmax(-1).toDType(v.dtype);
   return weights.bmm(v).view(n, heads, rows, d);

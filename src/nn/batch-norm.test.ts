@@ -102,7 +102,7 @@ test.each([true, false])(
       fillByFormula(norm, "norm.");
       expect(y.dtype).toBe("bfloat16");
       expect(norm.running_mean.dtype).toBe("float32");
-      // bfloat16 keeps 8 bits: 2⁻⁸ in and 2⁻⁸ out, of numbers up to 4.
+      // bfloat16 has 8 significant bits. The input and the output, with values up to 4, are each rounded by 2⁻⁸.
       expectClose(y.toDType("float32"), norm.forward(x), { rtol: 0.01, atol: 0.02 });
       expectClose(mean, norm.running_mean, { atol: 0.002 });
     });

@@ -1,10 +1,11 @@
 /**
- * Batch normalisation, and its fold into the convolution before it.
+ * Batch normalization, and folding it into the convolution before it.
  *
- * The field freezes batch norm when it fine-tunes: the running statistics are fixed and used also in training, while
- * weight and bias go on learning. The layer is then the affine map x·s + t, s = weight/√(var + eps), t = bias − mean·s,
- * and conv(x, W)·s + t = conv(x, W·s) + t: the product goes into the weight, which is smaller than the activations, and
- * the activations are passed over once less forward and backward. Gradients reach W, weight and bias through the fold.
+ * Fine-tuning usually freezes batch norm: the running statistics are fixed and also used in training, while weight and
+ * bias are still trained. The layer is then the affine map x·s + t with s = weight/√(var + eps) and t = bias − mean·s,
+ * and conv(x, W)·s + t = conv(x, W·s) + t. Folding applies s to the convolution's weight, which is smaller than the
+ * feature map, and so saves one pass over the feature map in both the forward and the backward pass. Gradients flow
+ * through the fold to W, weight and bias.
  */
 
 import { unknownName } from "../closest-name.js";
@@ -26,14 +27,14 @@ export class BatchNorm extends Layer {
   readonly running_mean: StateBuffer;
   readonly running_var: StateBuffer;
   readonly num_batches_tracked: StateBuffer;
-  /** Fixed statistics, also in training; weight and bias stay trainable. */
+  /** Whether the statistics are fixed, also in training. Weight and bias remain trainable. */
   frozen = false;
-  /** Whether `convNorm` may fold it. Off only to compare with the plain path. */
+  /** Whether `convNorm` may fold this layer. It is only false to compare with the unfolded computation. */
   foldable = true;
-  /** Where folds are kept of a network whose weights no longer change; its owner frees them. */
+  /** A cache of folds, for a network whose weights no longer change. Its owner frees them. */
   keptFolds?: Map<Conv2d, Fold>;
   readonly eps: number;
-  /** The share of the batch in a new running statistic; null for the mean over all batches so far. */
+  /** The weight of the batch in a new running statistic. With null it is the mean over all batches so far. */
   momentum: number | null;
 
   constructor(
@@ -56,14 +57,14 @@ export class BatchNorm extends Layer {
     this.resetStatistics();
   }
 
-  /** Running statistics as at the start: mean 0, variance 1, no batch seen. */
+  /** Resets the running statistics: mean 0, variance 1, no batches. */
   resetStatistics(): void {
     this.running_mean.zero_();
     this.running_var.fill_(1);
     this.num_batches_tracked.zero_();
   }
 
-  /** Whether the batch's own statistics are used, and recorded. */
+  /** Whether the layer normalizes with the statistics of the batch and updates the running statistics. */
   get usesBatch(): boolean {
     return this.training && !this.frozen;
   }
@@ -72,7 +73,7 @@ export class BatchNorm extends Layer {
     let momentum = this.momentum ?? 0;
     if (this.usesBatch) {
       if (x.numel <= this.channels) {
-        // The variance of one number is no number, and would stay in the running one.
+        // The variance of a single number is NaN, which would persist in the running variance.
         const need = "training needs at least two values a channel";
         throw new UsageError(
           `${this.constructor.name}: ${need}, got ${x.describe()}; take a larger batch, or freeze it`,
@@ -82,20 +83,21 @@ export class BatchNorm extends Layer {
       if (this.momentum === null) momentum = 1 / this.num_batches_tracked.item();
     }
     const { weight, bias, running_mean, running_var, eps } = this;
-    // The operator itself sums in float32 when x is bfloat16 and the parameters are float32; with float16 not everywhere.
+    // The operator accumulates in float32 if x is bfloat16 and the parameters are float32. For float16 this does not
+    // hold on every device.
     const input = x.dtype === "bfloat16" ? x : toFullPrecision(x);
     const y = batchNorm(input, weight, bias, running_mean, running_var, this.usesBatch, momentum, eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);
   }
 
-  /** The layer as x·scale + shift, while it uses fixed statistics; differentiable in weight and bias. */
+  /** Returns the layer as x·scale + shift for fixed statistics. Both are differentiable in weight and bias. */
   affine(): { scale: Tensor; shift: Tensor } {
     const scale = this.weight.mul(this.running_var.add(this.eps).rsqrt());
     return { scale, shift: this.bias.addcmul(this.running_mean, scale, { value: -1 }) };
   }
 }
 
-/** A convolution's weight and bias with the batch norm after it. */
+/** The weight and bias of a convolution with the following batch norm folded in. */
 export interface Fold {
   readonly weight: Tensor;
   readonly bias: Tensor;
@@ -104,13 +106,13 @@ export interface Fold {
 export class BatchNorm1d extends BatchNorm {}
 export class BatchNorm2d extends BatchNorm {}
 
-/** What follows a convolution and its norm: the residual is added, then the activation is applied. */
+/** Operations after a convolution and its norm: add the residual, then apply the activation. */
 export interface After {
   readonly residual?: Tensor;
   readonly act?: "relu" | "relu6" | "silu";
 }
 
-/** The range an activation clamps to; SiLU comes after it. */
+/** The range that an activation clamps to. SiLU is applied separately. */
 const RANGES = {
   none: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
   relu: [0, Number.POSITIVE_INFINITY],
@@ -118,12 +120,15 @@ const RANGES = {
   silu: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
 } as const;
 
-/** A convolution, the batch norm after it, in one convolution where the statistics are fixed, and what follows. */
+/**
+ * Applies a convolution, the batch norm after it, and the operations in `After`. If the statistics are fixed, the batch
+ * norm is folded into the convolution.
+ */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
-  const folds = !norm.usesBatch && norm.foldable && foldPays(conv, x);
+  const folds = !norm.usesBatch && norm.foldable && isFoldCheaper(conv, x);
   if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
     return fused(conv, norm, x, { residual, act });
-  // In place: neither a convolution nor a norm needs its own output for its gradient.
+  // The next operations run in place, because convolutions and norms do not need their output for the gradient.
   const fold = folds ? foldOf(conv, norm) : undefined;
   const y = fold ? conv.convolve(x, fold.weight, fold.bias) : norm.forward(conv.forward(x));
   const sum = residual ? y.add_(residual) : y;
@@ -149,7 +154,10 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
   return { weight, bias: conv.bias ? shift.add(conv.bias.mul(scale)) : shift };
 }
 
-/** The same in three operators; on a GPU the first and the last are kernels of our own (native/src/fused.cc). */
+/**
+ * Computes the folded convolution with three operators. On a GPU the first and the last are custom kernels
+ * (native/src/fused.cc).
+ */
 function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
   const { weight, bias, running_mean, running_var, eps } = norm;
   const input = toComputePrecision(x);
@@ -161,26 +169,30 @@ function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: Af
 }
 
 /**
- * Whether the fold, which passes over the weight, is less work than the norm, which passes over the map. On the CPU a small
- * batch has more weights than map in the last stages of a ResNet; on a GPU both are short, and a norm is more launches.
+ * Whether folding, which is a pass over the weight, is less work than the norm, which is a pass over the feature map.
+ * On the CPU, the last stages of a ResNet have more weights than activations for a small batch. On a GPU both are fast,
+ * and a separate norm needs more kernel launches.
  */
-function foldPays(conv: Conv2d, x: Tensor): boolean {
+function isFoldCheaper(conv: Conv2d, x: Tensor): boolean {
   if (x.device !== "cpu" || x.shape.length !== 4) return true;
   const [rows, , height, width] = x.shape;
   return (rows * conv.outputs * height * width) / conv.stride ** 2 > conv.weight.numel;
 }
 
-/** What becomes of the batch norms of a network that starts from trained weights. */
+/** How a network that starts from pretrained weights uses batch norm. */
 export interface BatchNormUse {
-  /** `frozen`: the statistics stay as loaded, also in training, and weight and bias learn on; `trained`: all learn. */
+  /**
+   * `frozen`: the running statistics keep their loaded values, also in training, while weight and bias are trained.
+   * `trained`: everything is trained.
+   */
   batchNorm?: "frozen" | "trained";
-  /** Whether fixed statistics are folded into the convolutions: the same numbers but for rounding, and faster. */
+  /** Whether to fold fixed statistics into the convolutions. The result is the same up to rounding, and faster. */
   foldBatchNorm?: boolean;
 }
 
 const USES = ["frozen", "trained"];
 
-/** Sets every batch norm in a module. */
+/** Configures every batch norm of a module. */
 export function useBatchNorm(module: Module, { batchNorm = "frozen", foldBatchNorm = true }: BatchNormUse): void {
   if (!USES.includes(batchNorm)) throw new UsageError(unknownName("use of batch norm", batchNorm, USES));
   for (const [, layer] of module.modules()) {

@@ -1,4 +1,7 @@
-/** A convolution and its batch norm as one layer, with an activation or without, under torchvision's names for the pair: 0 and 1. */
+/**
+ * A convolution and its batch norm as one layer, with an optional activation. The parameter names are torchvision's: 0
+ * and 1.
+ */
 
 import type { Tensor } from "../engine/tensor.js";
 import { type After, BatchNorm2d, convNorm } from "./batch-norm.js";
@@ -10,7 +13,7 @@ export class ConvNorm extends Sequential {
   readonly norm: BatchNorm2d;
   readonly act: After["act"];
 
-  /** Without a bias, which the norm would take out again. */
+  /** The convolution has no bias, because the norm would subtract it. */
   constructor(
     inputs: number,
     outputs: number,

@@ -13,7 +13,10 @@ export interface ConvOptions {
   padding?: number;
   groups?: number;
   bias?: boolean;
-  /** How `initialize` draws the weight: PyTorch's default, He's by fan-out as torchvision's networks do, or with a standard deviation (the last two with bias 0). */
+  /**
+   * How `initialize` draws the weight: PyTorch's default, He initialization with fan-out as in torchvision's networks,
+   * or a normal distribution with this standard deviation. The last two set the bias to 0.
+   */
   init?: ConvInit;
 }
 
@@ -44,7 +47,7 @@ export class Conv2d extends Layer {
     this.init = init;
   }
 
-  /** A depthwise 3 × 3 convolution, for which there is an operator of our own (native/src/depthwise.cc). */
+  /** Whether this is a depthwise 3 × 3 convolution, for which there is a custom operator (native/src/depthwise.cc). */
   private get isDepthwise3(): boolean {
     const { inputs, outputs, groups, padding } = this;
     return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;
@@ -58,7 +61,7 @@ export class Conv2d extends Layer {
   protected override reset(random: Random): void {
     const [outputs, inputs, kernel] = this.weight.shape;
     if (this.init !== "default") {
-      // Fan-out counts the outputs of a group's channel, as torch.nn.init does: outputs · kernel², without the groups.
+      // As in torch.nn.init, fan-out is outputs · kernel² and does not depend on the number of groups.
       const std = this.init === "he-fan-out" ? Math.sqrt(2 / (outputs * kernel * kernel)) : this.init;
       random.for("weight").normal_(this.weight, 0, std);
       this.bias?.zero_();
@@ -73,7 +76,7 @@ export class Conv2d extends Layer {
     return this.convolve(x, this.weight, this.bias);
   }
 
-  /** The convolution with another weight and bias of the same shapes: a batch norm folded in. */
+  /** Convolves with another weight and bias of the same shapes, for example with a batch norm folded in. */
   convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
     const b = bias && toComputePrecision(bias);
     const [input, kernel] = [toComputePrecision(x), toComputePrecision(weight)];

@@ -1,4 +1,6 @@
-/** nudge::depthwise (native/src/depthwise.cc) against ATen's convolution, on every device and in the kernels' layout. */
+/**
+ * Compares nudge::depthwise (native/src/depthwise.cc) with ATen's convolution on every device, in channels-last layout.
+ */
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
@@ -9,7 +11,10 @@ import { grad, type Tensor } from "../engine/tensor.js";
 
 const EVERYWHERE = devices().filter((device) => device === "cpu" || device === "cuda:0");
 
-/** Pictures, channels, height and width: one strip and several, edges that fill none, one place, more groups than a block's. */
+/**
+ * Batch size, channels, height and width. They cover one and several strips, partly filled strips, a single position,
+ * and more groups than one block handles.
+ */
 const MAPS = [
   [2, 8, 7, 7],
   [1, 40, 9, 5],
@@ -49,7 +54,7 @@ for (const device of EVERYWHERE) {
           });
         }
         expect(scope(() => grad(depthwise(x, weight, stride), [weight], { gradient })[0].toNumbers())).toEqual(
-          got[2].toNumbers(), // the same bytes again
+          got[2].toNumbers(), // bitwise the same again
         );
       });
   });

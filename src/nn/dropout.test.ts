@@ -11,7 +11,7 @@ test("dropout zeroes about p of the numbers, scales the rest by 1/(1 − p), and
     y.sum().backward();
     const values = y.toNumbers();
     expect(new Set(values)).toEqual(new Set([0, Math.fround(4 / 3)]));
-    // 10,000 draws: the share's standard deviation is 0.0043, so 0.02 is over four of them.
+    // With 10,000 draws the standard deviation of the share is 0.0043, so 0.02 is more than four standard deviations.
     expect(values.filter((value) => value === 0).length / values.length).toBeCloseTo(0.25, 1.7);
     expect(x.grad!.toNumbers()).toEqual(values);
   });
@@ -20,7 +20,7 @@ test("dropout zeroes about p of the numbers, scales the rest by 1/(1 − p), and
 test("in evaluation and with p = 0 dropout is the identity and draws nothing", () => {
   scope(() => {
     const x = ones([3]);
-    // Outside withRandom a draw would be an error.
+    // Drawing outside withRandom would throw an error.
     expect(new Dropout(0.5).eval().forward(x)).toBe(x);
     expect(new Dropout(0).forward(x)).toBe(x);
     expect(() => new Dropout(0.5).forward(x)).toThrow("dropout draws random numbers");

@@ -1,4 +1,4 @@
-/** A table of vectors, looked up by number. */
+/** A lookup table of vectors. */
 
 import { embedding, empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
@@ -16,12 +16,12 @@ export class Embedding extends Layer {
     this.weight = new Parameter(empty([count, width]));
   }
 
-  /** PyTorch's default: N(0, 1). */
+  /** Uses PyTorch's default: N(0, 1). */
   protected override reset(random: Random): void {
     random.for("weight").normal_(this.weight);
   }
 
-  /** The rows at these int64 positions: [n] → [n, width]. */
+  /** Returns the rows at these int64 positions: [n] → [n, width]. */
   forward(positions: Tensor): Tensor {
     return embedding(this.weight, positions);
   }

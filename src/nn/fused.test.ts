@@ -1,4 +1,7 @@
-/** The operators of native/src/fused.cc against the compositions they stand for, on every device and in the kernels' layout. */
+/**
+ * Compares the operators of native/src/fused.cc with the equivalent compositions on every device, in channels-last
+ * layout.
+ */
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
@@ -10,7 +13,7 @@ import { grad, type Tensor } from "../engine/tensor.js";
 
 const EVERYWHERE = devices().filter((device) => device === "cpu" || device === "cuda:0");
 
-/** Channels: a group of eight; some that fill no block; more groups than a block has threads. */
+/** Numbers of channels: one group of eight, a partly filled block, and more groups than a block has threads. */
 const CHANNELS = [8, 24, 144, 2056];
 
 function made(name: string, shape: number[], device: string, dtype: DType = "float32"): Tensor {
@@ -19,7 +22,7 @@ function made(name: string, shape: number[], device: string, dtype: DType = "flo
   return values.to({ device, dtype, memoryFormat });
 }
 
-/** Both ways in float64 from what the operator was given, so that only its own rounding shows. */
+/** Both results are computed in float64 from the operator's inputs, so that only its own rounding error remains. */
 const wide = (x: Tensor): Tensor => x.detach().to({ dtype: "float64" });
 
 for (const device of EVERYWHERE) {
@@ -52,7 +55,7 @@ for (const device of EVERYWHERE) {
             for (const [i, each] of got.entries())
               expectClose(wide(each), expected[i], {
                 rtol: rounding,
-                // A sum of 105 numbers; ATen's keeps bfloat16 on the way.
+                // A sum of 105 numbers. ATen accumulates it in bfloat16.
                 atol: i === 2 ? 100 * rounding : rounding / 4,
                 what: `${["out", "of y", "of bias", "of residual"][i]}, ${dtype}, [${low}, ${high}], around ${around}`,
               });

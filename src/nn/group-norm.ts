@@ -1,4 +1,7 @@
-/** Group normalisation (Wu & He, 2018): each sample over groups of its channels, so batches and modes play no part. */
+/**
+ * Group normalization (Wu & He, 2018). It normalizes each sample over groups of its channels, so it does not depend on
+ * the batch or on the training mode.
+ */
 
 import { empty, groupNorm } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";

@@ -9,7 +9,7 @@ test("layer norm makes each row's mean 0 and variance 1, then scales and shifts 
     using norm = new LayerNorm(2, { eps: 0 });
     norm.weight.requiresGrad_(false).copy_(tensor([2, 3]));
     norm.bias.requiresGrad_(false).copy_(tensor([10, 20]));
-    // Rows (1, 3) and (5, −5) are (−1, 1) and (1, −1) once normalised.
+    // The normalized rows of (1, 3) and (5, −5) are (−1, 1) and (1, −1).
     expect(
       norm
         .forward(

@@ -1,4 +1,4 @@
-/** Layer normalisation (Ba et al., 2016, https://arxiv.org/abs/1607.06450) over the last dimension. */
+/** Layer normalization (Ba et al., 2016, https://arxiv.org/abs/1607.06450) over the last dimension. */
 
 import { empty, layerNorm } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
@@ -9,7 +9,7 @@ import { toFullPrecision } from "./precision.js";
 export class LayerNorm extends Layer {
   readonly weight: Parameter;
   readonly bias: Parameter;
-  /** Part of the trained network, not of the file of its weights: a loader may set it. */
+  /** This value belongs to the trained network but is not stored with its weights, so a loader may set it. */
   eps: number;
 
   constructor(
@@ -27,7 +27,7 @@ export class LayerNorm extends Layer {
     this.bias.zero_();
   }
 
-  /** [..., width] → the same; statistics are taken in float32 at least. */
+  /** [..., width] → [..., width]. The statistics are computed in at least float32. */
   forward(x: Tensor): Tensor {
     const y = layerNorm(toFullPrecision(x), [this.width], this.weight, this.bias, this.eps, true);
     return x.dtype === y.dtype ? y : y.toDType(x.dtype);

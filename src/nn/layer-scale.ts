@@ -1,4 +1,7 @@
-/** Layer scale (Touvron et al., 2021, https://arxiv.org/abs/2103.17239): a learned factor for each channel of a residual branch. */
+/**
+ * LayerScale (Touvron et al., 2021, https://arxiv.org/abs/2103.17239): a learned factor for each channel of a residual
+ * branch.
+ */
 
 import { empty } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
@@ -19,7 +22,9 @@ export class LayerScale extends Layer {
     this.gamma.fill_(this.start);
   }
 
-  /** [..., width] → the same. In float32 at least: a branch that is scaled by 1e-5 must survive. */
+  /**
+   * [..., width] → [..., width], in at least float32, because a branch scaled by 1e-5 would vanish in lower precision.
+   */
   forward(x: Tensor): Tensor {
     return x.mul(this.gamma);
   }

@@ -1,4 +1,4 @@
-/** The affine map y = x·Wᵀ + b. */
+/** A linear layer, y = x·Wᵀ + b. */
 
 import { empty, linear } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
@@ -10,7 +10,7 @@ import { toComputePrecision } from "./precision.js";
 export class Linear extends Layer {
   readonly weight: Parameter; // [outputs, inputs]
   readonly bias: Parameter | null;
-  /** What is trained beside the weight, which then stays as it is (lora.ts). */
+  /** A low-rank adapter that is trained while the weight stays fixed (lora.ts). */
   lora: Lora | null = null;
 
   constructor(
@@ -23,14 +23,14 @@ export class Linear extends Layer {
     this.bias = bias ? new Parameter(empty([outputs])) : null;
   }
 
-  /** PyTorch's default: U(±1/√inputs) for both. */
+  /** Uses PyTorch's default: U(±1/√inputs) for weight and bias. */
   protected override reset(random: Random): void {
     const bound = 1 / Math.sqrt(this.inputs);
     random.for("weight").uniform_(this.weight, -bound, bound);
     if (this.bias) random.for("bias").uniform_(this.bias, -bound, bound);
   }
 
-  /** Some of the outputs alone: `count` of them, the first is `from`. */
+  /** Computes only `count` outputs, starting at `from`. */
   part(x: Tensor, from: number, count: number): Tensor {
     if (this.lora) return this.forward(x).narrow(-1, from, count);
     const bias = this.bias && toComputePrecision(this.bias.narrow(0, from, count));

@@ -11,7 +11,7 @@ test("LoRA adds (alpha/rank)·B·A·x to the parts of the output that are adapte
   scope(() => {
     using layer = new Linear(2, 3, { bias: false });
     noGrad(() => layer.weight.zero_());
-    // Three parts of one output each; the first and the last are adapted, with rank 1.
+    // There are three parts of one output each. The first and the last are adapted, with rank 1.
     layer.lora = new Lora(2, 3, [true, false, true], { rank: 1, alpha: 10 });
     noGrad(() => {
       layer.lora!.a.copy_(

@@ -1,9 +1,10 @@
 /**
- * LoRA (Hu et al., 2022, https://arxiv.org/abs/2106.09685): a linear layer's weight W stays as it is, and a product of two thin
- * matrices is trained beside it, y = W·x + b + (alpha/rank)·B·A·x. A starts at random and B at 0, so that training starts from the
- * network as it was. For use the product is added to W, and the network is one without LoRA.
+ * LoRA (Hu et al., 2022, https://arxiv.org/abs/2106.09685). The weight W of a linear layer stays fixed, and the product
+ * of two low-rank matrices is trained in addition: y = W·x + b + (alpha/rank)·B·A·x. A is initialized randomly and B
+ * with 0, so training starts from the original network. For inference the product is added to W, which gives a network
+ * without LoRA.
  *
- * Parts of a layer's outputs can be adapted alone: of q, k and v in one matrix, usually q and v.
+ * It is possible to adapt only parts of the outputs. If q, k and v are one matrix, usually q and v are adapted.
  */
 
 import { cat, empty, linear, zeros } from "../engine/ops.generated.js";
@@ -15,7 +16,7 @@ import { toComputePrecision } from "./precision.js";
 
 export interface LoraOptions {
   readonly rank: number;
-  /** The product counts alpha/rank times. */
+  /** The product is scaled by alpha/rank. */
   readonly alpha: number;
 }
 
@@ -25,7 +26,7 @@ export class Lora extends Module {
   private readonly scale: number;
   private readonly rank: number;
 
-  /** `adapted` says for each of the equal parts of the outputs whether it is adapted. */
+  /** `adapted` contains one boolean for each of the equal parts of the outputs: whether it is adapted. */
   constructor(
     inputs: number,
     private readonly outputs: number,
@@ -45,53 +46,53 @@ export class Lora extends Module {
   }
 
   protected override reset(random: Random): void {
-    const bound = 1 / Math.sqrt(this.a.size(1)); // as a linear layer starts
+    const bound = 1 / Math.sqrt(this.a.size(1)); // as in a linear layer
     random.for("a").uniform_(this.a, -bound, bound);
     this.b.zero_();
   }
 
-  /** B with the parts in their places and zeros elsewhere, [outputs, parts · rank]. */
-  private whole(): Tensor {
+  /** Returns B with zeros for the parts that are not adapted, [outputs, parts · rank]. */
+  private paddedB(): Tensor {
     const { adapted, rank, outputs, a, b } = this;
     const width = outputs / adapted.length;
     const columns = a.size(0);
-    const nothing = (height: number, size: number): Tensor =>
+    const zeroBlock = (height: number, size: number): Tensor =>
       zeros([height, size], { dtype: b.dtype, device: b.device });
     let part = 0;
     const rows = adapted.map((isAdapted) => {
-      if (!isAdapted) return nothing(width, columns);
+      if (!isAdapted) return zeroBlock(width, columns);
       const [before, after] = [part * rank, columns - (part + 1) * rank];
       const own = b.narrow(0, part++ * width, width);
       if (before + after === 0) return own;
       return cat(
-        [...(before > 0 ? [nothing(width, before)] : []), own, ...(after > 0 ? [nothing(width, after)] : [])],
+        [...(before > 0 ? [zeroBlock(width, before)] : []), own, ...(after > 0 ? [zeroBlock(width, after)] : [])],
         1,
       );
     });
     return rows.length === 1 ? rows[0] : cat(rows);
   }
 
-  /** What is added to the layer's output. */
+  /** Returns the term that is added to the layer's output. */
   forward(x: Tensor): Tensor {
     const inner = linear(toComputePrecision(x), toComputePrecision(this.a), null);
-    return linear(inner, toComputePrecision(this.whole().mul(this.scale)), null);
+    return linear(inner, toComputePrecision(this.paddedB().mul(this.scale)), null);
   }
 
-  /** What is added to the layer's weight, [outputs, inputs]. */
+  /** Returns the term that is added to the layer's weight, [outputs, inputs]. */
   product(): Tensor {
-    return noGrad(() => this.whole().matmul(this.a).mul_(this.scale));
+    return noGrad(() => this.paddedB().matmul(this.a).mul_(this.scale));
   }
 }
 
-/** A module's tensors by name with every LoRA added into the weight beside it: those of the same network without LoRA. */
+/** Returns a module's state dict with every LoRA merged into its weight, as in the same network without LoRA. */
 export function mergedState(module: Module): Map<string, Tensor> {
   const state = module.stateDict();
   for (const [name, each] of module.modules()) {
     if (!(each instanceof Lora)) continue;
-    const beside = name.replace(/lora$/, "weight");
+    const weightName = name.replace(/lora$/, "weight");
     state.set(
-      beside,
-      noGrad(() => state.get(beside)!.add(each.product())),
+      weightName,
+      noGrad(() => state.get(weightName)!.add(each.product())),
     );
     for (const own of each.stateDict().keys()) state.delete(`${name}.${own}`);
   }

@@ -1,15 +1,18 @@
-/** Losses, computed in float32 at least. */
+/** Loss functions, computed in at least float32. */
 
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { toFullPrecision } from "./precision.js";
 
-/** What becomes of the samples' losses: their mean, their sum, or a tensor of them all. */
+/** How the losses of the samples are reduced: to their mean, to their sum, or not at all. */
 export type Reduction = "none" | "mean" | "sum";
 
-const REDUCTIONS = { none: 0, mean: 1, sum: 2 } as const; // ATen's codes
+const REDUCTIONS = { none: 0, mean: 1, sum: 2 } as const; // the codes in ATen
 
-/** Softmax cross-entropy of logits [n, classes] with class numbers [n] (any integer type) or probabilities [n, classes]. */
+/**
+ * Softmax cross-entropy of logits [n, classes] with class indices [n] (of any integer type) or probabilities [n,
+ * classes].
+ */
 export function crossEntropy(
   logits: Tensor,
   y: Tensor,
@@ -19,14 +22,17 @@ export function crossEntropy(
   return toFullPrecision(logits).crossEntropyLoss(target, null, REDUCTIONS[reduction]);
 }
 
-/** The mean cross-entropy of the sigmoid of logits [n] with targets from 0 to 1: one number for all, or [n]. */
+/**
+ * Mean binary cross-entropy of logits [n] with targets between 0 and 1. The target is one number for all samples, or a
+ * tensor [n].
+ */
 export function binaryCrossEntropy(logits: Tensor, target: Tensor | number): Tensor {
   const l = toFullPrecision(logits);
   const wanted = typeof target === "number" ? l.detach().zerosLike().add(target) : target;
   return l.binaryCrossEntropyWithLogits(wanted);
 }
 
-/** The squared differences of two tensors of one shape; `mean` is over all elements. */
+/** Squared differences of two tensors of the same shape. With `mean`, the mean is over all elements. */
 export function mse(a: Tensor, b: Tensor, { reduction = "mean" }: { reduction?: Reduction } = {}): Tensor {
   if (`${a.shape}` !== `${b.shape}`) {
     throw new UsageError(`mse: expected two tensors of one shape, got ${a.describe()} and ${b.describe()}`);

@@ -99,7 +99,7 @@ test("linear and convolution layers start uniform within ±1/√fan-in, biases t
     for (const [drawn, bound] of [
       [linear.weight, 1 / 5],
       [linear.bias!, 1 / 5],
-      [conv.weight, 1 / 10], // 4 inputs a group · 5 · 5
+      [conv.weight, 1 / 10], // 4 inputs per group · 5 · 5
       [conv.bias!, 1 / 10],
     ] as const) {
       const values = drawn.toNumbers();
@@ -107,7 +107,7 @@ test("linear and convolution layers start uniform within ±1/√fan-in, biases t
       expect(largest).toBeLessThanOrEqual(bound);
       expect(largest).toBeGreaterThan(0.95 * bound);
       const variance = values.reduce((sum, value) => sum + value * value, 0) / values.length;
-      // The variance of U(±b) is b²/3; with 200 values and more, 20 % is over four standard deviations.
+      // The variance of U(±b) is b²/3. With 200 or more values, 20 % is more than four standard deviations.
       expect(Math.abs(variance / (bound ** 2 / 3) - 1)).toBeLessThan(0.2);
     }
   });

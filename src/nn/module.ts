@@ -1,6 +1,6 @@
 /**
- * Modules: parameters and buffers under names, as in PyTorch, so that checkpoints of the field load. A module's own
- * properties are its contents: a Parameter, a StateBuffer or a Module assigned to `this.conv1` is found under "conv1".
+ * Modules with named parameters and buffers, as in PyTorch, so that common checkpoints can be loaded. A Parameter, a
+ * StateBuffer or a Module that is assigned to a property such as `this.conv1` is registered under that name.
  */
 
 import type { DType } from "../engine/dtype.js";
@@ -10,8 +10,8 @@ import { noGrad, Tensor } from "../engine/tensor.js";
 import type { MemoryFormat } from "../engine/wrap.js";
 import { UsageError } from "../errors.js";
 
-/** A tensor that outlives scopes and belongs to a module. Takes over the tensor it is made from. */
-class Owned extends Tensor {
+/** A tensor that belongs to a module and is not freed by scopes. It takes ownership of the source tensor. */
+class OwnedTensor extends Tensor {
   constructor(source: Tensor) {
     if (source.kept) throw new UsageError(`${source.describe()} belongs to a module already; clone() it first`);
     super(source.release());
@@ -19,9 +19,9 @@ class Owned extends Tensor {
   }
 }
 
-/** A tensor that is trained, or frozen for the whole of a run. */
-export class Parameter extends Owned {
-  /** Whether it stays as it is: `Module.parameters` leaves it out, and so do optimizers and averages. */
+/** A tensor that is trained, or frozen for a whole run. */
+export class Parameter extends OwnedTensor {
+  /** Whether the parameter is frozen. `Module.parameters`, and therefore optimizers and averages, skip it. */
   frozen = false;
 
   constructor(source: Tensor) {
@@ -37,39 +37,39 @@ export class Parameter extends Owned {
 }
 
 /** A tensor that is saved with the module but not trained, such as a running mean. */
-export class StateBuffer extends Owned {}
+export class StateBuffer extends OwnedTensor {}
 
-/** What `loadStateDict` does about keys that do not fit. */
+/** How `loadStateDict` handles keys that do not match. */
 export interface LoadOptions {
-  /** Keys of the state that may be left over: `(key) => key.startsWith("fc.")`. */
+  /** Returns true for keys of the state that may be unexpected: `(key) => key.startsWith("fc.")`. */
   ignoreUnexpected?: (key: string) => boolean;
-  /** Keys of the module that may be missing from the state; they keep their values. */
+  /** Returns true for keys of the module that may be missing from the state. These tensors keep their values. */
   ignoreMissing?: (key: string) => boolean;
-  /** Where the state comes from, for the error: a file's name. */
+  /** The source of the state for the error message, such as a file name. */
   from?: string;
 }
 
-/** Where tensors are and how they lie in memory: a memory format is for those of four dimensions. */
+/** A device and a memory format. The memory format applies only to tensors with four dimensions. */
 export interface Place {
   readonly device?: string;
   readonly memoryFormat?: MemoryFormat;
 }
 
-/** The tensor as a module that was moved there has its own: itself where it is so already. */
+/** Returns the tensor on this device and in this memory format, or the tensor itself if nothing changes. */
 export function placed(tensor: Tensor, { device, memoryFormat }: Place): Tensor {
   return tensor.to({ device }).to({ memoryFormat: tensor.shape.length === 4 ? memoryFormat : undefined });
 }
 
 export abstract class Module implements Disposable {
-  /** Whether dropout drops and batch norm uses the batch's statistics. */
+  /** Whether the module is in training mode, which affects dropout and batch norm. */
   training = true;
 
-  /** Child modules by name, in the order they were assigned. */
+  /** Yields child modules with their names, in the order in which they were assigned. */
   *children(): Generator<[string, Module]> {
     for (const [name, value] of Object.entries(this)) if (value instanceof Module) yield [name, value];
   }
 
-  /** This module and all below it, with dotted names; its own is `prefix`. */
+  /** Yields this module and all its descendants with dotted names. The name of this module is `prefix`. */
   *modules(prefix = ""): Generator<[string, Module]> {
     yield [prefix, this];
     for (const [name, child] of this.children()) yield* child.modules(join(prefix, name));
@@ -81,7 +81,7 @@ export abstract class Module implements Disposable {
     }
   }
 
-  /** All parameters, frozen ones too. */
+  /** Yields all parameters with their names, including frozen ones. */
   namedParameters(): Generator<[string, Parameter]> {
     return this.own(Parameter);
   }
@@ -90,15 +90,15 @@ export abstract class Module implements Disposable {
     return this.own(StateBuffer);
   }
 
-  /** Every parameter once, but those that are frozen. */
+  /** Returns every parameter once, without frozen ones. */
   parameters(): Parameter[] {
     const all = [...this.namedParameters()].map(([, parameter]) => parameter);
     return [...new Set(all)].filter(({ frozen }) => !frozen);
   }
 
-  /** Parameters and buffers by name, module by module: the tensors themselves, not copies. */
+  /** Returns parameters and buffers by name. They are the tensors themselves, not copies. */
   stateDict(): Map<string, Tensor> {
-    return new Map(this.own<Tensor>(Owned));
+    return new Map(this.own<Tensor>(OwnedTensor));
   }
 
   /** Copies a state into parameters and buffers. All mismatches are reported in one error, before anything changes. */
@@ -107,16 +107,16 @@ export abstract class Module implements Disposable {
     const own = this.stateDict();
     const missing = [...own.keys()].filter((key) => !state.has(key) && !ignoreMissing?.(key));
     const unexpected = [...state.keys()].filter((key) => !own.has(key) && !ignoreUnexpected?.(key));
-    const shaped = [...own].flatMap(([key, target]) => {
+    const wrongShapes = [...own].flatMap(([key, target]) => {
       const source = state.get(key);
       if (!source || `${source.shape}` === `${target.shape}`) return [];
       return [`${key}: expected [${target.shape.join(", ")}], got [${source.shape.join(", ")}]`];
     });
-    if (missing.length + unexpected.length + shaped.length > 0) {
+    if (missing.length + unexpected.length + wrongShapes.length > 0) {
       const parts = [
-        missing.length > 0 && `missing ${listed(missing)}`,
-        unexpected.length > 0 && `unexpected ${listed(unexpected)}`,
-        shaped.length > 0 && `wrong shape of ${listed(shaped)}`,
+        missing.length > 0 && `missing ${formatList(missing)}`,
+        unexpected.length > 0 && `unexpected ${formatList(unexpected)}`,
+        wrongShapes.length > 0 && `wrong shape of ${formatList(wrongShapes)}`,
       ].filter(Boolean);
       const source = from === undefined ? "" : ` from ${from}`;
       throw new UsageError(`loading weights${source} into ${this.constructor.name}: ${parts.join("; ")}`);
@@ -130,18 +130,18 @@ export abstract class Module implements Disposable {
     return this;
   }
 
-  /** Switches this module and all below it to training. */
+  /** Sets this module and all its descendants to training mode. */
   train(mode = true): this {
     for (const [, module] of this.modules()) module.training = mode;
     return this;
   }
 
-  /** Switches this module and all below it to evaluation. */
+  /** Sets this module and all its descendants to evaluation mode. */
   eval(): this {
     return this.train(false);
   }
 
-  /** Moves parameters and buffers to a device, dtype or memory format; integer buffers keep their dtype. */
+  /** Moves parameters and buffers to a device, dtype or memory format. Integer buffers keep their dtype. */
   to({ dtype, ...place }: Place & { dtype?: DType }): this {
     noGrad(() => {
       for (const tensor of this.stateDict().values()) {
@@ -154,7 +154,10 @@ export abstract class Module implements Disposable {
     return this;
   }
 
-  /** Draws new starting values for every layer below, each keyed by its name: the order of layers does not matter. */
+  /**
+   * Draws new initial values for all layers. The random stream of a layer depends on its name and not on the order of
+   * layers.
+   */
   initialize(random: Random): this {
     noGrad(() => {
       for (const [name, module] of this.modules()) module.reset(random.for(name));
@@ -162,10 +165,10 @@ export abstract class Module implements Disposable {
     return this;
   }
 
-  /** Draws this layer's own starting values; layers with parameters override it. */
+  /** Draws the initial values of this layer. Layers with parameters override it. */
   protected reset(_random: Random): void {}
 
-  /** Forgets the gradients. */
+  /** Clears the gradients. */
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.grad = null;
   }
@@ -180,12 +183,12 @@ export abstract class Module implements Disposable {
   }
 }
 
-/** A module from one tensor to one. */
+/** A module that maps one tensor to another. */
 export abstract class Layer extends Module {
   abstract forward(x: Tensor): Tensor;
 }
 
-/** Layers one after the other, named 0, 1, 2, … */
+/** Layers that are applied one after the other, named 0, 1, 2, … */
 export class Sequential extends Layer {
   readonly layers: readonly Layer[];
 
@@ -205,7 +208,7 @@ export class Sequential extends Layer {
 
 const join = (prefix: string, name: string): string => (prefix === "" ? name : `${prefix}.${name}`);
 
-function listed(items: readonly string[]): string {
+function formatList(items: readonly string[]): string {
   const shown = items.slice(0, 8).join(", ");
   return items.length > 8 ? `${shown} and ${items.length - 8} more` : shown;
 }

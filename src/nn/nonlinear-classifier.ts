@@ -1,4 +1,6 @@
-/** The reference's classifier of three linear layers, each half as wide as the one before. */
+/**
+ * DomainBed's nonlinear classifier: three linear layers, where each hidden layer has half as many units as its input.
+ */
 
 import { ReLU } from "./activation.js";
 import { Linear } from "./linear.js";

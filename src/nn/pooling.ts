@@ -1,15 +1,15 @@
-/** Pooling over the positions of [n, c, h, w]. */
+/** Pooling layers for [n, c, h, w]. */
 
 import type { Tensor } from "../engine/tensor.js";
 import { Layer } from "./module.js";
 
 export interface PoolOptions {
-  /** By default the kernel's size. */
+  /** The default is the kernel size. */
   stride?: number;
   padding?: number;
 }
 
-/** A window that moves over the map. */
+/** The base class of pooling layers with a sliding window. */
 abstract class Pool2d extends Layer {
   readonly stride: number;
   readonly padding: number;
@@ -30,14 +30,14 @@ export class MaxPool2d extends Pool2d {
   }
 }
 
-/** The zeros of the padding count, as in PyTorch by default. */
+/** Average pooling. As in PyTorch's default, the average includes the zero padding. */
 export class AvgPool2d extends Pool2d {
   forward(x: Tensor): Tensor {
     return x.avgPool2d(this.kernel, this.stride, this.padding);
   }
 }
 
-/** Averages over as many equal parts as make up the size asked for. */
+/** Average pooling to a given output size. */
 export class AdaptiveAvgPool2d extends Layer {
   constructor(readonly outputSize: number | readonly [number, number]) {
     super();
@@ -48,7 +48,7 @@ export class AdaptiveAvgPool2d extends Layer {
   }
 }
 
-/** The mean over all positions: [n, c, h, w] → [n, c], taken and returned in float32 at least. */
+/** Global average pooling, [n, c, h, w] → [n, c], computed and returned in at least float32. */
 export function globalAverage(x: Tensor): Tensor {
   const { dtype } = x;
   return x.meanOver([2, 3], false, { dtype: dtype === "bfloat16" || dtype === "float16" ? "float32" : dtype });

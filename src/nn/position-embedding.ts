@@ -1,13 +1,14 @@
 /**
- * Position embeddings of a vision transformer, resized to another grid of patches. Each publisher resizes in a way of its own,
- * and the numbers differ:
+ * Resizes the position embeddings of a vision transformer to another grid of patches. Each library uses a different
+ * method, and the results differ:
  *
- * - torchvision: bicubic with the corners aligned
- * - timm (and open_clip): bicubic with antialias
- * - hugging-face: bicubic, no antialias
- * - dinov2: bicubic by scale factors of (size + 0.1)/old size, which move the samples a little; registers: as timm
+ * - torchvision: bicubic with aligned corners
+ * - timm (and open_clip): bicubic with antialiasing
+ * - hugging-face: bicubic without antialiasing
+ * - dinov2: bicubic with scale factors of (size + 0.1)/old size, which shift the samples slightly. Models with
+ *   registers use   the method of timm.
  *
- * Leading rows (the class token's) have no place in the grid and are kept.
+ * Leading rows, such as that of the class token, are not part of the grid and stay unchanged.
  */
 
 import { cat } from "../engine/ops.generated.js";
@@ -18,13 +19,13 @@ import { toFullPrecision } from "./precision.js";
 export const POSITION_RULES = ["torchvision", "timm", "hugging-face", "dinov2"] as const;
 export type PositionRule = (typeof POSITION_RULES)[number];
 
-/** A grid of patches: rows and columns. */
+/** A grid of patches. */
 export type Grid = readonly [rows: number, columns: number];
 
-/** What DINOv2 adds to a size before it divides by the old one. */
+/** DINOv2 adds this to a size before it divides by the old size. */
 const DINOV2_OFFSET = 0.1;
 
-/** Positions [1, leading + from, width] on the grid `from`, on the grid `to`; differentiable. */
+/** Resizes positions [1, leading + rows · columns, width] from the grid `from` to the grid `to`. Differentiable. */
 export function resizePositions(
   positions: Tensor,
   { from, to, leading, rule }: { from: Grid; to: Grid; leading: number; rule: PositionRule },
@@ -33,7 +34,7 @@ export function resizePositions(
   const [, rows, width] = positions.shape;
   if (rows !== leading + from[0] * from[1])
     throw new UsageError(`position embedding: expected ${leading + from[0] * from[1]} rows, got ${rows}`);
-  const patches = toFullPrecision(positions.narrow(1, leading, rows - leading)); // bicubic has no 16-bit kernel everywhere
+  const patches = toFullPrecision(positions.narrow(1, leading, rows - leading)); // not every device has a 16-bit bicubic kernel
   const map = patches.reshape(1, from[0], from[1], width).permute([0, 3, 1, 2]).contiguous();
   const made = resizeMap(map, { from, to, rule })
     .permute([0, 2, 3, 1])

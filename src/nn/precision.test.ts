@@ -33,8 +33,8 @@ test("in bf16 products run in bfloat16, means in float32, and gradients arrive i
     const [low, full] = [run("bf16"), run("float32")];
     expect(low.map.dtype).toBe("bfloat16");
     expect(low.y.dtype).toBe("bfloat16");
-    // A bfloat16 number is right to 2⁻⁹. Through five layers, two of which take a mean out again, that grows to at most
-    // 2⁻⁴ of a gradient's norm here.
+    // The relative error of a bfloat16 number is 2⁻⁹. After five layers, two of which subtract a mean, it grows to at
+    // most 2⁻⁴ of the norm of a gradient here.
     const near = (a: Tensor, b: Tensor) =>
       expect(a.toDType("float32").sub(b).norm().item() / b.norm().item()).toBeLessThan(1 / 16);
     near(low.y, full.y);

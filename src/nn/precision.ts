@@ -1,18 +1,18 @@
 /**
- * Mixed precision: parameters stay float32, and matrix products and convolutions run in bfloat16 inside `withPrecision`.
- * Sums over many numbers (norms' statistics, losses) are taken in float32.
+ * Mixed precision. Parameters stay in float32, and matrix products and convolutions run in bfloat16 inside
+ * `withPrecision`. Reductions over many elements (statistics of norms, losses) run in float32.
  */
 
 import type { DType } from "../engine/dtype.js";
 import { refuseAsync } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 
-/** `float32`: as the parameters are. `bf16`: products in bfloat16. */
+/** `float32`: the dtype of the parameters. `bf16`: matrix products and convolutions in bfloat16. */
 export type Precision = "float32" | "bf16";
 
 let compute: DType | undefined;
 
-/** Runs `body`, which must not be async, with its layers computing in the given precision. */
+/** Runs `body`, which must not be async, with layers that compute in the given precision. */
 export function withPrecision<T>(precision: Precision, body: () => T): T {
   const before = compute;
   compute = precision === "bf16" ? "bfloat16" : undefined;
@@ -23,12 +23,15 @@ export function withPrecision<T>(precision: Precision, body: () => T): T {
   }
 }
 
-/** The tensor in the precision of matrix products: bfloat16 inside `withPrecision("bf16", …)`, otherwise unchanged. */
+/**
+ * Converts a tensor to the precision of matrix products: bfloat16 inside `withPrecision("bf16", …)`, otherwise
+ * unchanged.
+ */
 export function toComputePrecision(tensor: Tensor): Tensor {
   return compute === undefined || tensor.dtype === compute ? tensor : tensor.toDType(compute);
 }
 
-/** The tensor in at least float32, for sums and losses. */
+/** Converts a tensor to at least float32, for reductions and losses. */
 export function toFullPrecision(tensor: Tensor): Tensor {
   const { dtype } = tensor;
   return dtype === "bfloat16" || dtype === "float16" ? tensor.toDType("float32") : tensor;

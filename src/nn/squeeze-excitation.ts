@@ -1,7 +1,7 @@
 /**
- * Squeeze-and-excitation (Hu et al., 2018, https://arxiv.org/abs/1709.01507): each channel of a map is scaled by a number from
- * 0 to 1, which two layers compute from the means of all channels. Parameter names and shapes are torchvision's, where the
- * layers are 1×1 convolutions; they run as linear layers on [n, channels], which is the same product.
+ * Squeeze-and-excitation (Hu et al., 2018, https://arxiv.org/abs/1709.01507). Two layers compute a factor between 0 and
+ * 1 for each channel from the channel means. Parameter names and shapes are torchvision's, where the layers are 1×1
+ * convolutions. Here they run as linear layers on [n, channels], which gives the same product.
  */
 
 import { linear } from "../engine/ops.generated.js";
@@ -32,7 +32,7 @@ export class SqueezeExcitation extends Layer {
   }
 }
 
-/** A 1×1 convolution of maps of one pixel, given as [n, channels]. */
+/** Applies a 1×1 convolution to a feature map with one pixel, given as [n, channels]. */
 function product({ weight, bias, outputs, inputs }: Conv2d, x: Tensor): Tensor {
   return linear(
     toComputePrecision(x),

@@ -13,7 +13,7 @@ test("stochastic depth drops whole samples with probability p, scales the rest b
     expect(samples.amax([1]).toNumbers()).toEqual(samples.amin([1]).toNumbers());
     const values = samples.select(1, 0).toNumbers();
     expect(new Set(values)).toEqual(new Set([0, Math.fround(4 / 3)]));
-    // 4,000 draws: the standard deviation of the share is 0.0068, so 0.03 is over four of them.
+    // With 4,000 draws the standard deviation of the share is 0.0068, so 0.03 is more than four standard deviations.
     expect(Math.abs(values.filter((value) => value === 0).length / values.length - 0.25)).toBeLessThan(0.03);
     expect(x.grad!.toNumbers()).toEqual(y.toNumbers());
   });
@@ -22,7 +22,7 @@ test("stochastic depth drops whole samples with probability p, scales the rest b
 test("in evaluation and with p = 0 stochastic depth is the identity and draws nothing", () => {
   scope(() => {
     const x = ones([3, 2]);
-    // Outside withRandom a draw would be an error.
+    // Drawing outside withRandom would throw an error.
     expect(new StochasticDepth(0.5).eval().forward(x)).toBe(x);
     expect(new StochasticDepth(0).forward(x)).toBe(x);
     expect(() => new StochasticDepth(0.5).forward(x)).toThrow("stochastic depth draws random numbers");

@@ -1,6 +1,7 @@
 /**
- * Stochastic depth (Huang et al., 2016, https://arxiv.org/abs/1603.09382), also called drop path: in training, the branch of a
- * residual block is dropped for each sample with probability p, and scaled by 1/(1 − p) for the samples that keep it.
+ * Stochastic depth (Huang et al., 2016, https://arxiv.org/abs/1603.09382), also called drop path. In training, the
+ * branch of a residual block is dropped for each sample with probability p, and scaled by 1/(1 − p) for the other
+ * samples.
  */
 
 import { empty } from "../engine/ops.generated.js";
@@ -15,17 +16,20 @@ export class StochasticDepth extends Layer {
     if (!(p >= 0 && p <= 1)) throw new UsageError(`StochasticDepth: the probability must lie in [0, 1], got ${p}`);
   }
 
-  /** Whether `forward` draws and changes its input: in training, with p above 0. */
+  /** Whether `forward` changes its input: in training with p > 0. */
   get active(): boolean {
     return this.training && this.p > 0;
   }
 
-  /** The branch [n, …], before it is added. Draws from `currentRandom`, one number a sample; nothing is drawn when inactive. */
+  /**
+   * Drops samples of a residual branch [n, …] before it is added. It draws one number per sample from `currentRandom`,
+   * and nothing if it is inactive.
+   */
   forward(x: Tensor): Tensor {
     if (!this.active) return x;
     const random = currentRandom("stochastic depth").next("stochastic-depth");
     if (this.p === 1) return x.mul(0);
-    // In float32 at least: in bfloat16, 1/(1 − p) is off by up to 0.4 %.
+    // Use at least float32: in bfloat16, 1/(1 − p) has an error of up to 0.4 %.
     const dtype = x.dtype === "float64" ? "float64" : "float32";
     const kept = 1 - this.p;
     const shape = x.shape.map((size, i) => (i === 0 ? size : 1));
@@ -35,7 +39,10 @@ export class StochasticDepth extends Layer {
   }
 }
 
-/** The probabilities of `count` blocks: linear from 0 at the first to `rate` at the last, as ViT, Swin and ConvNeXt have them. */
+/**
+ * Returns the drop probabilities of `count` blocks. They increase linearly from 0 to `rate`, as in ViT, Swin and
+ * ConvNeXt.
+ */
 export function stochasticDepthRates(rate: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => (count === 1 ? rate : (rate * i) / (count - 1)));
 }

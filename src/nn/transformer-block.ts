@@ -1,7 +1,7 @@
 /**
- * A pre-norm transformer block (Dosovitskiy et al., 2021, https://arxiv.org/abs/2010.11929): x + attention(norm1 x), then
- * x + mlp(norm2 x), with layer scale and stochastic depth on both branches where they are asked for. Parameters are named as
- * in timm and DINOv2.
+ * A pre-norm transformer block (Dosovitskiy et al., 2021, https://arxiv.org/abs/2010.11929): x + attention(norm1 x),
+ * then x + mlp(norm2 x), with optional layer scale and stochastic depth on both branches. Parameters are named as in
+ * timm and DINOv2.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -16,12 +16,12 @@ import { StochasticDepth } from "./stochastic-depth.js";
 export interface BlockOptions {
   width: number;
   heads: number;
-  /** Width of the hidden layer; four times the width by default. */
+  /** The width of the hidden layer. The default is four times `width`. */
   hidden?: number;
   eps?: number;
   gelu?: GeluKind;
   layerScale?: boolean;
-  /** The probability with which a branch is dropped in training. */
+  /** The probability of dropping a branch in training. */
   stochasticDepth?: number;
 }
 
@@ -64,13 +64,13 @@ export class TransformerBlock extends Layer {
     this.stochasticDepth = new StochasticDepth(options.stochasticDepth ?? 0);
   }
 
-  /** [n, tokens, width] → the same. The sum is taken in the precision of `x`, float32 in mixed precision. */
+  /** [n, tokens, width] → [n, tokens, width]. The sum has the precision of `x`, which is float32 in mixed precision. */
   forward(x: Tensor): Tensor {
     const mixed = x.add(this.branch(this.attn, this.norm1, this.ls1, x));
     return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
   }
 
-  /** The first token of that, [n, 1, width], without the work for the others. */
+  /** Computes only the first token's output, [n, 1, width]. */
   forwardFirst(x: Tensor): Tensor {
     const mixed = x.narrow(1, 0, 1).add(this.scaled(this.attn.forwardFirst(this.norm1.forward(x)), this.ls1));
     return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));

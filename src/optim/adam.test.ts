@@ -30,7 +30,7 @@ test("a constant gradient goes on moving Adam by the learning rate: the bias cor
 
 test("Adam's decay goes through the moments, AdamW's past them", () => {
   scope(() => {
-    // With a gradient of 0 the decay is all there is: Adam normalises it to the learning rate, AdamW shrinks by lr·λ.
+    // With a zero gradient only the weight decay acts: Adam normalizes it to the learning rate, AdamW shrinks by lr·λ.
     const coupled = leaf([2], [0]);
     const decoupled = leaf([2], [0]);
     using adam = new Adam([coupled], { lr: 0.1, weightDecay: 0.5, eps: 0 });

@@ -1,13 +1,13 @@
 /**
- * Adam (Kingma and Ba, 2015, https://arxiv.org/abs/1412.6980, algorithm 1), with weight decay as PyTorch's Adam has it:
- * λ·parameter is added to the gradient, so that it goes through the moments (L2, coupled).
+ * Adam (Kingma and Ba, 2015, https://arxiv.org/abs/1412.6980, Algorithm 1), with coupled weight decay as in PyTorch's
+ * Adam: λ·parameter is added to the gradient and therefore affects the moments (L2 regularization).
  *
  *     m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²,  θ ← θ − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + ε)
  *
- * On the CPU these are PyTorch's own operations in its order, a parameter at a time: each stays in the cache between
- * passes, which a multi-tensor pass over all parameters undoes (measured 1.6 to 2.7 times as slow on ResNet-50). On a GPU one fused
- * kernel does all parameters, counting steps in device memory, so that a captured graph advances them when replayed;
- * the learning rate is part of what was captured.
+ * On the CPU the operations and their order are those of PyTorch, one parameter at a time. Each parameter then stays in
+ * the cache between operations, which is not so with multi-tensor operations over all parameters (measured 1.6 to 2.7
+ * times as slow on ResNet-50). On a GPU one fused kernel updates all parameters. It counts the steps in device state,
+ * so that replaying a captured graph increments them. The learning rate is a constant of the captured graph.
  */
 
 import { _foreachAddScalar_, _foreachMulScalar_, _fusedAdam_, full } from "../engine/ops.generated.js";
@@ -25,9 +25,9 @@ import {
 } from "./optimizer.js";
 
 export interface AdamSettings extends Settings {
-  /** How much of the old first and second moment a step keeps. */
+  /** The decay rates of the first and the second moment. */
   betas: readonly [number, number];
-  /** Added to the square root of the second moment. */
+  /** Added to the square root of the second moment for numerical stability. */
   eps: number;
 }
 
@@ -36,7 +36,7 @@ export const ADAM_DEFAULTS: AdamSettings = { lr: 1e-3, betas: [0.9, 0.999], eps:
 
 export class Adam extends Optimizer<AdamSettings> {
   protected readonly names = ["exp_avg", "exp_avg_sq"];
-  /** Whether weight decay shrinks the parameter itself, past the moments: AdamW's. */
+  /** Whether weight decay is applied to the parameter directly and not through the gradient, as in AdamW. */
   protected readonly decoupled: boolean = false;
 
   constructor(parameters: Parameters<AdamSettings>, settings: Partial<AdamSettings> = {}, defaults = ADAM_DEFAULTS) {
@@ -57,8 +57,8 @@ export class Adam extends Optimizer<AdamSettings> {
     const [beta1, beta2] = group.betas;
     entries.forEach((entry, i) => {
       const { parameter } = entry;
-      const mean = this.remembered(entry, "exp_avg");
-      const square = this.remembered(entry, "exp_avg_sq");
+      const mean = this.stateTensor(entry, "exp_avg");
+      const square = this.stateTensor(entry, "exp_avg_sq");
       entry.steps++;
       let gradient = gradients[i];
       if (this.decoupled) parameter.mul_(1 - lr * weightDecay);
@@ -68,7 +68,7 @@ export class Adam extends Optimizer<AdamSettings> {
       const denominator = square.sqrt();
       denominator.div_(Math.sqrt(1 - beta2 ** entry.steps)).add_(eps);
       parameter.addcdiv_(mean, denominator, { value: -lr / (1 - beta1 ** entry.steps) });
-      // Now, not after the step: the next parameter's then takes its place, which is still in the cache.
+      // Free it now and not after the step, so that the next parameter reuses this state while it is in the cache.
       denominator.dispose();
       if (gradient !== gradients[i]) gradient.dispose();
     });
@@ -78,8 +78,8 @@ export class Adam extends Optimizer<AdamSettings> {
     const { lr, eps, weightDecay } = group;
     const [beta1, beta2] = group.betas;
     const parameters = entries.map(({ parameter }) => parameter);
-    const means = entries.map((entry) => this.remembered(entry, "exp_avg"));
-    const squares = entries.map((entry) => this.remembered(entry, "exp_avg_sq"));
+    const means = entries.map((entry) => this.stateTensor(entry, "exp_avg"));
+    const squares = entries.map((entry) => this.stateTensor(entry, "exp_avg_sq"));
     const steps = entries.map(deviceSteps);
     _foreachAddScalar_(steps, 1);
     if (this.decoupled && weightDecay !== 0) _foreachMulScalar_(parameters, 1 - lr * weightDecay);
@@ -95,12 +95,12 @@ export class Adam extends Optimizer<AdamSettings> {
   }
 }
 
-/** The count of steps in the parameter's own device memory, carried on from the host's where there is none yet. */
-function deviceSteps({ parameter, memory, steps }: Entry): Tensor {
-  let count = memory.get(DEVICE_STEPS);
+/** Returns the step count in the state of the parameter's device. It is created from the step count on the host. */
+function deviceSteps({ parameter, state, steps }: Entry): Tensor {
+  let count = state.get(DEVICE_STEPS);
   if (!count) {
     count = keep(full([], steps, { dtype: "float32", device: parameter.device }));
-    memory.set(DEVICE_STEPS, count);
+    state.set(DEVICE_STEPS, count);
   }
   return count;
 }

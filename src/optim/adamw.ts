@@ -1,6 +1,7 @@
 /**
- * AdamW (Loshchilov and Hutter, 2019, https://arxiv.org/abs/1711.05101): Adam whose weight decay shrinks the parameter by
- * lr·λ before the step, past the moments. The default decay is PyTorch's, 0.01.
+ * AdamW (Loshchilov and Hutter, 2019, https://arxiv.org/abs/1711.05101): Adam with decoupled weight decay, which
+ * shrinks the parameter by lr·λ before the step and does not affect the moments. The default decay is 0.01, as in
+ * PyTorch.
  */
 
 import { ADAM_DEFAULTS, Adam, type AdamSettings } from "./adam.js";

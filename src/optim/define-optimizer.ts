@@ -1,6 +1,7 @@
 /**
- * An optimizer as a setting of a run, `optimizer=sgd momentum=0.9`: a name, its options besides learning rate and weight decay,
- * and how to make one. Plug-ins define theirs the same way:
+ * An optimizer as a setting of a run, such as `optimizer=sgd momentum=0.9`. A definition has a name, the options
+ * besides learning rate and weight decay, and a function that creates the optimizer. Plug-ins define optimizers in the
+ * same way:
  *
  *     export const signSgd = defineOptimizer({
  *       id: "sign-sgd",
@@ -9,7 +10,8 @@
  *       make: (parameters, { lr, weightDecay, momentum }) => new SignSgd(parameters, { lr, weightDecay, momentum }),
  *     });
  *
- * One that is to follow schedules on a GPU must make steps proportional to its learning rate: see Optimizer.deviceFactor.
+ * To support schedules on a GPU, the steps of an optimizer must be proportional to its learning rate: see
+ * Optimizer.deviceFactor.
  */
 
 import { declare } from "../definitions.js";
@@ -20,12 +22,12 @@ export interface OptimizerDefinition<O extends Options = Options> {
   readonly id: string;
   readonly title: string;
   readonly paper?: string;
-  /** Besides `lr` and `weightDecay`. */
+  /** Options besides `lr` and `weightDecay`. */
   readonly options: O;
   make(groups: readonly ParameterGroup[], settings: Settings & ValuesOf<O>): Optimizer;
 }
 
-/** Declares an optimizer, its options typed. */
+/** Declares an optimizer with typed options. */
 export function defineOptimizer<const O extends Options>(definition: OptimizerDefinition<O>): OptimizerDefinition<O> {
   return declare("optimizer", definition);
 }

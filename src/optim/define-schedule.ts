@@ -1,7 +1,7 @@
 /**
- * A schedule as a setting of a run, `schedule=cosine warmupSteps=100`: what the learning rate is multiplied by at each update.
- * It is a function of the step's number alone, so a resumed run goes through the same rates. Plug-ins define theirs the same
- * way.
+ * A learning rate schedule as a setting of a run, such as `schedule=cosine warmupSteps=100`. It returns the factor of
+ * the learning rate at each update. The factor depends only on the step, so a resumed run uses the same learning rates.
+ * Plug-ins define schedules in the same way.
  */
 
 import { declare } from "../definitions.js";
@@ -13,18 +13,21 @@ export interface ScheduleDefinition<O extends Options = Options> {
   readonly title: string;
   readonly paper?: string;
   readonly options: O;
-  /** The factor at update `step` of `steps`, counted from 0 after the warm-up. */
+  /** Returns the factor at update `step` of `steps`. Both count from the end of the warm-up. */
   factor(step: number, steps: number, options: ValuesOf<O>): number;
-  /** Refuses options that make no sense in a run of so many updates after the warm-up. */
+  /** Throws an error if the options make no sense for this number of updates after the warm-up. */
   check?(steps: number, options: ValuesOf<O>): void;
 }
 
-/** Declares a schedule, its options typed. */
+/** Declares a schedule with typed options. */
 export function defineSchedule<const O extends Options>(definition: ScheduleDefinition<O>): ScheduleDefinition<O> {
   return declare("schedule", definition);
 }
 
-/** The factor at every update of a run: linear up to 1 over the warm-up, then the schedule over the updates that are left. */
+/**
+ * Returns the factor as a function of the update: a linear increase to 1 during the warm-up, then the schedule over the
+ * remaining updates.
+ */
 export function rateFactor(
   { id, factor, check }: ScheduleDefinition,
   { steps, warmupSteps, options }: { steps: number; warmupSteps: number; options: ValuesOf<Options> },

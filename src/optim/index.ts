@@ -1,4 +1,4 @@
-/** The optimizers, by id: one file each and one line here. Schedules of the learning rate: schedules/. */
+/** All optimizers by id. To add one, add a file and a line here. The learning rate schedules are in schedules/. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -72,7 +72,7 @@ export const optimizers: Readonly<Record<string, OptimizerDefinition>> = { adam,
   OptimizerDefinition
 >;
 
-/** An optimizer by its id; an unknown one is an error that names the nearest. */
+/** Returns the optimizer with this id. For an unknown id, the error suggests the closest one. */
 export function optimizerNamed(id: string): OptimizerDefinition {
   if (!Object.hasOwn(optimizers, id)) throw new UsageError(unknownName("optimizer", id, Object.keys(optimizers)));
   return optimizers[id];

@@ -1,8 +1,8 @@
 /**
- * LARS (You, Gitman and Ginsburg, 2017, https://arxiv.org/abs/1708.03888) in the form of MoCo v3, which ERM++'s code has: the
- * step of each matrix is scaled to its own size.
+ * LARS (You, Gitman and Ginsburg, 2017, https://arxiv.org/abs/1708.03888) in the form of MoCo v3, which ERM++ uses: the
+ * step of each matrix is proportional to the norm of the matrix.
  *
- *     matrices:  d = g + λθ,  d ← d·c‖θ‖/‖d‖ where both norms are positive;   vectors and numbers:  d = g
+ *     matrices:  d = g + λθ,  d ← d·c‖θ‖/‖d‖ if both norms are positive;   vectors and scalars:  d = g
  *     m ← μm + d,  θ ← θ − lr·m
  */
 
@@ -10,9 +10,9 @@ import type { Tensor } from "../engine/tensor.js";
 import { checkRange, type Group, Optimizer, type Parameters, type Part, type Settings } from "./optimizer.js";
 
 export interface LarsSettings extends Settings {
-  /** How much of the last direction a step keeps. */
+  /** The momentum factor μ. */
   momentum: number;
-  /** c: the size of a step relative to its matrix, at a learning rate of 1. */
+  /** The trust coefficient c: the norm of a step relative to the norm of its matrix, at a learning rate of 1. */
   trust: number;
 }
 
@@ -46,7 +46,7 @@ export class LARS extends Optimizer<LarsSettings> {
         parameter.shape.length > 1
           ? scaled(gradients[i].add(parameter, { alpha: weightDecay }), parameter, trust)
           : gradients[i];
-      const buffer = this.remembered(entry, BUFFER);
+      const buffer = this.stateTensor(entry, BUFFER);
       entry.steps++;
       buffer.mul_(momentum).add_(direction);
       parameter.add_(buffer, { alpha: -lr });
@@ -54,7 +54,7 @@ export class LARS extends Optimizer<LarsSettings> {
   }
 }
 
-/** The direction at a share `trust` of the parameter's norm; as it is where one of the norms is 0. */
+/** Scales the direction to `trust` times the norm of the parameter. If one of the norms is 0, it stays unchanged. */
 function scaled(direction: Tensor, parameter: Tensor, trust: number): Tensor {
   const [size, length] = [parameter.norm(), direction.norm()];
   const isUsable = size.gt(0).logicalAnd(length.gt(0));

@@ -3,7 +3,7 @@ import { scope } from "../engine/scope.js";
 import { tensor } from "../engine/tensor.js";
 import { EngineError } from "../errors.js";
 import { Adam } from "./index.js";
-import { mismatchesOf, shortened } from "./mismatches.js";
+import { mismatchesOf, shortenError } from "./mismatches.js";
 
 test("what a fused kernel would refuse is found before a GPU does: memory in another order or dtype", () => {
   scope(() => {
@@ -27,8 +27,8 @@ test("the message of an operator on hundreds of tensors is cut to its reason and
   const error = new EngineError(
     `_fused_adam_(${listed}, … 142 more): params and grads must have same layout\nException raised`,
   );
-  expect(shortened(error, [])).toBe("_fused_adam_: params and grads must have same layout");
-  expect(shortened(error, ["a", "b", "c", "d", "e"])).toBe(
+  expect(shortenError(error, [])).toBe("_fused_adam_: params and grads must have same layout");
+  expect(shortenError(error, ["a", "b", "c", "d", "e"])).toBe(
     "_fused_adam_: params and grads must have same layout (a; b; c; and 2 more)",
   );
 });

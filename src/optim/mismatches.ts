@@ -1,26 +1,26 @@
 /**
- * What an optimizer's fused kernel on a GPU demands of a parameter: that its gradient and what is remembered of it (Adam's
- * moments) have its dtype, its device and its order in memory. The CPU computes with others too, so a mistake stops a run on a
- * GPU only; `nudge doctor --full` and the tests look for it on every device.
+ * Checks the requirements of a fused optimizer kernel on a GPU: the gradient and the state of a parameter (such as
+ * Adam's moments) must have the dtype, the device and the strides of the parameter. The CPU accepts any of these, so a
+ * mismatch only stops runs on a GPU. `nudge doctor --full` and the tests run this check on every device.
  */
 
 import type { Tensor } from "../engine/tensor.js";
 import type { EngineError } from "../errors.js";
 
-/** In words, what of a parameter's gradient and memory differs from the parameter; empty where nothing does. */
+/** Describes where the gradient and the state of a parameter differ from the parameter. Empty if nothing differs. */
 export function mismatchesOf(parameter: Tensor, memory: readonly (readonly [name: string, Tensor])[]): string[] {
   using gradient = parameter.grad;
   const others = gradient ? [["grad", gradient] as const, ...memory] : memory;
   return others.flatMap(([name, other]) => {
     const fits = other.describe() === parameter.describe() && other.isLaidOutAs(parameter);
-    return fits ? [] : [`a parameter is ${inWords(parameter)}, its ${name} ${inWords(other)}`];
+    return fits ? [] : [`a parameter is ${describeLayout(parameter)}, its ${name} ${describeLayout(other)}`];
   });
 }
 
-const inWords = (tensor: Tensor): string => `${tensor.describe()} with strides [${tensor.strides.join(", ")}]`;
+const describeLayout = (tensor: Tensor): string => `${tensor.describe()} with strides [${tensor.strides.join(", ")}]`;
 
-/** The message of an operator that failed on hundreds of tensors: its reason, then the first three that do not fit together. */
-export function shortened({ message }: EngineError, mismatches: readonly string[]): string {
+/** Shortens the error of an operator with hundreds of tensors to its reason and the first three mismatches. */
+export function shortenError({ message }: EngineError, mismatches: readonly string[]): string {
   const reason = message.replace(/^([\w:]+)\(.*?\): /s, "$1: ").split("\n")[0];
   if (mismatches.length === 0) return reason;
   const more = mismatches.length > 3 ? `; and ${mismatches.length - 3} more` : "";

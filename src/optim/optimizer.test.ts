@@ -8,7 +8,7 @@ import { Adam, AdamW, optimizerNamed, optimizers, SGD } from "./index.js";
 
 const made: Tensor[] = [];
 
-/** A leaf with this value and gradient. */
+/** Creates a leaf with this value and gradient. */
 function leaf(value: number[], gradient: number[] | null): Tensor {
   const x = tensor(value, { dtype: "float64" }).requiresGrad_();
   made.push(x);
@@ -192,7 +192,7 @@ test("a state from before the first gradient puts a parameter back to having non
     expect(optimizer.state().tensors.size).toBe(0);
     noGrad(() => x.copy_(tensor([1, 2], { dtype: "float64" })));
     optimizer.step();
-    // The first step again: its length is the learning rate.
+    // The length of the first step is the learning rate.
     expect(x.toNumbers()[0]).toBeCloseTo(0.9, 7);
   });
 });
@@ -209,7 +209,7 @@ test("remembered tensors lie in memory as their parameter does", () => {
   });
 });
 
-/** Some steps on given gradients; the values after each. */
+/** Runs some steps with the given gradients and returns the values after each step. */
 function walked(
   optimizer: (x: Tensor) => Adam | SGD,
   gradients: number[][],
@@ -245,7 +245,7 @@ test("a factor of a schedule is as good as that learning rate, for every kind of
 });
 
 test("gradients above the largest norm are scaled down to it, and others are left alone", () => {
-  // torch.nn.utils.clip_grad_norm_ of [3, 4] to 1: times 1/(5 + 1e-6).
+  // torch.nn.utils.clip_grad_norm_ of [3, 4] to a norm of 1 multiplies by 1/(5 + 1e-6).
   const clipped = (gradient: number[]) =>
     walked((x) => Object.assign(new SGD([x], { lr: 1 }), { clipNorm: 1 }), [gradient])[0];
   const [a, b] = clipped([3, 4]);

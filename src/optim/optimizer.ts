@@ -1,9 +1,9 @@
 /**
- * What every optimizer shares: groups of parameters with settings of their own, a step that frees what it makes, and a
- * state that can be saved and put back so that training goes on bit for bit.
+ * The base class of all optimizers: parameter groups with their own settings, a step that frees its temporary tensors,
+ * and a state that can be saved and restored to resume training bit for bit.
  *
- * A parameter without a gradient is left alone by a step, as in PyTorch: not even its weight decays, and nothing is
- * remembered of it until its first gradient.
+ * As in PyTorch, a step skips parameters without a gradient: it does not apply weight decay to them, and they have no
+ * state before their first gradient.
  */
 
 import { unknownName } from "../closest-name.js";
@@ -11,99 +11,110 @@ import { stack } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
-import { mismatchesOf, shortened } from "./mismatches.js";
+import { mismatchesOf, shortenError } from "./mismatches.js";
 
-/** Settings every optimizer has. They may be changed between steps, a group at a time. */
+/** Settings of every optimizer. They can be changed between steps for each group. */
 export interface Settings {
   /** The learning rate. */
   lr: number;
   weightDecay: number;
 }
 
-/** Parameters that share settings: those not given here are the optimizer's. */
+/** Parameters that share settings. Settings that are missing here are those of the optimizer. */
 export type ParameterGroup<S extends Settings = Settings> = Partial<S> & { parameters: Iterable<Tensor> };
 
-/** The parameters to train, in one group or in several. */
+/** The parameters to train, in one group or in several groups. */
 export type Parameters<S extends Settings = Settings> = Iterable<Tensor> | Iterable<ParameterGroup<S>>;
 
-/** A parameter and what is remembered of it: nothing before its first gradient. */
+/** A parameter and its state, which is empty before the first gradient. */
 export interface Entry {
   readonly parameter: Tensor;
-  /** By name, such as `exp_avg`. */
-  readonly memory: Map<string, Tensor>;
-  /** Steps it took part in, where they are counted on the host. */
+  /** State tensors by name, such as `exp_avg`. */
+  readonly state: Map<string, Tensor>;
+  /** The number of steps of this parameter, if it is counted on the host. */
   steps: number;
-  /** Its device and dtype, looked up at its first step: asking takes as long as a small operator. */
-  place?: string;
+  /**
+   * The device and dtype of the parameter, cached at its first step because the query takes as long as a small
+   * operator.
+   */
+  deviceAndDtype?: string;
 }
 
-/** Parameters of a group that have gradients and lie in one place. */
+/** The parameters of a group that have gradients and share a device and a dtype. */
 export interface Part {
   readonly entries: Entry[];
   readonly gradients: Tensor[];
 }
 
-/** A group, its settings resolved. */
+/** A parameter group with resolved settings. */
 export type Group<S extends Settings = Settings> = S & { readonly entries: readonly Entry[] };
 
-/** What an optimizer remembers: all it needs to go on. */
+/** The state of an optimizer, with everything that is needed to resume. */
 export interface OptimizerState {
-  /** `0.3.exp_avg` for group 0, parameter 3. The optimizer's own tensors, not copies. */
+  /** The key `0.3.exp_avg` means group 0, parameter 3. These are the optimizer's own tensors, not copies. */
   tensors: Map<string, Tensor>;
-  /** `0.lr` and `0.weightDecay` of group 0; `0.3.steps`. */
+  /** Keys such as `0.lr` and `0.weightDecay` of group 0, and `0.3.steps`. */
   numbers: Record<string, number>;
 }
 
-/** The name under which a step count is kept on a GPU, where a captured graph must be able to advance it. */
+/** The name of the step count in GPU state, where a captured graph can increment it. */
 export const DEVICE_STEPS = "step";
 
 export abstract class Optimizer<S extends Settings = Settings> implements Disposable {
-  /** What the learning rates are multiplied by in a step: a schedule sets it. It is no part of the state. */
+  /** The factor of the learning rates, which a schedule sets. It is not part of the state. */
   factor = 1;
   /**
-   * The same for parameters on a GPU, in its memory, where a captured graph reads it at each replay; null where there is no
-   * schedule. The step is made at the full rate and then taken back in part, which is the same for every optimizer whose steps are
-   * proportional to the learning rate.
+   * The factor for parameters on a GPU, in GPU state, where a captured graph reads it at each replay. Null without a
+   * schedule. The update runs with the full learning rate and is then partly undone, which is equivalent for every
+   * optimizer whose steps are proportional to the learning rate.
    */
   deviceFactor: Tensor | null = null;
-  /** The largest norm of all gradients together: larger ones are scaled down to it before a step. */
+  /** The maximum norm of all gradients together. Larger gradients are scaled down to it before a step. */
   clipNorm: number | null = null;
-  /** Groups that a step leaves alone, gradients or not; nothing is remembered of them either. It is no part of the state. */
+  /**
+   * Groups that a step skips even if they have gradients. Their state does not change. This set is not part of the
+   * state.
+   */
   resting: ReadonlySet<Group<S>> = new Set();
-  /** Settings may be set here: `optimizer.groups[0].lr = 1e-4`. */
+  /** The parameter groups. Their settings can be changed: `optimizer.groups[0].lr = 1e-4`. */
   readonly groups: readonly Group<S>[];
 
-  /** Settings of a group come before the optimizer's, and those before `defaults`, which name every setting there is. */
+  /**
+   * Settings of a group override those of the optimizer, which override `defaults`. `defaults` contains every setting.
+   */
   constructor(parameters: Parameters<S>, settings: Partial<S>, defaults: S) {
     this.groups = toGroups(parameters).map(({ parameters: own, ...overrides }) => {
-      const group = { ...defaults, ...given(settings, defaults), ...given(overrides, defaults) };
+      const group = { ...defaults, ...definedSettings(settings, defaults), ...definedSettings(overrides, defaults) };
       this.check(group);
-      return { ...group, entries: Array.from(own, (parameter) => ({ parameter, memory: new Map(), steps: 0 })) };
+      return { ...group, entries: Array.from(own, (parameter) => ({ parameter, state: new Map(), steps: 0 })) };
     });
     checkParameters(this.groups.flatMap(({ entries }) => entries.map(({ parameter }) => parameter)));
   }
 
-  /** What is remembered of each parameter, by name. */
+  /** The names of the state tensors of each parameter. */
   protected abstract readonly names: readonly string[];
 
-  /** How many numbers are remembered for each that is trained. */
+  /** The number of state tensors per parameter. */
   get kept(): number {
     return this.names.length;
   }
 
-  /** Refuses settings that make no sense; an optimizer with more of them extends it. */
+  /** Throws an error for invalid settings. Optimizers with more settings extend it. */
   protected check({ lr, weightDecay }: S): void {
     checkRange("lr", lr, 0, Number.MAX_VALUE);
     checkRange("weightDecay", weightDecay, 0, Number.MAX_VALUE);
   }
 
-  /** Updates parameters of one group on the CPU. No graph is recorded, and what it makes is freed after the step. */
+  /**
+   * Updates the parameters of one group on the CPU. No graph is recorded, and temporary tensors are freed after the
+   * step.
+   */
   protected abstract updateOnHost(group: Group<S>, part: Part): void;
 
-  /** The same for parameters on one GPU, all of one dtype: what multi-tensor operators take. */
+  /** Updates parameters on one GPU with the same dtype, as multi-tensor operators require. */
   protected abstract updateOnDevice(group: Group<S>, part: Part): void;
 
-  /** Moves every parameter that has a gradient. */
+  /** Updates every parameter that has a gradient. */
   step(): void {
     noGrad(() =>
       scope(() => {
@@ -111,8 +122,9 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
         for (const group of this.groups) {
           if (this.resting.has(group)) continue;
           this.check(group);
-          for (const [place, part] of partsOf(group.entries)) {
-            if (place.startsWith("cpu")) this.updateOnHost(this.factor === 1 ? group : this.scaled(group), part);
+          for (const [deviceAndDtype, part] of partsOf(group.entries)) {
+            if (deviceAndDtype.startsWith("cpu"))
+              this.updateOnHost(this.factor === 1 ? group : this.scaled(group), part);
             else this.updatePart(group, part);
           }
         }
@@ -120,14 +132,14 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     );
   }
 
-  /** Updates parameters on a GPU. An error lists what does not fit together, not the hundreds of tensors that were given. */
+  /** Updates parameters on a GPU. An error lists the mismatches instead of all tensors. */
   private updatePart(group: Group<S>, part: Part): void {
     try {
       if (this.deviceFactor) this.updateInPart(group, part, this.deviceFactor);
       else this.updateOnDevice(this.factor === 1 ? group : this.scaled(group), part);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      throw new EngineError(shortened(error, this.mismatches()), error.operator, [], { cause: error });
+      throw new EngineError(shortenError(error, this.mismatches()), error.operator, [], { cause: error });
     }
   }
 
@@ -135,7 +147,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     return { ...group, lr: group.lr * this.factor };
   }
 
-  /** A step of which only a share is made. */
+  /** Runs an update and keeps only the fraction `share` of it. */
   private updateInPart(group: Group<S>, part: Part, share: Tensor): void {
     const before = part.entries.map(({ parameter }) => parameter.clone());
     this.updateOnDevice(group, part);
@@ -143,32 +155,32 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
       parameter.copy_(before[i].lerpTensor(parameter, share.toDType(parameter.dtype)));
   }
 
-  /** Scales all gradients down where their norm is too large, as PyTorch's clip_grad_norm_ does. */
+  /** Scales all gradients down if their norm is too large, as PyTorch's clip_grad_norm_ does. */
   private clip(largest: number): void {
-    const moved = this.groups.filter((group) => !this.resting.has(group));
-    const gradients = moved.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
+    const updated = this.groups.filter((group) => !this.resting.has(group));
+    const gradients = updated.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
     if (gradients.length === 0) return;
     const norm = stack(gradients.map((gradient) => gradient.norm().toDType("float64"))).norm();
     const share = norm.add(1e-6).reciprocal().mul(largest).clamp(null, 1);
     for (const gradient of gradients) gradient.mul_(share.toDType(gradient.dtype));
   }
 
-  /** What of the gradients and of the memory a fused kernel would refuse, in words; empty where it would take all. */
+  /** Describes the gradients and state tensors that a fused kernel would reject. Empty if there are none. */
   mismatches(): string[] {
     return this.groups.flatMap(({ entries }) =>
-      entries.flatMap(({ parameter, memory }) => {
-        const remembered = this.names.flatMap((name) => (memory.has(name) ? [[name, memory.get(name)!] as const] : []));
-        return mismatchesOf(parameter, remembered);
+      entries.flatMap(({ parameter, state }) => {
+        const stateTensor = this.names.flatMap((name) => (state.has(name) ? [[name, state.get(name)!] as const] : []));
+        return mismatchesOf(parameter, stateTensor);
       }),
     );
   }
 
-  /** Forgets the gradients. */
+  /** Clears the gradients. */
   zeroGrad(): void {
     for (const { entries } of this.groups) for (const { parameter } of entries) parameter.grad = null;
   }
 
-  /** The learning rate of the first group; setting it sets all groups'. */
+  /** The learning rate of the first group. Setting it changes all groups. */
   get learningRate(): number {
     return this.groups[0].lr;
   }
@@ -178,23 +190,23 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     for (const group of this.groups) group.lr = lr;
   }
 
-  /** What must be saved to go on later. The tensors are the optimizer's own: write or clone them before the next step. */
+  /** Returns the state to save. The tensors are the optimizer's own: write or clone them before the next step. */
   state(): OptimizerState {
     const tensors = new Map<string, Tensor>();
     const numbers: Record<string, number> = {};
     this.groups.forEach((group, g) => {
       numbers[`${g}.lr`] = group.lr;
       numbers[`${g}.weightDecay`] = group.weightDecay;
-      group.entries.forEach(({ memory, steps }, i) => {
-        if (memory.size === 0) return;
-        for (const name of this.names) tensors.set(`${g}.${i}.${name}`, memory.get(name)!);
-        numbers[`${g}.${i}.steps`] = memory.get(DEVICE_STEPS)?.item() ?? steps;
+      group.entries.forEach(({ state, steps }, i) => {
+        if (state.size === 0) return;
+        for (const name of this.names) tensors.set(`${g}.${i}.${name}`, state.get(name)!);
+        numbers[`${g}.${i}.steps`] = state.get(DEVICE_STEPS)?.item() ?? steps;
       });
     });
     return { tensors, numbers };
   }
 
-  /** Copies a saved state in. Mismatches are reported in one error, before anything changes. */
+  /** Restores a saved state by copying. All mismatches are reported in one error, before anything changes. */
   loadState({ tensors, numbers }: OptimizerState): void {
     const known = new Set<string>();
     const wrong: string[] = [];
@@ -237,28 +249,28 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
     for (const [i, entry] of group.entries.entries()) {
       entry.steps = numbers[`${g}.${i}.steps`] ?? 0;
       if (entry.steps === 0) {
-        forget(entry);
+        clearState(entry);
         continue;
       }
-      // Into the tensors there are, if there are: a captured graph goes on reading them.
-      for (const name of this.names) this.remembered(entry, name).copy_(tensors.get(`${g}.${i}.${name}`)!);
-      entry.memory.get(DEVICE_STEPS)?.fill_(entry.steps);
+      // Copy into existing tensors, because a captured graph reads them.
+      for (const name of this.names) this.stateTensor(entry, name).copy_(tensors.get(`${g}.${i}.${name}`)!);
+      entry.state.get(DEVICE_STEPS)?.fill_(entry.steps);
     }
   }
 
-  /** What is remembered of a parameter under a name: zeros at first, laid out in memory as the parameter is. */
-  protected remembered({ parameter, memory }: Entry, name: string): Tensor {
-    let tensor = memory.get(name);
+  /** Returns a state tensor of a parameter. It is created as zeros with the state layout of the parameter. */
+  protected stateTensor({ parameter, state }: Entry, name: string): Tensor {
+    let tensor = state.get(name);
     if (!tensor) {
       tensor = keep(parameter.zerosLike());
-      memory.set(name, tensor);
+      state.set(name, tensor);
     }
     return tensor;
   }
 
-  /** Frees what is remembered. The parameters are not the optimizer's to free. */
+  /** Frees the state, but not the parameters. */
   dispose(): void {
-    for (const { entries } of this.groups) entries.forEach(forget);
+    for (const { entries } of this.groups) entries.forEach(clearState);
   }
 
   [Symbol.dispose](): void {
@@ -266,29 +278,29 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
   }
 }
 
-/** Refuses a number outside [from, to]. */
+/** Throws an error if a number is outside [from, to]. */
 export function checkRange(name: string, value: number, from: number, to: number): void {
   if (!(value >= from && value <= to)) {
     throw new UsageError(`optimizer: ${name} should be a number from ${from} to ${to}, got ${value}`);
   }
 }
 
-function forget({ memory }: Entry): void {
-  for (const tensor of memory.values()) tensor.dispose();
-  memory.clear();
+function clearState({ state }: Entry): void {
+  for (const tensor of state.values()) tensor.dispose();
+  state.clear();
 }
 
-/** The entries that have gradients, by device and dtype. */
+/** Groups the entries that have gradients by device and dtype. */
 function partsOf(entries: readonly Entry[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const entry of entries) {
     const gradient = entry.parameter.grad;
     if (gradient === null) continue;
-    entry.place ??= `${entry.parameter.device} ${entry.parameter.dtype}`;
-    let part = parts.get(entry.place);
+    entry.deviceAndDtype ??= `${entry.parameter.device} ${entry.parameter.dtype}`;
+    let part = parts.get(entry.deviceAndDtype);
     if (!part) {
       part = { entries: [], gradients: [] };
-      parts.set(entry.place, part);
+      parts.set(entry.deviceAndDtype, part);
     }
     part.entries.push(entry);
     part.gradients.push(gradient);
@@ -296,8 +308,8 @@ function partsOf(entries: readonly Entry[]): Map<string, Part> {
   return parts;
 }
 
-/** The settings that were given a value; one that there is not is an error. */
-function given(settings: object, defaults: object): object {
+/** Returns the settings that are defined. An unknown setting is an error. */
+function definedSettings(settings: object, defaults: object): object {
   const unknown = Object.keys(settings).find((name) => !Object.hasOwn(defaults, name));
   if (unknown !== undefined)
     throw new UsageError(`optimizer: ${unknownName("setting", unknown, Object.keys(defaults))}`);

@@ -28,7 +28,7 @@ test("momentum adds up a constant gradient as a geometric series", () => {
   scope(() => {
     const x = leaf(0, 1);
     using optimizer = new SGD([x], { lr: 1, momentum: 0.5 });
-    // Directions 1, 1.5, 1.75: the first buffer is the gradient itself.
+    // The directions are 1, 1.5 and 1.75, because the first buffer equals the gradient.
     const seen = [1, 2, 3].map(() => {
       optimizer.step();
       return x.item();

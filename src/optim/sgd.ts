@@ -1,9 +1,10 @@
 /**
- * Stochastic gradient descent as PyTorch has it, with momentum (Polyak) and Nesterov's variant (Sutskever et al., 2013):
+ * Stochastic gradient descent as in PyTorch, with momentum (Polyak) and Nesterov's variant (Sutskever et al., 2013):
  *
  *     g ← g + λθ,  b ← μb + g (b = g at first),  θ ← θ − lr·b,  or θ − lr·(g + μb) with Nesterov
  *
- * The learning rate multiplies the buffer when it is used, not when it is filled: a change of it acts at once.
+ * The learning rate is applied to the buffer at each step and is not part of the buffer, so a change takes effect at
+ * once.
  */
 
 import { _foreachAdd, _foreachAdd_, _foreachMulScalar_ } from "../engine/ops.generated.js";
@@ -21,9 +22,9 @@ import {
 } from "./optimizer.js";
 
 export interface SgdSettings extends Settings {
-  /** How much of the last direction a step keeps; 0 remembers nothing. */
+  /** The momentum factor. With 0 there is no momentum buffer. */
   momentum: number;
-  /** Look ahead along the momentum. */
+  /** Whether to use Nesterov momentum. */
   nesterov: boolean;
 }
 
@@ -32,7 +33,7 @@ const BUFFER = "momentum_buffer";
 export class SGD extends Optimizer<SgdSettings> {
   protected readonly names = [BUFFER];
 
-  /** The learning rate has no default, here or in a group: its check refuses the NaN. */
+  /** The learning rate has no default, neither here nor in a group: `check` rejects NaN. */
   constructor(parameters: Parameters<SgdSettings>, settings: Partial<SgdSettings> & { lr: number }) {
     super(parameters, settings, { lr: Number.NaN, momentum: 0, nesterov: false, weightDecay: 0 });
   }
@@ -51,7 +52,7 @@ export class SGD extends Optimizer<SgdSettings> {
       let direction = gradients[i];
       if (weightDecay !== 0) direction = direction.add(parameter, { alpha: weightDecay });
       if (momentum !== 0) {
-        const buffer = entry.memory.get(BUFFER)?.mul_(momentum).add_(direction) ?? this.first(entry, direction);
+        const buffer = entry.state.get(BUFFER)?.mul_(momentum).add_(direction) ?? this.first(entry, direction);
         entry.steps++;
         direction = nesterov ? direction.add(buffer, { alpha: momentum }) : buffer;
       }
@@ -65,26 +66,26 @@ export class SGD extends Optimizer<SgdSettings> {
     let directions: Tensor[] = gradients;
     if (weightDecay !== 0) directions = _foreachAdd(directions, parameters, { alpha: weightDecay });
     if (momentum !== 0) {
-      const going = entries.flatMap(({ memory }, i) => (memory.has(BUFFER) ? [i] : []));
-      const buffers = going.map((i) => entries[i].memory.get(BUFFER)!);
-      if (going.length > 0) {
+      const existing = entries.flatMap(({ state }, i) => (state.has(BUFFER) ? [i] : []));
+      const buffers = existing.map((i) => entries[i].state.get(BUFFER)!);
+      if (existing.length > 0) {
         _foreachMulScalar_(buffers, momentum);
         _foreachAdd_(
           buffers,
-          going.map((i) => directions[i]),
+          existing.map((i) => directions[i]),
         );
       }
-      const all = entries.map((entry, i) => entry.memory.get(BUFFER) ?? this.first(entry, directions[i]));
+      const all = entries.map((entry, i) => entry.state.get(BUFFER) ?? this.first(entry, directions[i]));
       for (const entry of entries) entry.steps++;
       directions = nesterov ? _foreachAdd(directions, all, { alpha: momentum }) : all;
     }
     _foreachAdd_(parameters, directions, { alpha: -lr });
   }
 
-  /** The buffer starts as the first direction itself. */
-  private first({ memory }: Entry, direction: Tensor): Tensor {
+  /** Initializes the buffer with the first direction. */
+  private first({ state }: Entry, direction: Tensor): Tensor {
     const buffer = keep(direction.clone());
-    memory.set(BUFFER, buffer);
+    state.set(BUFFER, buffer);
     return buffer;
   }
 }

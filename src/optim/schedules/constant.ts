@@ -1,4 +1,4 @@
-/** The same learning rate throughout, as in DomainBed. */
+/** A constant learning rate, as in DomainBed. */
 
 import { defineSchedule } from "../define-schedule.js";
 

@@ -1,4 +1,7 @@
-/** Half a cosine down to 0 (Loshchilov and Hutter, 2017, https://arxiv.org/abs/1608.03983, without restarts): ½(1 + cos(πt/T)). */
+/**
+ * Cosine annealing to 0 (Loshchilov and Hutter, 2017, https://arxiv.org/abs/1608.03983, without restarts): ½(1 +
+ * cos(πt/T)).
+ */
 
 import { defineSchedule } from "../define-schedule.js";
 

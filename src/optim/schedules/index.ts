@@ -1,4 +1,4 @@
-/** The schedules, by id: one file each and one line here. */
+/** All learning rate schedules by id. To add one, add a file and a line here. */
 
 import { unknownName } from "../../closest-name.js";
 import { UsageError } from "../../errors.js";
@@ -16,7 +16,7 @@ export const schedules: Readonly<Record<string, ScheduleDefinition>> = {
   "one-cycle": oneCycle,
 } as Record<string, ScheduleDefinition>;
 
-/** A schedule by its id; an unknown one is an error that names the nearest. */
+/** Returns the schedule with this id. For an unknown id, the error suggests the closest one. */
 export function scheduleNamed(id: string): ScheduleDefinition {
   if (!Object.hasOwn(schedules, id)) throw new UsageError(unknownName("schedule", id, Object.keys(schedules)));
   return schedules[id];

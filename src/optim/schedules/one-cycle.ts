@@ -1,6 +1,7 @@
 /**
- * One cycle (Smith and Topin, 2017, https://arxiv.org/abs/1708.07120): up to the learning rate by half a cosine, and down to
- * almost nothing by another. The numbers are those of PyTorch's OneCycleLR; momentum is not cycled.
+ * The one-cycle policy (Smith and Topin, 2017, https://arxiv.org/abs/1708.07120): the learning rate increases along
+ * half a cosine and then decreases to almost zero along another. The constants are those of PyTorch's OneCycleLR.
+ * Momentum is not cycled.
  */
 
 import { number, option } from "../../options.js";
@@ -28,6 +29,6 @@ export const oneCycle = defineSchedule({
   },
 });
 
-/** From one value to another along half a cosine. */
+/** Interpolates between two values along half a cosine. */
 const between = (from: number, to: number, share: number): number =>
   to + ((from - to) / 2) * (1 + Math.cos(Math.PI * share));

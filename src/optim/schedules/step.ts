@@ -1,4 +1,4 @@
-/** Multiplied by a factor after every so many updates. */
+/** Multiplies the learning rate by a factor after every `period` updates. */
 
 import { UsageError } from "../../errors.js";
 import { number, option } from "../../options.js";
