@@ -18,6 +18,7 @@
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -225,11 +226,10 @@ function take(folder: string, token: string): boolean {
     writeFileSync(join(ready, `beat-${token}`), "0");
     writeSynced(join(ready, OWNER_FILE), JSON.stringify(owner)); // an owner that cannot be read is waited for
     syncFolder(ready);
-    renameSync(ready, join(folder, NOW));
+    if (!rename(ready, join(folder, NOW))) remove(ready);
   } catch (error) {
     remove(ready);
-    // ENOENT: the lock's folder went, with an owner that had finished.
-    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
+    if (codeOf(error) !== "ENOENT") throw error; // the lock's folder went, with an owner that had finished
   }
   return ownerOf(folder)?.token === token; // a network's answer to the rename may be lost, so the folder has the word
 }
@@ -252,13 +252,26 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Ends an ownership, and no other: its token is a name that is given once. */
+/** Ends an ownership, and no other: its token is a name that is given once. It may have been ended before, by its owner or by another. */
 function endOwnership(folder: string, token: string): void {
-  try {
-    renameSync(join(folder, NOW), join(folder, token));
-  } catch (error) {
-    // Done before, by its owner or by another who held it for dead.
-    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
+  rename(join(folder, NOW), join(folder, token));
+}
+
+/**
+ * Renames a folder to a name that none has; whether it did. A folder that has the name stays as it is. What that failure is called
+ * differs: SFTP knows only "failure", which sshfs reports as EPERM.
+ */
+function rename(from: string, to: string): boolean {
+  for (let tries = 1; ; tries++) {
+    try {
+      renameSync(from, to);
+      return true;
+    } catch (error) {
+      const code = codeOf(error) ?? "";
+      // ENOENT: what was to be renamed is gone, or the folder around it.
+      if (["ENOENT", "ENOTEMPTY", "EEXIST"].includes(code) || existsSync(to)) return false;
+      if (tries === TRIES) throw error; // there was no such folder, also not for a moment
+    }
   }
 }
 
