@@ -17,6 +17,8 @@ const firstSeed = Number(process.env.NUDGE_FUZZ_SEED ?? 101);
 const folder = mkdtempSync(join(tmpdir(), "nudge-sanitized-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const pictures = fileURLToPath(new URL("../released/pictures", import.meta.url));
+
 let env: Record<string, string> = {};
 
 async function run(file: string, args: readonly string[], flags: readonly string[] = []): Promise<ChildResult> {
@@ -55,7 +57,23 @@ describe.runIf(process.env.NUDGE_LONG)("built with sanitizers, the addon", () =>
     ).toEqual([]);
   });
 
-  test("trains", { timeout: 1_000_000 }, async () => {
+  test("trains a small network whose steps fail now and then", { timeout: 1_000_000 }, async () => {
     await run("../leaks/train-small-net.ts", ["100", "7"], ["--expose-gc"]);
+  });
+
+  test.each([
+    "SWAD-NU --steps 30 data.size=16 warmup=5 swad.converge=2",
+    "dann --steps 12 data.size=16",
+    "Mixup-NU --steps 12 --backbone resnet18 --no-pretrained data.size=32",
+  ])("trains and predicts: %s", { timeout: 1_000_000 }, async (method) => {
+    const out = join(folder, "runs", method.split(" ")[0]);
+    const words =
+      "--data shapes --test-domain textured --eval-every 7 --batch-size 4 --threads 2 data.perCell=3 checkpointEvery=4";
+    const nudge = (...args: string[]): Promise<ChildResult> => run("../support/nudge.ts", args);
+    await nudge("train", "--algorithm", ...`${method} ${words} --out ${out}`.split(" "));
+    const model = join(out, "latest", "model.safetensors");
+    const { stdout } = await nudge("predict", model, pictures, "--json");
+    expect(stdout.trim().split("\n")).toHaveLength(16);
+    await nudge("export", model, "--out", join(out, "model.onnx"));
   });
 });
