@@ -1,20 +1,22 @@
 /**
- * ADRMX: two backbones, one for the class (φ_y) and one for the domain (φ_d); what the second knows is subtracted from the
- * first. With a = φ_y(x), b = φ_d(x), u = a − b, d the domain, A = CE(h(u), d) a discriminator's loss, and SC a supervised
- * contrastive loss,
+ * ADRMX uses two backbones, one for the class (φ_y) and one for the domain (φ_d), and subtracts the domain features
+ * from the class features. With a = φ_y(x), b = φ_d(x), u = a − b, the domain d, the discriminator loss A = CE(h(u),
+ * d), and a supervised contrastive loss SC,
  *
  *     discriminator:  A
  *     generator:      CE(c₁(a), y) + CE(c₂(u), y) + λ_d·CE(c_d(b), d) + λ_r·M + λ_c·(SC(a) + SC(u)) − λ_h·A
  *
- * S = `dStepsPerGStep` discriminator updates to one of the generator, two Adams without weight decay; the first update is the
- * discriminator's when S = 2. Predictions are c₁(φ_y(x)). M is a remix: for each class with two samples or more, CE(c₁(u_i + b_j), y_i), divided by
- * the number of classes. A penalty is taken of a, in the generator's updates.
+ * There are S = `dStepsPerGStep` discriminator updates for each generator update, with two Adam optimizers without
+ * weight decay. For S = 2 the first update is the discriminator's. Predictions are c₁(φ_y(x)). M is the remix loss: for
+ * each class with two or more samples, CE(c₁(u_i + b_j), y_i), divided by the number of classes. Penalties apply to a
+ * in the generator's updates.
  *
- * - `remix`: in DomainBed i and j are drawn as places within the class and used as places in the batch, so they are two of its first
- *   samples whatever their class (`positions`). `same-class` is what is meant: two samples of the class, of two domains.
+ * - `remix`: DomainBed draws i and j as positions within the class but uses them as positions in the batch, so they are
+ *   two   of the batch's first samples, regardless of class (`positions`). `same-class` is the intended method: two
+ *   samples of the   class from two domains.
  *
- * SC is DomainBed's: positives and negatives of the own domain and of others weigh the same, 1e-5 is added in two places, and the
- * sum is divided by one more than the number of samples that have a positive.
+ * SC is DomainBed's: positives and negatives of the same domain and of other domains have equal weight, 1e-5 is added
+ * in two places, and the sum is divided by one more than the number of samples that have a positive.
  */
 
 import { Mlp } from "../backbones/index.js";
@@ -32,7 +34,7 @@ const REMIXES = ["positions", "same-class"] as const;
 const TEMPERATURE = 0.07;
 const WEIGHT = 0.5;
 const EPS = 1e-5;
-/** A label that a cross-entropy leaves out of its mean. */
+/** A label that the cross-entropy ignores. */
 const IGNORED = -100;
 
 const lr = (value: number, values: readonly number[]) => ({ lr: hparam(value, choice(values), { reference: "lr" }) });
@@ -116,12 +118,15 @@ export const adrmx = defineAlgorithm({
         .sub(losses.loss_disc, { alpha: discriminatorWeight });
       const loss = addPenalty(total, ctx, a, logits);
       optimizers.generator.zeroGrad();
-      loss.backward(); // the discriminator's gradients are forgotten before its next step
+      loss.backward(); // the discriminator's gradients are cleared before its next step
       optimizers.generator.step();
       return { loss_total: loss, ...losses };
     }
 
-    /** The pairs (i, j) that are remixed, one for each class: rows of i, of j and of labels. Last, the share of classes with a pair. */
+    /**
+     * Draws the pairs (i, j) to remix, one for each class: a row of i, a row of j and a row of labels. The last element
+     * is the share of classes that have a pair.
+     */
     function drawPairs({ domains: parts }: Batch, { prepared }: StepContext): Tensor {
       const domainOf = parts.flatMap(({ x }, e) => new Array<number>(x.rows).fill(e));
       return prepared([3 * classes + 1], ({ draw, labels }) => {
@@ -137,10 +142,10 @@ export const adrmx = defineAlgorithm({
       });
     }
 
-    /** The mean over classes of the cross-entropies of remixed features; 0 if no class has a pair. */
+    /** Returns the cross-entropy of remixed features, averaged over classes, or 0 if no class has a pair. */
     function remixed(u: Tensor, b: Tensor, drawn: Tensor): Tensor {
       const [i, j, labels] = [0, 1, 2].map((row) => drawn.narrow(0, row * classes, classes).toDType("int64"));
-      const mean = crossEntropy(classifier.forward(u.take(i).add(b.take(j))), labels); // of those that there are
+      const mean = crossEntropy(classifier.forward(u.take(i).add(b.take(j))), labels); // the mean over existing pairs
       const share = drawn.select(0, 3 * classes).toDType(mean.dtype);
       return mean.mul(share).where(share.gt(0), 0);
     }
@@ -149,15 +154,18 @@ export const adrmx = defineAlgorithm({
       modules: { backbone, classifier, domainBackbone, discriminator, differenceClassifier, domainClassifier },
       optimizers,
       update(batch, ctx) {
-        const ofDiscriminator = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
-        return ofDiscriminator ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
+        const isDiscriminatorTurn = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
+        return isDiscriminatorTurn ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
       },
       predict: (x) => classifier.forward(backbone.forward(x)),
     };
   },
 });
 
-/** For each class with two samples or more, in ascending order, the places in the batch of the two that are remixed. */
+/**
+ * Returns the batch indices of the two samples to remix for each class with two or more samples, in ascending order of
+ * the class.
+ */
 export function pairsOf(
   labels: readonly number[],
   domainOf: readonly number[],
@@ -183,6 +191,6 @@ export function contrast(features: Tensor, y: Tensor): Tensor {
   const scores = unit.mm(unit.t()).div(TEMPERATURE).exp().mul(WEIGHT);
   const all = scores.mul(others.toDType(v.dtype)).sum(1, true).add(EPS); // [n, 1]
   const counts = positives.sum(1); // [n]
-  const each = scores.div(all).add(EPS).log().mul(positives).sum(1).div(counts.clamp(1)); // 0 without positives
+  const each = scores.div(all).add(EPS).log().mul(positives).sum(1).div(counts.clamp(1)); // 0 if there are no positives
   return each.sum().neg().div(counts.gt(0).sum().add(1));
 }

@@ -1,8 +1,9 @@
 /**
- * The contract of an algorithm. A file holds all there is to know of one: paper, hyperparameters with search ranges, the
- * step. The loop (training/learner.ts) does the rest: penalties, backward, optimizer, freeing tensors, logs.
+ * The interface of an algorithm. Each file contains one algorithm completely: the paper, the hyperparameters with their
+ * search ranges, and the training step. The training loop (training/learner.ts) does the rest: penalties, backward
+ * pass, optimizer, freeing tensors, logs.
  *
- * There are two kinds. Most return a loss from `step`, and the loop minimises it with the penalties added:
+ * There are two kinds. Most algorithms return a loss from `step`, and the loop adds the penalties and minimizes it:
  *
  *     build: ({ backbone, classifier }) => ({
  *       modules: { backbone, classifier },
@@ -14,12 +15,12 @@
  *       predict: (x) => classifier.forward(backbone.forward(x)),
  *     })
  *
- * One with several optimizers or inner steps has `update` instead: it owns its backward passes, makes its optimizers with
- * `adam`, and adds `ctx.penalty(features)` once to each loss whose gradient updates the backbone.
+ * An algorithm with several optimizers or inner steps has `update` instead. It runs its own backward passes, creates
+ * its optimizers with `adam`, and adds `ctx.penalty(features)` once to each loss whose gradient updates the backbone.
  *
- * State lives in modules: a StateBuffer is saved, resumed, moved to the device and freed with the rest. How many updates came
- * before is `ctx.step`; no algorithm counts them itself. Random draws come from `ctx.draw`, keyed by step and name, so that
- * a resumed run draws the same and a test can put its own numbers in their place.
+ * Keep state in modules: a StateBuffer is saved, restored, moved to the device and freed with its module. The number of
+ * previous updates is `ctx.step`, so no algorithm counts them. Random numbers come from `ctx.draw` and depend on the
+ * step and a name. A resumed run therefore draws the same numbers, and tests can replace them.
  */
 
 import type { Backbone } from "../backbones/index.js";
@@ -37,27 +38,27 @@ export interface Minibatch {
   readonly y: Tensor;
 }
 
-/** A batch: one minibatch a training domain, in the order of the domains. */
+/** A batch, with one minibatch for each training domain, in the order of the domains. */
 export interface Batch {
   readonly domains: readonly Minibatch[];
-  /** All samples in that order. */
+  /** All samples, concatenated in that order. */
   readonly x: Tensor;
   readonly y: Tensor;
-  /** The numbers in `y`, if the host knows them: then nothing has to wait for a GPU to read them. */
+  /** The values of `y`, if the host knows them. They avoid waiting for a GPU to read them. */
   readonly labels?: readonly number[];
 }
 
-/** What numbers are computed from before an update; see `StepContext.prepared`. */
+/** The inputs for numbers that are computed before an update; see `StepContext.prepared`. */
 export interface HostInputs {
   readonly draw: Draws;
-  /** The classes of the batch's rows. */
+  /** The class of each row of the batch. */
   readonly labels: readonly number[];
 }
 
 /** The labels of the rows of a loss, for penalties that depend on them. */
 export interface RowLabels {
   readonly y: Tensor;
-  /** The training domain of each row, by its position: int64 [rows]. A function, since few penalties need it. */
+  /** Returns the index of each row's training domain, int64 [rows]. It is a function because few penalties need it. */
   readonly domains?: () => Tensor;
 }
 
@@ -65,102 +66,108 @@ export interface RowLabels {
 export interface SharedValues {
   readonly lr: number;
   readonly weightDecay: number;
-  /** Samples of each training domain in a batch. */
+  /** The number of samples per training domain in a batch. */
   readonly batchSize: number;
   readonly classBalanced: boolean;
 }
 
-/** What an algorithm is built from. */
+/** The arguments for building an algorithm. */
 export interface BuildContext<H = Readonly<Record<string, HparamValue>>> {
   readonly backbone: Backbone;
-  /** Linear, from the backbone's width to the classes. */
+  /** A linear layer from the backbone's width to the number of classes. */
   readonly classifier: Layer;
   readonly classes: number;
-  /** How many training domains there are. */
+  /** The number of training domains. */
   readonly domains: number;
-  /** Its own hyperparameters and settings, and the shared ones it may read. */
+  /** The algorithm's own hyperparameters and settings, and the shared ones that it may read. */
   readonly hparams: H & SharedValues;
-  /** Another backbone with the same starting values: MIRO's frozen one, mDSDI's second. */
+  /** Returns another backbone with the same initial values, for example MIRO's frozen one or mDSDI's second one. */
   copyBackbone(): Backbone;
-  /** A classifier as the run's are, for other sizes; its values are drawn when the algorithm has been built. */
+  /**
+   * Returns a classifier of the same kind with other sizes. Its initial values are drawn after the algorithm has been
+   * built.
+   */
   makeClassifier(inputs: number, outputs: number): Layer;
   /**
-   * The run's optimizer, Adam by default, with its learning rate and weight decay where `settings` has no others; betas count for
-   * Adam only. For algorithms with `update`.
+   * Creates the run's optimizer, which is Adam by default. Learning rate and weight decay are those of the run if
+   * `settings` does not specify them. Only Adam uses the betas. For algorithms with `update`.
    */
   adam(parameters: Parameters<AdamSettings>, settings?: Partial<AdamSettings>): Optimizer;
 }
 
-/** What a step is given besides its batch. */
+/** The arguments of a training step besides the batch. */
 export interface StepContext {
-  /** Updates made before this one. */
+  /** The number of updates before this one. */
   readonly step: number;
   /**
-   * A choice that goes by the step's number: `schedule((step) => step >= annealSteps)`. What chooses this way, and does not
-   * read `step`, can be captured as a CUDA graph: there is one for each outcome.
+   * Returns a value that depends on the step: `schedule((step) => step >= annealSteps)`. A training step that uses it
+   * instead of `step` can be captured in CUDA graphs, one for each returned value.
    */
   schedule<T extends number | boolean>(at: (step: number) => T): T;
   readonly draw: Draws;
   /**
-   * Numbers that are computed on the host from random draws and the labels of the batch, such as which samples are paired:
-   * float64 on the device of the batch. In a captured step they are computed again before each replay, from the draws and labels
-   * of that step; so `compute` must read nothing else that changes from step to step, and its draws have names of their own.
+   * Returns numbers that the host computes from random draws and the labels of the batch, such as the indices of paired
+   * samples, as a float64 tensor on the device of the batch. In a captured step, they are computed again before each
+   * replay from the draws and labels of that step. `compute` must therefore read nothing else that changes between
+   * steps, and must use draw names of its own.
    */
   prepared(shape: readonly number[], compute: (host: HostInputs) => ArrayLike<number>): Tensor;
   /**
-   * The loss itself, for algorithms with `update` to call before backward: on the CPU one that is not finite is an error there,
-   * before it has changed a weight (the loop does this for what `step` returns). On a GPU the host would have to wait for
-   * the number, so there it is found when it is logged. An update of several steps may have made some of them.
+   * Returns the loss unchanged. Algorithms with `update` call it before the backward pass; the loop does this for
+   * losses from `step`. On the CPU it throws an error if the loss is not finite, before any weight changes. On a GPU
+   * the host would have to wait for the number, so the error is detected when the loss is logged. If an update has
+   * several optimizer steps, some of them may already have been taken.
    */
   checked(loss: Tensor): Tensor;
   /**
-   * The regularizers' terms on these features, to be added to a loss; null when there is none now. If there is a row for each sample of
-   * the batch, `labels` are the batch's by default; pass null for rows without labels of their own, such as mixtures.
+   * Returns the sum of the regularizers' penalties on these features, to be added to a loss, or null if no regularizer
+   * is active. If there is one row per sample of the batch, `labels` defaults to the labels of the batch. Pass null for
+   * rows without a label, such as mixtures.
    */
   penalty(features: Tensor, logits?: Tensor, labels?: RowLabels | null): Tensor | null;
 }
 
-/** What a step returns: a scalar loss, what the penalties are taken of, and numbers for the log. */
+/** The result of a step: a scalar loss, the inputs of the penalties, and numbers for the log. */
 export interface StepOutcome {
   readonly loss: Tensor;
-  /** The penultimate features of the rows of this loss. Null where the algorithm added the penalties itself. */
+  /** The penultimate features of the rows of this loss. Null if the algorithm has added the penalties itself. */
   readonly features: Tensor | null;
   readonly logits?: Tensor;
-  /** The labels of these rows, as for `StepContext.penalty`. */
+  /** The labels of these rows, as in `StepContext.penalty`. */
   readonly labels?: RowLabels | null;
-  /** Scalars under the reference's names; by default `loss` is the total. */
+  /** Scalars with the names that DomainBed uses. By default, `loss` is the total loss. */
   readonly logs?: Readonly<Record<string, Tensor | number>>;
   /**
-   * Replace the optimizer by a new one before this update, as VREx and IRM do when their penalty sets in; with `lr`, at another
-   * learning rate from here on.
+   * Whether to replace the optimizer by a new one before this update, as VREx and IRM do when their penalty starts.
+   * With `lr`, the new optimizer uses this learning rate.
    */
   readonly resetOptimizer?: boolean | { readonly lr: number };
 }
 
 interface BuiltBase {
-  /** Everything with parameters or buffers, by the name it is saved under. */
+  /** All modules with parameters or buffers, by the name used in saved files. */
   readonly modules: Readonly<Record<string, Module>>;
-  /** Logits, in evaluation mode. */
+  /** Returns logits. The modules are in evaluation mode. */
   predict(x: Tensor): Tensor;
-  /** The features that the head reads, where they are not the backbone's own; measures of features are taken of these. */
+  /** Returns the input features of the classifier, if they are not the backbone's output. Feature analyses use them. */
   features?(x: Tensor): Tensor;
 }
 
-/** An algorithm whose loss the loop minimises. */
+/** An algorithm that returns a loss for the training loop to minimize. */
 export interface LossAlgorithm extends BuiltBase {
   step(batch: Batch, ctx: StepContext): StepOutcome;
-  /** The parameters that the optimizer of the loop trains (default: all parameters of all modules). */
+  /** The parameters for the optimizer of the loop. The default is all parameters of all modules. */
   readonly parameters?: Parameters<AdamSettings>;
-  /** Called after backward and before the optimizer's step; AND-mask changes gradients here. */
+  /** Called after the backward pass and before the optimizer step. It may change gradients. */
   afterBackward?(batch: Batch, ctx: StepContext): void;
   readonly update?: undefined;
 }
 
-/** An algorithm that owns its backward passes and optimizers. */
+/** An algorithm that runs its own backward passes and optimizers. */
 export interface UpdateAlgorithm extends BuiltBase {
   /** Makes one update and returns scalars for the log. */
   update(batch: Batch, ctx: StepContext): Readonly<Record<string, Tensor | number>>;
-  /** By the name they are saved under. */
+  /** The optimizers by the name used in saved files. */
   readonly optimizers: Readonly<Record<string, Optimizer>>;
   readonly step?: undefined;
 }
@@ -172,40 +179,45 @@ type HparamSpecs = Readonly<Record<string, Hparam>>;
 /** The values of an algorithm's hyperparameters. */
 export type HparamsOf<H> = { readonly [K in keyof H]: H[K] extends Hparam<infer T> ? T : never };
 
-/** All there is to know of an algorithm. */
+/** The definition of an algorithm. */
 export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
-  /** The file's name. */
+  /** The name of the file. */
   readonly id: string;
-  /** As the paper's tables spell it. */
+  /** The spelling in the paper's tables. */
   readonly title: string;
   readonly paper: string;
-  /** Whether the update uses which domain a sample came from for more than balanced batches. */
+  /** Whether the update uses the domain of each sample for more than balanced batches. */
   readonly needsDomains: boolean;
-  /** Where it needs them: the settings of the variant that does not, if there is one. */
+  /** If it uses them: the settings of a variant that does not, if there is one. */
   readonly domainFree?: Readonly<Record<string, HparamValue>>;
-  /** The minimum number of training domains (default: 1). */
+  /** The minimum number of training domains. The default is 1. */
   readonly minDomains?: number;
-  /** Searched hyperparameters first; a `variant` selects one of the forms a method has, and is not searched. */
+  /** The searched hyperparameters come first. A `variant` selects one form of the method and is not searched. */
   readonly hparams: H;
-  /** Those of `hparams` whose default and range depend on the dataset's size; `hparams` has the large ones'. */
+  /**
+   * Hyperparameters whose default and range depend on the dataset size. `hparams` contains those for large datasets.
+   */
   readonly hparamsBySize?: Readonly<Record<DatasetSize, HparamSpecs>>;
-  /** The same for single datasets, by their ids; they come before those by size. */
+  /** Hyperparameters for single datasets, by dataset id. They override those by size. */
   readonly hparamsByDataset?: Readonly<Record<string, HparamSpecs>>;
-  /** Shared hyperparameters it replaces. */
+  /** Shared hyperparameters that the algorithm overrides. */
   readonly overrides?: HparamOverrides;
-  /** What its backbone must have: intermediate maps of pixels for MixStyle, those or tokens for MIRO, one more input channel for ARM. */
+  /**
+   * Requirements for the backbone: feature maps of intermediate stages for MixStyle, feature maps or tokens for MIRO,
+   * one more input channel for ARM.
+   */
   readonly backbone?: { readonly stages?: true | "maps"; readonly extraChannels?: number };
   build(context: BuildContext<HparamsOf<H>>): BuiltAlgorithm;
 }
 
-/** Declares an algorithm, its hyperparameters typed by their defaults. */
+/** Declares an algorithm. The defaults determine the types of the hyperparameters. */
 export function defineAlgorithm<const H extends HparamSpecs>(
   definition: AlgorithmDefinition<H>,
 ): AlgorithmDefinition<H> {
   return declare("algorithm", definition);
 }
 
-/** An algorithm's own hyperparameters on datasets of a size, or on one of them. */
+/** Returns the algorithm's own hyperparameters for a dataset size or for a specific dataset. */
 export function hparamsOn(
   size: DatasetSize,
   { hparams, hparamsBySize, hparamsByDataset }: AlgorithmDefinition,

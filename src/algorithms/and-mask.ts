@@ -1,11 +1,12 @@
 /**
- * AND-mask: only those parts of the gradient are followed on whose sign the domains agree. For each parameter tensor, with
+ * AND-mask keeps only the components of the gradient whose sign agrees across domains. For each parameter tensor, with
  * the gradients g_e of the domains' losses,
  *
  *     mask = 1[ |mean_e sign(g_e)| ≥ τ ],   gradient = mask ⊙ mean_e g_e / (1e-10 + mean(mask)).
  *
- * As in DomainBed's, the division by the share of the mask keeps the size of the step, the mask is not applied to weight
- * decay, and where no signs agree the gradient is 0. A penalty is taken of each domain's features, in that domain's loss.
+ * As in DomainBed, the division by the mean of the mask preserves the step size, the mask does not apply to weight
+ * decay, and the gradient is 0 if no signs agree. Penalties apply to each domain's features, in the loss of that
+ * domain.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -22,7 +23,7 @@ export const andMask = defineAlgorithm({
     "Parascandolo, Neitz, Orvieto, Gresele & Schölkopf, Learning Explanations That Are Hard to Vary, ICLR 2021, https://arxiv.org/abs/2009.00329",
   needsDomains: true,
   hparams: {
-    /** How far the signs must agree; 1: all of them. */
+    /** The required agreement of the signs; 1 means that all must agree. */
     tau: hparam(1, uniform(0.5, 1), { reference: "tau" }),
   },
 
@@ -41,7 +42,7 @@ export const andMask = defineAlgorithm({
         );
         for (const [i, parameter] of parameters.entries()) {
           const gradients = each.map(({ gradients }) => gradients[i]).filter((gradient) => gradient !== null);
-          // A parameter that no loss depends on has no gradient, and Adam leaves it alone.
+          // A parameter that no loss depends on has no gradient, and Adam skips it.
           parameter.grad = gradients.length === 0 ? null : scope(() => agreed(gradients, tau));
         }
         optimizer.step();
@@ -52,7 +53,7 @@ export const andMask = defineAlgorithm({
   },
 });
 
-/** The mean of the gradients of one parameter tensor, where their signs agree. */
+/** Returns the mean of the gradients of one parameter tensor, masked to the components whose signs agree. */
 export function agreed(gradients: readonly Tensor[], tau: number): Tensor {
   const all = stack(gradients); // [domains, …]
   const mask = all.sign().mean(0).abs().ge(tau).toDType(all.dtype);

@@ -1,7 +1,7 @@
 /**
- * A penalty that sets in late, as IRM's and VREx's do in the reference implementations: its weight is 1 (not 0) for the first
- * `annealSteps` updates, then `penaltyWeight`; at the update where it changes, Adam is reset, because its moments are of
- * another loss. The loss is not divided by the weight.
+ * A penalty that starts after some updates, as for IRM and VREx in the reference implementations. Its weight is 1 (not
+ * 0) for the first `annealSteps` updates, and `penaltyWeight` afterwards. When the weight changes, Adam is reset,
+ * because its moments belong to a different loss. The loss is not divided by the weight.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -12,7 +12,7 @@ export interface Annealing {
   readonly annealSteps: number;
 }
 
-/** The loss of a step, from the mean cross-entropy and the penalty, with both in the log. */
+/** Returns the loss of a step, computed from the mean cross-entropy and the penalty, and logs both. */
 export function annealed(
   { nll, penalty }: { nll: Tensor; penalty: Tensor },
   { penaltyWeight, annealSteps }: Annealing,

@@ -1,14 +1,16 @@
 /**
- * ARM (ARM-CML): a network that adapts to the domain it is in by looking at unlabelled samples of it. A context network maps
- * each picture to one channel; the mean over a group of pictures of one domain is given to the backbone as a further input
- * channel of all of them, and the loss is ERM's.
+ * ARM (ARM-CML) adapts to a domain using unlabelled samples of it. A context network maps each picture to one channel.
+ * The mean over a group of pictures of one domain becomes an additional input channel of all pictures in the group. The
+ * loss is that of ERM.
  *
- * A group is `batchSize` pictures in a row: in training the samples of one domain, and in prediction what the caller put
- * together, so that predictions depend on the batch they are made in. A batch that does not divide is one group.
+ * A group consists of `batchSize` consecutive pictures: in training, the samples of one domain, and in prediction,
+ * whatever the caller passes. Predictions therefore depend on the batch. A batch that is not divisible by `batchSize`
+ * is one group.
  *
- * Public variants (`contextNet`): in DomainBed and SWAD the optimizer is made before the context network, which therefore stays
- * as it was drawn but for its running statistics (`untrained`). The published numbers came from that, so it is the default;
- * it also needs no gradient and is run without one. `trained` is the paper's method.
+ * Public variants (`contextNet`): DomainBed and SWAD create the optimizer before the context network, so the context
+ * network keeps its initial weights and only its running statistics change (`untrained`). The published numbers were
+ * computed in this way, so it is the default. It needs no gradient and runs without one. `trained` is the paper's
+ * method.
  */
 
 import { cat } from "../engine/ops.generated.js";
@@ -30,7 +32,7 @@ export const arm = defineAlgorithm({
   needsDomains: true,
   hparams: {
     contextNet: variant(CONTEXT_NETS),
-    /** Channels inside the context network. */
+    /** The number of channels inside the context network. */
     contextWidth: hparam(64, choice([64])),
   },
   overrides: armOverrides,
@@ -63,7 +65,9 @@ export const arm = defineAlgorithm({
   },
 });
 
-/** The network of the reference: three 5×5 convolutions that keep the size, the first two with batch norm and ReLU. */
+/**
+ * The context network of DomainBed: three 5×5 convolutions that keep the size, the first two with batch norm and ReLU.
+ */
 function contextNetwork(channels: number, width: number): Layer {
   const conv = (inputs: number, outputs: number) => new Conv2d(inputs, outputs, { kernel: 5, padding: 2 });
   return new Sequential(
@@ -77,7 +81,10 @@ function contextNetwork(channels: number, width: number): Layer {
   );
 }
 
-/** Every map replaced by the mean over its group of `size` in a row; all are one group where they do not divide. */
+/**
+ * Replaces every feature map by the mean over its group of `size` consecutive maps. If the batch is not divisible by
+ * `size`, it is one group.
+ */
 function groupMeans(maps: Tensor, size: number): Tensor {
   const [n, channels, height, width] = maps.shape;
   const members = n % size === 0 ? size : n;

@@ -1,6 +1,7 @@
 /**
- * The information bottleneck of IB-ERM and IB-IRM: the variance of the features within a domain, over samples (divided by
- * n − 1), as a mean over the features. It stands in for their entropy; the paper speaks of the total variance.
+ * The information bottleneck of IB-ERM and IB-IRM: the variance of each feature over the samples of a domain (divided
+ * by n − 1), averaged over the features. It is a surrogate for the entropy of the features. The paper uses the total
+ * variance.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -11,13 +12,13 @@ import { toFullPrecision } from "../nn/index.js";
 import type { Batch } from "./algorithm.js";
 import { rowsByDomain } from "./domain-parts.js";
 
-/** Its hyperparameters, by the reference's names. */
+/** The hyperparameters, with DomainBed's names as reference. */
 export const bottleneckHparams = {
   bottleneckWeight: hparam(100, powerOfTen(-1, 5), { reference: "ib_lambda" }),
   bottleneckSteps: hparam(500, powerOfTenInteger(0, 4), { reference: "ib_penalty_anneal_iters" }),
 };
 
-/** The mean over domains of the variance of their features. */
+/** Returns the variance of the features within a domain, averaged over domains. */
 export function featureVariance(features: Tensor, batch: Batch): Tensor {
   const few = batch.domains.find(({ y }) => y.rows < 2);
   if (few)

@@ -1,6 +1,7 @@
 /**
- * CAD (contrastive adversarial domain bottleneck): features from which the domain cannot be inferred, by a contrast between
- * samples where DANN has a discriminator. The loss and its switches: domain-bottleneck.ts.
+ * CAD (contrastive adversarial domain bottleneck) learns features from which the domain cannot be inferred. It uses a
+ * contrastive loss between samples where DANN uses a discriminator. domain-bottleneck.ts describes the loss and its
+ * variants.
  */
 
 import { defineAlgorithm } from "./algorithm.js";

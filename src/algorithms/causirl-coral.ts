@@ -1,4 +1,6 @@
-/** CausIRL with the distance in mean and covariance (coral.ts) between the two sides of a random cut: causirl.ts. */
+/**
+ * CausIRL with the distance in mean and covariance (coral.ts) between the two sides of a random split; see causirl.ts.
+ */
 
 import type { Tensor } from "../engine/tensor.js";
 import { defineAlgorithm } from "./algorithm.js";
@@ -14,7 +16,10 @@ export const causirlCoral = defineAlgorithm({
   build: (context) => buildCausirl(context, cutMomentDistance),
 });
 
-/** How far the two sides differ in mean and covariance; the covariances themselves are not made, see coral.ts. */
+/**
+ * Returns the distance of the two sides in mean and covariance, without computing the covariance matrices; see
+ * coral.ts.
+ */
 export function cutMomentDistance(z: Tensor, { first, second, firstCount, secondCount }: Cut): Tensor {
   const side = (own: Tensor, count: Tensor) => {
     const mean = z.mul(own).sum(0, true).div(count); // [1, width]

@@ -1,4 +1,4 @@
-/** CausIRL with the maximum mean discrepancy (mmd.ts) between the two sides of a random cut: causirl.ts. */
+/** CausIRL with the maximum mean discrepancy (mmd.ts) between the two sides of a random split; see causirl.ts. */
 
 import type { Tensor } from "../engine/tensor.js";
 import { defineAlgorithm } from "./algorithm.js";
@@ -15,7 +15,10 @@ export const causirlMmd = defineAlgorithm({
   build: (context) => buildCausirl(context, cutDiscrepancy),
 });
 
-/** vᵀKv with v the weights 1/n_F on one side and −1/n_S on the other: all three means of the discrepancy at once. */
+/**
+ * Returns vᵀKv, where v is 1/n_F on one side and −1/n_S on the other. This is all three means of the discrepancy in one
+ * expression.
+ */
 export function cutDiscrepancy(z: Tensor, { first, second, firstCount, secondCount }: Cut): Tensor {
   const weights = first.div(firstCount).sub(second.div(secondCount)); // [n, 1]
   return kernels(z, z).mul(weights).mul(weights.t()).sum();

@@ -1,12 +1,12 @@
 /**
- * What CausIRL with CORAL and with MMD share: each domain's samples are cut in two at a random place, and the features of
- * all first parts are to be distributed as those of all second parts are. Across domains that asks for invariance without
- * comparing any two of them by name.
+ * The common part of CausIRL with CORAL and with MMD. The samples of each domain are split at a random position, and
+ * the features of all first parts should have the same distribution as those of all second parts. This gives invariance
+ * across domains without comparing specific pairs of domains.
  *
  *     L = mean_e ℓ_e + γ·d(F, S),   F = ∪_e z_e[0:s_e],  S = ∪_e z_e[s_e:],  s_e uniform in {0, …, n_e − 1}
  *
- * As in DomainBed's, d is 0 where one side has at most one sample. Both distances are written with a weight for each sample,
- * 0 on the other side, so that a cut changes numbers and no shapes and the update can be captured.
+ * As in DomainBed, d is 0 if one side has at most one sample. Both distances use a weight for each sample, which is 0
+ * on the other side. A split then changes values but no shapes, so the update can be captured in a CUDA graph.
  */
 
 import { arange, cat } from "../engine/ops.generated.js";
@@ -21,7 +21,9 @@ export const causirlHparams = {
   gamma: hparam(1, powerOfTen(-1, 1), { reference: "mmd_gamma" }),
 };
 
-/** The sides of a cut: for each sample 1 on its own side and 0 on the other, and how many there are, at least 1. */
+/**
+ * The sides of a split: for each sample 1 on its own side and 0 on the other, and the number of samples, at least 1.
+ */
 export interface Cut {
   readonly first: Tensor; // [n, 1]
   readonly second: Tensor; // [n, 1]
@@ -29,7 +31,7 @@ export interface Cut {
   readonly secondCount: Tensor; // []
 }
 
-/** How far the two sides' features are from each other; a scalar. */
+/** Returns the distance between the features of the two sides, a scalar. */
 export type CutDistance = (z: Tensor, cut: Cut) => Tensor;
 
 /** Builds CausIRL with a distance. */
@@ -55,8 +57,8 @@ export function buildCausirl(
       const counts = [first.sum(), second.sum()];
       const [firstCount, secondCount] = counts.map((count) => count.clamp(1));
       const both = counts[0].gt(1).logicalAnd(counts[1].gt(1));
-      const apart = distance(z, { first, second, firstCount, secondCount });
-      const penalty = apart.where(both, 0);
+      const distances = distance(z, { first, second, firstCount, secondCount });
+      const penalty = distances.where(both, 0);
       return { loss: loss.add(penalty, { alpha: gamma }), features, logits, logs: { loss, penalty } };
     },
     predict: (x) => classifier.forward(backbone.forward(x)),

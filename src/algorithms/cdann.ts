@@ -1,7 +1,7 @@
 /**
- * CDANN: DANN within each class, so that domains in which the classes are differently frequent are not forced together. As
- * in DomainBed: the discriminator receives the class as a learned vector added to the features, and its loss weighs all
- * classes of a batch alike. The rest: domain-adversarial.ts.
+ * CDANN applies DANN within each class, so that domains with different class frequencies are not forced to match. As in
+ * DomainBed, a learned embedding of the class is added to the input of the discriminator, and its loss gives equal
+ * weight to all classes of a batch. domain-adversarial.ts describes the rest.
  */
 
 import { defineAlgorithm } from "./algorithm.js";

@@ -8,7 +8,7 @@ import { nuclearNorm } from "../regularizers/index.js";
 import { Learner } from "../training/learner.js";
 import { type AlgorithmDefinition, type BuildContext, defineAlgorithm } from "./algorithm.js";
 
-/** An algorithm as JavaScript may write it: whatever is put in the place of its parts. */
+/** Builds a learner from arbitrary return values, as a plug-in in JavaScript might have them. */
 function learnerOf(parts: (context: BuildContext) => unknown): Learner {
   const build = ((context: BuildContext) => {
     const { backbone, classifier } = context;
@@ -27,7 +27,7 @@ function learnerOf(parts: (context: BuildContext) => unknown): Learner {
 
 type StepOf = (context: BuildContext, batch: { x: never; y: never }) => unknown;
 
-/** Builds with a step of its own, and makes one update. */
+/** Builds an algorithm with this step and makes one update. */
 const updateWith = (step: StepOf): void =>
   scope(() => {
     using learner = learnerOf((context) => ({ step: (batch: { x: never; y: never }) => step(context, batch) }));
@@ -68,7 +68,10 @@ test.each<[which: string, step: StepOf, words: RegExp]>([
   expect(() => updateWith(step)).toThrow(words);
 });
 
-/** Updates until one throws, 100 at most; what it says, or null. Where the backbone is frozen, only the classifier learns. */
+/**
+ * Makes up to 100 updates until one throws an error. Returns its message, or null. While the backbone is frozen, only
+ * the classifier is trained.
+ */
 function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: number) => boolean = () => false) {
   return scope(() => {
     using learner = learnerOf(({ backbone, classifier, adam }) => {

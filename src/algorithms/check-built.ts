@@ -1,7 +1,7 @@
 /**
- * What an algorithm's functions returned, checked against the contract. TypeScript checks the library's own; a plug-in in
- * JavaScript has no compiler, and what it leaves out would fail deep in the loop or, worse, train without the penalty that
- * was asked for and say nothing.
+ * Checks the return values of an algorithm's functions. TypeScript checks the built-in algorithms. A plug-in in
+ * JavaScript has no compiler, and a missing value would fail deep in the training loop or, worse, train without the
+ * requested penalty and without a message.
  */
 
 import { Tensor } from "../engine/tensor.js";
@@ -16,7 +16,7 @@ const CONTRACT = "docs/recipes/add-an-algorithm.md has the contract";
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
 
-/** Refuses what `build` returned where a part of it is missing. */
+/** Throws an error if a part of the return value of `build` is missing. */
 export function checkBuilt({ title }: Named, built: unknown): asserts built is BuiltAlgorithm {
   const refuse = (problem: string): never => {
     throw new UsageError(`algorithm ${title}: ${problem}; ${CONTRACT}`);
@@ -34,7 +34,7 @@ export function checkBuilt({ title }: Named, built: unknown): asserts built is B
   if (typeof predict !== "function") refuse(`"build" returned no function "predict", from samples to logits`);
 }
 
-/** Refuses what `step` returned where it has no scalar loss, or does not say what the penalties are taken of. */
+/** Throws an error if the return value of `step` has no scalar loss or no features for the penalties. */
 export function checkOutcome({ title }: Named, outcome: unknown): asserts outcome is StepOutcome {
   const refuse = (problem: string): never => {
     throw new UsageError(`algorithm ${title}: "step" returned ${problem}; ${CONTRACT}`);
@@ -51,12 +51,12 @@ export function checkOutcome({ title }: Named, outcome: unknown): asserts outcom
     );
 }
 
-/** Updates of the backbone after which a penalty must have been taken. */
+/** The number of backbone updates after which the algorithm must have used the penalty. */
 const WITHOUT_PENALTY = 64;
 
 /**
- * Refuses an algorithm that leaves the penalties out. Updates that give the backbone no gradient need none: those of DANN's
- * discriminator, or of a classifier that is trained first.
+ * Throws an error if an algorithm does not use the penalties. Updates without a gradient for the backbone need none,
+ * for example those of DANN's discriminator, or of a classifier that is trained first.
  */
 export class PenaltyCheck {
   private isTaken = false;
@@ -64,12 +64,15 @@ export class PenaltyCheck {
 
   constructor(private readonly algorithm: Named) {}
 
-  /** To be called when an update takes the penalties. */
+  /** Must be called when an update uses the penalties. */
   taken(): void {
     this.isTaken = true;
   }
 
-  /** To be called after each update; `penalties` names those that were asked for, and is empty where none was. */
+  /**
+   * Must be called after each update. `penalties` has the names of the requested penalties and is empty if there are
+   * none.
+   */
   afterUpdate(penalties: string, backbone: Module): void {
     if (this.isTaken || penalties === "") return;
     if (!backbone.parameters().some(({ grad }) => grad !== null) || ++this.without < WITHOUT_PENALTY) return;

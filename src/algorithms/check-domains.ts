@@ -1,20 +1,20 @@
-/** What an algorithm asks of the training domains, checked before anything is built. */
+/** Checks an algorithm's requirements for the training domains before anything is built. */
 
 import { UsageError } from "../errors.js";
 import type { AlgorithmDefinition } from "./algorithm.js";
 
 export interface TrainingDomains {
-  /** How many there are to train on. */
+  /** The number of training domains. */
   readonly domains: number;
-  /** Where the samples come from, where that is known. */
+  /** The dataset of the samples, if it is known. */
   readonly dataset?: { readonly id: string; readonly hasDomains: boolean };
-  /** Its hyperparameters: they may select a variant that needs no domain labels. */
+  /** The algorithm's hyperparameters, which may select a variant without domain labels. */
   readonly hparams?: Readonly<Record<string, unknown>>;
 }
 
 type Asked = Pick<AlgorithmDefinition, "title" | "needsDomains" | "domainFree" | "minDomains">;
 
-/** Refuses samples without domain labels where the update needs them, and too few domains. */
+/** Throws an error if the update needs domain labels and the samples have none, or if there are too few domains. */
 export function checkDomains(
   { title, needsDomains, domainFree = {}, minDomains = 1 }: Asked,
   { domains, dataset, hparams = {} }: TrainingDomains,

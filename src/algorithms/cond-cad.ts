@@ -1,12 +1,12 @@
 /**
- * CondCAD: CAD (cad.ts) within each class, so that features may tell the domain as far as the class does. The loss and its
- * switches: domain-bottleneck.ts.
+ * CondCAD applies CAD (cad.ts) within each class, so that features may contain as much information about the domain as
+ * the class does. domain-bottleneck.ts describes the loss and its variants.
  */
 
 import { defineAlgorithm } from "./algorithm.js";
 import { bottleneckHparams, buildBottleneck } from "./domain-bottleneck.js";
 
-const { selfTerm: _, ...hparams } = bottleneckHparams; // a sample is never compared with itself here
+const { selfTerm: _, ...hparams } = bottleneckHparams; // here a sample is never compared with itself
 
 export const condCad = defineAlgorithm({
   id: "cond-cad",

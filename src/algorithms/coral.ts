@@ -1,16 +1,17 @@
 /**
- * CORAL: features of all domains alike in mean and covariance:
+ * CORAL matches the mean and the covariance of the features of all domains:
  *
  *     d(a, b) = mean_k (μ_a − μ_b)_k² + mean_kl (C_a − C_b)_kl²,   C = (Z − μ)ᵀ(Z − μ)/(n − 1).
  *
- * As in the reference implementations, which differ from the paper: the means are matched too, and the covariances' squared
- * differences are averaged over the width² entries where the paper divides their sum by 4·width².
+ * This follows the reference implementations, which differ from the paper: they also match the means, and they average
+ * the squared differences of the covariances over the width² entries, where the paper divides their sum by 4·width².
  *
- * A batch has fewer samples than features, so the covariances, width × width, are never made: with the centred samples A and B,
+ * A batch has fewer samples than features, so the covariance matrices (width × width) are not computed. With the
+ * centred samples A and B,
  *
  *     Σ_kl (C_a − C_b)_kl² = ‖AAᵀ‖²/(n − 1)² + ‖BBᵀ‖²/(m − 1)² − 2‖ABᵀ‖²/((n − 1)(m − 1)),
  *
- * in float64, since the three nearly cancel where domains are alike.
+ * computed in float64, because the three terms nearly cancel if the domains are similar.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -33,7 +34,7 @@ export const coral = defineAlgorithm({
   build: (context) => featureMatching(context, momentDistance),
 });
 
-/** How far two samples, [n, width] and [m, width], differ in mean and covariance. */
+/** Returns the distance of two samples, [n, width] and [m, width], in mean and covariance. */
 export function momentDistance(a: Tensor, b: Tensor): Tensor {
   const [x, y] = [moments(a), moments(b)];
   const inner = (left: Moments, right: Moments): Tensor => left.centred.mm(right.centred.t()).square().sum();
@@ -44,7 +45,7 @@ export function momentDistance(a: Tensor, b: Tensor): Tensor {
 
 interface Moments {
   readonly mean: Tensor;
-  /** (Z − μ)/√(n − 1), in float64: its transpose times itself is the covariance. */
+  /** (Z − μ)/√(n − 1) in float64. Its transpose times itself is the covariance. */
   readonly centred: Tensor;
 }
 

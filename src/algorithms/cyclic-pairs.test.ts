@@ -11,7 +11,7 @@ test("each item is first once and second once, in the order given", () => {
   expect(cyclicPairs(["a"])).toEqual([["a", "a"]]);
 });
 
-/** Domains of so many rows each; a row is its number in the batch. */
+/** Creates a batch with these numbers of rows per domain. The value of a row is its index in the batch. */
 function batchOf(rows: readonly number[]): Batch {
   const x = tensor(
     Array.from({ length: rows.reduce((sum, each) => sum + each) }, (_, i) => [i]),

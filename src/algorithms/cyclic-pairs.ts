@@ -1,17 +1,17 @@
-/** Random pairs of training domains: each is first in one pair and second in another, as DomainBed draws them. */
+/** Random pairs of training domains, as in DomainBed: each domain is first in one pair and second in another. */
 
 import { arange } from "../engine/ops.generated.js";
 import type { Batch, Minibatch } from "./algorithm.js";
 import type { Draws } from "./draws.js";
 
-/** The pairs (a, b), (b, c), …, (z, a) of some items; a single item is paired with itself. */
+/** Returns the pairs (a, b), (b, c), …, (z, a) of some items. A single item is paired with itself. */
 export function cyclicPairs<T>(items: readonly T[]): [T, T][] {
   return items.map((first, i) => [first, items[(i + 1) % items.length]]);
 }
 
 /**
- * The domains of a batch in a random order, by the draw "pairs". If all domains have the same number of rows, the order is a
- * tensor, so that a step that uses it can be captured.
+ * Returns the domains of a batch in a random order, from the draw "pairs". If all domains have the same number of rows,
+ * the order is a tensor, so that a step that uses it can be captured.
  */
 export function inRandomOrder({ domains, x, y }: Batch, draw: Draws): Minibatch[] {
   const count = domains[0].x.rows;
@@ -19,7 +19,7 @@ export function inRandomOrder({ domains, x, y }: Batch, draw: Draws): Minibatch[
     return draw.permutation("pairs", domains.length).map((i) => domains[i]);
   const places = arange(0, count, 1, { dtype: "int64", device: x.device });
   const starts = draw.order("pairs", domains.length, x).mul(count);
-  const memoryFormat = x.isChannelsLast ? "channels_last" : undefined; // taking rows loses it
+  const memoryFormat = x.isChannelsLast ? "channels_last" : undefined; // indexing rows does not keep it
   return domains.map((_, i) => {
     const rows = places.add(starts.narrow(0, i, 1));
     return { x: x.take(rows).to({ memoryFormat }), y: y.take(rows) };

@@ -1,6 +1,7 @@
 /**
- * DANN: features whose domain a discriminator cannot tell, so that what is learned on them holds in any domain. How the two
- * take turns, the public variants and what is saved: domain-adversarial.ts.
+ * DANN learns features from which a discriminator cannot infer the domain, so that the classifier should work in any
+ * domain. domain-adversarial.ts describes the alternating updates, the public variants and the differences to
+ * DomainBed.
  */
 
 import { defineAlgorithm } from "./algorithm.js";

@@ -10,7 +10,7 @@ import { hparamsOn } from "./algorithm.js";
 import { cdann } from "./cdann.js";
 import { dann } from "./dann.js";
 
-/** The state after some updates on two domains of so many samples. */
+/** Returns the state after some updates on two domains with these numbers of samples. */
 function train(hparams: Record<string, HparamValue>, { sizes = [3, 3], updates = 3, algorithm = dann } = {}) {
   using learner = new Learner({
     algorithm,

@@ -1,24 +1,29 @@
 /**
- * What DANN and CDANN share: features that a discriminator cannot tell the domain of. Discriminator and generator
- * (backbone and classifier) take turns, S = `dStepsPerGStep` discriminator steps to one of the generator, each with an Adam
- * of its own; there is no gradient reversal layer and no schedule of λ, as in DomainBed.
+ * The common part of DANN and CDANN: features from which a discriminator cannot infer the domain. Updates alternate
+ * between the discriminator and the generator (backbone and classifier), with S = `dStepsPerGStep` discriminator steps
+ * for each generator step. Each has its own Adam. As in DomainBed, there is no gradient reversal layer and no schedule
+ * for λ.
  *
  *     discriminator:  A = CE(h(u), d) + grad_penalty·G        generator:  CE(w(z), y) − λ·A
  *
- * with z the features, d the domain, and u = z (DANN) or z and a vector of the class added up (CDANN). Penalties are taken of z
- * in the generator's loss, the one that moves the backbone.
+ * Here z are the features, d is the domain, and u is z (DANN) or z plus an embedding of the class (CDANN). Penalties
+ * apply to z in the generator's loss, which is the one that updates the backbone.
  *
- * The first update is the generator's when S = 1: DomainBed counts an update before it asks whose turn it is.
+ * For S = 1 the first update is the generator's, because DomainBed increments its counter before it decides whose turn
+ * it is.
  *
  * G, the squared gradient of the discriminator's loss, has two forms in public code (`gradPenaltyOf`):
- * - `cross-entropy`: of the summed cross-entropy, per sample; DomainBed since August 2022. Default.
- * - `softmax-columns`: of Σᵢⱼ softmax(h(uᵢ))[dⱼ], which older revisions have by an indexing slip. With batches of equal size
- *   every column is counted alike and the sum is a constant, so its gradient is zero and the weight does nothing.
- * The published numbers were thus made without a penalty whatever weight was drawn, and at the default weight 0 both forms
- * are the same; a weight that is searched should do what its name says, so the first is the default.
  *
- * Saved against the reference: in a discriminator's step no gradient is taken through the backbone (its code computes and
- * then discards it), and G is not computed at weight 0.
+ * - `cross-entropy`: of the summed cross-entropy, per sample, as in DomainBed since August 2022. This is the default.
+ * - `softmax-columns`: of Σᵢⱼ softmax(h(uᵢ))[dⱼ], which older revisions use because of an indexing error. With batches
+ *   of   equal size every column is counted equally and the sum is constant, so its gradient is zero and the weight has
+ *   no   effect.
+ *
+ * The published numbers were therefore computed without this penalty, whatever weight was drawn, and at the default
+ * weight 0 both forms are the same. A searched weight should have an effect, so the first form is the default.
+ *
+ * Two computations of the reference are skipped: a discriminator step takes no gradient through the backbone (DomainBed
+ * computes and discards it), and G is not computed at weight 0.
  */
 
 import { Mlp } from "../backbones/index.js";
@@ -33,7 +38,7 @@ import { variantOf } from "./variant.js";
 
 const PENALTIES = ["cross-entropy", "softmax-columns"] as const;
 
-/** Both algorithms' hyperparameters. `lr` and `weightDecay` are not read: there are two of each. */
+/** The hyperparameters of both algorithms. `lr` and `weightDecay` are not used, because there are two of each. */
 export const adversarialHparams = {
   lambda: hparam(1, powerOfTen(-2, 2), { reference: "lambda" }),
   weightDecayD: hparam(0, powerOfTen(-6, -2), { reference: "weight_decay_d" }),
@@ -47,7 +52,7 @@ export const adversarialHparams = {
   gradPenaltyOf: variant(PENALTIES),
 };
 
-/** Those that depend on the dataset's size. */
+/** The hyperparameters that depend on the dataset size. */
 export const adversarialHparamsBySize = { small: rates("small"), large: rates("large") };
 
 function rates(size: "small" | "large") {
@@ -58,7 +63,7 @@ function rates(size: "small" | "large") {
   };
 }
 
-/** Builds DANN, or with `conditional` CDANN. */
+/** Builds DANN, or CDANN if `conditional` is true. */
 export function buildAdversarial(
   { backbone, classifier, classes, domains, hparams, adam }: BuildContext<HparamsOf<typeof adversarialHparams>>,
   { conditional }: { conditional: boolean },
@@ -72,7 +77,7 @@ export function buildAdversarial(
     dropout: hparams.mlpDropout,
     outputs: domains,
   });
-  // DomainBed's DANN has this table too, and never reads it.
+  // DomainBed's DANN also creates this table but never uses it.
   const classEmbeddings = conditional ? new Embedding(classes, backbone.width) : null;
   const adversary: Record<string, Module> = { discriminator, ...(classEmbeddings && { classEmbeddings }) };
   const betas = [beta1, 0.9] as const;
@@ -88,7 +93,7 @@ export function buildAdversarial(
     }),
   };
 
-  /** A: how well the discriminator tells the domains from these features, the weighted G included. */
+  /** Returns A, the loss of the discriminator on these features, including the weighted G. */
   function adversarialLoss(z: Tensor, batch: Batch): Tensor {
     const d = domainLabels(batch);
     const u = classEmbeddings ? z.add(classEmbeddings.forward(batch.y.toDType("int64"))) : z; // [n, width]
@@ -113,10 +118,10 @@ export function buildAdversarial(
   function generatorStep(batch: Batch, ctx: StepContext): Record<string, Tensor> {
     const z = backbone.forward(batch.x); // [n, width]
     const logits = classifier.forward(z); // [n, classes]
-    const fooled = crossEntropy(logits, batch.y).sub(adversarialLoss(z, batch), { alpha: lambda });
-    const loss = addPenalty(fooled, ctx, z, logits);
+    const adversarialObjective = crossEntropy(logits, batch.y).sub(adversarialLoss(z, batch), { alpha: lambda });
+    const loss = addPenalty(adversarialObjective, ctx, z, logits);
     optimizers.generator.zeroGrad();
-    loss.backward(); // the discriminator's gradients are forgotten before its next step
+    loss.backward(); // the discriminator's gradients are cleared before its next step
     optimizers.generator.step();
     return { gen_loss: loss };
   }
@@ -125,16 +130,17 @@ export function buildAdversarial(
     modules: { backbone, classifier, ...adversary },
     optimizers,
     update(batch, ctx) {
-      const ofDiscriminator = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
-      return ofDiscriminator ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
+      const isDiscriminatorTurn = ctx.schedule((step) => (step + 1) % (1 + dStepsPerGStep) < dStepsPerGStep);
+      return isDiscriminatorTurn ? discriminatorStep(batch, ctx) : generatorStep(batch, ctx);
     },
     predict: (x) => classifier.forward(backbone.forward(x)),
   };
 }
 
 /**
- * 1/(n_y·M) for each sample, n_y the samples of its class in the batch: every class counts alike. M, by which the reference
- * divides, is not the number of classes but one more than the highest in the batch.
+ * Returns the weight 1/(n_y·M) for each sample, where n_y is the number of samples of its class in the batch, so that
+ * all classes have equal weight. As in DomainBed, M is one more than the highest class in the batch, not the number of
+ * classes.
  */
 function classWeights(y: Tensor, classes: number, like: Tensor): Tensor {
   const labels = y.toDType("int64");

@@ -18,7 +18,7 @@ const measure = (labels: number[], domains: number[], options: { conditional: bo
     return { value: value.item(), gradient: grad(value, [z])[0].toNumbers() };
   });
 
-// DomainBed's own numbers.
+// These numbers were computed with DomainBed.
 test.each([
   { conditional: false, flip: true, labels: [0, 0, 1, 1], value: 0.1645187758 },
   { conditional: false, flip: true, labels: [0, 0, 0, 1], value: 0.196277378 },

@@ -1,17 +1,18 @@
 /**
- * What CAD and CondCAD share: L = CE(w(z), y) + λ·R, R a contrastive measure of how well a sample's domain can be told from
- * its features. With s_ij = z_i·z_j/T, a softmax p_ij over the other samples j (CondCAD: of i's class), and c = T/0.07,
+ * The common part of CAD and CondCAD: L = CE(w(z), y) + λ·R, where R is a contrastive measure of how well the domain of
+ * a sample can be inferred from its features. With s_ij = z_i·z_j/T, a softmax p_ij over the other samples j (CondCAD:
+ * of i's class), and c = T/0.07,
  *
  *     flipped:      R_i = −c·log Σ_j p_ij over j of other domains           (CondCAD: and of i's class)
  *     not flipped:  R_i = +c·log Σ_j p_ij over j of i's domain              (CondCAD: and of i's class)
  *
- * R is the mean over the samples for which the sum has a term. As in DomainBed's, CAD also skips samples that are the only ones
- * of their class, although it does not look at classes otherwise; and the diagonal of s is 0.
+ * R is the mean over the samples for which the sum has a term. As in DomainBed, CAD also skips samples that are the
+ * only ones of their class, although it does not use classes otherwise, and the diagonal of s is 0.
  *
- * - `selfTerm`: in the form that is not flipped, DomainBed's CAD counts the sample itself among those of its domain, with the
- *   diagonal's 0 for its similarity. `selfTerm=false` does not.
- * - `project`: a projection of the features before they are compared, which in DomainBed fails with an undefined name. Here it is the
- *   one that is meant: width → width → 128.
+ * - `selfTerm`: in the form that is not flipped, DomainBed's CAD includes the sample itself among those of its domain,
+ *   with   the similarity 0 from the diagonal. `selfTerm=false` excludes it.
+ * - `project`: a projection of the features before they are compared. In DomainBed it fails with an undefined name.
+ *   Here it   is the intended one: width → width → 128.
  */
 
 import { eye } from "../engine/ops.generated.js";
@@ -33,7 +34,7 @@ export const bottleneckHparams = {
   selfTerm: variant([true, false]),
 };
 
-/** Builds CAD, or with `conditional` CondCAD. */
+/** Builds CAD, or CondCAD if `conditional` is true. */
 export function buildBottleneck(
   { backbone, classifier, hparams }: BuildContext<HparamsOf<typeof bottleneckHparams>>,
   { conditional }: { conditional: boolean },
@@ -68,7 +69,7 @@ export interface BottleneckOptions {
   readonly conditional: boolean;
 }
 
-/** R of samples z [n, width] with classes y [n] and domains d [n]. */
+/** Returns R for samples z [n, width] with classes y [n] and domains d [n]. */
 export function domainBottleneck(
   z: Tensor,
   y: Tensor,
@@ -84,7 +85,7 @@ export function domainBottleneck(
   const contrasted = conditional ? classmates : others;
   const side = flip ? sameDomain.logicalNot() : sameDomain;
   const counted = conditional || !selfTerm ? side.logicalAnd(contrasted) : side;
-  // DomainBed skips rows by class first, and then those whose sum is empty.
+  // DomainBed first skips rows by class, and then rows whose sum is empty.
   const kept = hasAny(conditional ? counted : classmates).logicalAnd(hasAny(counted)); // [n]
   const inside = logSumExp(similarity, counted).sub(logSumExp(similarity, contrasted));
   const scale = (temperature / BASE_TEMPERATURE) * (flip ? -1 : 1);
@@ -92,12 +93,12 @@ export function domainBottleneck(
   return inside.mul(rows).sum().div(rows.sum().clamp(1)).mul(scale);
 }
 
-/** log Σ exp over the entries of each row that count, [n]; 0 where none does, and no gradient. */
+/** Returns log Σ exp over the selected entries of each row, [n]. Rows without an entry give 0 and no gradient. */
 function logSumExp(x: Tensor, counted: Tensor): Tensor {
   const empty = hasAny(counted).logicalNot(); // [n]
   const finite = x.where(counted.logicalOr(empty.unsqueeze(1)), Number.NEGATIVE_INFINITY);
   return finite.logsumexp(1).where(empty.logicalNot(), 0);
 }
 
-/** Whether a row has an entry that counts, [n]. */
+/** Returns for each row whether it has a selected entry, [n]. */
 const hasAny = (mask: Tensor): Tensor => mask.sum(1).gt(0);

@@ -1,9 +1,9 @@
 /**
- * A batch by training domain: the features, losses and rows of each.
+ * Splits a batch by training domain: the features, losses and rows of each domain.
  *
- * Where the reference implementations run the network once a domain, one run over all rows gives the same numbers, unless
- * a layer takes statistics of the rows it is given: batch norm that is trained, not frozen. So the network runs once
- * where it can, which is quicker, and once a part where it must.
+ * The reference implementations run the network once for each domain. A single forward pass over all rows gives the
+ * same numbers, except if a layer computes statistics over its rows, which is the case for batch norm that is not
+ * frozen. So the network runs once if possible, which is faster, and once for each part otherwise.
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
@@ -11,13 +11,13 @@ import type { Tensor } from "../engine/tensor.js";
 import { BatchNorm, crossEntropy, type Layer } from "../nn/index.js";
 import type { Batch } from "./algorithm.js";
 
-/** The features of some rows, all of them and part by part. */
+/** The features of some rows, all together and for each part. */
 export interface PartFeatures {
   readonly features: Tensor; // [rows, width]
   readonly parts: readonly Tensor[];
 }
 
-/** The features of each domain, as if the network had seen that domain alone. */
+/** Returns the features of each domain, as if the network had processed that domain alone. */
 export function featuresByDomain(backbone: Layer, { x, domains }: Batch): PartFeatures {
   return featuresOfParts(
     backbone,
@@ -26,7 +26,10 @@ export function featuresByDomain(backbone: Layer, { x, domains }: Batch): PartFe
   );
 }
 
-/** The features of each part, as if the network had seen it alone; `whole` is the parts one after the other. */
+/**
+ * Returns the features of each part, as if the network had processed it alone. `whole` is the concatenation of the
+ * parts.
+ */
 export function featuresOfParts(backbone: Layer, parts: readonly Tensor[], whole = cat(parts)): PartFeatures {
   if (mixesRows(backbone)) {
     const features = parts.map((part) => backbone.forward(part));
@@ -36,7 +39,7 @@ export function featuresOfParts(backbone: Layer, parts: readonly Tensor[], whole
   return { features, parts: rowsLike(parts, features) };
 }
 
-/** The rows of each domain in a tensor that has a row a sample of the batch. */
+/** Returns the rows of each domain in a tensor with one row per sample of the batch. */
 export function rowsByDomain(tensor: Tensor, { domains }: Batch): Tensor[] {
   return rowsLike(
     domains.map(({ y }) => y),
@@ -44,7 +47,7 @@ export function rowsByDomain(tensor: Tensor, { domains }: Batch): Tensor[] {
   );
 }
 
-/** The mean cross-entropy of each domain, [domains], from the logits of the whole batch. */
+/** Returns the mean cross-entropy of each domain, [domains], from the logits of the whole batch. */
 export function lossByDomain(logits: Tensor, batch: Batch): Tensor {
   return stack(rowsByDomain(logits, batch).map((own, e) => crossEntropy(own, batch.domains[e].y)));
 }
@@ -57,7 +60,7 @@ function rowsLike(parts: readonly Tensor[], tensor: Tensor): Tensor[] {
   });
 }
 
-/** Whether a layer takes statistics of the rows it is given. */
+/** Returns true if a layer computes statistics over the rows of its input. */
 export function mixesRows(network: Layer): boolean {
   for (const [, layer] of network.modules()) if (layer instanceof BatchNorm && layer.usesBatch) return true;
   return false;

@@ -1,6 +1,6 @@
 /**
- * The random draws of one update, by name. The usual ones are keyed by the step and the name, so they depend on nothing
- * drawn before; tests put stored numbers in their place.
+ * The random draws of one update, by name. By default they depend only on the step and the name, and not on earlier
+ * draws. Tests replace them by stored numbers.
  */
 
 import { empty } from "../engine/ops.generated.js";
@@ -8,25 +8,25 @@ import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 
 export interface Draws {
-  /** The numbers 0 to n − 1 in random order. */
+  /** Returns the numbers 0 to n − 1 in random order. */
   permutation(name: string, n: number): readonly number[];
-  /** One number from Beta(a, b). */
+  /** Returns one number from Beta(a, b). */
   beta(name: string, a: number, b: number): number;
-  /** One number, uniform in [0, 1). */
+  /** Returns one number, uniform in [0, 1). */
   uniform(name: string): number;
-  /** `permutation` as a tensor on the device of another: what a captured step can take. int64 [n] */
+  /** `permutation` as a tensor on the device of `like`, which a captured step can use. int64 [n] */
   order(name: string, n: number, like: Tensor): Tensor;
-  /** `beta` as a scalar on the device and of the dtype of another tensor. */
+  /** `beta` as a scalar with the device and dtype of `like`. */
   betaLike(name: string, a: number, b: number, like: Tensor): Tensor;
-  /** A whole number from 0 to n − 1, as a scalar on the device of another tensor. int64 [] */
+  /** Returns an integer from 0 to n − 1 as a scalar on the device of `like`. int64 [] */
   integerLike(name: string, n: number, like: Tensor): Tensor;
-  /** Standard normal numbers, on a device and of a dtype like another tensor's. */
+  /** Returns standard normal numbers with the shape, device and dtype of `like`. */
   normalLike(name: string, like: Tensor): Tensor;
-  /** Uniform numbers in [0, 1), of a shape, on a device and of a dtype like another tensor's. */
+  /** Returns uniform numbers in [0, 1) of a given shape, with the device and dtype of `like`. */
   uniformLike(name: string, shape: readonly number[], like: Tensor): Tensor;
 }
 
-/** Draws keyed by what `random` is for (the run's seed and the step), the name, and how often the name was used. */
+/** Draws that depend on `random` (the run's seed and the step), the name, and how often the name was used. */
 export function keyedDraws(random: Random): Draws {
   const hostFor = (name: string) => random.next(name).host();
   return {

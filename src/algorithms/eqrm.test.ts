@@ -10,7 +10,7 @@ const at = (values: number[], alpha: number, gradient: "interpolated" | "implici
     return { value: value.item(), gradient: grad(value, [risks])[0].toNumbers() };
   });
 
-// Values and gradients of DomainBed's own bisection.
+// Values and gradients were computed with DomainBed's bisection.
 test.each([
   { risks: [0.5, 1, 2], alpha: 0.75, value: 1.8028877, gradient: [0.1731553, -0.0626206, 0.8894653] },
   { risks: [0.5, 1, 2], alpha: 0.9, value: 2.376856, gradient: [-0.1719166, -0.1189811, 1.2908977] },

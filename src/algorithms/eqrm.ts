@@ -1,20 +1,21 @@
 /**
- * EQRM (empirical quantile risk minimization): the loss that a new domain is likely to stay below. The domains' losses r_e
- * are a sample of such losses; their density is estimated with Gaussian kernels, and its α-quantile is minimised (the paper's
- * algorithm 1):
+ * EQRM (empirical quantile risk minimization) minimizes the loss that a new domain will likely not exceed. The domains'
+ * losses r_e are a sample of such losses. Their density is estimated with Gaussian kernels, and its α-quantile is
+ * minimized (Algorithm 1 of the paper):
  *
  *     F(t) = mean_e Φ((t − r_e)/b),   b = 1.06·std(r)·E^(−1/5),   L = F⁻¹(α),
  *
- * after `burnInSteps` updates of plain ERM. The quantile is found by bisection between min r + b·Φ⁻¹(α) and max r + b·Φ⁻¹(α), 32
- * halvings, in float64. A negative α stands for log(1 − quantile): L = mean_e (r_e + b·√(−2α)).
+ * after `burnInSteps` updates of plain ERM. The quantile is found by 32 bisection steps between min r + b·Φ⁻¹(α) and
+ * max r + b·Φ⁻¹(α), in float64. A negative α means log(1 − quantile): L = mean_e (r_e + b·√(−2α)).
  *
- * Public code, and the switches that undo it:
- * - `gradient`: `interpolated` is what DomainBed's bisection passes on. The result is (1 − t)·low + t·high, and t counts as a constant,
- *   so the domains with the smallest and the largest loss get all of the gradient but for the width b's. `implicit` is the
- *   derivative of the quantile itself.
- * - `optimizerReset`: Adam is replaced by a new one, at `quantileLr`, at the update whose number equals `burnInSteps`. Random draws of
- *   that are no whole numbers, so in DomainBed's random runs it never happens (`equal`). `reached` does it at the first
- *   update from there on.
+ * Behaviour of public code, and the settings that change it:
+ *
+ * - `gradient`: `interpolated` is the gradient of DomainBed's bisection. Its result is (1 − t)·low + t·high with a
+ *   constant   t, so, apart from the gradient through the bandwidth b, only the domains with the smallest and the
+ *   largest loss receive   a gradient. `implicit` is the derivative of the quantile itself.
+ * - `optimizerReset`: Adam is replaced by a new one with `quantileLr` at the update whose number equals `burnInSteps`.
+ *   Random   draws of `burnInSteps` are not integers, so this never happens in DomainBed's random runs (`equal`).
+ *   `reached` does it at   the first update from there on.
  */
 
 import { scope } from "../engine/scope.js";
@@ -70,10 +71,11 @@ export const eqrm = defineAlgorithm({
   },
 });
 
-/** The α-quantile of the density that the domains' losses [domains] suggest; float64. */
+/** Returns the α-quantile of the density that is estimated from the domains' losses [domains], in float64. */
 export function riskQuantile(risks: Tensor, alpha: number, gradient: (typeof GRADIENTS)[number]): Tensor {
   const r = risks.toDType("float64");
-  // Losses that are all equal have no width; below this floor its gradient is 0, where that of the root would be infinite.
+  // If all losses are equal, the bandwidth is zero. Below this floor its gradient is 0, where that of the square root
+  // would be infinite.
   const deviation = r.variance(0).clamp(1e-30).sqrt();
   const width = deviation.mul(1.06 * r.rows ** -0.2);
   if (alpha < 0) return r.mean().add(width, { alpha: Math.sqrt(-2 * alpha) });
@@ -98,7 +100,7 @@ export function riskQuantile(risks: Tensor, alpha: number, gradient: (typeof GRA
   return at.add(below.detach().sub(below).div(density));
 }
 
-/** How far from `low` to `high` the point lies at which `isAbove` begins to hold, as a share of the way. */
+/** Returns the position between `low` and `high`, as a fraction, from which on `isAbove` is true. */
 function bisect(low: Tensor, high: Tensor, isAbove: (at: Tensor) => Tensor): Tensor {
   const length = high.sub(low);
   let share = low.detach().zerosLike();

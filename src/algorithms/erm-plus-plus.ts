@@ -1,12 +1,14 @@
 /**
- * ERM++: ERM with the ingredients that its authors found to matter. The classifier is trained alone first (`headSteps` updates
- * and one), then all; predictions come from an average of the weights, which follows the network until update `averageFrom` and is the
- * mean of all iterates from there on. Batch norm is trained, not frozen. `retrainOnAll` and longer training chosen by validation
- * are matters of the loop: docs/algorithms.md says how.
+ * ERM++ is ERM with the components that its authors found to be important. First only the classifier is trained
+ * (`headSteps` + 1 updates), then the whole network. Predictions use an average of the weights, which equals the
+ * network until update `averageFrom` and is the mean of all later iterates. Batch norm is trained, not frozen.
+ * `retrainOnAll` and longer training chosen by validation are part of the training loop; docs/algorithms.md describes
+ * them.
  *
- * As in DomainBed's: the average has parameters and running statistics, and where batch norm is trained, each update also runs the average
- * on the batch, which moves its running statistics once more. `lars` selects LARS, which in DomainBed fails with an argument that
- * it does not take. A penalty is taken of the network's features in the updates that train the backbone.
+ * As in DomainBed, the average includes parameters and running statistics. If batch norm is trained, each update also
+ * runs a forward pass of the average on the batch, which updates its running statistics once more. `lars` selects LARS,
+ * which fails in DomainBed because of an invalid argument. Penalties apply to the network's features in the updates
+ * that train the backbone.
  */
 
 import { zeros } from "../engine/ops.generated.js";
@@ -26,11 +28,11 @@ export const ermPlusPlus = defineAlgorithm({
     "Teterwak, Saito, Tsiligkaridis, Saenko & Plummer, ERM++: An Improved Baseline for Domain Generalization, 2023, https://arxiv.org/abs/2304.01973",
   needsDomains: false,
   hparams: {
-    /** The learning rate while the classifier is trained alone. */
+    /** The learning rate while only the classifier is trained. */
     headLr: hparam(5e-5, powerOfTen(-5, -3.5), { reference: "linear_lr" }),
-    /** Updates after whose number all of the network is trained. */
+    /** The last update that trains only the classifier. */
     headSteps: hparam(500, choice([500]), { reference: "linear_steps" }),
-    /** The update from which on weights are averaged. */
+    /** The first update whose weights are averaged. */
     averageFrom: hparam(600, choice([600])),
     lars: variant([false, true], { reference: "lars" }),
   },
@@ -53,10 +55,10 @@ export const ermPlusPlus = defineAlgorithm({
       modules: { backbone, classifier, averageBackbone, averageClassifier, average },
       optimizers,
       update(batch, ctx) {
-        const ofHead = ctx.schedule((step) => step <= headSteps);
-        const selected = ofHead ? optimizers.head : optimizers.all;
+        const isHeadOnly = ctx.schedule((step) => step <= headSteps);
+        const selected = isHeadOnly ? optimizers.head : optimizers.all;
         const loss = scope(() => {
-          const value = ofHead
+          const value = isHeadOnly
             ? ctx.checked(crossEntropy(classifier.forward(noGrad(() => backbone.forward(batch.x))), batch.y))
             : penalisedCrossEntropy({ backbone, classifier }, batch, ctx);
           selected.zeroGrad();
@@ -78,21 +80,21 @@ export const ermPlusPlus = defineAlgorithm({
   },
 });
 
-/** How many iterates the average has, less one. */
+/** The number of iterates in the average minus one. */
 class Average extends Module {
-  readonly count: StateBuffer; // float64, so that it can be divided by on the device
+  readonly count: StateBuffer; // float64, so that the device can divide by it
 
   constructor() {
     super();
     this.count = new StateBuffer(zeros([], { dtype: "float64" }));
   }
 
-  /** Moves the average's parameters and running statistics on to the network's, or copies them while nothing is averaged. */
+  /** Updates the average of parameters and running statistics, or copies them if averaging has not started. */
   follow(network: Module, average: Module, isAveraging: boolean): void {
     const own = average.stateDict();
     for (const [name, latest] of network.stateDict()) {
       const mean = own.get(name)!;
-      if (!latest.dtype.includes("float")) continue; // the count of batches
+      if (!latest.dtype.includes("float")) continue; // the number of batches
       if (!isAveraging) mean.copy_(latest);
       else
         scope(() => {

@@ -1,10 +1,10 @@
 /**
- * What MMD and CORAL share: the mean of the domains' losses and, as penalty, the mean distance between the features of two
- * domains, over all pairs of domains:
+ * The common part of MMD and CORAL: the mean of the domains' losses, and a penalty that is the mean distance between
+ * the features of two domains, over all pairs of domains:
  *
  *     L = (1/E) Σ_e ℓ_e + γ · 2/(E(E − 1)) Σ_{i<j} d(z_i, z_j).
  *
- * With one domain there is nothing to match, and the penalty is 0.
+ * With one domain the penalty is 0.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -12,10 +12,10 @@ import type { Tensor } from "../engine/tensor.js";
 import type { BuildContext, LossAlgorithm } from "./algorithm.js";
 import { featuresByDomain, lossByDomain } from "./domain-parts.js";
 
-/** How far two domains' features, [n, width] and [m, width], are from each other; a scalar. */
+/** Returns the distance between the features of two domains, [n, width] and [m, width], a scalar. */
 export type FeatureDistance = (a: Tensor, b: Tensor) => Tensor;
 
-/** Builds the algorithm that matches domains by a distance. */
+/** Builds an algorithm that matches the features of domains with a distance. */
 export function featureMatching(
   { backbone, classifier, hparams: { gamma } }: BuildContext<{ readonly gamma: number }>,
   distance: FeatureDistance,

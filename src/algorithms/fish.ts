@@ -1,13 +1,14 @@
 /**
- * Fish: gradients of different domains should point the same way. Maximising their inner product needs second derivatives;
- * going through the domains one after the other, an optimizer step each, and then part of the way from where one began to
- * where one ended, has the same effect to first order (algorithm 1 of the paper):
+ * Fish aligns the gradients of different domains. Maximizing their inner product needs second derivatives. To first
+ * order, the following has the same effect: take one optimizer step per domain, one domain after the other, and then
+ * move part of the way from the initial to the final weights (Algorithm 1 of the paper):
  *
  *     θ̃ ← θ;  for each domain: θ̃ ← Adam's step on the domain's loss;  θ ← θ + ε(θ̃ − θ)
  *
- * As in DomainBed, which the published numbers are from: domains in their order, no ERM before (the authors' own code
- * trains with ERM first and samples the domains), Adam's moments carried from update to update, and buffers go part of
- * the way too, counters rounded down. DomainBed makes a second network for θ̃; here θ is put aside instead.
+ * As in DomainBed, from which the published numbers come: the domains keep their order, there is no ERM phase before
+ * (the authors' code first trains with ERM and samples the domains), Adam's moments persist between updates, and
+ * buffers are interpolated too, with counters rounded down. DomainBed creates a second network for θ̃; here θ is saved
+ * and restored.
  */
 
 import { scope } from "../engine/scope.js";
@@ -42,10 +43,10 @@ export const fish = defineAlgorithm({
           });
         try {
           const losses = domains.map(stepOn);
-          goPartOfTheWay(start, metaLr);
+          interpolateFrom(start, metaLr);
           return { loss: losses[losses.length - 1] };
         } catch (error) {
-          restoreValues(start); // θ̃ is no weight of the model
+          restoreValues(start); // θ̃ must not remain in the model
           throw error;
         }
       },
@@ -54,11 +55,11 @@ export const fish = defineAlgorithm({
   },
 });
 
-/** Moves from the values put aside the given part of the way to the present ones. */
-function goPartOfTheWay(start: SavedValues, part: number): void {
+/** Moves from the saved values towards the current ones by the given fraction. */
+function interpolateFrom(start: SavedValues, part: number): void {
   noGrad(() => {
     for (const [own, from] of start) {
-      scope(() => own.copy_(from.add(own.sub(from).mul(part)))); // into a counter it is copied rounded down
+      scope(() => own.copy_(from.add(own.sub(from).mul(part)))); // copying into a counter rounds down
     }
   });
 }

@@ -1,16 +1,17 @@
 /**
- * Fishr: the gradients of single samples vary alike in all domains. For each domain, the variance v of the gradients of the
- * head's weights and biases over the domain's samples, smoothed over updates; the penalty is how far the domains' are from
- * their mean v̄:
+ * Fishr matches the variance of per-sample gradients across domains. For each domain, v is the variance of the
+ * gradients of the classifier's weights and biases over the domain's samples, smoothed over updates. The penalty is the
+ * distance of the domains' variances to their mean v̄:
  *
  *     L = CE(f(X), Y) + β·(1/E) Σ_e mean_k (v_e − v̄)_k².
  *
- * A linear head's gradients are δ_i z_iᵀ and δ_i, δ_i = softmax(l_i) − onehot(y_i), so their variances need no gradient a
- * sample: E[(δzᵀ)²] − E[δzᵀ]² = (δ²)ᵀ(z²)/n − ((δᵀz)/n)², two matrix products. Smoothing: m ← a·m + (1 − a)·v, and m/(1 − a)
- * is used, so that the gradient is that of v.
+ * The gradients of a linear classifier are δ_i z_iᵀ and δ_i with δ_i = softmax(l_i) − onehot(y_i), so no per-sample
+ * gradients are needed: E[(δzᵀ)²] − E[δzᵀ]² = (δ²)ᵀ(z²)/n − ((δᵀz)/n)², which is two matrix products. The smoothing is
+ * m ← a·m + (1 − a)·v, and m/(1 − a) is used, so that the gradient is that of v.
  *
- * As in DomainBed's, β is 0 for the first `annealSteps` updates, while the smoothing goes on, and Adam is reset when the
- * penalty sets in. There the smoothed variances are lost when a run is saved; here they are saved.
+ * As in DomainBed, β is 0 for the first `annealSteps` updates, during which the variances are already smoothed, and
+ * Adam is reset when the penalty starts. DomainBed loses the smoothed variances when a run is saved; here they are
+ * saved.
  */
 
 import { cat, stack, zeros } from "../engine/ops.generated.js";
@@ -30,7 +31,7 @@ export const fishr = defineAlgorithm({
   hparams: {
     penaltyWeight: hparam(1000, powerOfTen(1, 4), { reference: "lambda" }),
     annealSteps: hparam(1500, uniformInteger(0, 5000), { reference: "penalty_anneal_iters" }),
-    /** a: how much of the old variances is kept. */
+    /** The smoothing factor a. */
     ema: hparam(0.95, uniform(0.9, 0.99), { reference: "ema" }),
   },
 
@@ -72,13 +73,15 @@ export const fishr = defineAlgorithm({
   },
 });
 
-/** δ = softmax(l) − onehot(y): the gradient of the summed cross-entropy with respect to the logits. */
+/** Returns δ = softmax(l) − onehot(y), the gradient of the summed cross-entropy with respect to the logits. */
 export function errors(logits: Tensor, y: Tensor): Tensor {
   const l = toFullPrecision(logits);
   return l.softmax(1).sub(y.toDType("int64").oneHot(l.size(1)));
 }
 
-/** The variance over samples of the head's gradients: classes × width of the weights, then those of the biases. */
+/**
+ * Returns the variance over samples of the classifier's gradients: classes × width for the weights, then the biases.
+ */
 export function gradientVariance(z: Tensor, delta: Tensor): Tensor {
   const n = z.rows;
   const weight = delta.square().t().matmul(z.square()).div(n).sub(delta.t().matmul(z).div(n).square());
@@ -95,7 +98,7 @@ class DomainVariances extends Module {
     this.variances = new StateBuffer(zeros([domains, entries]));
   }
 
-  /** The smoothed variances after these, scaled so that a change of these changes them as much. */
+  /** Updates the smoothed variances and returns them, scaled so that their gradient is that of the latest variances. */
   follow(latest: Tensor, ema: number): Tensor {
     const smoothed = this.variances.mul(ema).add(latest, { alpha: 1 - ema });
     noGrad(() => this.variances.copy_(smoothed));

@@ -1,13 +1,14 @@
 /**
- * GroupDRO: domains with larger losses weigh more. Each update multiplies a domain's weight by exp(η·loss), brings the
- * weights back to the sum 1, and minimises the weighted sum (online algorithm 1 of the paper, each domain a group):
+ * GroupDRO gives more weight to domains with larger losses. Each update multiplies a domain's weight by exp(η·loss),
+ * normalizes the weights, and minimizes the weighted sum (online Algorithm 1 of the paper, with each domain as a
+ * group):
  *
  *     q_e ← q_e·exp(η·ℓ_e),  q ← q / Σq,  L = Σ_e q_e·ℓ_e.
  *
- * Public variants: DomainBed before January 2021 and SWAD divide L by the number of domains E, DomainBed since does not. The
- * default is the paper's formula, without the division: q sums to 1 already, and a penalty then weighs against the loss as it
- * does for every other algorithm. With Adam the two differ only by way of its ε and weight decay, so the published numbers
- * speak for neither. `divideByDomains=true` selects the other.
+ * Public variants: DomainBed before January 2021 and SWAD divide L by the number of domains E; DomainBed since then
+ * does not. The default is the paper's formula without the division: q already sums to 1, and the relative weight of a
+ * penalty is then the same as for every other algorithm. With Adam the two differ only through its ε and weight decay,
+ * so the published numbers do not show which is better. `divideByDomains=true` selects the division.
  */
 
 import { ones } from "../engine/ops.generated.js";
@@ -24,7 +25,7 @@ export const groupDro = defineAlgorithm({
     "Sagawa, Koh, Hashimoto & Liang, Distributionally Robust Neural Networks for Group Shifts, ICLR 2020, https://arxiv.org/abs/1911.08731",
   needsDomains: true,
   hparams: {
-    /** How fast the weights follow the losses. */
+    /** The step size of the weights. */
     eta: hparam(1e-2, powerOfTen(-3, -1), { reference: "groupdro_eta" }),
     divideByDomains: variant([false, true]),
   },
@@ -45,7 +46,7 @@ export const groupDro = defineAlgorithm({
   },
 });
 
-/** The weights of the domains; equal at first. */
+/** The weights of the domains, which are equal at first. */
 export class DomainWeights extends Module {
   readonly q: StateBuffer; // [domains]
 
@@ -54,7 +55,7 @@ export class DomainWeights extends Module {
     this.q = new StateBuffer(ones([domains]));
   }
 
-  /** The weights after the domains' losses [domains] are known; no gradient goes through them. */
+  /** Updates the weights with the domains' losses [domains] and returns them. No gradient flows through them. */
   follow(losses: Tensor, eta: number): Tensor {
     return noGrad(() => {
       const grown = this.q.mul(losses.mul(eta).exp());

@@ -1,11 +1,11 @@
 /**
- * IB-ERM: an information bottleneck on top of ERM. Of the features that predict equally well, those with the least entropy,
- * for which their variance within each domain stands (bottleneck.ts):
+ * IB-ERM adds an information bottleneck to ERM. It prefers features with low entropy among those that predict equally
+ * well, and uses the variance within each domain as a surrogate for the entropy (bottleneck.ts):
  *
  *     L = mean_e ℓ_e + κ·mean_e Var(z_e).
  *
- * As in DomainBed's, κ is 0 for the first `bottleneckSteps` updates, and Adam is replaced by a new one at the update where it
- * sets in. DomainBed logs the whole loss as `nll`, by a slip; here it is the mean cross-entropy.
+ * As in DomainBed, κ is 0 for the first `bottleneckSteps` updates, and Adam is replaced by a new one when the penalty
+ * starts. DomainBed logs the whole loss as `nll` by mistake; here it is the mean cross-entropy.
  */
 
 import { defineAlgorithm } from "./algorithm.js";

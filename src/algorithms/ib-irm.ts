@@ -1,11 +1,11 @@
 /**
- * IB-IRM: IRM's penalty (irm.ts) and an information bottleneck (bottleneck.ts) together,
+ * IB-IRM combines IRM's penalty (irm.ts) with an information bottleneck (bottleneck.ts),
  *
  *     L = mean_e ℓ_e + ι·mean_e P_e + κ·mean_e Var(z_e).
  *
- * As in DomainBed's, ι is 1 (not 0) for the first `annealSteps` updates, κ is 0 for the first `bottleneckSteps`, and Adam is
- * replaced by a new one at the update where either sets in. DomainBed logs the whole loss as `nll`, by a slip; here it is the mean
- * cross-entropy.
+ * As in DomainBed, ι is 1 (not 0) for the first `annealSteps` updates, κ is 0 for the first `bottleneckSteps` updates,
+ * and Adam is replaced by a new one when either weight changes. DomainBed logs the whole loss as `nll` by mistake; here
+ * it is the mean cross-entropy.
  */
 
 import { stack } from "../engine/ops.generated.js";

@@ -1,15 +1,15 @@
 /**
- * IGA (inter-environmental gradient alignment): the gradients of the domains' losses alike. With g_e the gradient of domain
- * e's loss with respect to all weights, and ḡ their mean,
+ * IGA (inter-environmental gradient alignment) aligns the gradients of the domains' losses. With g_e the gradient of
+ * domain e's loss with respect to all weights, and ḡ their mean,
  *
  *     L = mean_e ℓ_e + λ·Σ_e ‖g_e − ḡ‖².
  *
- * As in DomainBed's, a sum over domains: the paper's trace of the covariance has a mean, so its λ is E times this one. The
- * gradients are differentiated again, through the whole network. ḡ is taken as a constant, which changes nothing: its
- * derivative is multiplied by Σ_e (g_e − ḡ) = 0.
+ * As in DomainBed, this is a sum over domains. The paper's trace of the covariance is a mean, so its λ is E times this
+ * one. The gradients are differentiated again through the whole network. ḡ is treated as a constant, which does not
+ * change the result: its derivative is multiplied by Σ_e (g_e − ḡ) = 0.
  *
- * Saved against the reference: ḡ is the mean of the g_e and needs no pass of its own. A penalty is added to the mean loss, outside
- * of the g_e.
+ * Unlike the reference, this computes ḡ as the mean of the g_e without an additional pass. Penalties are added to the
+ * mean loss and are not part of the g_e.
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
@@ -32,9 +32,9 @@ export const iga = defineAlgorithm({
     return {
       modules: { backbone, classifier },
       step({ domains }) {
-        // Each domain separately, so that its gradient needs a pass over its own samples only.
+        // Process each domain separately, so that its gradient only needs a pass over its own samples.
         const each = domains.map(({ x, y }) => {
-          const features = withComposedAttention(() => backbone.forward(x)); // its gradient is differentiated
+          const features = withComposedAttention(() => backbone.forward(x)); // because its gradient is differentiated
           const logits = classifier.forward(features);
           const loss = crossEntropy(logits, y);
           return {
@@ -58,7 +58,7 @@ export const iga = defineAlgorithm({
   },
 });
 
-/** Σ_e ‖g_e − ḡ‖² of the domains' gradients, a list of tensors each; ḡ is a constant. */
+/** Returns Σ_e ‖g_e − ḡ‖² of the domains' gradients, each a list of tensors. ḡ is a constant. */
 export function spread(gradients: readonly (readonly (Tensor | null)[])[]): Tensor {
   const terms = gradients[0].flatMap((_, i) => {
     const own = gradients.map((all) => all[i]).filter((gradient) => gradient !== null);

@@ -1,4 +1,4 @@
-/** The algorithms there are; a new one is a file and a line here. */
+/** All algorithms. To add one, add a file and a line here. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -84,7 +84,9 @@ export const algorithms: Readonly<Record<string, AlgorithmDefinition>> = {
   urm,
 };
 
-/** An algorithm by id or title, in any case; an unknown one is an error that names the nearest. */
+/**
+ * Returns the algorithm with this id or title, ignoring case. For an unknown name, the error suggests the closest one.
+ */
 export function algorithmNamed(name: string): AlgorithmDefinition {
   const wanted = name.toLowerCase();
   const found = Object.values(algorithms).find(({ id, title }) => id === wanted || title.toLowerCase() === wanted);

@@ -1,12 +1,12 @@
 /**
- * IRM (IRMv1): a classifier that is optimal in every domain at once. The penalty of a domain is the squared gradient of its
- * loss with respect to a factor s = 1 on the logits, estimated without bias as the product of the gradients on two
- * halves of its samples, the even and the odd ones; the product can be negative.
+ * IRM (IRMv1) learns a classifier that is optimal in every domain at the same time. The penalty of a domain is the
+ * squared gradient of its loss with respect to a factor s = 1 on the logits. An unbiased estimate is the product of the
+ * gradients on two halves of the samples, the even and the odd ones. The product can be negative.
  *
- * The gradient has a closed form, ∂/∂s CE(s·l, y) at s = 1 = mean_i (Σ_k p_ik·l_ik − l_iy), so nothing is
- * differentiated twice: the reference implementations' double backward costs more and gives the same.
+ * The gradient has a closed form, ∂/∂s CE(s·l, y) at s = 1 = mean_i (Σ_k p_ik·l_ik − l_iy), so no double backward is
+ * needed. The double backward of the reference implementations costs more and gives the same result.
  *
- * The penalty sets in late: see annealed-penalty.ts.
+ * The penalty starts after some updates: see annealed-penalty.ts.
  */
 
 import { stack } from "../engine/ops.generated.js";
@@ -42,7 +42,7 @@ export const irm = defineAlgorithm({
   }),
 });
 
-/** The penalty of one domain, from the logits [n, classes] and labels [n] of its samples. */
+/** Returns the penalty of one domain from the logits [n, classes] and labels [n] of its samples. */
 export function irmPenalty(logits: Tensor, y: Tensor): Tensor {
   if (logits.rows < 2) {
     throw new UsageError(

@@ -1,19 +1,22 @@
 /**
- * mDSDI: two backbones, one for what all domains share (φ_I) and one for what is particular to a domain (φ_S), and a
- * classifier on both. With a = φ_I(x), s = φ_S(x), centred over the batch ā and s̄, and d the domain (section 3 of the paper):
+ * mDSDI uses two backbones, one for domain-invariant features (φ_I) and one for domain-specific features (φ_S), and a
+ * classifier on both. With a = φ_I(x), s = φ_S(x), their batch-centred values ā and s̄, and the domain d (Section 3 of
+ * the paper):
  *
  *     L = CE(w([a; s]), y) + CE(h(reversed a), d) + mean_ijk (ā_ij·s̄_ik)² + CE(k(s), d)
  *
- * h, behind a gradient reversal, drives domains out of a; k keeps them in s; the third term keeps a and s apart. After an
- * Adam step on all of it, a second Adam takes an MLDG step (meta-gradient.ts, β = 1) on φ_S and w.
+ * h, behind a gradient reversal, removes domain information from a; k keeps it in s; the third term decorrelates a and
+ * s. After an Adam step on L, a second Adam takes an MLDG step (meta-gradient.ts, β = 1) on φ_S and w.
  *
  * Public variants:
- * - `domainLabels`: the authors' DomainBed port sets the domain's index back inside its loop, so every sample is of domain 0
- *   and both domain losses are void (`constant`). The default `actual` is the paper's method.
- * - `pairing` of the MLDG step: `cyclic`, each domain tried on the next in a random order, is the port's, and the default as
- *   it is the one that runs in this protocol; `leave-one-out`, all other domains together tried on each, the trainer's.
  *
- * The penalties count in L and in the losses of the MLDG step, as both move φ_S; they are taken of [φ_I; φ_S].
+ * - `domainLabels`: the authors' DomainBed port resets the domain index inside its loop, so every sample belongs to
+ *   domain 0   and both domain losses have no effect (`constant`). The default, `actual`, is the paper's method.
+ * - `pairing` of the MLDG step: `cyclic` evaluates each domain on the next one in a random order, as in the port. It is
+ *   the   default because it is what this protocol runs. `leave-one-out` trains on all other domains together and
+ *   evaluates on   each one, as in the authors' trainer.
+ *
+ * The penalties are part of L and of the losses of the MLDG step, because both update φ_S. They apply to [φ_I; φ_S].
  */
 
 import { Mlp } from "../backbones/index.js";
@@ -24,7 +27,7 @@ import { crossEntropy, Linear } from "../nn/index.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs, inRandomOrder } from "./cyclic-pairs.js";
 import { domainLabels as trueLabels } from "./domain-labels.js";
-import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
+import { type MetaPair, metaGradient, toSameLength } from "./meta-gradient.js";
 import { addPenalty } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
 
@@ -77,7 +80,7 @@ export const mdsdi = defineAlgorithm({
         optimizers.all.step();
 
         const pairs =
-          pairing === "cyclic" ? cyclicPairs(inRandomOrder(batch, ctx.draw)).map(ofOneLength) : leaveOneOut(domains);
+          pairing === "cyclic" ? cyclicPairs(inRandomOrder(batch, ctx.draw)).map(toSameLength) : leaveOneOut(domains);
         const metaLoss = metaGradient({
           modules: [specific, classifier],
           pairs,
@@ -99,16 +102,16 @@ export const mdsdi = defineAlgorithm({
   },
 });
 
-/** The same values, and gradients of the other sign: 2a − a, the first a constant. */
+/** Keeps the values and reverses the gradient: 2a − a with a constant first term. */
 const reversed = (a: Tensor): Tensor => a.detach().mul(2).sub(a);
 
-/** mean_ijk (ā_ij·s̄_ik)², as the product of two means: the tensor [n, width, width] need not be made. */
+/** mean_ijk (ā_ij·s̄_ik)² as a product of two means, without the tensor [n, width, width]. */
 function dependence(a: Tensor, s: Tensor): Tensor {
   const [own, other] = [a, s].map((z) => z.sub(z.mean(0, true)).square().mean(1)); // [n]
   return own.mul(other).mean();
 }
 
-/** Each domain tried on by all others together. */
+/** For each domain, pairs all other domains together (for training) with that domain (for testing). */
 function leaveOneOut(domains: readonly Minibatch[]): MetaPair[] {
   return domains.map((test, e) => {
     const others = domains.filter((_, i) => i !== e);

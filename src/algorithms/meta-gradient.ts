@@ -1,10 +1,10 @@
 /**
  * The first-order meta-gradient of MLDG and mDSDI. For each pair (i, j) of samples:
  *
- *     θ̃ = θ after one step of a fresh Adam on ℓ_i;     gradient of θ += (∇ℓ_i(θ) + β·∇ℓ_j(θ̃)) / E
+ *     θ̃ = θ after one step of a new Adam on ℓ_i;     gradient of θ += (∇ℓ_i(θ) + β·∇ℓ_j(θ̃)) / E
  *
- * There are no second derivatives: ∇ℓ_j is taken with respect to θ̃ and used as if it were θ's. E is the number of domains,
- * whatever the number of pairs.
+ * There are no second derivatives: ∇ℓ_j is computed with respect to θ̃ and used as if it were that of θ. E is the
+ * number of domains, whatever the number of pairs.
  */
 
 import { _foreachAdd_ } from "../engine/ops.generated.js";
@@ -14,11 +14,11 @@ import type { Module } from "../nn/index.js";
 import type { BuildContext, Minibatch } from "./algorithm.js";
 import { restoreValues, saveValues } from "./saved-values.js";
 
-/** Samples to take the inner step on, and samples to try it on. */
+/** Samples for the inner step, and samples to evaluate the result. */
 export type MetaPair = readonly [train: Minibatch, test: Minibatch];
 
 export interface MetaGradientOptions {
-  /** What is stepped; buffers of theirs that move on the way are put back, as those of a copy would be lost. */
+  /** The modules to update. Changes of their buffers are undone, as they would be lost with a copy of the network. */
   readonly modules: readonly Module[];
   readonly pairs: readonly MetaPair[];
   /** E. */
@@ -28,13 +28,13 @@ export interface MetaGradientOptions {
   loss(samples: Minibatch): Tensor;
 }
 
-/** Puts the gradient into `.grad` of every parameter, zero where there is none, and returns Σ(ℓ_i + β·ℓ_j)/E. */
+/** Stores the gradient in `.grad` of every parameter, zero if there is none, and returns Σ(ℓ_i + β·ℓ_j)/E. */
 export function metaGradient({ modules, pairs, domains, beta, adam, loss }: MetaGradientOptions): Tensor {
   const parameters = modules.flatMap((module) => module.parameters());
   const before = saveValues(modules);
   const sums = parameters.map((parameter) => parameter.detach().zerosLike());
 
-  /** Adds a share of the loss's gradient, and leaves all of it in `.grad`. */
+  /** Adds the loss's gradient times `share`, and leaves the full gradient in `.grad`. */
   const addGradient = (samples: Minibatch, share: number): Tensor => {
     const value = loss(samples);
     const gradients = grad(value, parameters, { allowUnused: true });
@@ -66,8 +66,8 @@ export function metaGradient({ modules, pairs, domains, beta, adam, loss }: Meta
   return losses.reduce((sum, each) => sum.add(each));
 }
 
-/** The first samples of both, as many as the shorter has. */
-export function ofOneLength([a, b]: MetaPair): MetaPair {
+/** Truncates both to the number of samples of the shorter one. */
+export function toSameLength([a, b]: MetaPair): MetaPair {
   const rows = Math.min(a.x.rows, b.x.rows);
   const cut = ({ x, y }: Minibatch): Minibatch => ({ x: x.narrow(0, 0, rows), y: y.narrow(0, 0, rows) });
   return [cut(a), cut(b)];

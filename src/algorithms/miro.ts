@@ -1,14 +1,16 @@
 /**
- * MIRO: keep close to the pretrained network, which stands in for one that knows all domains: maximise a variational bound
- * of the mutual information between its maps f⁰ and the trained ones f, stage by stage:
+ * MIRO keeps the features close to those of the pretrained network, which serves as an approximation of a network that
+ * knows all domains. It maximizes a variational bound of the mutual information between the feature maps f⁰ of the
+ * pretrained network and the trained ones f, for each stage:
  *
  *     L = CE(w(φ(x)), y) + λ·Σ_l ½·mean[ (f_l − f⁰_l)²/σ²_l + ln σ²_l ],   σ²_l = softplus(b_l) + 1e-5
  *
- * with one b a channel, which starts where σ² = 0.1 and learns `lrMultiplier` times as fast. The mean encoder is the identity,
- * as in the authors' code. `stages`: `stem_block`, their default, takes every stage; `block` leaves out the first (a ResNet's
- * stem). The frozen network runs in evaluation mode without gradients; predictions do not need it.
+ * There is one b per channel, initialized such that σ² = 0.1 and trained with `lrMultiplier` times the learning rate.
+ * The mean encoder is the identity, as in the authors' code. `stages`: their default, `stem_block`, uses every stage;
+ * `block` skips the first one (a ResNet's stem). The frozen network runs in evaluation mode without gradients.
+ * Predictions do not need it.
  *
- * The code has no search range for λ; the one here is the article's.
+ * The authors' code has no search range for λ; the range here is the paper's.
  */
 
 import { empty } from "../engine/ops.generated.js";
@@ -43,10 +45,10 @@ export const miro = defineAlgorithm({
     for (const parameter of frozen.parameters()) parameter.requiresGrad_(false);
     const variances = new StageVariances(backbone.stageChannels!.slice(first));
 
-    /** The frozen network's maps at the stages that count. */
+    /** Returns the frozen network's feature maps at the selected stages. */
     const frozenMaps = (x: Tensor): Tensor[] =>
       noGrad(() => {
-        frozen.eval(); // the loop puts all modules in training mode
+        frozen.eval(); // the training loop sets all modules to training mode
         const maps: Tensor[] = [];
         frozen.stages!(x, (map, stage) => {
           if (stage >= first) maps.push(map);
@@ -79,15 +81,15 @@ export const miro = defineAlgorithm({
 });
 
 /**
- * ½·mean[(f − f⁰)²/σ² + ln σ²]. σ² is one number a channel, so the mean over all else comes first, and no more maps than
- * the squared difference are made.
+ * Returns ½·mean[(f − f⁰)²/σ² + ln σ²]. σ² is one number per channel, so the mean over the other dimensions comes
+ * first, and the only temporary feature map is the squared difference.
  */
 function distance(map: Tensor, target: Tensor, variance: Tensor): Tensor {
   const squares = toFullPrecision(map).sub(toFullPrecision(target)).square().mean([0, 2, 3], true); // [1, channels, 1, 1]
   return squares.div(variance).add(variance.log()).mean().div(2);
 }
 
-/** A variance for each channel of each stage. */
+/** One variance for each channel of each stage. */
 class StageVariances extends Module {
   private readonly stages: readonly ChannelVariances[];
 

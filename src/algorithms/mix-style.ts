@@ -1,19 +1,22 @@
 /**
- * MixStyle: the mean and deviation of a map's channels carry the style of a picture, so mixing them between pictures makes
- * new styles, and new domains, in feature space. In training, after some stages and each time with probability 1/2:
+ * MixStyle: the channel means and standard deviations of a feature map carry the style of a picture, so mixing them
+ * between pictures creates new styles, and thus new domains, in feature space. In training, after some stages and each
+ * time with probability 1/2:
  *
  *     x ← σ'·(x − μ)/σ + μ',   μ' = λμ + (1 − λ)μ_π,   σ' = λσ + (1 − λ)σ_π,   λ ~ Beta(0.1, 0.1) for each sample
  *
- * with no gradient through the statistics. It follows stages 1 to 3 (a ResNet's layer1 to layer3), but never the last stage
- * of a smaller network: there the statistics tell the class, and mixing them hurts (the paper's analysis of where to apply it).
+ * No gradient flows through the statistics. It is applied after stages 1 to 3 (layer1 to layer3 of a ResNet), but never
+ * after the last stage of a smaller network: there the statistics depend on the class, and mixing them hurts (see the
+ * paper's analysis of where to apply it).
  *
- * Two public variants (`mixing`), both in SWAD's code, which the published domain generalization numbers are from; it does not
- * say which of them:
- * - `random`: styles are mixed within the whole batch in a random order, and the loss is ERM's. It needs no domain labels,
- *   and is the default as it asks for less.
- * - `cross-domain`: half of each domain's samples are joined with half of the next domain's, one pass each, and styles are
- *   mixed across the two halves. The loss is the mean of the passes'. Between them the passes see every sample once, so
- *   the penalties are taken of all of their rows together.
+ * There are two public variants (`mixing`), both in SWAD's code, from which the published domain generalization numbers
+ * come. It does not say which one was used:
+ *
+ * - `random`: styles are mixed within the whole batch in a random order, and the loss is that of ERM. It needs no
+ *   domain   labels and is the default for that reason.
+ * - `cross-domain`: each forward pass combines half of a domain's samples with half of the next domain's, and mixes
+ *   styles   across the two halves. The loss is the mean over the passes. Together the passes contain every sample
+ *   once, so the   penalties apply to the rows of all passes together.
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
@@ -31,7 +34,7 @@ const EPS = 1e-6;
 const STAGES = [1, 2, 3];
 const MIXINGS = ["random", "cross-domain"] as const;
 
-/** The order in which samples lend their style to others. */
+/** Returns for each sample the index of the sample whose style it receives. */
 type OrderOf = (samples: number, draw: Draws) => readonly number[];
 
 export const mixStyle = defineAlgorithm({
@@ -49,7 +52,7 @@ export const mixStyle = defineAlgorithm({
     }
     const stages = STAGES.slice(0, backbone.stageChannels!.length - 2);
     const forward = (x: Tensor, { prepared }: StepContext, orderOf: OrderOf): Tensor => {
-      // Of each stage the samples' λ and the samples whose style they take.
+      // For each stage: the λ of each sample, and the index of the sample whose style it receives.
       const mixtures = prepared([stages.length, 2, x.rows], ({ draw }) =>
         stages.flatMap(() => drawMixture(x.rows, draw, orderOf)),
       );
@@ -84,14 +87,17 @@ export const mixStyle = defineAlgorithm({
   },
 });
 
-/** λ of each sample, and whose style it takes; in half of the cases λ = 1 and its own, with which mixing changes nothing. */
+/**
+ * Draws λ of each sample, and the index of the sample whose style it receives. In half of the cases λ is 1 and the
+ * index is its own, which leaves the sample unchanged.
+ */
 function drawMixture(samples: number, draw: Draws, orderOf: OrderOf): number[] {
   const own = Array.from({ length: samples }, (_, i) => i);
   if (draw.uniform("coin") > PROBABILITY) return [...own.map(() => 1), ...own];
   return [...own.map(() => draw.beta("lambda", ALPHA, ALPHA)), ...orderOf(samples, draw)];
 }
 
-/** The map [n, channels, height, width] with its styles mixed by λ and the order [2, n]. */
+/** Mixes the styles of a feature map [n, channels, height, width] with λ and the order [2, n]. */
 function mixStyles(map: Tensor, mixture: Tensor): Tensor {
   const [n, , height, width] = map.shape;
   if (height * width < 2) {
@@ -109,13 +115,13 @@ function mixStyles(map: Tensor, mixture: Tensor): Tensor {
   const fixed = values.detach();
   const mean = fixed.mean([2, 3], true); // [n, channels, 1, 1]
   const deviation = fixed.variance([2, 3], { keepdim: true }).add(EPS).sqrt();
-  // As one factor and one term for each channel, so that the large map is passed over twice and not four times.
+  // Use one factor and one offset per channel, so that there are two passes over the large feature map instead of four.
   const factor = blend(deviation).div(deviation);
   const mixed = values.mul(factor).add(blend(mean).sub(mean.mul(factor)));
   return mixed.dtype === map.dtype ? mixed : mixed.toDType(map.dtype);
 }
 
-/** The first half of one domain's samples and the second half of another's, as many of each. */
+/** Returns the first half of one domain's samples and the second half of another's, with equal numbers of rows. */
 function halves(first: Minibatch, second: Minibatch): Minibatch {
   const rows = Math.min(first.x.rows, second.x.rows) >> 1;
   if (rows === 0) {
@@ -126,7 +132,7 @@ function halves(first: Minibatch, second: Minibatch): Minibatch {
   return { x: join(first.x, second.x), y: join(first.y, second.y) };
 }
 
-/** Each half takes its styles from the other, in a random order: positions from the last to the first, shuffled by half. */
+/** Each half receives styles from the other half in random order: the reversed positions, shuffled within each half. */
 function acrossHalves(samples: number, draw: Draws): number[] {
   const half = samples / 2;
   const backwards = Array.from({ length: samples }, (_, i) => samples - 1 - i);

@@ -1,15 +1,17 @@
 /**
- * Mixup between domains: pairs of domains are blended, pictures and losses alike, with one λ ~ Beta(α, α) a pair,
+ * Mixup between domains interpolates the pictures and losses of pairs of domains, with one λ ~ Beta(α, α) per pair,
  *
  *     L = (1/E) Σ_pairs [ λ·CE(f(x), y_i) + (1 − λ)·CE(f(x), y_j) ],   x = λ·x_i + (1 − λ)·x_j.
  *
  * Public variants:
- * - The search range of α. DomainBed before 2023, SWAD and NU's code have 10^U(−1, −1), a slip that makes it always 0.1,
- *   and the published numbers came from it. The range here is the one meant; `alpha=0.1` is theirs.
- * - SWAD also has a form that knows no domains: one λ, and a random order of the whole batch for partners. Set
- *   `betweenDomains=false`. The default is the form of DomainBed, whose numbers the paper's table cites.
  *
- * A penalty is taken of each pair's mixed features and divided by E, as the pair's cross-entropy is.
+ * - The search range of α. DomainBed before 2023, SWAD and NU's code have 10^U(−1, −1), a mistake that makes α always
+ *   0.1,   and the published numbers were computed with it. The range here is the intended one; `alpha=0.1` reproduces
+ *   theirs.
+ * - SWAD also has a variant without domain labels: one λ, and a random order of the whole batch for the partners. Set
+ *   `betweenDomains=false`. The default is DomainBed's variant, whose numbers the paper's table cites.
+ *
+ * Penalties apply to the mixed features of each pair and are divided by E, like the pair's cross-entropy.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -28,7 +30,7 @@ export const mixup = defineAlgorithm({
   needsDomains: true,
   domainFree: { betweenDomains: false },
   hparams: {
-    /** Of Beta(α, α): the smaller, the closer λ is to 0 or 1. */
+    /** The parameter of Beta(α, α). With a smaller α, λ is closer to 0 or 1. */
     alpha: hparam(0.2, powerOfTen(-1, 1), { reference: "mixup_alpha" }),
     betweenDomains: variant([true, false]),
   },
@@ -66,7 +68,7 @@ interface Mixed {
   loss(logits: Tensor): Tensor;
 }
 
-/** λ·first + (1 − λ)·second, of as many samples as the shorter has. */
+/** λ·first + (1 − λ)·second, truncated to the number of samples of the shorter one. */
 function mix(first: Minibatch, second: Minibatch, lambda: Tensor): Mixed {
   const rows = Math.min(first.x.rows, second.x.rows);
   const [a, b] = [first, second].map(({ x, y }) => ({ x: x.narrow(0, 0, rows), y: y.narrow(0, 0, rows) }));

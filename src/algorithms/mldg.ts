@@ -1,20 +1,22 @@
 /**
- * MLDG: an update on some domains should also help on others. A step on one domain is tried on another, and the weights
- * follow both gradients (algorithm 1 of the paper, to first order; meta-gradient.ts).
+ * MLDG: an update on some domains should also improve the others. It takes a step on one domain, evaluates the result
+ * on another, and uses both gradients (Algorithm 1 of the paper, to first order; meta-gradient.ts).
  *
- * Public variants of who is tried on whom (`pairing`):
- * - `cyclic`: in a random order, each domain is tried on the next: E pairs. DomainBed until April 2022 and SWAD. Default: the
- *   published numbers came from it, every domain is learned from at each update, and two domains are enough.
- * - `meta-test`: `nMetaTest` random domains are only tried on, and the others are paired with them in turn, as in the paper;
- *   DomainBed since. With as many meta-test domains as there are domains there is no pair, and DomainBed then learns
- *   nothing without a word; here that is an error.
+ * Public variants of the pairs (`pairing`):
+ *
+ * - `cyclic`: in a random order, each domain is evaluated on the next: E pairs. DomainBed until April 2022 and SWAD.
+ *   This is   the default: the published numbers were computed with it, every update trains on every domain, and two
+ *   domains are   enough.
+ * - `meta-test`: `nMetaTest` random domains are only used for evaluation, and the others are paired with them in turn,
+ *   as in   the paper and in DomainBed since then. If all domains are meta-test domains there is no pair. DomainBed
+ *   then trains   nothing without a message; here it is an error.
  */
 
 import { UsageError } from "../errors.js";
 import { choice, hparam, powerOfTen, variant } from "../hparams.js";
 import { defineAlgorithm, type Minibatch } from "./algorithm.js";
 import { cyclicPairs, inRandomOrder } from "./cyclic-pairs.js";
-import { type MetaPair, metaGradient, ofOneLength } from "./meta-gradient.js";
+import { type MetaPair, metaGradient, toSameLength } from "./meta-gradient.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
 import { variantOf } from "./variant.js";
 
@@ -51,7 +53,7 @@ export const mldg = defineAlgorithm({
         const pairs = cyclic ? cyclicPairs(domains) : metaTestPairs(domains, nMetaTest);
         const loss = metaGradient({
           modules: [backbone, classifier],
-          pairs: pairs.map(ofOneLength),
+          pairs: pairs.map(toSameLength),
           domains: domains.length,
           beta,
           adam,
@@ -65,7 +67,7 @@ export const mldg = defineAlgorithm({
   },
 });
 
-/** The last `tests` of the domains are tried on, in turn, by those before. */
+/** Uses the last `tests` domains for evaluation, and pairs the other domains with them in turn. */
 function metaTestPairs(domains: readonly Minibatch[], tests: number): MetaPair[] {
   const cut = domains.length - tests;
   return domains.slice(0, cut).map((train, i) => [train, domains[cut + (i % tests)]]);

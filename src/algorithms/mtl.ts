@@ -1,18 +1,18 @@
 /**
- * MTL (marginal transfer learning): the classifier is given a sample's features and an embedding of its domain, the running
- * mean of the domain's features; L is the sum (not the mean) over domains of their cross-entropies.
+ * MTL (marginal transfer learning): the classifier receives the features of a sample and an embedding of its domain,
+ * which is the running mean of the domain's features. L is the sum (not the mean) of the domains' cross-entropies.
  *
  *     m_e = a·mean_i z_i + (1 − a)·m_e,   logits = w([z_i; m_e])
  *
  * Note that `ema` = a multiplies the new mean.
  *
- * Public variants: every public revision overwrites the embedding with standard normal noise, by a slip, before the
- * classifier sees it, in training and in prediction. All published MTL numbers came from that, so it is the default;
- * the classifier learns to look past the noise. `noise=false` is the paper's method: the embedding itself, and in
- * prediction, where the domain is unknown, the mean of the features of the batch.
+ * Public variants: every public revision overwrites the embedding with standard normal noise by mistake before the
+ * classifier receives it, in training and in prediction. All published MTL numbers were computed in this way, so it is
+ * the default; the classifier learns to ignore the noise. `noise=false` is the paper's method: it uses the embedding,
+ * and in prediction, where the domain is unknown, the mean of the features of the batch.
  *
- * With noise a prediction is random. Its noise depends on nothing but the shape of the batch, so that it can be repeated.
- * A penalty is taken of z alone.
+ * With noise, predictions are random. The noise depends only on the shape of the batch, so that predictions are
+ * reproducible. Penalties apply to z alone.
  */
 
 import { cat, stack, zeros } from "../engine/ops.generated.js";
@@ -42,18 +42,18 @@ export const mtl = defineAlgorithm({
       step(batch, { draw }) {
         const { features, parts } = featuresByDomain(backbone, batch);
         const embeddings = memory.follow(parts, ema);
-        const beside = noise
+        const context = noise
           ? draw.normalLike("noise", features)
           : cat(parts.map((part, e) => embeddings.select(0, e).expand(part.shape)));
-        const logits = classifier.forward(cat([features, beside], 1));
+        const logits = classifier.forward(cat([features, context], 1));
         return { loss: lossByDomain(logits, batch).sum(), features, logits };
       },
       predict(x) {
         const features = backbone.forward(x);
-        const beside = noise
+        const context = noise
           ? new Random(0, ["mtl", "prediction"]).normal_(features.emptyLike())
           : features.mean(0, true).expand(features.shape);
-        return classifier.forward(cat([features, beside], 1));
+        return classifier.forward(cat([features, context], 1));
       },
     };
   },
@@ -68,7 +68,9 @@ class DomainEmbeddings extends Module {
     this.embeddings = new StateBuffer(zeros([domains, width]));
   }
 
-  /** The embeddings after these features of each domain; the gradient goes through the new means. */
+  /**
+   * Updates the embeddings with the features of each domain and returns them. The gradient flows through the new means.
+   */
   follow(parts: readonly Tensor[], ema: number): Tensor {
     const means = stack(parts.map((part) => part.mean(0)));
     const embeddings = means.mul(ema).add(this.embeddings, { alpha: 1 - ema });

@@ -1,11 +1,11 @@
-/** Losses with the regularizers' terms, for algorithms that own their backward passes. */
+/** Losses with regularization terms, for algorithms that run their own backward passes. */
 
 import type { Backbone } from "../backbones/index.js";
 import type { Tensor } from "../engine/tensor.js";
 import { crossEntropy, type Layer } from "../nn/index.js";
 import type { Batch, Minibatch, RowLabels, StepContext } from "./algorithm.js";
 
-/** The loss with the regularizers' terms on its rows' features, where there are any now; checked. */
+/** Adds the active regularizers' penalties on these features to the loss, and checks that it is finite. */
 export function addPenalty(
   loss: Tensor,
   ctx: StepContext,
@@ -17,7 +17,7 @@ export function addPenalty(
   return ctx.checked(term ? loss.add(term) : loss);
 }
 
-/** The mean cross-entropy of samples, with the regularizers' terms. */
+/** Returns the mean cross-entropy of samples plus the regularizers' penalties. */
 export function penalisedCrossEntropy(
   { backbone, classifier }: { readonly backbone: Backbone; readonly classifier: Layer },
   samples: Minibatch | Batch,

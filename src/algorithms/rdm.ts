@@ -1,12 +1,13 @@
 /**
- * RDM (risk distribution matching): the losses of single samples distributed alike in all domains. The domain with the
- * largest mean loss, e*, is compared with all of them together:
+ * RDM (risk distribution matching) matches the distributions of per-sample losses across domains. It compares the
+ * domain with the largest mean loss, e*, with all domains together:
  *
  *     L = mean_e mean(ρ_e) + λ·MMD²(ρ_e*, ρ) + ν·(Var(ρ) + Var(ρ_e*)),
  *
- * ρ the losses of all samples, as points on a line, with eight Gaussian kernels (mmd.ts); variances divided by n − 1. As in
- * DomainBed's, λ and ν are 0 for the first `annealSteps` updates; at the update where they set in, Adam is replaced by a new
- * one at `matchingLr`, on small pictures too. Its batches are large: 88 samples a domain by default.
+ * where ρ are the losses of all samples as points on a line, with eight Gaussian kernels (mmd.ts), and variances are
+ * divided by n − 1. As in DomainBed, λ and ν are 0 for the first `annealSteps` updates. Then Adam is replaced by a new
+ * one with the learning rate `matchingLr`, also on small pictures. The batches are large: 88 samples per domain by
+ * default.
  */
 
 import { UsageError } from "../errors.js";

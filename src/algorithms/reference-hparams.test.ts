@@ -1,4 +1,4 @@
-/** Defaults and search ranges of the algorithms, under the reference testbed's names. */
+/** Defaults and search ranges of the algorithms, with DomainBed's names. */
 
 import { expect, test } from "vitest";
 import { drawHparams } from "../settings/hparam-draws.js";
@@ -12,7 +12,8 @@ import { mmd } from "./mmd.js";
 import { mtl } from "./mtl.js";
 import { sharedHparams } from "./shared-hparams.js";
 
-// On large datasets; on small ones rates and the generator's weight decay differ (domain-adversarial.test.ts).
+// These are for large datasets. The rates and the generator's weight decay differ on small ones
+// (domain-adversarial.test.ts).
 const ADVERSARIAL: Record<string, [number, string]> = {
   lambda: [1, "10^U(-2, 2)"],
   weight_decay_d: [0, "10^U(-6, -2)"],
@@ -138,7 +139,7 @@ test("a search draws the reference's values", () => {
   expect(drawHparams(fish.hparams, seeds).metaLr).toBe(0.5);
 });
 
-// Computed with DomainBed's registry, revision b93c22a: its values for the hparams seed 1 and the trial seed 0.
+// Computed with DomainBed's registry, revision b93c22a, for the hparams seed 1 and the trial seed 0.
 const DRAWN: Record<string, Record<string, number | string | boolean>> = {
   "erm-plus-plus": { headLr: 2.7696524e-5, headSteps: 500, lars: false },
   sd: { penaltyWeight: 3.2197228e-4 },

@@ -15,7 +15,7 @@ test("the quantile interpolates between order statistics and meets them exactly"
   });
 });
 
-// The gradient of a linear head's right logit is the weight of the right class.
+// For a linear head, the gradient of the correct logit is the weight of the correct class.
 function mask(options: { featureDrop: number; sampleDrop: number }) {
   using head = new Linear(4, 2).to({ dtype: "float64" });
   noGrad(() => {
@@ -28,7 +28,8 @@ function mask(options: { featureDrop: number; sampleDrop: number }) {
 
 test("with nothing to drop the largest feature is muted all the same, in the sample that loses most by it", () => {
   scope(() => {
-    // Without feature 1, class 0 leads by 10 instead of 13: sample 0, of class 0, loses, sample 1 gains, sample 2 has nothing.
+    // Without feature 1, class 0 leads by 10 instead of 13. This hurts sample 0 (of class 0), helps sample 1, and does
+    // not change sample 2.
     // biome-ignore format: a row a sample
     expect(mask({ featureDrop: 0, sampleDrop: 0 })).toEqual([[1, 0, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]);
   });

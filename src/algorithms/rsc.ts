@@ -1,12 +1,12 @@
 /**
- * RSC (representation self-challenging): the features that speak most for the right class are muted, and the network must
- * do with the rest.
+ * RSC (representation self-challenging) sets the features that contribute most to the correct class to zero, so that
+ * the network has to use the other features.
  *
- * With z = φ(X), g = ∂(Σ_i l_{i,y_i})/∂z: a feature of a sample is kept where g is below the sample's (1 − f) quantile. The
- * samples whose probability of the right class falls most by it stay muted, the share b of them; the others keep all
- * features. L = CE(w(z ⊙ mask), Y). No gradient goes through the mask.
+ * With z = φ(X) and g = ∂(Σ_i l_{i,y_i})/∂z, a feature of a sample is kept if g is below the sample's (1 − f) quantile.
+ * The features are dropped only for the share b of samples whose probability of the correct class decreases most; the
+ * other samples keep all features. L = CE(w(z ⊙ mask), Y). No gradient flows through the mask.
  *
- * A penalty is taken of z as it is, not of the muted features.
+ * Penalties apply to z, not to the masked features.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -22,9 +22,9 @@ export const rsc = defineAlgorithm({
     "Huang, Wang, Xing & Huang, Self-Challenging Improves Cross-Domain Generalization, ECCV 2020, https://arxiv.org/abs/2007.02454",
   needsDomains: false,
   hparams: {
-    /** f: the share of features that is muted. */
+    /** f: the share of features that are dropped. */
     featureDrop: hparam(1 / 3, uniform(0, 0.5), { reference: "rsc_f_drop_factor" }),
-    /** b: the share of samples it is done to. */
+    /** b: the share of samples whose features are dropped. */
     sampleDrop: hparam(1 / 3, uniform(0, 0.5), { reference: "rsc_b_drop_factor" }),
   },
 
@@ -40,7 +40,7 @@ export const rsc = defineAlgorithm({
   }),
 });
 
-/** 1 where a feature is kept and 0 where it is muted, [n, width]. */
+/** Returns the mask [n, width]: 1 for features that are kept and 0 for features that are dropped. */
 export function keptFeatures(
   classifier: Layer,
   z: Tensor,
@@ -62,8 +62,8 @@ export function keptFeatures(
 }
 
 /**
- * The quantile of each row, [n, 1], by linear interpolation between order statistics, with NumPy's arithmetic for the position:
- * it decides on which side of the threshold a value falls that is the threshold.
+ * Returns the quantile of each row, [n, 1], by linear interpolation between order statistics. The position is computed
+ * as in NumPy, because it decides on which side of the threshold a value equal to the threshold falls.
  */
 export function quantile(x: Tensor, share: number): Tensor {
   const [sorted] = x.sort(1);

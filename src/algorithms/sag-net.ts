@@ -1,15 +1,16 @@
 /**
- * SagNet: networks lean on style (the mean and variance of features) where content should decide. A content head learns
- * from features with the styles of other samples; a style head learns from features with the content of others; and the
- * backbone learns to leave the style head guessing. As in DomainBed, on the features themselves: mean and variance are a
- * sample's own over its features. Each update has three passes with fresh draws:
+ * SagNet: networks rely on style (the mean and variance of features) where the content should decide. A content head is
+ * trained on features with the styles of other samples, a style head is trained on features with the content of others,
+ * and the backbone is trained such that the style head cannot predict the class. As in DomainBed, this applies to the
+ * feature vectors: mean and variance are those of a sample over its features. Each update has three passes with new
+ * random draws:
  *
- *     1. CE(c(z with mixed styles), y)                     steps backbone and content head
- *     2. CE(s(z with the content of others), y)            steps the style head
- *     3. w_adv·mean(−log softmax(s(z with the content of others)))   steps the backbone again
+ *     1. CE(c(z with mixed styles), y)                     updates backbone and content head
+ *     2. CE(s(z with the content of others), y)            updates the style head
+ *     3. w_adv·mean(−log softmax(s(z with the content of others)))   updates the backbone again
  *
- * Penalties are taken of the features of the first pass, before their styles are mixed. Saved against the reference: the
- * second pass takes no gradient through the backbone, which its code computes and then discards.
+ * Penalties apply to the features of the first pass, before their styles are mixed. Unlike the reference, the second
+ * pass computes no gradient through the backbone, which DomainBed computes and discards.
  */
 
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -57,7 +58,7 @@ export const sagNet = defineAlgorithm({
         const styleLogits = toFullPrecision(styleHead.forward(withOtherContent(backbone.forward(x), ctx.draw)));
         const adversarialLoss = ctx.checked(styleLogits.logSoftmax(1).mean().mul(-adversarialWeight));
         optimizers.backbone.zeroGrad();
-        adversarialLoss.backward(); // the style head's gradients are forgotten before its next step
+        adversarialLoss.backward(); // the style head's gradients are cleared before its next step
         optimizers.backbone.step();
         return { loss_c: contentLoss, loss_s: styleLoss, loss_adv: adversarialLoss };
       },
@@ -66,31 +67,31 @@ export const sagNet = defineAlgorithm({
   },
 });
 
-/** Each sample's content, in a style between its own and another sample's. */
+/** Returns each sample's content with a style interpolated between its own and another sample's. */
 function withMixedStyle(z: Tensor, draw: Draws): Tensor {
-  const { content, mean, variance } = taken(z);
+  const { content, mean, variance } = splitStyle(z);
   const order = orderOf(z, draw);
   const share = draw.uniformLike("share", [z.rows, 1], z);
   const blend = (own: Tensor): Tensor => {
     const other = own.take(order);
     return other.add(own.sub(other).mul(share)); // share·own + (1 − share)·other
   };
-  return put(content, blend(mean), blend(variance));
+  return applyStyle(content, blend(mean), blend(variance));
 }
 
-/** Another sample's content, as it is, in each sample's style. */
+/** Returns another sample's content, without gradient, in each sample's style. */
 function withOtherContent(z: Tensor, draw: Draws): Tensor {
-  const { content, mean, variance } = taken(z);
-  return put(content.take(orderOf(z, draw)).detach(), mean, variance);
+  const { content, mean, variance } = splitStyle(z);
+  return applyStyle(content.take(orderOf(z, draw)).detach(), mean, variance);
 }
 
 const orderOf = (z: Tensor, draw: Draws): Tensor => draw.order("order", z.rows, z);
 
-function taken(z: Tensor): { content: Tensor; mean: Tensor; variance: Tensor } {
+function splitStyle(z: Tensor): { content: Tensor; mean: Tensor; variance: Tensor } {
   const mean = z.mean(1, true); // [n, 1]
   const variance = z.variance(1, { keepdim: true });
   return { content: z.sub(mean).div(variance.add(EPS).sqrt()), mean, variance };
 }
 
-const put = (content: Tensor, mean: Tensor, variance: Tensor): Tensor =>
+const applyStyle = (content: Tensor, mean: Tensor, variance: Tensor): Tensor =>
   content.mul(variance.add(EPS).sqrt()).add(mean);

@@ -11,7 +11,7 @@ test("a gradient that is zero moves nothing, rather than making 0/0", () => {
   using learner = new Learner({
     algorithm: sam,
     makeBackbone: () => new LinearMap({ inputShape: [3], width: 2 }).initialize(new Random(0)),
-    classes: 1, // one class: the cross-entropy is 0 whatever the logits are
+    classes: 1, // with one class, the cross-entropy is 0 for all logits
     domains: 1,
     hparams: { lr: 0.1 },
   });

@@ -1,11 +1,11 @@
 /**
- * Sharpness-aware minimization: the gradient is taken not where the weights are but at the worst point near them, to
- * first order (equations 2 and 3 of the paper, p = 2):
+ * Sharpness-aware minimization evaluates the gradient at the worst point near the weights, to first order (Equations 2
+ * and 3 of the paper, p = 2):
  *
  *     ε = ρ·g/‖g‖₂,  g = ∇L(θ);   then Adam's step from θ with ∇L(θ + ε)
  *
- * One norm over all parameters together, as in SWAD's code, which the published domain generalization numbers are from.
- * Dropout is drawn again in the second pass, and the penalties count in both.
+ * There is one norm over all parameters together, as in SWAD's code, from which the published domain generalization
+ * numbers come. The second pass draws dropout masks again, and the penalties are part of both passes.
  */
 
 import { _foreachAdd_, _foreachNorm, stack } from "../engine/ops.generated.js";
@@ -31,36 +31,36 @@ export const sam = defineAlgorithm({
       optimizers: { main },
       update(batch, ctx) {
         const loss = () => penalisedCrossEntropy({ backbone, classifier }, batch, ctx);
-        const away = scope(() => perturbation(grad(loss(), parameters), rho));
+        const offsets = scope(() => perturbation(grad(loss(), parameters), rho));
         main.zeroGrad();
-        const there = atPoint(parameters, away, () => {
+        const perturbedLoss = withPerturbation(parameters, offsets, () => {
           const value = loss();
           value.backward();
           return value;
         });
         main.step();
-        return { loss: there };
+        return { loss: perturbedLoss };
       },
       predict: (x) => classifier.forward(backbone.forward(x)),
     };
   },
 });
 
-/** Does something with the parameters moved, and moves them back. */
-function atPoint<T>(parameters: readonly Tensor[], away: readonly Tensor[], action: () => T): T {
-  noGrad(() => _foreachAdd_(parameters, away));
+/** Runs `action` with perturbed parameters, and restores them afterwards. */
+function withPerturbation<T>(parameters: readonly Tensor[], offsets: readonly Tensor[], action: () => T): T {
+  noGrad(() => _foreachAdd_(parameters, offsets));
   try {
     return action();
   } finally {
-    noGrad(() => _foreachAdd_(parameters, away, { alpha: -1 }));
+    noGrad(() => _foreachAdd_(parameters, offsets, { alpha: -1 }));
   }
 }
 
-/** ρ·g/‖g‖₂ of all gradients together. */
+/** Returns ρ·g/‖g‖₂ with the norm of all gradients together. */
 function perturbation(gradients: readonly Tensor[], rho: number): Tensor[] {
   return noGrad(() => {
     const norm = stack(_foreachNorm(gradients)).norm();
-    // The floor is out of reach of any gradient but a zero one, which then moves nothing instead of making 0/0.
+    // Only a zero gradient is below the floor. The perturbation is then zero instead of 0/0.
     const factor = norm.clamp(1e-30).reciprocal().mul(rho);
     return gradients.map((gradient) => gradient.mul(factor));
   });

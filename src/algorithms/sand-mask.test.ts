@@ -18,7 +18,7 @@ const GRADIENTS = [
 ];
 
 test("the mask is soft where it has a slope, and hard where it is steep", () => {
-  // DomainBed's own numbers.
+  // These numbers were computed with DomainBed.
   const hard = masked(GRADIENTS, 0.5, 10);
   expect(hard[0]).toBeCloseTo(6, 5);
   expect(hard.slice(1).map(Math.abs)).toEqual([0, 0]);

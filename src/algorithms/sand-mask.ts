@@ -1,14 +1,15 @@
 /**
- * SAND-mask: AND-mask (and-mask.ts) with a soft mask, which also asks that the domains' gradients be of like size. For each
- * parameter tensor, with the gradients g_e of the domains' losses and their variance v (divided by E − 1),
+ * SAND-mask is AND-mask (and-mask.ts) with a soft mask, which also requires gradients of similar magnitude across
+ * domains. For each parameter tensor, with the gradients g_e of the domains' losses and their variance v (divided by E
+ * − 1),
  *
  *     mask = max(0, tanh(k·(|mean_e sign(g_e)| − τ)/v)),   gradient = mask ⊙ mean_e g_e / (1e-10 + mean(mask)).
  *
- * As in DomainBed's, whose default τ = 1 lets nothing through: signs agree at most fully, the mask is 0, and without weight
- * decay no weight moves. Its published numbers came from random draws of τ. Set `tau` below 1.
+ * As in DomainBed, the default τ = 1 blocks all gradients: the agreement of signs is at most 1, so the mask is 0, and
+ * without weight decay no weight changes. The published numbers come from random draws of τ. Set `tau` below 1.
  *
- * A penalty is taken of the features of all domains, and its gradient is added after the masking: inside the domains' losses
- * it would take part in the vote.
+ * Penalties apply to the features of all domains, and their gradient is added after the masking. As part of the
+ * domains' losses it would affect the mask.
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
@@ -18,7 +19,7 @@ import { hparam, powerOfTen, uniform } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
 
-/** What the reference puts in the place of what is not a number. */
+/** DomainBed replaces NaN by this value. */
 const TINY = 1e-17;
 
 export const sandMask = defineAlgorithm({
@@ -28,9 +29,9 @@ export const sandMask = defineAlgorithm({
     "Shahtalebi et al., SAND-mask: An Enhanced Gradient Masking Strategy for the Discovery of Invariances in Domain Generalization, 2021, https://arxiv.org/abs/2106.02266",
   needsDomains: true,
   hparams: {
-    /** How far the signs must agree; at 1 nothing passes. */
+    /** The required agreement of the signs; at 1 all gradients are masked. */
     tau: hparam(1, uniform(0, 1), { reference: "tau" }),
-    /** How steep the mask is. */
+    /** The steepness of the mask. */
     k: hparam(10, powerOfTen(-3, 5), { reference: "k" }),
   },
 
@@ -52,7 +53,7 @@ export const sandMask = defineAlgorithm({
         const more = term && grad(ctx.checked(term), parameters, { allowUnused: true });
         for (const [i, parameter] of parameters.entries()) {
           const gradients = all.map((own) => own[i]).filter((gradient) => gradient !== null);
-          // A parameter that no loss depends on has no gradient, and Adam leaves it alone.
+          // A parameter that no loss depends on has no gradient, and Adam skips it.
           if (gradients.length === 0) parameter.grad = null;
           else {
             const added = more?.[i] ?? null;
@@ -70,7 +71,7 @@ export const sandMask = defineAlgorithm({
   },
 });
 
-/** The mean of the gradients of one parameter tensor, as far as they agree. */
+/** Returns the mean of the gradients of one parameter tensor, weighted by their agreement. */
 export function softlyAgreed(gradients: readonly Tensor[], { tau, k }: { tau: number; k: number }): Tensor {
   const all = stack(gradients); // [domains, …]
   const variance = orTiny(all.variance(0));
@@ -79,4 +80,4 @@ export function softlyAgreed(gradients: readonly Tensor[], { tau, k }: { tau: nu
   return all.mean(0).mul(mask).div(mask.mean().add(1e-10));
 }
 
-const orTiny = (x: Tensor): Tensor => x.where(x.eq(x), TINY); // NaN is the one value that is not itself
+const orTiny = (x: Tensor): Tensor => x.where(x.eq(x), TINY); // only NaN differs from itself

@@ -1,4 +1,4 @@
-/** What becomes of a backbone's running statistics where a method walks away from its weights and comes back. */
+/** Checks the running statistics of a backbone for methods that temporarily change its weights. */
 
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
@@ -13,7 +13,7 @@ import type { AlgorithmDefinition } from "./algorithm.js";
 import { fish } from "./fish.js";
 import { mldg } from "./mldg.js";
 
-/** A batch norm, and nothing else. */
+/** A backbone that consists of one batch norm. */
 class NormOnly extends Backbone {
   readonly width = 2;
   readonly inputShape = [2];
@@ -26,7 +26,7 @@ class NormOnly extends Backbone {
 
 const x = (domain: number): Tensor => formulaTensor(`x ${domain}`, [4, 2], { around: domain });
 
-/** The buffers after one update on three domains. */
+/** Returns the buffers after one update on three domains. */
 function buffersAfter(algorithm: AlgorithmDefinition): { mean: number[]; batches: number } {
   using learner = new Learner({
     algorithm,

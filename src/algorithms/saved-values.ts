@@ -1,22 +1,22 @@
 /**
- * Values put aside, for methods that walk away from the weights and come back: MLDG, mDSDI and Fish. The reference copies
- * the network instead; putting its values aside does the same without building another.
+ * Saves and restores weights, for methods that temporarily change them: MLDG, mDSDI and Fish. DomainBed copies the
+ * network instead. Saving its values has the same effect without building another network.
  */
 
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import type { Module } from "../nn/index.js";
 
-/** Copies of the values of modules' parameters and buffers, by the tensor they are of. */
+/** Copies of the parameters and buffers of modules, by the original tensor. */
 export type SavedValues = ReadonlyMap<Tensor, Tensor>;
 
-/** Copies all values; the scope around frees the copies. */
+/** Copies all values. The enclosing scope frees the copies. */
 export function saveValues(modules: readonly Module[]): SavedValues {
   return noGrad(
     () => new Map(modules.flatMap((module) => [...module.stateDict().values()].map((own) => [own, own.clone()]))),
   );
 }
 
-/** Puts them back. */
+/** Restores the saved values. */
 export function restoreValues(saved: SavedValues): void {
   noGrad(() => {
     for (const [own, value] of saved) own.copy_(value);

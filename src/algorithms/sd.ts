@@ -1,11 +1,11 @@
 /**
- * SD (spectral decoupling): a penalty on the size of the logits keeps one strong feature from starving the others of
- * gradient (the paper's section 4),
+ * SD (spectral decoupling) penalizes the magnitude of the logits, so that one strong feature does not starve the others
+ * of gradient (Section 4 of the paper),
  *
  *     L = CE(f(X), Y) + λ·mean_ik l_ik².
  *
- * As in DomainBed's, the mean is over all logits; the paper has (λ'/2)·mean_i ‖l_i‖², which is the same for λ' = 2λ/classes,
- * and uses it in the place of weight decay.
+ * As in DomainBed, the mean is over all logits. The paper has (λ'/2)·mean_i ‖l_i‖², which is the same for λ' =
+ * 2λ/classes, and uses it instead of weight decay.
  */
 
 import { hparam, powerOfTen } from "../hparams.js";

@@ -1,17 +1,17 @@
 /**
- * SelfReg: samples of a class are drawn towards each other, in logits and in features, without negative pairs.
- *
- * Each sample i gets two partners a, b of its class at random; with λ ~ Beta(½, ½), one an update, and a projector q,
+ * SelfReg pulls samples of the same class together, in logits and in features, without negative pairs. Each sample i
+ * gets two random partners a, b of its class. With one λ ~ Beta(½, ½) per update and a projector q,
  *
  *     l₂ = l[a], l₃ = λ·l[a] + (1 − λ)·l[b],  p₂ and p₃ likewise of p = q(z),
  *     L = CE + min(CE, 1)·( λ·(MSE(l, l₂) + 0.3·MSE(z, p₂)) + (1 − λ)·(MSE(l, l₃) + 0.3·MSE(z, p₃)) ),
  *
- * where no gradient goes through the factor min(CE, 1). Features that are not projected are compared with partners that are.
+ * where no gradient flows through the factor min(CE, 1). Unprojected features are compared with projected partners.
  *
- * Public variants: in DomainBed and in the authors' DomainBed code the optimizer is made before the projector, so the
- * projector is never trained (its batch norm's running statistics do move). The published DomainBed numbers came from
- * that, so it is the default; `trainProjector=true` trains it, as the paper describes. The authors' stand-alone method adds weight
- * averaging and a curriculum over domains, which are not part of that number and not here.
+ * Public variants: in DomainBed and in the authors' DomainBed code the optimizer is created before the projector, so
+ * the projector is never trained (only the running statistics of its batch norm change). The published DomainBed
+ * numbers were computed in this way, so it is the default. `trainProjector=true` trains it, as the paper describes. The
+ * authors' stand-alone method adds weight averaging and a curriculum over domains, which are not part of those numbers
+ * and not implemented here.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -63,7 +63,7 @@ export const selfReg = defineAlgorithm({
 });
 
 function makeProjector(width: number): Sequential {
-  const hidden = width === 2048 ? width : 2 * width; // the reference's widths
+  const hidden = width === 2048 ? width : 2 * width; // the widths in DomainBed
   return new Sequential(
     new Linear(width, hidden),
     new BatchNorm1d(hidden),
@@ -76,7 +76,10 @@ function makeProjector(width: number): Sequential {
   );
 }
 
-/** For each sample two samples of its class, from two random orders of the class; classes in ascending order. */
+/**
+ * Returns two samples of the same class for each sample, from two random orders of the class. Classes are in ascending
+ * order.
+ */
 export function partners(labels: readonly number[], draw: Draws): [number[], number[]] {
   const classes = [...new Set(labels)].sort((a, b) => a - b);
   const [first, second] = [labels.slice(), labels.slice()];

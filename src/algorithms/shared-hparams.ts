@@ -1,11 +1,12 @@
 /**
- * The hyperparameters every algorithm has, with the reference testbed's defaults and search ranges.
+ * The hyperparameters of every algorithm, with DomainBed's defaults and search ranges.
  *
- * They depend on the dataset: *small* ones (28 × 28 pictures, networks trained from scratch) and *large* ones (pretrained
- * networks), with DomainNet a large one of smaller batches. An algorithm or a regularizer may replace some of them.
+ * They depend on the dataset: *small* ones (28 × 28 pictures, networks trained from scratch) and *large* ones
+ * (pretrained networks). DomainNet is a large one with smaller batches. An algorithm or a regularizer may override some
+ * of them.
  *
- * Not in the table of DomainBed, because they are other settings here: which backbone (`resnet18`, `resnet50_augmix`,
- * `vit`, `dinov2`) and what only ERM++ reads (`linear_steps`, `lars`).
+ * Some hyperparameters of DomainBed's table are other settings here: the backbone (`resnet18`, `resnet50_augmix`,
+ * `vit`, `dinov2`) and those that only ERM++ uses (`linear_steps`, `lars`).
  */
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -18,9 +19,9 @@ export type DatasetSize = "small" | "large";
 export interface SharedHparams {
   readonly lr: Hparam<number>;
   readonly weightDecay: Hparam<number>;
-  /** Pictures of each training domain in a batch. */
+  /** The number of pictures per training domain in a batch. */
   readonly batchSize: Hparam<number>;
-  /** On the backbone's features. */
+  /** The dropout probability on the backbone's features. */
   readonly dropout: Hparam<number>;
   readonly dataAugmentation: Hparam<boolean>;
   readonly classBalanced: Hparam<boolean>;
@@ -28,19 +29,19 @@ export interface SharedHparams {
   readonly freezeBatchNorm: Hparam<boolean>;
 }
 
-/** Hyperparameters that a dataset, an algorithm or a regularizer puts in the place of shared ones. */
+/** Hyperparameters of a dataset, an algorithm or a regularizer that override shared ones. */
 export interface HparamOverrides extends Partial<Readonly<Record<DatasetSize, Readonly<Record<string, Hparam>>>>> {
-  /** For single datasets, by their ids; they come before those by size. */
+  /** Overrides for single datasets, by dataset id. They override those by size. */
   readonly datasets?: Readonly<Record<string, Readonly<Record<string, Hparam>>>>;
 }
 
-/** The learning rate; DANN and CDANN have two more like it, `lr_g` and `lr_d`. */
+/** The learning rate. DANN and CDANN have two more of this kind, `lr_g` and `lr_d`. */
 export function learningRate(size: DatasetSize, reference = "lr"): Hparam<number> {
   const more = { reference, kind: number({ least: 0 }) };
   return size === "small" ? hparam(1e-3, powerOfTen(-4.5, -2.5), more) : hparam(5e-5, powerOfTen(-5, -3.5), more);
 }
 
-/** The weight decay; DANN and CDANN have one more like it, `weight_decay_g`. */
+/** The weight decay. DANN and CDANN have one more of this kind, `weight_decay_g`. */
 export function weightDecay(size: DatasetSize, reference = "weight_decay"): Hparam<number> {
   const more = { reference, kind: number({ least: 0 }) };
   return hparam(0, size === "small" ? choice([0]) : powerOfTen(-6, -2), more);
@@ -51,7 +52,7 @@ const batchSize = (value: number, from: number, to: number): Hparam<number> =>
     ...{ reference: "batch_size", kind: whole(1), help: "pictures of each training domain in a batch" },
   });
 
-// The same for every dataset.
+// These are the same for every dataset.
 const common = {
   dropout: hparam(0, choice([0, 0.1, 0.5]), {
     ...{ reference: "resnet_dropout", kind: number({ least: 0, below: 1 }), help: "on the backbone's features" },
@@ -65,7 +66,7 @@ const common = {
   nonlinearClassifier: hparam(false, choice([false]), {
     ...{ reference: "nonlinear_classifier", help: "a classifier of three layers" },
   }),
-  // As in SWAD, MIRO, the paper's code and all published tables; DomainBed since July 2024 has false.
+  // As in SWAD, MIRO, the paper's code and all published tables. DomainBed since July 2024 uses false.
   freezeBatchNorm: hparam(true, choice([true]), {
     ...{ reference: "freeze_bn", help: "keep the batch norm statistics of the starting weights" },
   }),
@@ -76,22 +77,24 @@ const bySize: Readonly<Record<DatasetSize, SharedHparams>> = {
   large: { lr: learningRate("large"), weightDecay: weightDecay("large"), batchSize: batchSize(32, 3, 5.5), ...common },
 };
 
-/** DomainNet's: its batches come from five training domains. */
+/** Overrides for DomainNet, whose batches come from five training domains. */
 const domainNetOverrides: HparamOverrides = { large: { batchSize: batchSize(32, 3, 5) } };
 
-/** ARM's: a batch is the context it adapts to, and always of 8. */
+/** Overrides for ARM, where a batch is the context for adaptation and always has 8 samples. */
 export const armOverrides: HparamOverrides = {
   large: { batchSize: hparam(8, choice([8]), { reference: "batch_size" }) },
 };
 
-/** An id without regard to case and signs, so that `DomainNet`, `domain_net` and `domain-net` are one. */
+/**
+ * Normalizes an id by ignoring case and punctuation, so that `DomainNet`, `domain_net` and `domain-net` are the same.
+ */
 const plain = (id: string): string => id.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 
 const smallDatasets: readonly string[] = ["coloredmnist", "debug28", "rotatedmnist"];
 
 /**
- * Whether a dataset is small. The reference goes by name, and all its small datasets have 28 × 28 pictures; others are small
- * if their pictures are at most 32 × 32, or if they are no pictures at all.
+ * Returns the size of a dataset. DomainBed decides by name, and all its small datasets have 28 × 28 pictures. Other
+ * datasets are small if their pictures are at most 32 × 32, or if they contain vectors.
  *
  * @param inputShape channels, height and width; or the width of a vector
  */
@@ -101,15 +104,15 @@ export function datasetSize(id: string, inputShape: readonly number[]): DatasetS
 }
 
 /**
- * The shared hyperparameters for a dataset. Overrides are applied in order, the algorithm's before the regularizers', so
- * that NU's batch size holds on DomainNet too, as in its official code.
+ * Returns the shared hyperparameters for a dataset. Overrides are applied in order, the algorithm's before the
+ * regularizers', so that NU's batch size also applies to DomainNet, as in its official code.
  */
 export function sharedHparams({
   dataset,
   size,
   overrides = [],
 }: {
-  /** The dataset's id. */
+  /** The id of the dataset. */
   dataset: string;
   size: DatasetSize;
   overrides?: readonly (HparamOverrides | undefined)[];
@@ -127,6 +130,8 @@ export function sharedHparams({
 
 const SHARED: ReadonlySet<string> = new Set(Object.keys(bySize.large));
 
-/** The name of a hyperparameter that no other part of a method has too: a shared one's own, an algorithm's with its owner. */
+/**
+ * Returns a name that is unique within a method: shared hyperparameters keep theirs, others get the algorithm's prefix.
+ */
 export const hparamName = (name: string, algorithm: string): string =>
   SHARED.has(name) ? name : `${algorithm}.${name}`;

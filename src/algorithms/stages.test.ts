@@ -1,4 +1,4 @@
-/** MixStyle and MIRO on the networks they are for, and ARM's further channel: what they can and cannot work on. */
+/** Tests which networks MixStyle, MIRO and ARM's additional channel work with. */
 
 import { expect, test } from "vitest";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
@@ -21,7 +21,7 @@ interface Options {
   hparams?: Record<string, HparamValue>;
 }
 
-/** A learner, and the coins it tossed, which all fall on mixing. */
+/** Creates a learner whose draws always select mixing, and records their names. */
 function learnerOf(
   algorithm: AlgorithmDefinition,
   { backbone = "toy-cnn", inputShape, domains = 2, hparams }: Options,
@@ -79,7 +79,7 @@ test.each(["resnet18", "mobilenet_v2"])("on %s MIRO trains, and its frozen netwo
     const batch = [samples([3, 64, 64], 0), samples([3, 64, 64], 1)];
     const first = learner.update(batch, 0);
     const second = learner.update(batch, 1);
-    // At the start the two networks are one, and what is left is ½·ln 0.1 for each of the five stages.
+    // At the start the two networks are equal, and ½·ln 0.1 remains for each of the five stages.
     expect(first.reg_loss).toBeCloseTo(2.5 * Math.log(0.1), 4);
     expect(second.reg_loss).not.toBe(first.reg_loss);
     expect(values("frozen.").every((value, i) => value.equal(frozen[i]))).toBe(true);

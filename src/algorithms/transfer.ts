@@ -1,21 +1,24 @@
 /**
- * Transfer: features on which no head near the classifier serves one domain much better than another. An adversarial head
- * w', kept within a distance δ of the classifier w, makes the gap between the domains' losses as large as it can (the paper's
- * algorithm 1):
+ * Transfer learns features for which no head near the classifier is much better on one domain than on another. An
+ * adversarial head w', kept within a distance δ of the classifier w, maximizes the gap between the domains' losses
+ * (Algorithm 1 of the paper):
  *
  *     min over φ, w of  CE(w(z), y) + λ·max over ‖w' − w‖ ≤ δ of [max_e ℓ_e(w') − min_e ℓ_e(w')].
  *
- * Each update: (a) a step on the cross-entropy; (b) a step on λ times the gap, with the same optimizer; (c) w' ← w; (d) `adversarySteps`
- * steps of SGD that make the gap larger, w' brought back within δ after each. A penalty counts in (a).
+ * Each update consists of (a) a step on the cross-entropy; (b) a step on λ times the gap, with the same optimizer; (c)
+ * w' ← w; (d) `adversarySteps` steps of SGD that increase the gap, each followed by a projection of w' to within δ.
+ * Penalties are part of (a).
  *
- * Public code, and its switches:
- * - `headMomentum`: in (b) the loss does not depend on w. DomainBed's PyTorch fills its gradient with zeros, so Adam moves w on by its moments
- *   (and weight decay); with `headMomentum=false` w stays where it is.
- * - `gda`, which random draws always set, trains with SGD. In DomainBed its parameters are those of w' by a slip, so that backbone and
- *   classifier never change (`gdaParameters=adversary`). The default `network` is what is meant.
+ * Behaviour of public code, and its settings:
  *
- * Saved against the reference: the features are computed once for all steps of (d), in which the backbone does not move; with
- * batch norm that is trained its running statistics then move once and not at every step.
+ * - `headMomentum`: in (b) the loss does not depend on w. DomainBed's PyTorch fills its gradient with zeros, so Adam's
+ *   moments   (and weight decay) still change w. With `headMomentum=false`, w stays unchanged.
+ * - `gda`, which random draws always set, trains with SGD. In DomainBed its parameters are those of w' by mistake, so
+ *   backbone   and classifier never change (`gdaParameters=adversary`). The default, `network`, is the intended
+ *   behaviour.
+ *
+ * Unlike the reference, the features are computed once for all steps of (d), in which the backbone does not change. If
+ * batch norm is trained, its running statistics are then updated once instead of at every step.
  */
 
 import { zeros } from "../engine/ops.generated.js";
@@ -39,11 +42,11 @@ export const transfer = defineAlgorithm({
   minDomains: 2,
   hparams: {
     lambda: hparam(1, powerOfTen(-2, 1), { reference: "t_lambda" }),
-    /** How far the adversarial head may be from the classifier. */
+    /** The maximum distance of the adversarial head from the classifier. */
     delta: hparam(2, uniform(0.1, 3), { reference: "delta" }),
     adversarySteps: hparam(10, choice([1, 2, 5]), { reference: "d_steps_per_g" }),
     adversaryLr: hparam(1e-3, powerOfTen(-4.5, -2.5), { reference: "lr_d" }),
-    /** Whether SGD trains backbone and classifier, and not Adam. */
+    /** Whether SGD instead of Adam trains the backbone and the classifier. */
     gda: hparam(false, choice([true]), { reference: "gda" }),
     gdaParameters: variant(TRAINED),
     headMomentum: variant([true, false]),
@@ -51,18 +54,18 @@ export const transfer = defineAlgorithm({
 
   build({ backbone, classifier, classes, makeClassifier, adam, hparams }) {
     const { lambda, delta, adversarySteps, adversaryLr, gda, lr, headMomentum } = hparams;
-    const stands = gda && variantOf("gdaParameters of Transfer", hparams.gdaParameters, TRAINED) === "adversary";
+    const isFrozen = gda && variantOf("gdaParameters of Transfer", hparams.gdaParameters, TRAINED) === "adversary";
     const adversary = makeClassifier(backbone.width, classes);
     const own = [...backbone.parameters(), ...classifier.parameters()];
     const main: Optimizer = gda ? new SGD(own, { lr }) : adam(own);
-    const against = new SGD(adversary.parameters(), { lr: adversaryLr });
-    const pairs = adversary.parameters().map((mine, i) => ({ mine, centre: classifier.parameters()[i] }));
+    const adversaryOptimizer = new SGD(adversary.parameters(), { lr: adversaryLr });
+    const pairs = adversary.parameters().map((adversarial, i) => ({ adversarial, centre: classifier.parameters()[i] }));
 
     const gapOf = (features: Tensor, batch: Batch): Tensor =>
       lossGap(lossByDomain(adversary.forward(features), batch)).mul(lambda);
 
     function stepMain(loss: Tensor): void {
-      if (stands) return;
+      if (isFrozen) return;
       main.zeroGrad();
       loss.backward();
       if (headMomentum)
@@ -71,42 +74,42 @@ export const transfer = defineAlgorithm({
     }
 
     /** w' ← w */
-    function follow(): void {
+    function resetAdversary(): void {
       noGrad(() => {
-        for (const { mine, centre } of pairs) mine.copy_(centre);
+        for (const { adversarial, centre } of pairs) adversarial.copy_(centre);
       });
     }
 
-    /** Back to within δ of the classifier, along the line between them. */
+    /** Projects the adversarial head to within δ of the classifier. */
     function project(): void {
-      const squares = pairs.map(({ mine, centre }) => mine.sub(centre).square().sum());
+      const squares = pairs.map(({ adversarial, centre }) => adversarial.sub(centre).square().sum());
       const distance = squares.reduce((sum, each) => sum.add(each)).sqrt();
       const isOutside = distance.gt(delta);
-      for (const { mine, centre } of pairs) {
-        const nearer = centre.add(mine.sub(centre).mul(distance.reciprocal().mul(delta)));
-        mine.copy_(nearer.where(isOutside, mine));
+      for (const { adversarial, centre } of pairs) {
+        const nearer = centre.add(adversarial.sub(centre).mul(distance.reciprocal().mul(delta)));
+        adversarial.copy_(nearer.where(isOutside, adversarial));
       }
     }
 
     return {
       modules: { backbone, classifier, adversary },
-      optimizers: { main, adversary: against },
+      optimizers: { main, adversary: adversaryOptimizer },
       update(batch, ctx) {
-        if (ctx.schedule((step) => step === 0)) follow();
+        if (ctx.schedule((step) => step === 0)) resetAdversary();
         const loss = scope(() => {
           const joint = penalisedCrossEntropy({ backbone, classifier }, batch, ctx);
           stepMain(joint);
           return joint.detach();
         });
         scope(() => stepMain(ctx.checked(gapOf(featuresByDomain(backbone, batch).features, batch))));
-        follow();
+        resetAdversary();
         const features = noGrad(() => featuresByDomain(backbone, batch).features);
         let gap = zeros([], { dtype: features.dtype, device: features.device });
         for (let i = 0; i < adversarySteps; i++) {
           gap = gapOf(features, batch);
-          against.zeroGrad();
+          adversaryOptimizer.zeroGrad();
           gap.neg().backward();
-          against.step();
+          adversaryOptimizer.step();
           noGrad(project);
         }
         return { loss, gap };
@@ -116,7 +119,10 @@ export const transfer = defineAlgorithm({
   },
 });
 
-/** The largest of the losses [domains] less the smallest; of equal ones the first gets the gradient. */
+/**
+ * Returns the largest loss minus the smallest, from losses [domains]. If several are equal, the first gets the
+ * gradient.
+ */
 export function lossGap(losses: Tensor): Tensor {
   const fixed = losses.detach();
   const one = (index: Tensor): Tensor => losses.take(index.view(1)).sum();

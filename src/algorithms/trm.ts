@@ -1,23 +1,23 @@
 /**
- * TRM (transfer risk minimization): features on which a head trained on one domain also serves the others. Every domain Q
- * has a head h_Q of its own, which takes 30 steps of SGD on its domain's features at each update; then, with S_Q its
- * weighted loss on the other domains,
+ * TRM (transfer risk minimization) learns features for which a head trained on one domain also works on the others.
+ * Every domain Q has its own head h_Q, which takes 30 steps of SGD on its domain's features at each update. Then, with
+ * S_Q its weighted loss on the other domains,
  *
  *     L = CE(w(z), y) + (1/E) Σ_Q [ S_Q − λ·⟨u_Q, ∇_W CE(h_Q(z_Q), y_Q)⟩ ],   S_Q = Σ_{i≠Q} α_Qi·CE(h_Q(z_i), y_i),
  *
- * u_Q ≈ H⁻¹∇_W S_Q, H the Hessian of the head's own loss, by a Neumann series of ten terms; it accounts for how the head
- * follows the features. α follows the losses as GroupDRO's weights do: α_Qi ← α_Qi·exp(η·α_Qi·CE), and its rows are divided by their
- * sums at the next update. The first `startSteps` updates are ERM. With `classBalanced` the heads' weights start from the
- * classifier's at each update.
+ * where u_Q ≈ H⁻¹∇_W S_Q, with H the Hessian of the head's own loss, is computed by a Neumann series of ten terms. It
+ * accounts for how the head depends on the features. α is updated like GroupDRO's weights: α_Qi ← α_Qi·exp(η·α_Qi·CE),
+ * and its rows are normalized at the next update. The first `startSteps` updates are ERM. With `classBalanced`, the
+ * heads' weights start from the classifier's weights at each update.
  *
- * - `neumann`: in DomainBed the running sum begins as the same memory as the vector that is updated in place, so the term of order 0 is
- *   lost and that of order 1 counts twice (`aliased`). `series` is the sum that is meant, Σ_{k=0}^{10} (I − H)^k p. Both stop, as there,
- *   once an element exceeds 10.
- * - `gradientAlpha`: in DomainBed α is changed in place before the backward pass, which reads it from the same memory: S_Q has the weights of
- *   before, its gradient those of after (`updated`). With `used` both have the same.
+ * - `neumann`: in DomainBed the running sum initially shares memory with the vector that is updated in place, so the
+ *   term of   order 0 is lost and that of order 1 counts twice (`aliased`). `series` is the intended sum, Σ_{k=0}^{10}
+ *   (I − H)^k p. As   in DomainBed, both stop once an element exceeds 10.
+ * - `gradientAlpha`: in DomainBed α is changed in place before the backward pass, which reads it from the same memory.
+ *   S_Q   then uses the old weights and its gradient the new ones (`updated`). With `used`, both use the same weights.
  *
- * The heads are linear, so gradients and Hessian products have closed forms and nothing is differentiated twice. Unlike in DomainBed,
- * heads and α are saved with a run. A penalty is taken of z.
+ * The heads are linear, so gradients and Hessian products have closed forms and no double backward is needed. Unlike in
+ * DomainBed, heads and α are saved with a run. Penalties apply to z.
  */
 
 import { empty, eye, linear, ones, stack } from "../engine/ops.generated.js";
@@ -47,10 +47,10 @@ export const trm = defineAlgorithm({
   needsDomains: true,
   minDomains: 2,
   hparams: {
-    /** λ. */
+    /** The weight λ. */
     cosWeight: hparam(1e-4, powerOfTen(-5, 0), { reference: "cos_lambda" }),
     startSteps: hparam(200, powerOfTenInteger(0, 4), { reference: "iters" }),
-    /** How fast α follows the losses. */
+    /** The step size of α. */
     eta: hparam(1e-2, powerOfTen(-3, -1), { reference: "groupdro_eta" }),
     neumann: variant(SUMS),
     gradientAlpha: variant(ALPHAS),
@@ -74,7 +74,7 @@ export const trm = defineAlgorithm({
         const nll = crossEntropy(logits, batch.y);
         if (ctx.schedule((step) => step < startSteps))
           return { loss: nll, features, logits, logs: { nll, trm_loss: nll.detach().zerosLike() } };
-        ctx.checked(nll); // before the heads move
+        ctx.checked(nll); // before the heads are updated
         if (classBalanced) heads.startFrom(classifier as Linear);
         const rows = rowsByDomain(toFullPrecision(features), batch).map((x, e) => ({ x, y: batch.domains[e].y }));
         for (const [e, own] of rows.entries()) heads.learn(e, own);
@@ -86,7 +86,7 @@ export const trm = defineAlgorithm({
   },
 });
 
-/** A linear head for each domain, and how much each counts its losses on the others. */
+/** A linear head for each domain, and the weights α of its losses on the other domains. */
 export class Heads extends Module {
   readonly weight: StateBuffer; // [domains, classes, width]
   readonly bias: StateBuffer; // [domains, classes]
@@ -103,7 +103,7 @@ export class Heads extends Module {
     this.alpha = new StateBuffer(scope(() => ones([domains, domains]).sub(eye(domains))));
   }
 
-  /** As linear layers start: U(±1/√width). */
+  /** Initializes the heads like linear layers: U(±1/√width). */
   protected override reset(random: Random): void {
     const bound = 1 / Math.sqrt(this.width);
     random.for("weight").uniform_(this.weight, -bound, bound);
@@ -114,7 +114,7 @@ export class Heads extends Module {
     noGrad(() => this.weight.copy_(weight));
   }
 
-  /** Steps of SGD of one head on the features of its domain. */
+  /** Trains one head with SGD on the features of its domain. */
   learn(domain: number, { x, y }: Minibatch): void {
     noGrad(() => {
       const z = x.detach();
@@ -128,7 +128,7 @@ export class Heads extends Module {
     });
   }
 
-  /** The second part of L, from the features and labels of each domain; α follows. */
+  /** Returns the second term of L, computed from the features and labels of each domain, and updates α. */
   transferRisk(domains: readonly Minibatch[], { cosWeight, eta, isAliased, isUpdated }: RiskOptions): Tensor {
     const alpha = noGrad(() => this.alpha.div(this.alpha.sum(1, true)));
     const risks = domains.map((own, q) => {
@@ -167,7 +167,10 @@ function gradient({ x, y }: Minibatch, weight: Tensor, bias: Tensor): Tensor {
     .div(x.rows);
 }
 
-/** Products with the Hessian of that loss with respect to W: with P = softmax and R = zVᵀ, mean_i (P_i∘R_i − P_i(P_i·R_i)) z_iᵀ. */
+/**
+ * Returns the product with the Hessian of that loss with respect to W: with P = softmax and R = zVᵀ, mean_i (P_i∘R_i −
+ * P_i(P_i·R_i)) z_iᵀ.
+ */
 function hessianOf(z: Tensor, logits: Tensor): (v: Tensor) => Tensor {
   const p = logits.softmax(1); // [n, classes]
   return (v) => {
@@ -180,16 +183,16 @@ function hessianOf(z: Tensor, logits: Tensor): (v: Tensor) => Tensor {
   };
 }
 
-/** Σ_k (I − H)^k p, or with `isAliased` what DomainBed computes in its place; once an element exceeds 10 nothing is added any more. */
+/** Returns Σ_k (I − H)^k p or, if `isAliased` is true, DomainBed's sum. Nothing is added once an element exceeds 10. */
 export function neumannSum(p: Tensor, hessian: (v: Tensor) => Tensor, isAliased: boolean): Tensor {
   let v = p;
   let sum = p;
-  let going = sum.abs().max().le(Number.POSITIVE_INFINITY);
+  let isActive = sum.abs().max().le(Number.POSITIVE_INFINITY);
   for (let k = 1; k <= TERMS; k++) {
     v = v.sub(hessian(v));
     const next = isAliased && k === 1 ? v.mul(2) : sum.add(v);
-    sum = next.where(going, sum);
-    going = going.logicalAnd(sum.abs().max().le(LARGEST));
+    sum = next.where(isActive, sum);
+    isActive = isActive.logicalAnd(sum.abs().max().le(LARGEST));
   }
   return sum;
 }

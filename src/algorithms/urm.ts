@@ -1,13 +1,14 @@
 /**
- * URM (uniform risk minimization): features that fill their range evenly, so that no part of it is unseen at test time. A
- * discriminator h tells features from uniform noise, and the network learns features that pass for noise:
+ * URM (uniform risk minimization) learns features that fill their range evenly, so that no part of the range is new at
+ * test time. A discriminator h distinguishes features from uniform noise, and the network learns features that look
+ * like noise:
  *
  *     network:        CE(w(z), y) + λ·BCE(h(z), 1),   z = act(φ(x))
  *     discriminator:  BCE(h(noise), 1) + λ·BCE(h(z), 0),   noise ~ U[−1, 1) for tanh, U[0, 1) for relu and sigmoid
  *
- * As in DomainBed's: λ weighs the features' term in both losses, and the discriminator learns from the features as they were before
- * the network's step. With `labelSmoothing` ε its targets are drawn from U(1 − ε, 1) and U(0, ε). A penalty is taken of z after
- * the activation, which is what the classifier sees.
+ * As in DomainBed, λ weights the features' term in both losses, and the discriminator is trained on the features from
+ * before the network's step. With `labelSmoothing` ε, its targets are drawn from U(1 − ε, 1) and U(0, ε). Penalties
+ * apply to z after the activation, which is the input of the classifier.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -22,7 +23,7 @@ import { variantOf } from "./variant.js";
 const HIDDEN = 100;
 const OPTIMIZERS = ["adam", "sgd"] as const;
 
-/** What the features go through, and from where to where the noise is drawn. */
+/** The activation of the features, and the range of the noise. */
 const ACTIVATIONS: Readonly<Record<string, { of: (z: Tensor) => Tensor; from: number; to: number }>> = {
   tanh: { of: (z) => z.tanh(), from: -1, to: 1 },
   relu: { of: (z) => z.relu(), from: 0, to: 1 },
@@ -43,7 +44,7 @@ export const urm = defineAlgorithm({
     lambda: hparam(0.1, uniform(0, 0.2), { reference: "urm_adv_lambda" }),
     labelSmoothing: hparam(0, choice([0]), { reference: "urm_discriminator_label_smoothing" }),
     discriminatorLayers: hparam(1, choice([1, 2, 3]), { reference: "urm_discriminator_hidden_layers" }),
-    /** What the features go through: `tanh`, `relu` or `sigmoid`. */
+    /** The activation of the features: `tanh`, `relu` or `sigmoid`. */
     activation: hparam("tanh", choice(["tanh", "relu"]), { reference: "urm_generator_output" }),
     ...rate(5e-5, -6, -4.5),
     discriminatorOptimizer: variant(OPTIMIZERS, { reference: "urm_discriminator_optimizer" }),
@@ -71,7 +72,7 @@ export const urm = defineAlgorithm({
           ? adam(discriminator.parameters(), { lr })
           : new SGD(discriminator.parameters(), { lr, weightDecay, momentum: 0.9 }),
     };
-    const guess = (z: Tensor): Tensor => discriminator.forward(z).squeeze(1); // [n]
+    const discriminate = (z: Tensor): Tensor => discriminator.forward(z).squeeze(1); // [n]
 
     return {
       modules: { backbone, classifier, discriminator },
@@ -79,11 +80,11 @@ export const urm = defineAlgorithm({
       update({ x, y }, ctx) {
         const features = activation.of(backbone.forward(x)); // [n, width]
         const logits = classifier.forward(features);
-        const passed = binaryCrossEntropy(guess(features), 1);
-        const objective = crossEntropy(logits, y).add(passed, { alpha: lambda });
+        const generatorLoss = binaryCrossEntropy(discriminate(features), 1);
+        const objective = crossEntropy(logits, y).add(generatorLoss, { alpha: lambda });
         const loss = addPenalty(objective, ctx, features, logits);
         optimizers.main.zeroGrad();
-        loss.backward(); // the discriminator's gradients are forgotten before its own pass
+        loss.backward(); // the discriminator's gradients are cleared before its own pass
         optimizers.main.step();
 
         const { from, to } = activation;
@@ -95,8 +96,11 @@ export const urm = defineAlgorithm({
         const targets = (name: string, low: number) =>
           ctx.draw.uniformLike(name, [z.rows], z).mul(labelSmoothing).add(low);
         const smooth = labelSmoothing > 0;
-        const noiseLoss = binaryCrossEntropy(guess(noise), smooth ? targets("noise targets", 1 - labelSmoothing) : 1);
-        const featureLoss = binaryCrossEntropy(guess(z), smooth ? targets("feature targets", 0) : 0);
+        const noiseLoss = binaryCrossEntropy(
+          discriminate(noise),
+          smooth ? targets("noise targets", 1 - labelSmoothing) : 1,
+        );
+        const featureLoss = binaryCrossEntropy(discriminate(z), smooth ? targets("feature targets", 0) : 0);
         optimizers.discriminator.zeroGrad();
         noiseLoss.add(featureLoss, { alpha: lambda }).backward();
         optimizers.discriminator.step();

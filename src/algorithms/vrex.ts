@@ -1,9 +1,10 @@
 /**
- * VREx: the mean of the domains' losses and, as penalty, their variance (the paper's equation 8),
+ * VREx minimizes the mean of the domains' losses, with their variance as a penalty (Equation 8 of the paper),
  *
  *     L = μ + β·(1/E) Σ_e (ℓ_e − μ)²,   μ = (1/E) Σ_e ℓ_e.
  *
- * The penalty sets in late: see annealed-penalty.ts. DomainBed logs the last domain's cross-entropy as `nll`, by a slip; here it is μ.
+ * The penalty starts after some updates: see annealed-penalty.ts. DomainBed logs the last domain's cross-entropy as
+ * `nll` by mistake; here it is μ.
  */
 
 import { hparam, powerOfTen, powerOfTenInteger } from "../hparams.js";
