@@ -13,6 +13,7 @@ void defineAutograd(napi_env env, napi_value exports, State* state);  // autogra
 void defineRuntime(napi_env env, napi_value exports, State* state);   // runtime.cc
 void defineMemory(napi_env env, napi_value exports, State* state);    // memory.cc
 void defineAugment(napi_env env, napi_value exports, State* state);  // augment.cc
+void defineDecode(napi_env env, napi_value exports, State* state);    // decode.cc
 void defineCuda(napi_env env, napi_value exports, State* state);      // cuda-graph.cc
 
 }  // namespace nudge

@@ -9,6 +9,7 @@
 import { statfsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { loadIfBuilt } from "../engine/load.js";
 import { DataError, StoppedError } from "../errors.js";
 import { type ContentStore, contentOf, type FileStamp, isStored, stampOf } from "../files/content-store.js";
 import type { LockOptions } from "../files/folder-lock.js";
@@ -120,6 +121,9 @@ function missingFrom(store: Blocks, files: readonly string[], root: string): Mis
     .filter(({ path, stamp }) => !store.isFresh(path, stamp));
 }
 
+/** So many are decoded before the addon, which decodes JPEG faster, has come up. */
+const fewPictures = 1000;
+
 /** A picture as it is now: its content, and its pixels where these are not known. */
 type Read = { readonly content: string } & ({ readonly same: StoredPicture } | { readonly picture: DecodedPicture });
 
@@ -145,6 +149,7 @@ async function decodeInto(
     reading.catch(() => {}); // it is awaited below, but perhaps not soon
     return reading;
   };
+  if (missing.length > fewPictures) loadIfBuilt();
   const ahead = missing.slice(0, decodersAtOnce * 2).map(begin);
   let [added, known] = [0, 0];
   for (const [i, { path, stamp }] of missing.entries()) {

@@ -6,12 +6,16 @@
  * Two differences from PIL, where PIL's result is not useful: 16-bit grey keeps its high byte (PIL turns almost all of it
  * white), and pixels of a GIF that are transparent are black (PIL shows the colour hidden under them).
  *
+ * Ordinary JPEG files are decoded by the addon (native/src/jpeg.cc) where it is loaded, the same bytes in a quarter of the time: on
+ * small pictures sharp spends most of it around the decoder. All else is decoded by sharp.
+ *
  * A file that ends early is read as far as it goes and marked, as the reference testbed does. A picture whose short side is
  * longer than `shortSide` is scaled down to that: crops of at least 70 % of it still have 214 pixels where 224 are asked for.
  */
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import sharp, { type Sharp } from "sharp";
+import { native } from "../engine/load.js";
 import { DataError } from "../errors.js";
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
 import { bytesInMemory } from "./picture-header/tiff-tags.js";
@@ -44,7 +48,7 @@ export interface DecodeOptions {
 
 /** Reads and decodes a picture file; a `DataError` with its path where that cannot be. */
 export async function decodeFile(path: string, options: DecodeOptions = {}): Promise<DecodedPicture> {
-  return decodeBytes(await readPicture(path), path, options);
+  return (await decodeOrdinary(path, options)) ?? (await decodeOther(await readPicture(path), path, options));
 }
 
 /** The bytes of a picture file; a `DataError` with its path where it cannot be read. */
@@ -60,7 +64,27 @@ export async function readPicture(path: string): Promise<Uint8Array> {
 export async function decodeBytes(
   bytes: Uint8Array,
   path: string,
-  { shortSide = defaultShortSide, upright = false }: DecodeOptions = {},
+  options: DecodeOptions = {},
+): Promise<DecodedPicture> {
+  const isJpeg = bytes[0] === 0xff && bytes[1] === 0xd8;
+  return (isJpeg ? await decodeOrdinary(bytes, options) : null) ?? (await decodeOther(bytes, path, options));
+}
+
+/** Decodes an ordinary JPEG file, or its bytes, in the addon. Null for everything else, and where the addon is not loaded. */
+async function decodeOrdinary(
+  picture: string | Uint8Array,
+  { shortSide = defaultShortSide, upright = false }: DecodeOptions,
+): Promise<DecodedPicture | null> {
+  if (!native || picture.length === 0 || (typeof picture === "string" && picture.includes("\0"))) return null;
+  const decoded = await native.decodeJpeg(picture, shortSide ?? 0, upright, mostPixels);
+  return decoded && { ...decoded, truncated: false };
+}
+
+/** Decodes whatever sharp decodes, and bitmaps. */
+async function decodeOther(
+  bytes: Uint8Array,
+  path: string,
+  { shortSide = defaultShortSide, upright = false }: DecodeOptions,
 ): Promise<DecodedPicture> {
   try {
     // Only what is known by its content is handed to a decoder, whatever the file is called.

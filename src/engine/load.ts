@@ -59,6 +59,16 @@ export function loadNative(): Native {
   return native;
 }
 
+/** Loads the addon where it is built and loads: for work that is faster with it, and that can be done without. */
+export function loadIfBuilt(): void {
+  if (native || !existsSync(addonPath())) return;
+  try {
+    loadNative();
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+  }
+}
+
 /**
  * Has threads that wait for each other sleep after a short while of spinning. By default libgomp spins for milliseconds,
  * and where the cores are shared a thread that spins keeps the one it waits for from running: 61 steps of a small network

@@ -103,6 +103,17 @@ export interface Native {
     files: Int32Array | undefined,
     bicubic: boolean,
   ): Handle;
+  /**
+   * Reads a JPEG file, or takes its bytes, and decodes it on another thread. Null where it is not an ordinary one, cannot be read,
+   * is longer on its short side than `shortSide` (0 for any length), has more pixels than `mostPixels`, or asks to be turned and
+   * is to be `upright`.
+   */
+  decodeJpeg(
+    picture: string | Uint8Array,
+    shortSide: number,
+    upright: boolean,
+    mostPixels: number,
+  ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
   /** Pieces of files one after the other, as one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;
   /** Pieces of files that will be read soon. */

@@ -1,0 +1,136 @@
+// Ordinary JPEG files decoded on Node's pool of threads: read, decoded and handed over in one piece of work each.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "convert.h"
+#include "functions.h"
+#include "jpeg.h"
+
+namespace nudge {
+
+namespace {
+
+struct Decoding {
+  std::string path;            // of the file; or
+  std::vector<uint8_t> bytes;  // its content
+  JpegLimits limits;
+  RgbPicture picture;
+  bool done = false;
+  napi_deferred deferred = nullptr;
+  napi_async_work work = nullptr;
+
+  ~Decoding() { std::free(picture.pixels); }
+};
+
+// The first bytes of a JPEG file.
+constexpr uint8_t kStart[] = {0xff, 0xd8, 0xff};
+
+// Fills a buffer from a file; false where the file ends before or cannot be read.
+bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t got = read(descriptor, bytes + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// A whole JPEG file; false where it is none or cannot be read, about which the caller has words.
+bool readJpegFile(const std::string& path, std::vector<uint8_t>& bytes) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  struct stat about;
+  bool good = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 4 && about.st_size <= INT32_MAX;
+  if (good) bytes.resize(static_cast<size_t>(about.st_size));
+  constexpr size_t first = sizeof kStart;
+  good = good && readExactly(descriptor, bytes.data(), first) && std::memcmp(bytes.data(), kStart, first) == 0 &&
+         readExactly(descriptor, bytes.data() + first, bytes.size() - first);
+  close(descriptor);
+  return good;
+}
+
+void execute(napi_env, void* data) {
+  auto* decoding = static_cast<Decoding*>(data);
+  try {
+    thread_local std::vector<uint8_t> content;
+    if (decoding->path.empty()) content.swap(decoding->bytes);
+    if (!decoding->path.empty() && !readJpegFile(decoding->path, content)) return;
+    decoding->done = decodeJpeg(content.data(), content.size(), decoding->limits, decoding->picture);
+    if (content.capacity() > (8u << 20)) content = {};
+  } catch (const std::exception&) {
+    // No memory: the other decoder reports it.
+  }
+}
+
+// { width, height, pixels }, or null.
+napi_value resultOf(napi_env env, Decoding& decoding) {
+  napi_value result = nullptr, buffer = nullptr, pixels = nullptr;
+  if (!decoding.done) {
+    napi_get_null(env, &result);
+    return result;
+  }
+  auto [width, height, data] = decoding.picture;
+  size_t size = static_cast<size_t>(width) * height * 3;
+  auto release = [](napi_env, void* memory, void*) { std::free(memory); };
+  check(env, napi_create_external_arraybuffer(env, data, size, release, nullptr, &buffer), "decoding: no buffer for a picture");
+  decoding.picture.pixels = nullptr;
+  check(env, napi_create_typedarray(env, napi_uint8_array, size, buffer, 0, &pixels), "decoding: no array for a picture");
+  result = newObject(env);
+  setProperty(env, result, "width", fromInt(env, width));
+  setProperty(env, result, "height", fromInt(env, height));
+  setProperty(env, result, "pixels", pixels);
+  return result;
+}
+
+void complete(napi_env env, napi_status, void* data) {
+  std::unique_ptr<Decoding> decoding(static_cast<Decoding*>(data));
+  napi_delete_async_work(env, decoding->work);
+  napi_value result = nullptr;
+  try {
+    result = resultOf(env, *decoding);
+  } catch (...) {  // this environment is ending, or has no memory
+    napi_value error = nullptr;
+    napi_get_and_clear_last_exception(env, &error);
+    napi_get_null(env, &result);
+  }
+  napi_resolve_deferred(env, decoding->deferred, result);
+}
+
+// decodeJpeg(path or bytes, shortSide, upright, mostPixels) → a promise of { width, height, pixels }, or of null where another
+// decoder is needed. Bytes are copied.
+napi_value decode(Call& call) {
+  napi_env env = call.env;
+  auto decoding = std::make_unique<Decoding>();
+  napi_valuetype type;
+  check(env, napi_typeof(env, call.at(0), &type), "decodeJpeg: picture");
+  if (type == napi_string) {
+    decoding->path = toString(env, call.at(0), "picture");
+    if (decoding->path.empty() || decoding->path.find('\0') != std::string::npos) throw Failure("decodeJpeg: picture: expected a path or bytes");
+  } else {
+    Bytes bytes = toBytes(env, call.at(0), "picture");
+    decoding->bytes.assign(bytes.data, bytes.data + bytes.size);
+  }
+  decoding->limits.shortSide = static_cast<int>(std::clamp<int64_t>(toInt(env, call.at(1), "shortSide"), 0, 65536));
+  decoding->limits.upright = toBool(env, call.at(2), "upright");
+  decoding->limits.pixels = toInt(env, call.at(3), "mostPixels");
+  napi_value promise = nullptr;
+  check(env, napi_create_promise(env, &decoding->deferred, &promise), "decodeJpeg: no promise");
+  check(env, napi_create_async_work(env, nullptr, fromString(env, "nudge:decode"), execute, complete, decoding.get(), &decoding->work), "decodeJpeg: no work");
+  check(env, napi_queue_async_work(env, decoding->work), "decodeJpeg: no thread");
+  decoding.release();
+  return promise;
+}
+
+}  // namespace
+
+void defineDecode(napi_env env, napi_value exports, State* state) { defineFunction(env, exports, state, "decodeJpeg", entry<decode>); }
+
+}  // namespace nudge
