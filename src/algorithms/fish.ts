@@ -11,6 +11,8 @@
  * and restored.
  */
 
+import { copyAll } from "../engine/many-tensors.js";
+import { _foreachAdd, _foreachMulScalar, _foreachSub } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { choice, hparam } from "../hparams.js";
@@ -55,11 +57,17 @@ export const fish = defineAlgorithm({
   },
 });
 
-/** Moves from the saved values towards the current ones by the given fraction. */
+/** Moves from the saved values towards the current ones by the given fraction; counters are rounded down. */
 function interpolateFrom(start: SavedValues, part: number): void {
-  noGrad(() => {
-    for (const [own, from] of start) {
-      scope(() => own.copy_(from.add(own.sub(from).mul(part)))); // copying into a counter rounds down
-    }
-  });
+  const [weights, counters] = [true, false].map((isFloat) =>
+    [...start].filter(([own]) => own.dtype.includes("float") === isFloat),
+  );
+  noGrad(() =>
+    scope(() => {
+      for (const [own, from] of counters) own.copy_(from.add(own.sub(from).mul(part)));
+      const [present, before] = [0, 1].map((side) => weights.map((pair) => pair[side]));
+      const way = _foreachMulScalar(_foreachSub(present, before), part);
+      copyAll(present, _foreachAdd(before, way));
+    }),
+  );
 }

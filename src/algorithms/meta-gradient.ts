@@ -7,6 +7,7 @@
  * number of domains, whatever the number of pairs.
  */
 
+import { zerosLikeAll } from "../engine/many-tensors.js";
 import { _foreachAdd_ } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { grad, noGrad, type Tensor } from "../engine/tensor.js";
@@ -32,7 +33,7 @@ export interface MetaGradientOptions {
 export function metaGradient({ modules, pairs, domains, beta, adam, loss }: MetaGradientOptions): Tensor {
   const parameters = modules.flatMap((module) => module.parameters());
   const before = saveValues(modules);
-  const sums = parameters.map((parameter) => parameter.detach().zerosLike());
+  const sums = zerosLikeAll(parameters);
 
   /** Adds the loss's gradient times `share`, and leaves the full gradient in `.grad`. */
   const addGradient = (samples: Minibatch, share: number): Tensor => {

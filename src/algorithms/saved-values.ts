@@ -3,7 +3,8 @@
  * network instead. Saving its values has the same effect without building another network.
  */
 
-import { noGrad, type Tensor } from "../engine/tensor.js";
+import { cloneAll, copyAll } from "../engine/many-tensors.js";
+import type { Tensor } from "../engine/tensor.js";
 import type { Module } from "../nn/index.js";
 
 /** Copies of the parameters and buffers of modules, by the original tensor. */
@@ -11,14 +12,12 @@ export type SavedValues = ReadonlyMap<Tensor, Tensor>;
 
 /** Copies all values. The enclosing scope frees the copies. */
 export function saveValues(modules: readonly Module[]): SavedValues {
-  return noGrad(
-    () => new Map(modules.flatMap((module) => [...module.stateDict().values()].map((own) => [own, own.clone()]))),
-  );
+  const own = modules.flatMap((module) => [...module.stateDict().values()]);
+  const copies = cloneAll(own);
+  return new Map(own.map((each, i) => [each, copies[i]]));
 }
 
 /** Restores the saved values. */
 export function restoreValues(saved: SavedValues): void {
-  noGrad(() => {
-    for (const [own, value] of saved) own.copy_(value);
-  });
+  copyAll([...saved.keys()], [...saved.values()]);
 }

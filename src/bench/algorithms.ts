@@ -4,22 +4,25 @@
  * them stands what the public PyTorch code does, as its updates are described; that code is not run here.
  *
  * Each algorithm is timed in turn with ERM, and the minimum of the rounds counts. Updates are late ones, so that penalties
- * that set in after some thousand updates are in force; two in a row make a round, as DANN and CDANN take turns.
+ * that set in after some thousand updates are in force; two or three in a row make a round, as DANN, CDANN and ADRMX take turns.
+ * On a GPU they run as `nudge train` runs them: in bfloat16, channels last, captured as CUDA graphs.
  */
 
-import type { AlgorithmDefinition, Minibatch } from "../algorithms/algorithm.js";
+import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
-import { empty } from "../engine/ops.generated.js";
+import { cat, empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
+import type { Precision } from "../nn/index.js";
+import { DeviceUpdates } from "../training/device-updates.js";
 import { Learner } from "../training/learner.js";
 
 export interface AlgorithmsOptions {
-  /** An id, or `all`. */
+  /** Ids with commas between, or `all`. */
   algorithm: string;
   backbone: string;
   /** Pictures of each of the three domains. */
@@ -46,6 +49,8 @@ export interface AlgorithmCost {
   readonly ermPeak: number;
   readonly passes: Passes;
   readonly reference: Passes;
+  /** On a GPU: whether updates are replayed as a CUDA graph. */
+  readonly replayed?: boolean;
   /** What the public code does more, where it does. */
   readonly saved?: string;
 }
@@ -55,6 +60,8 @@ export interface AlgorithmsResult {
   readonly batch: number;
   readonly domains: number;
   readonly device: string;
+  /** Absent in records of before it was written: float32. */
+  readonly precision?: Precision;
   readonly threads: number;
   readonly repeats: number;
   readonly rows: readonly AlgorithmCost[];
@@ -62,8 +69,26 @@ export interface AlgorithmsResult {
 
 const DOMAINS = 3;
 const CLASSES = 7;
-const LATE = 10_000;
-const ROUND = 2;
+/** A multiple of what turns repeat after. */
+const LATE = 9_996;
+
+/** Updates after which what an algorithm does repeats: the discriminator's turns. */
+const TURNS: Readonly<Record<string, number>> = { adrmx: 3 };
+const turnsOf = ({ id }: AlgorithmDefinition): number => TURNS[id] ?? 2;
+
+/** On a GPU, rounds are longer, to hide the wait at their end. */
+const LONGER = 4;
+
+/** Updates of each kind until it is captured, and one more. */
+const UNTIL_CAPTURED = 5;
+
+const precisionOn = (device: string): Precision => (device === "cpu" ? "float32" : "bf16");
+
+/** A backward pass takes about as long as two forward passes. */
+const BACKWARD = 2;
+
+/** How many times as long as an update of ERM one with so many passes should take. */
+export const costOf = ({ forward, backward }: Passes): number => (forward + BACKWARD * backward) / (1 + BACKWARD);
 
 /** What the public code runs in one update where that is not one forward and one backward pass, on average over turns. */
 const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
@@ -88,23 +113,28 @@ const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
 /** Times one algorithm, or all of them. */
 export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   const { algorithm, backbone, batch, device, repeats } = options;
-  const asked = algorithm === "all" ? Object.values(algorithms) : [algorithmNamed(algorithm)];
+  const asked = algorithm === "all" ? Object.values(algorithms) : algorithm.split(",").map(algorithmNamed);
   const erm = algorithmNamed("erm");
   const ermPeak = peakOf(erm, options);
   const rows = asked.map((definition): AlgorithmCost => {
     const { id, title } = definition;
     const peak = definition === erm ? ermPeak : peakOf(definition, options);
-    const { ms, ermMs, passes } = timesOf(definition, erm, options);
+    const { ms, ermMs, passes, replayed } = timesOf(definition, erm, options);
     const { saved, ...reference } = REFERENCE[id] ?? { forward: 1, backward: 1 };
-    return { id, title, ms, ermMs, peak, ermPeak, passes, reference, ...(saved !== undefined && { saved }) };
+    return {
+      ...{ id, title, ms, ermMs, peak, ermPeak, passes, reference },
+      ...(device !== "cpu" && { replayed }),
+      ...(saved !== undefined && { saved }),
+    };
   });
-  return { backbone, batch, domains: DOMAINS, device, threads: threads(), repeats, rows };
+  const precision = precisionOn(device);
+  return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows };
 }
 
 /** Alone in memory: nothing else's weights are counted. */
 function peakOf(definition: AlgorithmDefinition, options: AlgorithmsOptions): number {
   using trial = new Trial(definition, options);
-  trial.run(); // optimizers make their state
+  trial.warmUp(); // optimizers make their state
   resetPeakMemory(options.device);
   trial.run();
   return memory(options.device).peak;
@@ -114,28 +144,30 @@ function timesOf(
   definition: AlgorithmDefinition,
   erm: AlgorithmDefinition,
   options: AlgorithmsOptions,
-): { ms: number; ermMs: number; passes: Passes } {
+): { ms: number; ermMs: number; passes: Passes; replayed: boolean } {
   using trial = new Trial(definition, options);
   using other = new Trial(erm, options);
-  const passes = trial.count(() => trial.run()); // and the first round, which does not count, is over
-  other.run();
+  const passes = trial.count(); // and the first round, which does not count, is over
+  for (const each of [trial, other]) each.warmUp();
   let [ms, ermMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < options.repeats; round++) {
     ms = Math.min(ms, trial.run());
     ermMs = Math.min(ermMs, other.run());
   }
-  return { ms, ermMs, passes };
+  return { ms, ermMs, passes, replayed: trial.isReplaying };
 }
 
 /** An algorithm on a batch of noise, ready to be timed. */
 class Trial implements Disposable {
   private readonly learner: Learner;
   private readonly batch: Minibatch[];
+  private readonly whole: Batch;
+  private readonly updates: DeviceUpdates | undefined;
   private readonly tally = { forward: 0, backward: 0 };
   private step = LATE;
 
   constructor(
-    algorithm: AlgorithmDefinition,
+    private readonly algorithm: AlgorithmDefinition,
     private readonly options: AlgorithmsOptions,
   ) {
     const { device, batch } = options;
@@ -143,7 +175,7 @@ class Trial implements Disposable {
     const shape = plain.inputShape;
     const [channels, ...sizes] = shape;
     plain.dispose();
-    const precision = "float32";
+    const precision = precisionOn(device);
     const channelsLast = likesChannelsLast({ backbone: options.backbone, inputShape: shape, device, precision });
     const memoryFormat = channelsLast ? "channels_last" : undefined;
     const inputShape = [channels + (algorithm.backbone?.extraChannels ?? 0), ...sizes];
@@ -169,6 +201,18 @@ class Trial implements Disposable {
         { dtype: "int64", device },
       ),
     }));
+    this.whole = scope(() => ({
+      domains: this.batch,
+      x: cat(this.batch.map(({ x }) => x)),
+      y: cat(this.batch.map(({ y }) => y)),
+      labels: this.batch.flatMap(() => Array.from({ length: batch }, (_, i) => i % CLASSES)),
+    }));
+    this.updates = device === "cpu" ? undefined : new DeviceUpdates(this.learner, { device });
+  }
+
+  /** Whether updates are replayed as a CUDA graph. */
+  get isReplaying(): boolean {
+    return this.updates?.isReplaying ?? false;
   }
 
   /** The backbone with its runs added up, in samples; one whose result has a gradient is run backward too. */
@@ -192,25 +236,42 @@ class Trial implements Disposable {
     return backbone;
   }
 
-  /** Passes an update while something runs one round. */
-  count(round: () => void): Passes {
+  /** Passes an update, over one round of plain updates. */
+  count(): Passes {
     Object.assign(this.tally, { forward: 0, backward: 0 });
-    round();
-    const samples = ROUND * DOMAINS * this.options.batch;
+    const turns = turnsOf(this.algorithm);
+    for (let i = 0; i < turns; i++) this.learner.update(this.batch, this.step++);
+    const samples = turns * DOMAINS * this.options.batch;
     return { forward: this.tally.forward / samples, backward: this.tally.backward / samples };
+  }
+
+  /** Makes updates until those of each turn are captured; one round on the CPU. */
+  warmUp(): void {
+    const rounds = this.updates ? Math.ceil((UNTIL_CAPTURED * turnsOf(this.algorithm)) / this.length) : 1;
+    for (let i = 0; i < rounds; i++) this.run();
+  }
+
+  /** Updates of a round. */
+  private get length(): number {
+    return turnsOf(this.algorithm) * (this.updates ? LONGER : 1);
   }
 
   /** Milliseconds an update. */
   run(): number {
+    const { length, updates, learner } = this;
     synchronize(this.options.device);
     const start = performance.now();
-    for (let i = 0; i < ROUND; i++) this.learner.update(this.batch, this.step++);
+    for (let i = 0; i < length; i++) {
+      if (updates) scope(() => updates.update(this.whole, this.step++));
+      else learner.update(this.batch, this.step++);
+    }
     synchronize(this.options.device);
-    return (performance.now() - start) / ROUND;
+    return (performance.now() - start) / length;
   }
 
   [Symbol.dispose](): void {
+    this.updates?.[Symbol.dispose]();
     this.learner.dispose();
-    for (const each of this.batch.flatMap(({ x, y }) => [x, y])) each.dispose();
+    for (const { x, y } of [...this.batch, this.whole]) for (const each of [x, y]) each.dispose();
   }
 }

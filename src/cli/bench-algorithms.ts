@@ -1,20 +1,24 @@
 /** The output of `nudge bench step --algorithm`. */
 
-import type { AlgorithmCost, AlgorithmsResult, Passes } from "../bench/algorithms.js";
+import { type AlgorithmCost, type AlgorithmsResult, costOf, type Passes } from "../bench/algorithms.js";
 
 /** The benchmark as a table with one line per algorithm. */
-export function algorithmsText({ backbone, batch, domains, device, threads, repeats, rows }: AlgorithmsResult): string {
+export function algorithmsText(result: AlgorithmsResult): string {
+  const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows } = result;
   const where = device === "cpu" ? `${threads} CPU threads` : device;
-  const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's"];
+  const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's", "time / passes"];
   const cells = [header, ...rows.map(costCells)];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const line = (row: readonly string[]): string =>
     `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("   ")}`;
+  const plain = rows.filter(({ replayed }) => replayed === false).map(({ title }) => title);
   const saved = rows.filter((row) => row.saved !== undefined);
   return [
-    `Time of one update of each algorithm: ${backbone}, ${domains} domains of ${batch}, ${where}, the minimum of ${repeats} rounds, each alternating with ERM`,
+    `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, the minimum of ${repeats} rounds, each alternating with ERM`,
     ...cells.map(line),
     "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
+    "  time / passes: the time relative to ERM's, divided by the passes relative to ERM's; a backward pass counts as two forward passes",
+    ...(plain.length > 0 ? [`  not captured as CUDA graphs: ${plain.join(", ")}`] : []),
     ...(saved.length > 0 ? ["  passes saved relative to the public code:"] : []),
     ...saved.map(({ title, saved }) => `    ${title}: ${saved}`),
   ].join("\n");
@@ -30,6 +34,7 @@ function costCells({ title, ms, ermMs, peak, ermPeak, passes, reference }: Algor
     times(peak / ermPeak),
     passesText(passes),
     passesText(reference),
+    times(ms / ermMs / costOf(passes)),
   ];
 }
 

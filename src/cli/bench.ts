@@ -34,9 +34,17 @@ export function benchCommand(): Command {
     )
     .addHelpText(
       "after",
-      examples("step --peer", "step --backbone mobilenet_v2 --batch 32 --peer", "step --algorithm all"),
+      examples(
+        "step --peer",
+        "step --backbone mobilenet_v2 --batch 32 --peer",
+        "step --algorithm all",
+        "step --algorithm mldg,fish --batch 32 --device cuda:0",
+      ),
     )
-    .option("--algorithm <id>", "compare the update of this algorithm, or of all algorithms (all), with that of ERM")
+    .option(
+      "--algorithm <ids>",
+      "compare the updates of these algorithms, or of all algorithms (all), with that of ERM",
+    )
     .option("--backbone <id>", "the backbone (default: resnet50; with --algorithm: mobilenet_v2)")
     .option("--batch <n>", "the batch size (default: 8); with --algorithm, per domain for three domains (default: 2)")
     .option("--repeats <n>", "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3)")

@@ -78,9 +78,9 @@ export class Adam extends Optimizer<AdamSettings> {
     const { lr, eps, weightDecay } = group;
     const [beta1, beta2] = group.betas;
     const parameters = entries.map(({ parameter }) => parameter);
-    const means = entries.map((entry) => this.stateTensor(entry, "exp_avg"));
-    const squares = entries.map((entry) => this.stateTensor(entry, "exp_avg_sq"));
-    const steps = entries.map(deviceSteps);
+    const means = this.stateTensors(entries, "exp_avg");
+    const squares = this.stateTensors(entries, "exp_avg_sq");
+    const steps = deviceSteps(entries);
     _foreachAddScalar_(steps, 1);
     if (this.decoupled && weightDecay !== 0) _foreachMulScalar_(parameters, 1 - lr * weightDecay);
     _fusedAdam_(parameters, gradients, means, squares, [], steps, {
@@ -95,12 +95,14 @@ export class Adam extends Optimizer<AdamSettings> {
   }
 }
 
-/** Returns the step count in the state of the parameter's device. It is created from the step count on the host. */
-function deviceSteps({ parameter, state, steps }: Entry): Tensor {
-  let count = state.get(DEVICE_STEPS);
-  if (!count) {
-    count = keep(full([], steps, { dtype: "float32", device: parameter.device }));
-    state.set(DEVICE_STEPS, count);
+/** Returns the step counts on the parameters' device. They are created from the step counts on the host. */
+function deviceSteps(entries: readonly Entry[]): Tensor[] {
+  const fresh = entries.filter(({ state }) => !state.has(DEVICE_STEPS));
+  for (const steps of new Set(fresh.map((entry) => entry.steps))) {
+    const some = fresh.filter((entry) => entry.steps === steps);
+    const { device } = some[0].parameter;
+    const counts = full([some.length], steps, { dtype: "float32", device });
+    for (const [i, { state }] of some.entries()) state.set(DEVICE_STEPS, keep(counts.select(0, i)));
   }
-  return count;
+  return entries.map(({ state }) => state.get(DEVICE_STEPS)!);
 }

@@ -7,6 +7,7 @@
  */
 
 import { unknownName } from "../closest-name.js";
+import { zerosLikeAll } from "../engine/many-tensors.js";
 import { stack } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
@@ -266,6 +267,14 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
       state.set(name, tensor);
     }
     return tensor;
+  }
+
+  /** Returns state tensors of several parameters on one GPU. New ones are filled with zeros in a few launches. */
+  protected stateTensors(entries: readonly Entry[], name: string): Tensor[] {
+    const fresh = entries.filter(({ state }) => !state.has(name));
+    const zeros = zerosLikeAll(fresh.map(({ parameter }) => parameter));
+    for (const [i, { state }] of fresh.entries()) state.set(name, keep(zeros[i]));
+    return entries.map(({ state }) => state.get(name)!);
   }
 
   /** Frees the state, but not the parameters. */
