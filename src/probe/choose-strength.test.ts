@@ -67,12 +67,30 @@ test("with one group, parts of it are held out, and nothing of that is left behi
     const group = [domain("a", { objects: "a", shift: 1 }), domain("b", { objects: "a", shift: 1 })];
     const { by, right, c, chosen, best, scores } = chooseStrength([group], { classes: CLASSES });
     expect(by).toBe("parts");
-    // 0.01 is kept where it is within one standard error of the best; the strongest such strength is taken otherwise.
     const usual = scores[STRENGTHS.indexOf(0.01)];
     expect(usual.below).toBeLessThanOrEqual(usual.error);
     expect(c).toBe(0.01);
     expect(scores[chosen].below).toBe(scores[best].mean - usual.mean);
     expect(right[0].map(({ length }) => length)).toEqual(Array.from({ length: 10 }, () => 12));
     expect(group[0].x.isDisposed).toBe(false);
+  });
+});
+
+test("of the strengths within one standard error of the best, the closest to 0.01 is chosen", () => {
+  scope(() => {
+    const groups = ["a", "b", "c"].map((name) => [domain(name, { objects: name, shift: 1 })]);
+    const distance = (c: number): number => Math.abs(Math.log(c / 0.01));
+    const { c, scores, best } = chooseStrength(groups, { classes: CLASSES });
+    const within = STRENGTHS.filter((_, i) => scores[i].below <= scores[i].error + 1e-12);
+    expect(within).toContain(STRENGTHS[best]);
+    expect(distance(c)).toBe(Math.min(...within.map(distance)));
+  });
+});
+
+test("with one group, no strength weaker than 0.01 is chosen, even if parts of the group favour it", () => {
+  scope(() => {
+    const group = [domain("a", { objects: "a", shift: 0, noise: 2 })];
+    const weak = [0.01, 1, 100];
+    expect(chooseStrength([group], { classes: CLASSES }, weak).c).toBe(0.01);
   });
 });
