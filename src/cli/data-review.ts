@@ -34,7 +34,6 @@ Five models (exact probes on frozen features) are trained, each on four fifths o
 the pictures, and each predicts the fifth that it was not trained on. A label is
 likely wrong if another class is as probable for the picture as that class usually
 is for its own pictures (confident learning). The page shows these pictures. Your
-own pictures (confident learning). The page shows these pictures; what you decide
 decisions are written to the manifest immediately; the folder is not changed. Then:
   nudge train --data pictures-reviewed.csv`;
 

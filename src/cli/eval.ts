@@ -117,7 +117,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     );
     const page = evaluationHtml({
       about: model.about,
-      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})${learnt ? `; ${trainedOnWords(learnt)}` : ""}`,
+      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})`,
       evaluated,
       wrong: mistakes,
       notes: [...(against ? [againstWords(against)] : []), ...notes, ...problems.values()],

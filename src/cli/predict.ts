@@ -197,7 +197,7 @@ async function writeGallery(
 ): Promise<void> {
   const { predictionHtml } = await import("../report/prediction-html.js");
   const { backbone, domains, dataset } = model.about;
-  const subtitle = `${backbone}, trained on ${domains.join(", ")} of ${dataset}`;
+  const subtitle = `${backbone}, trained on ${domains.join(", ")} (${dataset}).`;
   using file = new WholeFile(path);
   file.write(predictionHtml({ subtitle, classes: model.classes, predictions: shown, total, notes }));
   file.done();

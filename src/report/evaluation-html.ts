@@ -23,7 +23,7 @@ export function evaluationHtml({ about, dataset, evaluated, wrong, notes }: Eval
   const of = "these pictures";
   return htmlPage({
     title: "Evaluation",
-    subtitle: `${about.backbone}, trained on ${about.domains.join(", ")} of ${about.dataset}; evaluated on ${dataset}`,
+    subtitle: `${about.backbone}, trained on ${about.domains.join(", ")} (${about.dataset}); evaluated on ${dataset}.`,
     parts: [
       `<div class="cards">${[
         card(

@@ -41,7 +41,7 @@ const rows = (page: Page): Locator => page.getByRole("grid", { name: "Runs" }).l
 /** The text of an element, again and again until it fits. */
 const eventually = (read: () => Promise<unknown>) => expect.poll(read, { timeout: SLOW, interval: 100 });
 
-withBrowser("a run is followed while it trains, and told how to go on with once it is stopped", async () => {
+withBrowser("the page follows a run, and shows the command that resumes it after a stop", async () => {
   const folder = temporaryFolder();
   const { url, pid } = await startDashboardProcess(folder);
   const page = await open(url);
@@ -136,7 +136,7 @@ withBrowser("runs are filtered, chosen by keyboard, compared and zoomed", async 
   expect(await lines.first().getAttribute("d")).not.toBe(all);
 });
 
-withBrowser("tables follow the selection rule, and the paper's numbers can be had beside them", async () => {
+withBrowser("tables follow the selection rule and show the published numbers on request", async () => {
   const folder = temporaryFolder();
   writePacsSweep(join(folder, "runs"));
   const { url } = await startDashboardProcess(folder);
@@ -151,7 +151,7 @@ withBrowser("tables follow the selection rule, and the paper's numbers can be ha
   // The oracle takes the last evaluation, which is five points worse here.
   await page.getByRole("radio", { name: "oracle" }).check();
   await eventually(() => average.textContent()).toBe((Number(chosen) - 5).toFixed(1));
-  await page.getByRole("checkbox", { name: "the paper's numbers" }).check();
+  await page.getByRole("checkbox", { name: "published numbers" }).check();
   await page
     .getByRole("row", { name: /^published/ })
     .first()
@@ -201,7 +201,7 @@ withBrowser("the cells of a sweep fill as its runs end", async () => {
   await page.getByText("11 of 16 runs done").waitFor();
 });
 
-withBrowser("the boundaries of the toy task move as it trains, and a slider trains anew", async () => {
+withBrowser("the boundaries of the toy task move during training, and moving a slider trains again", async () => {
   const { url } = await startDashboardProcess(temporaryFolder());
   const page = await open(`${url}#/toy`);
   const boundary = page.locator(".boundary.strong");
@@ -220,7 +220,7 @@ withBrowser("the boundaries of the toy task move as it trains, and a slider trai
   await page.getByText(/^step [1-9]/).waitFor();
   await moment.fill("1000");
   await page.getByText("step 2,000").waitFor();
-  const out = page.getByRole("row", { name: /^Out of domain/ }).getByRole("cell");
+  const out = page.getByRole("row", { name: /^Accuracy out of domain/ }).getByRole("cell");
   const [erm, nu] = await out.allTextContents();
   expect([Number(erm) > 50, Number(nu) > 50]).toEqual([true, true]);
   // Back to an earlier moment by hand.
@@ -228,7 +228,7 @@ withBrowser("the boundaries of the toy task move as it trains, and a slider trai
   await page.getByText("step 0").waitFor();
 });
 
-withBrowser("the page is usable by keyboard, and light or dark as one likes", async () => {
+withBrowser("the page works with the keyboard, and its theme can be set to light or dark", async () => {
   const folder = temporaryFolder();
   writePacsSweep(join(folder, "runs"));
   const { url } = await startDashboardProcess(folder);

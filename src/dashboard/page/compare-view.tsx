@@ -115,7 +115,7 @@ function Comparison({ loaded }: { loaded: readonly Loaded[] }): JSX.Element {
         />
         <Select label="On" options={where} chosen={kept.where} choose={(id) => set({ where: id })} />
         <Segmented
-          label="Part"
+          label="Split"
           options={[
             { id: "reported", label: "as reported", title: "in of held-out domains, out of the others" },
             { id: "in", label: "in" },

@@ -35,7 +35,7 @@ export function DifferenceChart({ first, second, words, rows }: ComparisonData):
     <section>
       <h2>{`${first} minus ${second}, pair by pair`}</h2>
       <div class="scroll">
-        <Table kind="plain differences" head={["Held out", "", "Points", "95 % interval", "Trials"]} rows={body} />
+        <Table kind="plain differences" head={["Held out", "", "Difference", "95 % interval", "Trials"]} rows={body} />
       </div>
       {lines(words, "soft words")}
     </section>

@@ -1,4 +1,4 @@
-/** The charts of one run: accuracy and loss by domain and part, the ranks and norms of its features, and what else it logged. */
+/** The charts of a run: accuracy and loss by domain and split, ranks and norms of the features, and other logged values. */
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -8,7 +8,7 @@ import { short } from "../format.js";
 import { Chart, type ChartSeries } from "./chart.js";
 import { Empty, Problem, Segmented } from "./view.js";
 
-/** Which parts of domains are drawn. `reported`: what tables and selection read. */
+/** The splits that are drawn. `reported`: those that tables and model selection use. */
 type Parts = "reported" | "in" | "out" | "both";
 
 const parts: readonly { id: Parts; label: string; title: string }[] = [
@@ -25,7 +25,7 @@ const parts: readonly { id: Parts; label: string; title: string }[] = [
 const COLORS = 8;
 const percentText = (value: number): string => value.toFixed(1);
 
-/** A chart of what there is to draw; none where there is nothing. */
+/** The content of a chart. Charts without points are not drawn. */
 interface Drawn {
   readonly title: string;
   readonly yLabel?: string;
@@ -52,7 +52,7 @@ function isWanted(wanted: Parts, { heldOut }: RunRow, { domain, split }: CurveDa
   return split === (wanted !== "reported" ? wanted : heldOut.includes(domain) ? "in" : "out");
 }
 
-/** Accuracy, losses, and what the algorithm logged. */
+/** Accuracy, losses, and values that the algorithm logged. */
 export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JSX.Element {
   const [wanted, setWanted] = useState<Parts>("reported");
   const domains = [...new Set(data.curves.flatMap(({ domain }) => domain ?? []))];
@@ -78,7 +78,9 @@ export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JS
       points: pointsOf(curve),
     }));
   const known: readonly string[] = ["accuracy", "loss", ...rankMetrics, ...normMetrics];
-  const metrics = [...new Set(data.curves.map(({ metric }) => metric))].filter((metric) => !known.includes(metric));
+  const metrics = [...new Set(data.curves.map(({ metric }) => metric))].filter(
+    (metric) => !known.includes(metric) && !/^singularValue\d+$/.test(metric), // shown under Features
+  );
   const others = metrics.map((metric) => ({
     title: metricTitle(metric),
     series: find(data, metric).map((curve, i) => {
@@ -94,7 +96,7 @@ export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JS
   return (
     <>
       <div class="bar">
-        <Segmented label="Parts" options={parts} chosen={wanted} choose={(id) => setWanted(id)} />
+        <Segmented label="Splits" options={parts} chosen={wanted} choose={(id) => setWanted(id)} />
       </div>
       {data.notes.map((note) => (
         <Problem key={note} text={note} />
@@ -146,7 +148,7 @@ const measures: readonly (readonly [title: string, metrics: readonly (readonly [
       ],
       true,
     ],
-    ["‖F‖∗ / ‖F‖: the number of directions that carry the features", [["normRatio", "ratio"]]],
+    ["‖F‖∗ / ‖F‖: a measure of the number of directions in the features", [["normRatio", "ratio"]]],
   ];
 
 /** Spectrum, ranks and norms over time. */
@@ -168,7 +170,7 @@ export function FeatureCharts({ data }: { data: RunCurves }): JSX.Element {
       <p class="soft words">{ABOUT}</p>
       <Charts charts={charts} />
       {charts.every(({ series }) => series.length === 0) && (
-        <Empty title="No measures of features" words="They come with the first evaluation." />
+        <Empty title="No measures of features" words="They are recorded at each evaluation." />
       )}
     </>
   );

@@ -95,7 +95,7 @@ function summary(all: number, shown: number): string {
   if (all === 0) return store.isRead ? "" : "Reading the folder …";
   const reading = read < found ? ` Reading: ${read.toLocaleString("en-US")} of ${found.toLocaleString("en-US")}.` : "";
   const which = shown === all ? counted(all, "run") : `${counted(shown, "run")} of ${all.toLocaleString("en-US")}`;
-  return `${which}. Select up to ${MOST_COMPARED} to compare; Enter opens a run.${reading}`;
+  return `${which}. Accuracy is in percent. Select up to ${MOST_COMPARED} to compare; Enter opens a run.${reading}`;
 }
 
 function Nothing({ all }: { all: number }): JSX.Element | null {

@@ -32,7 +32,7 @@ export function SweepsView({ rest: asked }: { rest: string | undefined }): JSX.E
         {sweeps.map(({ id, name, runs, counts }) => (
           <li key={id}>
             <a href={`#/sweeps/${encodeURIComponent(id)}`} aria-current={id === chosen.id ? "true" : undefined}>
-              <strong>{name}</strong>
+              <strong>{id === "." || id === name ? name : `${name} (${id})`}</strong>
               <span class="soft">{`${counts.done.toLocaleString("en-US")} of ${counted(runs, "run")} done`}</span>
               <Bar counts={counts} total={runs} />
             </a>

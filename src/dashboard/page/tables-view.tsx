@@ -55,10 +55,10 @@ export function TablesView(): JSX.Element {
                 checked={published}
                 onChange={({ currentTarget }) => set({ published: currentTarget.checked })}
               />
-              the paper's numbers
+              published numbers
             </label>
             {sweeps.length > 1 && (
-              <Select label="Of" options={sweeps} chosen={sweep} choose={(id) => set({ sweep: id })} />
+              <Select label="Runs" options={sweeps} chosen={sweep} choose={(id) => set({ sweep: id })} />
             )}
           </>
         )}

@@ -41,7 +41,8 @@ export function ToyPlot({ points, erm, nu }: PlotProps): JSX.Element {
         </text>
       </svg>
       <figcaption class="soft">
-        Across x₁, up x₂. Dots are of class 1, squares of the other; shaded is what ERM-NU takes for class 1.
+        Horizontal axis: x₁; vertical axis: x₂. Dots: class 1; squares: the other class; shaded: where ERM-NU predicts
+        class 1.
       </figcaption>
     </figure>
   );

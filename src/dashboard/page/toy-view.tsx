@@ -151,13 +151,13 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
         <Slider name="steps" label="Steps" whole change={change} />
         <Slider name="learningRate" label="Learning rate" change={change} />
         <Segmented
-          label="Start"
+          label="Initial weights"
           options={toyStarts.map((id) => ({ id, label: id }))}
           chosen={kept.init}
           choose={(init) => change({ init })}
         />
         <button type="button" onClick={() => change({ seed: (kept.seed + 1) % (toyLimits.seed.most + 1) })}>
-          Other points
+          New points
         </button>
       </form>
     );
@@ -182,9 +182,9 @@ const About = (): JSX.Element => (
   <div>
     <h1>The toy task</h1>
     <p class="soft">
-      The sign of x₁ is the label, everywhere. The sign of x₂ agrees with it for 70 % of the training points and for 30
-      % out of domain. An upright boundary is right everywhere; the more it leans, the worse out of domain. ERM-NU adds
-      λ‖F‖∗, the nuclear norm of the features.
+      The label is the sign of x₁ in every domain. The sign of x₂ equals the label for 70 % of the training points, but
+      only for 30 % of the points out of domain. A vertical boundary is correct everywhere; the more it leans, the lower
+      the accuracy out of domain. ERM-NU adds λ‖F‖∗ to the loss, the nuclear norm of the features.
     </p>
   </div>
 );
@@ -193,12 +193,12 @@ interface SliderProps {
   readonly name: Exclude<keyof ToySettings, "init" | "seed">;
   readonly label: string;
   readonly whole?: boolean;
-  /** Whether it has a zero at its left end. */
+  /** Whether the left end is zero. */
   readonly zero?: boolean;
   change(settings: Partial<ToySettings>): void;
 }
 
-/** A slider over one setting, logarithmic, which feels even. */
+/** A slider for one setting, on a logarithmic scale. */
 function Slider({ name, label, whole = false, zero = false, change }: SliderProps): JSX.Element {
   const { least, most } = toyLimits[name];
   const low = zero ? most / 1e4 : least;
@@ -228,9 +228,9 @@ function Slider({ name, label, whole = false, zero = false, change }: SliderProp
 }
 
 const readings: readonly (readonly [label: string, value: (classifier: ToyClassifier) => string])[] = [
-  ["Out of domain, %", ({ out }) => percent(out)],
-  ["In domain, %", ({ in: inside }) => percent(inside)],
-  ["On the points, %", ({ train }) => percent(train)],
+  ["Accuracy out of domain, %", ({ out }) => percent(out)],
+  ["Accuracy in domain, %", ({ in: inside }) => percent(inside)],
+  ["Training accuracy, %", ({ train }) => percent(train)],
   ["Cross-entropy", ({ loss }) => short(loss)],
   ["‖F‖∗ / ‖F‖, 1 to √2", ({ ratio }) => ratio.toFixed(2)],
 ];

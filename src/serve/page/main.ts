@@ -129,13 +129,19 @@ function wordsOf({ name, answer, problem }: Shown): HTMLElement[] {
 }
 
 function show(): void {
-  const done = shown.filter(({ answer, problem }) => answer || problem);
-  const unknown = done.filter(({ answer }) => answer?.unknown).length;
+  const predicted = shown.filter(({ answer }) => answer);
+  const unknown = predicted.filter(({ answer }) => answer?.unknown).length;
+  const failed = shown.filter(({ problem }) => problem).length;
   const left = sending + waiting.length;
   status.textContent =
     shown.length === 0
       ? ""
-      : `${done.length} predicted${unknown > 0 ? `, ${unknown} unknown` : ""}${left > 0 ? `, ${left} to go` : ""}`;
+      : [
+          `${predicted.length} predicted`,
+          ...(unknown > 0 ? [`${unknown} of them unknown`] : []),
+          ...(failed > 0 ? [`${failed} failed`] : []),
+          ...(left > 0 ? [`${left} waiting`] : []),
+        ].join(", ");
   clear.hidden = save.hidden = shown.length === 0 || left > 0;
 }
 
