@@ -48,7 +48,7 @@ test("the README has at most 1,500 words, and its sections are in order", () => 
     "One minute on generated pictures",
     "Your own pictures",
     "Your first sweep",
-    "The two more lines",
+    "The penalty in your own code",
     "Where to go next",
     "Cite",
     "License",
