@@ -5,7 +5,7 @@
 
 import { Command } from "commander";
 import { unknownName } from "../closest-name.js";
-import { whenAddonIsMissing } from "../engine/load.js";
+import { onMissingAddon } from "../engine/load.js";
 import { UsageError } from "../errors.js";
 import { version } from "../library/version.js";
 import { domainbedHint } from "./domainbed-options.js";
@@ -200,7 +200,7 @@ async function programFor(args: readonly string[], also: readonly string[] = [])
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  whenAddonIsMissing(buildOnFirstUse);
+  onMissingAddon(buildOnFirstUse);
   try {
     const program = await programFor(args);
     await program.parseAsync(args, { from: "user" });

@@ -63,7 +63,7 @@ test("typed arrays tell their dtype; the bits of others come in unsigned arrays 
   expect(dtypeOf(new BigUint64Array(1))).toBe("uint64");
   expect(dtypeOf(new Uint16Array(1), "bfloat16")).toBe("bfloat16");
   expect(dtypeOf(new Uint8Array(1), "float8_e4m3fn")).toBe("float8_e4m3fn");
-  expect(dtypeOf(new Int16Array(1), "bfloat16")).toBe("int16"); // numbers to convert, not bits
+  expect(dtypeOf(new Int16Array(1), "bfloat16")).toBe("int16"); // numbers to convert, not bit patterns
   expect(dtypeOf(new Uint8Array(1), "bfloat16")).toBe("uint8");
   expect(() => dtypeOf(new DataView(new ArrayBuffer(8)) as never)).toThrow("a DataView cannot hold tensor elements");
 });

@@ -1,4 +1,4 @@
-/** Between JavaScript's arrays and tensors' elements. */
+/** Conversion between JavaScript arrays and tensor elements. */
 
 import { EngineError, UsageError } from "../errors.js";
 import { DTYPES, type DType } from "./dtype.js";
@@ -17,7 +17,7 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array;
 
-/** Numbers nested in arrays, as deep as the tensor has dimensions. */
+/** Numbers in nested arrays. The nesting depth is the number of dimensions. */
 export type Nested = number | boolean | readonly Nested[];
 
 const ARRAYS: Partial<Record<DType, new (length: number) => TypedArray>> = {
@@ -34,14 +34,14 @@ const ARRAYS: Partial<Record<DType, new (length: number) => TypedArray>> = {
   bool: Uint8Array,
 };
 
-/** Bytes an element takes. */
+/** Returns the size of an element in bytes. */
 export function bytesOf(dtype: DType): number {
   const known = DTYPES[dtype];
   if (!known) throw new EngineError(`elements of type ${dtype} have no form outside libtorch`);
   return known.bytes;
 }
 
-/** A typed array for that many elements, or undefined where JavaScript has none for the dtype. */
+/** Creates a typed array for this number of elements, or returns undefined if JavaScript has no such type. */
 export function arrayFor(dtype: DType, length: number): TypedArray | undefined {
   const Type = ARRAYS[dtype];
   try {
@@ -53,17 +53,20 @@ export function arrayFor(dtype: DType, length: number): TypedArray | undefined {
   }
 }
 
-/** Refuses an array whose memory has gone to another thread: it looks like an empty one. */
+/** Throws an error if the memory of an array was transferred to another thread. Such an array looks empty. */
 export function checkAttached(array: TypedArray): void {
   if (array.length > 0) return;
   try {
-    new Uint8Array(array.buffer); // throws on a detached buffer; Node 20 has no other way to ask
+    new Uint8Array(array.buffer); // throws on a detached buffer; Node 20 has no other way to check
   } catch (cause) {
     throw new UsageError("tensor: the array's buffer has been detached (it was transferred)", { cause });
   }
 }
 
-/** The dtype of a typed array's elements; `asked` may name another of the same size (bfloat16 in a Uint16Array). */
+/**
+ * Returns the dtype of a typed array's elements. `asked` may name another dtype of the same size (bfloat16 in a
+ * Uint16Array).
+ */
 export function dtypeOf(array: TypedArray, asked?: DType): DType {
   const found = Object.entries(ARRAYS).find(([dtype, Type]) => dtype !== "bool" && array instanceof Type);
   const own = (found?.[0] ?? (array instanceof Uint8ClampedArray ? "uint8" : undefined)) as DType | undefined;
@@ -72,7 +75,9 @@ export function dtypeOf(array: TypedArray, asked?: DType): DType {
   return asked && bitPattern && bytesOf(asked) === array.BYTES_PER_ELEMENT && own.startsWith("uint") ? asked : own;
 }
 
-/** What the integer dtypes hold; int64 holds what a JavaScript number can say exactly. */
+/**
+ * The ranges of the integer dtypes. For int64 it is the range of integers that JavaScript numbers represent exactly.
+ */
 const RANGES: Partial<Record<DType, readonly [number, number]>> = {
   uint8: [0, 2 ** 8 - 1],
   int8: [-(2 ** 7), 2 ** 7 - 1],
@@ -84,10 +89,10 @@ const RANGES: Partial<Record<DType, readonly [number, number]>> = {
   uint64: [0, Number.MAX_SAFE_INTEGER],
 };
 
-/** Deeper nesting than any operator takes: an array that holds itself. */
+/** No operator takes deeper nesting. An array that contains itself exceeds this depth. */
 const MAX_DEPTH = 64;
 
-/** Nested arrays laid out in a row. Numbers go as float64 (or int64, when that is asked for); the engine converts. */
+/** Flattens nested arrays. Numbers are stored as float64 (or int64 if requested), and the engine converts them. */
 export function flatten(
   data: Nested,
   asked?: DType,
@@ -127,7 +132,7 @@ export function flatten(
   return { values, shape, stored, dtype: asked ?? (typeof probe === "boolean" ? "bool" : "float32") };
 }
 
-/** Numbers in a row, nested to a shape. */
+/** Nests a flat list of numbers into a shape. */
 export function nest(values: readonly number[], shape: readonly number[]): Nested {
   if (shape.length === 0) return values[0];
   const [size, ...rest] = shape;

@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Root may write anywhere, so what stands for a folder that cannot be written to is a file in its place. */
+/** Root can write to any folder, so the test uses a file instead of a folder that is not writable. */
 const forbid = (): void => writeFileSync(join(root, "build"), "");
 
 test("the addon is built in the package's own build/ where that can be written to", () => {
@@ -30,7 +30,7 @@ test("elsewhere it is built in the user's cache, and found there once it is buil
   forbid();
   const cached = folderToBuildIn(root);
   expect(cached).toMatch(new RegExp(`^${root}/cache/nudge/addon/[0-9a-f]{12}$`));
-  expect(buildFolder(root)).toBe(join(root, "build")); // what a message should name
+  expect(buildFolder(root)).toBe(join(root, "build")); // the path for an error message
   mkdirSync(cached, { recursive: true });
   writeFileSync(join(cached, "nudge.node"), "");
   expect(buildFolder(root)).toBe(cached);

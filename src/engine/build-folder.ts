@@ -1,7 +1,7 @@
 /**
- * Where the addon is and where it is built. A clone has it in build/; so has an installed package, unless another user
- * installed it and its folder cannot be written to: then it is in the user's cache, under a name that changes with the
- * addon's sources, so that another version never loads it.
+ * The location of the addon. A clone has it in build/. So does an installed package, unless another user installed it
+ * and its folder is not writable. In that case the addon is in the user's cache, under a name that depends on the
+ * addon's sources, so that a different version never loads it.
  */
 
 import { createHash } from "node:crypto";
@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeFolder } from "../files/make-folder.js";
 
-/** The folder of the package: the clone, or what npm installed. */
+/** The folder of the package: the clone, or the folder that npm installed. */
 export const packageRoot = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
-/** The user's own folder for an addon of these sources, under `$XDG_CACHE_HOME` or `~/.cache`. */
+/** Returns the user's folder for an addon built from these sources, in `$XDG_CACHE_HOME` or `~/.cache`. */
 function cacheFolder(root: string): string {
   const sources = join(root, "native/src");
   const names = existsSync(sources) ? readdirSync(sources).sort() : [];
@@ -30,17 +30,17 @@ function isWritable(folder: string): boolean {
     accessSync(folder, constants.W_OK);
     return true;
   } catch {
-    return false; // another user's, or a read-only disk
+    return false; // it belongs to another user, or the disk is read-only
   }
 }
 
-/** The folder to build the addon in, made if it is not there. */
+/** Returns the folder to build the addon in, and creates it if it is missing. */
 export function folderToBuildIn(root = packageRoot): string {
   const own = join(root, "build");
   return isWritable(own) ? own : cacheFolder(root);
 }
 
-/** The folder that has the addon, or where it will be looked for once it is built. */
+/** Returns the folder that contains the addon, or that will contain it after the build. */
 export function buildFolder(root = packageRoot): string {
   const own = join(root, "build");
   if (existsSync(join(own, "nudge.node"))) return own;

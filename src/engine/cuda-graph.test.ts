@@ -51,7 +51,7 @@ test("a captured training step with Adam replays to the same weights as running 
         weight.sub(target).square().sum().backward();
         optimizer.step();
       });
-    for (let i = 0; i < 3; i++) step(); // the warm-up makes the state
+    for (let i = 0; i < 3; i++) step(); // the warm-up creates the state
     const graph = captured ? CudaGraph.capture(device, step) : undefined;
     for (let i = 0; i < 5; i++) {
       scope(() => target.copy_(tensor([i, 2 * i, -i])));

@@ -1,6 +1,7 @@
 /**
- * A step captured once as a CUDA graph and replayed: the CPU then launches one graph instead of a thousand kernels.
- * What the step reads must stay at the same place: write new inputs into the tensors it was captured with (`copy_`).
+ * A step that is captured once as a CUDA graph and then replayed, so that the CPU launches one graph instead of a
+ * thousand kernels. The inputs of the step must keep their memory: write new inputs into the captured tensors
+ * (`copy_`).
  */
 
 import { loadNative, native } from "./load.js";
@@ -9,7 +10,10 @@ import { refuseAsync } from "./scope.js";
 export class CudaGraph implements Disposable {
   private constructor(private id: number) {}
 
-  /** Records what `body` launches on the device, without running it. Run the body a few times before, to warm up. */
+  /**
+   * Records the kernels that `body` launches on the device, without running them. Run `body` a few times before to warm
+   * up.
+   */
   static capture(device: string, body: () => void): CudaGraph {
     const id = loadNative().captureBegin(device);
     let done = false;
@@ -22,7 +26,7 @@ export class CudaGraph implements Disposable {
     return new CudaGraph(id);
   }
 
-  /** Runs what was recorded. */
+  /** Runs the recorded kernels. */
   replay(): void {
     native.replay(this.id);
   }

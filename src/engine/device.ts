@@ -1,10 +1,10 @@
-/** Devices, threads, switches and memory of the engine. */
+/** Devices, threads, flags and memory of the engine. */
 
 import { EngineError, UsageError } from "../errors.js";
 import { loadNative } from "./load.js";
 import type { MemoryUse } from "./native.js";
 
-/** The devices there are: `cpu` first, then each GPU. */
+/** Returns the available devices: `cpu` first, then each GPU. */
 export function devices(): string[] {
   return [
     "cpu",
@@ -14,31 +14,31 @@ export function devices(): string[] {
   ];
 }
 
-/** The device to use when none is named: the first GPU, or the CPU. */
+/** Returns the default device: the first GPU, or the CPU if there is none. */
 export function defaultDevice(): string {
   return devices()[1] ?? "cpu";
 }
 
-/** Refuses a device that this machine does not have. */
+/** Throws an error if this machine does not have the device. */
 export function checkDevice(device: string): void {
   const known = [...devices(), ...(devices().length > 1 ? ["cuda"] : [])];
   if (!known.includes(device))
     throw new UsageError(`device ${device}: there is none; this machine has ${known.join(", ")} (see nudge doctor)`);
 }
 
-/** A device by the name its tensors give: `cuda` is the first GPU, `cuda:0`. */
+/** Returns the device name that tensors report: `cuda` is the first GPU, `cuda:0`. */
 export function deviceNamed(device: string): string {
   return device === "cuda" ? "cuda:0" : device;
 }
 
-/** Whether a device is a GPU that computes in bfloat16 natively, and so several times as fast as in float32. */
+/** Returns true if the device is a GPU with native bfloat16, which is several times as fast as float32. */
 export function hasFastBfloat16(device: string): boolean {
   const [kind, index = "0"] = device.split(":");
   const gpu = kind === "cuda" ? loadNative().cudaDevices()[Number(index)] : undefined;
-  return gpu !== undefined && Number.parseFloat(gpu.capability) >= 8; // since NVIDIA's Ampere
+  return gpu !== undefined && Number.parseFloat(gpu.capability) >= 8; // since NVIDIA's Ampere architecture
 }
 
-/** Waits until the device has done all it was given; on the CPU nothing is outstanding. */
+/** Waits until the device has finished all its work. On the CPU it returns immediately. */
 export function synchronize(device: string): void {
   if (device === "cpu") return;
   if (devices().length === 1)
@@ -46,7 +46,7 @@ export function synchronize(device: string): void {
   loadNative().synchronize(device);
 }
 
-/** Bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */
+/** Returns the bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */
 export function memory(device = "cpu"): MemoryUse {
   return device === "cpu" ? loadNative().memory() : loadNative().cudaMemory(device);
 }
@@ -56,12 +56,12 @@ export function resetPeakMemory(device = "cpu"): void {
   else loadNative().resetCudaPeak(device);
 }
 
-/** Tensors not yet freed, anywhere. */
+/** Returns the number of tensors that have not been freed, on all devices. */
 export function liveTensors(): number {
   return loadNative().liveTensors();
 }
 
-/** CPU threads an operator may use. */
+/** Returns the number of CPU threads that an operator may use. */
 export function threads(): number {
   return loadNative().threads();
 }
@@ -71,14 +71,14 @@ export function setThreads(count: number): void {
 }
 
 /**
- * Sets the threads of OpenBLAS's own pool and returns how many there were; 0 where the BLAS is another. One is faster than
- * two for small eigenproblems.
+ * Sets the number of threads of OpenBLAS and returns the previous number, or 0 for other BLAS libraries. For small
+ * eigenvalue problems one thread is faster than two.
  */
 export function setBlasThreads(count: number): number {
   return loadNative().setBlasThreads(count);
 }
 
-/** The switches of libtorch that change speed or numbers. */
+/** Flags of libtorch that affect speed or results. */
 export type Flag = "tf32" | "cudnn-benchmark" | "cudnn-deterministic" | "deterministic" | "flush-denormals";
 
 export function setFlag(flag: Flag, on: boolean): void {
@@ -87,7 +87,10 @@ export function setFlag(flag: Flag, on: boolean): void {
 
 const fused = new Map<string, string>();
 
-/** Why a device has no fused kernels (native/src/fused.cc); an empty text where it has them. Only GPUs have. */
+/**
+ * Returns why a device has no fused kernels (native/src/fused.cc), or an empty string if it has them. Only GPUs have
+ * them.
+ */
 export function fusedKernelsProblem(device: string): string {
   if (device === "cpu") return "the CPU has none";
   let problem = fused.get(device);

@@ -1,6 +1,6 @@
-/** Element types: PyTorch's names, its enumeration codes, sizes, and the typed array that holds each in JavaScript. */
+/** Element types with PyTorch's names and enumeration codes, their sizes, and their names in safetensors files. */
 
-/** The element types the engine knows; the last ones exist only in files or in newer libtorch versions. */
+/** The element types that the engine knows. The last ones exist only in files or in newer versions of libtorch. */
 export const DTYPES = {
   uint8: { code: 0, bytes: 1, safetensors: "U8" },
   int8: { code: 1, bytes: 1, safetensors: "I8" },

@@ -1,4 +1,4 @@
-/** The engine: tensors, operators, gradients, random numbers, devices and files of weights. */
+/** The engine: tensors, operators, gradients, random numbers, devices and weight files. */
 
 export type { Nested, TypedArray } from "./arrays.js";
 export { CudaGraph } from "./cuda-graph.js";

@@ -1,4 +1,4 @@
-/** Loading the addon, in processes of their own: what the OpenMP library reads as it is loaded, and an addon that is missing. */
+/** Tests loading the addon in separate processes: the environment of the OpenMP library, and a missing addon. */
 
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ function nudge(args: readonly string[], env: Record<string, string>) {
   return spawnSync(node, [...words, ...args], { encoding: "utf8", env: { ...process.env, ...env } });
 }
 
-/** What libgomp says of itself; undefined under another OpenMP library, which has no such setting. */
+/** Returns the spin count that libgomp reports, or undefined for another OpenMP library without this setting. */
 function spinsWith(env: Record<string, string>): string | undefined {
   const { stderr } = nudge(["doctor"], { ...env, OMP_DISPLAY_ENV: "verbose" });
   return /GOMP_SPINCOUNT = '(\w+)'/.exec(stderr)?.[1];

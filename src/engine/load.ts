@@ -1,6 +1,5 @@
 /**
- * Loads the addon, once, when the first verb that computes asks for it: libtorch takes about a second to come up, and
- * `nudge --help` must not pay for it.
+ * Loads the addon when it is first needed: libtorch takes about a second to start, which `nudge --help` should avoid.
  */
 
 import { existsSync } from "node:fs";
@@ -11,25 +10,28 @@ import { EngineError } from "../errors.js";
 import { buildFolder } from "./build-folder.js";
 import type { Native } from "./native.js";
 
-/** Where the set-up puts the addon, `nudge.node` in the build folder; `$NUDGE_ADDON` names another. */
+/** Returns the path of the addon, `nudge.node` in the build folder. `$NUDGE_ADDON` overrides it. */
 export function addonPath(): string {
   return process.env.NUDGE_ADDON ?? join(buildFolder(), "nudge.node");
 }
 
-/** How often a waiting thread looks before it sleeps. */
+/** The number of spins before a waiting thread sleeps. */
 const SPINS = "2000";
 
 let buildMissing: (() => void) | undefined;
 
-/** Says what to do where the addon is missing. The command line has it built; a library must not start a compiler. */
-export function whenAddonIsMissing(build: () => void): void {
+/**
+ * Registers a function that builds the addon if it is missing. The command line uses it. A library must not start a
+ * compiler.
+ */
+export function onMissingAddon(build: () => void): void {
   buildMissing = build;
 }
 
-/** The addon, once loaded: the generated operators call through this without asking each time. */
+/** The addon, after it has been loaded. The generated operators use it directly. */
 export let native: Native;
 
-/** The addon; loads it on the first call. Throws an EngineError that says what to do when it cannot. */
+/** Returns the addon and loads it on the first call. If that fails, it throws an EngineError with instructions. */
 export function loadNative(): Native {
   if (native) return native;
   if (!existsSync(addonPath()) && process.env.NUDGE_ADDON === undefined) buildMissing?.();
@@ -37,7 +39,7 @@ export function loadNative(): Native {
   if (!existsSync(path)) {
     throw new EngineError(`the engine has not been built: ${path} is missing. Try: npx nudge setup`, "load");
   }
-  quietWaiting();
+  limitSpinning();
   let addon: Native;
   try {
     addon = createRequire(import.meta.url)(path) as Native;
@@ -48,11 +50,11 @@ export function loadNative(): Native {
     });
   }
   addon.setErrorClass(EngineError);
-  // Debian's libtorch starts with one thread whatever the machine has.
+  // Debian's libtorch starts with one thread on every machine.
   addon.setThreads(positive("NUDGE_THREADS") ?? positive("OMP_NUM_THREADS") ?? availableParallelism());
   const gigabytes = positive("NUDGE_MEMORY_GB");
   if (gigabytes) addon.setMemoryLimit(Math.round(gigabytes * 1e9));
-  // How many plans cuDNN times for each convolution; by default none, and its first choice is taken.
+  // The number of plans that cuDNN times for each convolution. By default it times none and uses its first choice.
   const trials = positive("NUDGE_CUDNN_TRIALS");
   if (trials) addon.setCudnnTrials(Math.round(trials));
   native = addon;
@@ -70,17 +72,17 @@ export function loadIfBuilt(): void {
 }
 
 /**
- * Has threads that wait for each other sleep after a short while of spinning. By default libgomp spins for milliseconds,
- * and where the cores are shared a thread that spins keeps the one it waits for from running: 61 steps of a small network
- * on two busy cores took 66 s, with this 2.2 s. On quiet cores a step takes about as long either way. libgomp reads its
- * environment as it is loaded, so this comes before.
+ * Makes waiting threads sleep after a short time of spinning. By default libgomp spins for milliseconds, and on shared
+ * cores a spinning thread keeps the thread that it waits for from running: 61 steps of a small network on two busy
+ * cores took 66 s, and 2.2 s with this setting. On idle cores a step takes about the same time either way. libgomp
+ * reads its environment when it is loaded, so this must be set before.
  */
-function quietWaiting(): void {
+function limitSpinning(): void {
   if (process.env.OMP_WAIT_POLICY === undefined) process.env.GOMP_SPINCOUNT ??= SPINS;
 }
 
-/** Runs `body` while the operators call `replacement` in place of the addon: to record them. */
-export function throughNative<T>(replacement: Native, body: () => T): T {
+/** Runs `body` while the operators call `replacement` instead of the addon, in order to record them. */
+export function withNative<T>(replacement: Native, body: () => T): T {
   const before = loadNative();
   native = replacement;
   try {
@@ -96,8 +98,9 @@ function positive(variable: string): number | undefined {
 }
 
 /**
- * The number of an operator in the addon. `expected` holds the argument names the caller passes in order: a newer
- * libtorch may append arguments with defaults, and anything else is an error rather than a wrong call.
+ * Returns the id of an operator in the addon. `expected` contains the argument names in the order in which the caller
+ * passes them. A newer libtorch may append arguments with defaults. Any other difference is an error, to avoid a wrong
+ * call.
  */
 export function resolveOperator(name: string, overload: string, expected?: string): number {
   const addon = loadNative();

@@ -1,15 +1,17 @@
-/** What the addon exports, in types. Tensors, generators and graphs are numbers here; `tensor.ts` gives them a face. */
+/**
+ * The types of the addon's exports. Tensors, generators and graphs are numbers here; `tensor.ts` wraps them in classes.
+ */
 
 import type { EngineError } from "../errors.js";
 
-/** A tensor's slot in the addon. */
+/** The index of a tensor in the addon. */
 export type Handle = number;
 
-/** One argument of an operator, as its schema says. */
+/** One argument of an operator, according to its schema. */
 export interface SchemaArgument {
   readonly name: string;
   readonly type: string;
-  /** `int[2]` has 2: one number stands for both. */
+  /** The fixed length of a list: `int[2]` has 2, and a single number can be passed for both. */
   readonly length: number;
   readonly keywordOnly: boolean;
   readonly hasDefault: boolean;
@@ -20,11 +22,11 @@ export interface Schema {
   readonly name: string;
   readonly text: string;
   readonly arguments: readonly SchemaArgument[];
-  /** `argument` is the index of the argument a return is, when the operator writes in place; else -1. */
+  /** The index of the argument that is returned, if the operator writes in place; otherwise -1. */
   readonly returns: readonly { readonly type: string; readonly argument: number }[];
 }
 
-/** Bytes of tensors in use, their peak, and what may be used (host) or is held back for reuse (GPU). */
+/** Bytes of tensors in use, their peak, and the limit (host) or the memory reserved for reuse (GPU). */
 export interface MemoryUse {
   readonly used: number;
   readonly peak: number;
@@ -90,7 +92,10 @@ export interface Native {
   setCudnnTrials(count: number): void;
   setErrorClass(errorClass: typeof EngineError): void;
 
-  /** Crop, resize, flip, jitter and normalise: `source` is a uint8 tensor, or null when `files` has a descriptor a sample. */
+  /**
+   * Crops, resizes, flips, jitters and normalizes pictures. `source` is a uint8 tensor, or null if `files` has a file
+   * descriptor for each sample.
+   */
   augment(
     source: Handle | null,
     offsets: Float64Array,
@@ -104,9 +109,9 @@ export interface Native {
     bicubic: boolean,
   ): Handle;
   /**
-   * Reads a JPEG file, or takes its bytes, and decodes it on another thread. Null where it is not an ordinary one, cannot be read,
-   * is longer on its short side than `shortSide` (0 for any length), has more pixels than `mostPixels`, or asks to be turned and
-   * is to be `upright`.
+   * Reads a JPEG file, or uses its bytes, and decodes it in another thread. The result is null if the picture is not an
+   * ordinary JPEG, cannot be read, has a shorter side longer than `shortSide` (0 for any length), has more pixels than
+   * `mostPixels`, or has to be rotated and `upright` is true.
    */
   decodeJpeg(
     picture: string | Uint8Array,
@@ -114,9 +119,9 @@ export interface Native {
     upright: boolean,
     mostPixels: number,
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
-  /** Pieces of files one after the other, as one uint8 tensor. */
+  /** Reads parts of files and concatenates them into one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;
-  /** Pieces of files that will be read soon. */
+  /** Announces parts of files that will be read soon. */
   willNeed(files: Int32Array, offsets: Float64Array, lengths: Float64Array): void;
 
   memory(): MemoryUse;
@@ -127,7 +132,7 @@ export interface Native {
   synchronize(device: string): void;
   cudaMemory(device: string): MemoryUse;
   resetCudaPeak(device: string): void;
-  /** Why a GPU has no kernels of our own, or "". */
+  /** Returns why a GPU has no custom kernels, or "". */
   fusedKernels(device: string): string;
   emptyCache(): void;
   captureBegin(device: string): number;

@@ -1,10 +1,10 @@
-/** Opens a file of weights, whichever of the known formats it has; the contents decide, not the name. */
+/** Opens a weight file of any known format. The contents determine the format, not the file name. */
 import { readPth } from "./pth.js";
 import { readSafetensors } from "./safetensors.js";
 import { openWeightsFile, type WeightsFile } from "./stored-tensor.js";
 import { identify } from "./weights-format.js";
 
-/** Opens a safetensors file or a PyTorch state dict (`.pth`, zip or older format). */
+/** Opens a safetensors file or a PyTorch state dict (`.pth`, zip or legacy format). */
 export function openWeights(path: string): WeightsFile {
   return openWeightsFile(path, (file) => {
     const { format, look } = identify(file);

@@ -5,7 +5,7 @@ import { RandomGenerator } from "./random.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
-/** What the call returns, as numbers. */
+/** Returns the result of the call as numbers. */
 const numbers = (name: string, ...args: unknown[]): number[] => (call(name, ...args) as Tensor).toNumbers();
 
 test("arguments go by position, by name, or both", () => {
@@ -16,7 +16,7 @@ test("arguments go by position, by name, or both", () => {
     expect(numbers("aten::logit", { self: x })).toEqual(expected);
     expect(numbers("aten::logit", x, { eps: 0.5 })).toEqual([0, 0]);
     expect(numbers("aten::logit", x, 0.5)).toEqual([0, 0]);
-    expect(numbers("logit", x)).toEqual(expected); // aten is understood
+    expect(numbers("logit", x)).toEqual(expected); // the prefix aten is implied
   });
 });
 
@@ -171,7 +171,7 @@ test("the overload is chosen by types alone: its failure is the error, no other 
   scope(() => {
     expect(() => call("aten::add", x(), tensor([1, 2, 3]))).toThrow("must match the size");
     expect(() => call("aten::sum", x(), [7])).toThrow("Dimension out of range");
-    // The dimension is wrong; that the number could also stand for a tensor, in max.other, does not matter.
+    // The dimension is invalid. That max.other could convert the number to a tensor does not matter.
     expect(() => call("aten::max", x(), 7)).toThrow("Dimension out of range");
   });
 });
@@ -190,7 +190,7 @@ test("operators that are private to libtorch are refused unless they are asked f
     const x = tensor([1, -2]);
     expect(() => call("aten::_foreach_neg_", [x])).toThrow(/private to libtorch/);
     expect(() => call("_stack", [])).toThrow(/private to libtorch/);
-    expect(numbers("aten::__and__", tensor([6], { dtype: "int64" }), 3)).toEqual([2]); // Python's names are public
+    expect(numbers("aten::__and__", tensor([6], { dtype: "int64" }), 3)).toEqual([2]); // Python's operator names are public
   });
 });
 
@@ -198,9 +198,9 @@ test("an operator that does not get its memory leaves the sizes of its tensors a
   scope(() => {
     const x = tensor([1, 2, 3]);
     expect(() => call("aten::resize_", x, [2 ** 40])).toThrow(EngineError);
-    expect([x.forgetShape().shape, x.sum().item()]).toEqual([[3], 6]);
+    expect([x.clearShapeCache().shape, x.sum().item()]).toEqual([[3], 6]);
     const wide = tensor([1]).expand([2 ** 40]);
     expect(() => call("aten::add.out", wide, wide, { out: x })).toThrow(EngineError);
-    expect([x.forgetShape().shape, x.sum().item()]).toEqual([[3], 6]);
+    expect([x.clearShapeCache().shape, x.sum().item()]).toEqual([[3], 6]);
   });
 });

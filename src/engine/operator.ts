@@ -1,4 +1,4 @@
-/** Any operator by name, for those that have no method: `call("aten::logit", { self: x, eps: 1e-6 })`. */
+/** Calls any operator by name, for operators without a method: `call("aten::logit", { self: x, eps: 1e-6 })`. */
 
 import { closestName } from "../closest-name.js";
 import { EngineError } from "../errors.js";
@@ -16,7 +16,10 @@ interface Resolved {
 
 const resolved = new Map<string, Resolved[]>();
 
-/** The candidates for `aten::add` (all overloads) or `aten::add.Tensor` (that one; `aten::sum.` is the unnamed one). */
+/**
+ * Returns the candidates for `aten::add` (all overloads) or `aten::add.Tensor` (this overload; `aten::sum.` is the
+ * unnamed overload).
+ */
 function candidates(name: string): Resolved[] {
   const known = resolved.get(name);
   if (known) return known;
@@ -40,18 +43,18 @@ function candidates(name: string): Resolved[] {
   return found;
 }
 
-/** The schemas under an operator's name. */
+/** Returns the schemas of an operator. */
 export function schemas(name: string): Schema[] {
   return candidates(name).map(({ schema }) => schema);
 }
 
 /**
- * Calls an operator with positional arguments, keyword arguments as a last plain object, or both. Without an overload in
- * the name, the first overload is called whose arguments have the types of those given; one that needs a number to stand
- * for a tensor comes after those that do not.
+ * Calls an operator with positional arguments, keyword arguments in a plain object at the end, or both. If the name
+ * contains no overload, the first overload that matches the types of the arguments is called. Overloads that would
+ * convert a number to a tensor have lower priority.
  *
- * Operators that are private to libtorch (`aten::_stack`) are refused: some end the process on arguments that their public
- * callers would have checked. `callPrivate` calls them all the same.
+ * Private operators of libtorch (`aten::_stack`) are rejected: some of them end the process on arguments that their
+ * public callers would have checked. `callPrivate` also calls private operators.
  */
 export function call(name: string, ...args: unknown[]): unknown {
   const [base] = name.split(".");
@@ -63,7 +66,7 @@ export function call(name: string, ...args: unknown[]): unknown {
   return callPrivate(name, ...args);
 }
 
-/** The same for any operator, also those that do not check their arguments: wrong ones may end the process. */
+/** Calls any operator, including those that do not check their arguments. Invalid arguments may end the process. */
 export function callPrivate(name: string, ...args: unknown[]): unknown {
   const last = args.at(-1);
   const keywords = isPlainObject(last) ? (args.pop() as Record<string, unknown>) : {};
@@ -72,7 +75,7 @@ export function callPrivate(name: string, ...args: unknown[]): unknown {
 }
 
 interface Chosen extends Resolved {
-  /** The arguments in the schema's order, undefined where not given. */
+  /** The arguments in the order of the schema, undefined if not given. */
   given: unknown[];
 }
 
@@ -106,7 +109,9 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** The arguments in the schema's order, undefined where not given; or what is wrong with them. */
+/**
+ * Returns the arguments in the order of the schema, undefined if not given, or a message that describes the problem.
+ */
 function arrange(schema: Schema, args: unknown[], keywords: Record<string, unknown>): unknown[] | string {
   const positional = schema.arguments.filter((argument) => !argument.keywordOnly).length;
   if (args.length > positional) return `takes ${positional} positional arguments, got ${args.length}`;
@@ -119,7 +124,7 @@ function arrange(schema: Schema, args: unknown[], keywords: Record<string, unkno
   return missing ? `the argument "${missing.name}" (${missing.type}) is missing` : given;
 }
 
-/** The arguments as the addon takes them. What it can tell itself, such as a fraction for an integer, it does. */
+/** Converts the arguments for the addon. The addon itself checks values, such as a fraction for an integer. */
 function convert(schema: Schema, given: readonly unknown[]): unknown[] {
   const written = new Set(schema.returns.map(({ argument }) => argument));
   return schema.arguments.map(({ name, type }, i) => {
@@ -134,12 +139,12 @@ const isNumber = (value: unknown): boolean => ["number", "boolean", "bigint"].in
 
 const MISFIT = Symbol("not of the schema's type");
 
-/** Tensors and generators are numbers to the addon: they must not pass for numbers, nor numbers for them. */
+/** Tensors and generators are numbers in the addon, so they must not be confused with actual numbers. */
 function toNative(type: string, value: unknown): unknown {
   if (value === undefined || value === null) return value;
   if (/^Tensor\??$/.test(type)) {
     if (value instanceof Tensor) return handle(value);
-    // In an array of one, a number takes part in arithmetic without deciding the dtype.
+    // An array with one number takes part in arithmetic without affecting the result's dtype.
     return isNumber(value) ? [value] : MISFIT;
   }
   if (type.includes("Tensor")) {
@@ -154,7 +159,7 @@ function toNative(type: string, value: unknown): unknown {
   return value instanceof Tensor || value instanceof RandomGenerator ? MISFIT : value;
 }
 
-/** Whether a value has the type of an argument, for the choice among overloads. */
+/** Returns true if a value matches the type of an argument, to select an overload. */
 function fits({ type, length, hasDefault }: SchemaArgument, value: unknown, numbersAsTensors: boolean): boolean {
   if (value === undefined) return hasDefault;
   if (type.endsWith("?")) {
@@ -164,7 +169,7 @@ function fits({ type, length, hasDefault }: SchemaArgument, value: unknown, numb
   }
   if (type.endsWith("[]")) {
     const element = { type: type.slice(0, -2), length: 0, hasDefault: false } as SchemaArgument;
-    // One number stands for a list of a known length.
+    // One number can be passed for a list of fixed length.
     if (!Array.isArray(value)) return length > 0 && fits(element, value, false);
     return value.every((item) => fits(element, item, false));
   }
@@ -205,8 +210,8 @@ function kindOf(value: unknown): string {
 function wrapReturns(schema: Schema, result: unknown, given: readonly unknown[]): unknown {
   const wrap = (type: string, argument: number, value: unknown): unknown => {
     const target = argument >= 0 ? given[argument] : undefined;
-    // What an operator wrote into comes back as itself. It may have another shape now: t_, resize_, out=.
-    if (target instanceof Tensor) return target.forgetShape();
+    // Return the tensor that the operator wrote to. Its shape may have changed: t_, resize_, out=.
+    if (target instanceof Tensor) return target.clearShapeCache();
     if (!type.includes("Tensor") || value === null) return value;
     return Array.isArray(value) ? value.map((item) => new Tensor(item)) : new Tensor(value as number);
   };

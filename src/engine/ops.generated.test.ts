@@ -8,10 +8,10 @@ const generated = readFileSync(new URL("ops.generated.ts", import.meta.url), "ut
 const lines = opsText.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
 
 test("ops.generated.ts is what native/generate.ts makes of native/ops.txt", ({ skip }) => {
-  // Schemas grow arguments from version to version; the file is made with the oldest one supported.
+  // Newer versions add arguments to schemas. The file is generated with the oldest supported version.
   const { version } = loadNative().info();
   skip(!version.startsWith("1.13"), `skipped: the file is made with libtorch 1.13, this is ${version}`);
-  // Where they differ: npm run generate.
+  // If they differ, run: npm run generate.
   expect(generate(loadNative(), opsText)).toBe(generated);
 });
 

@@ -14,7 +14,7 @@ test.each([
   expect([...philox4x32(words(counter), words(key))]).toEqual(words(answer));
 });
 
-/** The same block function in big integers, written from the paper and sharing nothing with the fast one. */
+/** The same block function with big integers, written from the paper and independent of the fast one. */
 function slowPhilox(counter: number[], key: number[]): number[] {
   const mask = 0xffffffffn;
   let [c0, c1, c2, c3] = counter.map(BigInt);
@@ -100,7 +100,7 @@ test("purposes that differ in any part, or in where a part ends, give different 
   expect(new Set(drawn).size).toBe(drawn.length);
 });
 
-/** Mean and variance of draws. */
+/** Returns the mean and variance of draws. */
 function moments(count: number, draw: () => number): { mean: number; variance: number } {
   let [sum, squares] = [0, 0];
   for (let i = 0; i < count; i++) {
@@ -111,7 +111,8 @@ function moments(count: number, draw: () => number): { mean: number; variance: n
   return { mean: sum / count, variance: squares / count - (sum / count) ** 2 };
 }
 
-// Tolerances are five standard errors or more: a right generator fails one seed in a million, and the seed is fixed.
+// Tolerances are at least five standard errors: a correct generator fails for one seed in a million, and the seed is
+// fixed.
 const draws = 200_000;
 
 test("uniform draws lie in the interval and have its mean and variance", () => {

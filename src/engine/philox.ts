@@ -1,11 +1,11 @@
 /**
- * The project's random numbers on the host: Philox 4x32-10, a counter-based generator (Salmon, Moraes, Dror and Shaw,
- * "Parallel random numbers: as easy as 1, 2, 3", SC 2011), keyed by seed and purpose.
+ * The random numbers on the host: Philox 4x32-10, a counter-based generator (Salmon, Moraes, Dror and Shaw, "Parallel
+ * random numbers: as easy as 1, 2, 3", SC 2011), keyed by seed and purpose.
  *
- * There is no global generator and no order of calls between purposes: `keyedRandom(seed, "shuffle", step, domain)` gives
- * the same stream whatever else was drawn before it, so adding a draw leaves the others where they were, and a resumed run
- * needs no generator state. Every method uses only operations that IEEE 754 fixes to the last bit, so the numbers are the
- * same on every machine.
+ * There is no global generator, and draws for different purposes do not affect each other: `keyedRandom(seed,
+ * "shuffle", step, domain)` returns the same stream whatever was drawn before. Adding a draw therefore does not change
+ * the others, and a resumed run needs no generator state. Every method only uses operations that IEEE 754 defines to
+ * the last bit, so the numbers are the same on every machine.
  */
 import { createHash } from "node:crypto";
 import { UsageError } from "../errors.js";
@@ -14,18 +14,21 @@ import { portableExp, portableLog } from "./portable-math.js";
 const two32 = 0x1_0000_0000;
 const two53 = Number.MAX_SAFE_INTEGER + 1;
 
-/** The high half of the 64-bit product of two 32-bit numbers, from 16-bit halves; in 32-bit integers throughout, for speed. */
+/**
+ * Returns the high half of the 64-bit product of two 32-bit numbers, computed from 16-bit halves with 32-bit integers
+ * for speed.
+ */
 function multiplyHigh(a: number, b: number): number {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
   const bLow = b & 0xffff;
   const bHigh = b >>> 16;
-  const cross = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0; // below 2^32, read without its sign
-  const middle = (Math.imul(aLow, bHigh) + (cross & 0xffff)) | 0; // likewise
+  const cross = (Math.imul(aHigh, bLow) + (Math.imul(aLow, bLow) >>> 16)) | 0; // below 2^32, interpreted as unsigned
+  const middle = (Math.imul(aLow, bHigh) + (cross & 0xffff)) | 0; // same as above
   return (Math.imul(aHigh, bHigh) + (cross >>> 16) + (middle >>> 16)) | 0;
 }
 
-/** The block function: four random words for a counter of four words and a key of two. */
+/** The block function: computes four random words from a counter of four words and a key of two words. */
 export function philox4x32(counter: ArrayLike<number>, key: ArrayLike<number>, out = new Uint32Array(4)): Uint32Array {
   let c0 = counter[0] | 0;
   let c1 = counter[1] | 0;
@@ -45,7 +48,7 @@ export function philox4x32(counter: ArrayLike<number>, key: ArrayLike<number>, o
     k0 = (k0 + 0x9e3779b9) | 0;
     k1 = (k1 + 0xbb67ae85) | 0;
   }
-  out[0] = c0; // an array of unsigned words drops the sign
+  out[0] = c0; // storing in an unsigned array removes the sign
   out[1] = c1;
   out[2] = c2;
   out[3] = c3;
@@ -66,30 +69,36 @@ export class Philox {
     this.#counter = Uint32Array.from([0, 0, ...stream]);
   }
 
-  /** A whole number from 0 to 2^32 − 1. */
+  /** Returns an integer from 0 to 2^32 − 1. */
   uint32(): number {
     if (this.#used === 4) {
       philox4x32(this.#counter, this.#key, this.#block);
-      this.#counter[0]++; // typed arrays wrap round
+      this.#counter[0]++; // typed arrays wrap around
       if (this.#counter[0] === 0) this.#counter[1]++;
       this.#used = 0;
     }
     return this.#block[this.#used++];
   }
 
-  /** A whole number from 0 to 2^53 − 1. */
+  /** Returns an integer from 0 to 2^53 − 1. */
   #uint53(): number {
     const high = this.uint32() >>> 5;
     return high * 0x400_0000 + (this.uint32() >>> 6);
   }
 
-  /** Uniform in [from, to), by default [0, 1), in steps of 2^-53 of the length. (Rounding can give `to` where |from| ≫ to − from.) */
+  /**
+   * Returns a uniform number in [from, to), by default [0, 1), in steps of 2^-53 of the length. (Rounding can give `to`
+   * if
+   * |from| ≫ to − from.)
+   */
   uniform(from = 0, to = 1): number {
     if (!Number.isFinite(to - from)) throw new UsageError(`uniform: expected finite ends, got ${from} and ${to}`);
     return from + (to - from) * (this.#uint53() / two53);
   }
 
-  /** A whole number from 0 to n − 1, each equally likely: draws in the incomplete last round of n are thrown away. */
+  /**
+   * Returns an integer from 0 to n − 1 with equal probabilities. Draws in the incomplete last range of n are rejected.
+   */
   integer(n: number): number {
     if (!Number.isSafeInteger(n) || n < 1)
       throw new UsageError(`integer: expected an integer from 1 to 2^53 − 1, got ${n}`);
@@ -101,14 +110,17 @@ export class Philox {
     }
   }
 
-  /** True with the given probability. */
+  /** Returns true with the given probability. */
   bernoulli(probability: number): boolean {
     if (!(probability >= 0 && probability <= 1))
       throw new UsageError(`bernoulli: expected a probability from 0 to 1, got ${probability}`);
     return this.uniform() < probability;
   }
 
-  /** Standard normal, by Marsaglia's polar method; draws come in pairs and the second is kept for the next call. */
+  /**
+   * Returns a standard normal number by Marsaglia's polar method, which produces pairs. The second number is kept for
+   * the next call.
+   */
   normal(): number {
     if (this.#spareNormal !== undefined) {
       const spare = this.#spareNormal;
@@ -126,7 +138,10 @@ export class Philox {
     }
   }
 
-  /** Beta(a, b), as X/(X + Y) of two gamma draws, in logarithms so that small parameters (Mixup's 0.2) lose nothing. */
+  /**
+   * Returns a number from Beta(a, b) as X/(X + Y) of two gamma draws, computed with logarithms so that small parameters
+   * (Mixup's 0.2) keep their precision.
+   */
   beta(a: number, b: number): number {
     for (const value of [a, b])
       if (!(value > 0 && Number.isFinite(value)))
@@ -136,7 +151,10 @@ export class Philox {
     return 1 / (1 + portableExp(logY - logX));
   }
 
-  /** The logarithm of a Gamma(shape, 1) draw (Marsaglia and Tsang, 2000); below shape 1, Gamma(shape + 1)·U^(1/shape). */
+  /**
+   * Returns the logarithm of a Gamma(shape, 1) draw (Marsaglia and Tsang, 2000); for a shape below 1, Gamma(shape +
+   * 1)·U^(1/shape).
+   */
   #logGamma(shape: number): number {
     if (shape < 1) return this.#logGamma(shape + 1) + portableLog(1 - this.uniform()) / shape;
     const d = shape - 1 / 3;
@@ -151,7 +169,7 @@ export class Philox {
     }
   }
 
-  /** The numbers 0 to n − 1 in random order, every order equally likely (Fisher and Yates). */
+  /** Returns the numbers 0 to n − 1 in random order, with equal probabilities for all orders (Fisher and Yates). */
   permutation(n: number): Uint32Array {
     if (!Number.isInteger(n) || n < 0 || n > two32)
       throw new UsageError(`permutation: expected an integer from 0 to 2^32, got ${n}`);
@@ -165,10 +183,10 @@ export class Philox {
 }
 
 /**
- * The stream for a seed and a purpose, such as `keyedRandom(seed, "augment", step, domain)`.
+ * Returns the stream for a seed and a purpose, such as `keyedRandom(seed, "augment", step, domain)`.
  *
- * Key and stream number are the first 16 bytes of the SHA-256 of the JSON text `[seed,…purpose]` (UTF-8, no spaces), read
- * as little-endian words, so that other programs can make the same numbers.
+ * The key and the stream number are the first 16 bytes of the SHA-256 of the JSON text `[seed,…purpose]` (UTF-8, no
+ * spaces) as little-endian words, so that other programs can generate the same numbers.
  */
 export function keyedRandom(seed: number, ...purpose: (string | number)[]): Philox {
   if (!Number.isSafeInteger(seed)) throw new UsageError(`a random seed: expected an integer, got ${seed}`);

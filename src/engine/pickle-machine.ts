@@ -1,21 +1,21 @@
 /**
- * The stack machine that a pickle is a program for, with the operations its opcodes are made of (pickle-opcodes.ts).
+ * The stack machine that executes a pickle, with the operations that its opcodes use (pickle-opcodes.ts).
  *
- * Made for untrusted files: no recursion, dictionaries are `Map`s (no prototype to pollute), no length is
- * believed before the bytes are there, and the number of objects and of text bytes has a limit.
+ * It is designed for untrusted files: there is no recursion, dictionaries are `Map`s (no prototype pollution), lengths
+ * are checked against the available bytes, and the numbers of objects and of text bytes are limited.
  */
 import type { ByteReader } from "../files/file-bytes.js";
 import {
   PickleFault,
   PickleGlobal,
+  type PickleNamespace,
   PickleObject,
   PickleTuple,
   type PickleValue,
-  type PickleWorld,
   pickleTypeName,
 } from "./pickle-values.js";
 
-/** A model with optimizer state has some ten thousand. */
+/** A model with optimizer state has about ten thousand objects. */
 const MOST_OBJECTS = 1_000_000;
 const MOST_TEXT_BYTES = 64 << 20;
 const LONGEST_INTEGER_BYTES = 255;
@@ -25,7 +25,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class PickleMachine {
   readonly #stack: PickleValue[] = [];
-  /** Stack heights at which a mark stands. */
+  /** The stack heights at the marks. */
   readonly #marks: number[] = [];
   readonly #memo = new Map<number, PickleValue>();
   #objects = 0;
@@ -33,16 +33,16 @@ export class PickleMachine {
 
   constructor(
     readonly reader: ByteReader,
-    readonly world: PickleWorld,
+    readonly namespace: PickleNamespace,
   ) {}
 
-  // The stack
+  // Stack operations
 
   push(value: PickleValue): void {
     this.#stack.push(value);
   }
 
-  /** Pushes a new object and counts it, so that a small file cannot ask for a large memory. */
+  /** Pushes a new object and counts it, so that a small file cannot allocate a lot of memory. */
   pushNew(value: PickleValue): void {
     if (++this.#objects > MOST_OBJECTS) throw new PickleFault(`the pickle makes more than ${MOST_OBJECTS} objects`);
     this.push(value);
@@ -85,7 +85,7 @@ export class PickleMachine {
     }
   }
 
-  // The memo
+  // Memo operations
 
   get memoSize(): number {
     return this.#memo.size;
@@ -101,7 +101,7 @@ export class PickleMachine {
     this.push(value);
   }
 
-  // What is read from the file
+  // Reading from the file
 
   protocol(protocol: number): void {
     if (protocol > NEWEST_PROTOCOL) {
@@ -109,7 +109,7 @@ export class PickleMachine {
     }
   }
 
-  /** A length of 1, 4 or 8 bytes, which what is left must hold. */
+  /** Reads a length of 1, 4 or 8 bytes. At least this many bytes must remain. */
   length(width: 1 | 4 | 8): number {
     const bytes = this.reader.bytes(width);
     const length = width === 8 ? bytes.readBigUInt64LE() : BigInt(bytes.readUIntLE(0, width));
@@ -143,7 +143,7 @@ export class PickleMachine {
     return this.reader.bytes(length);
   }
 
-  /** An integer in two's complement, least significant byte first. */
+  /** Reads an integer in two's complement, least significant byte first. */
   integer(length: number): void {
     if (length > LONGEST_INTEGER_BYTES) throw new PickleFault(`the pickle has an integer of ${length} bytes`);
     const digits = Buffer.from(this.reader.bytes(length)).reverse().toString("hex");
@@ -156,7 +156,7 @@ export class PickleMachine {
     this.#pushInteger(BigInt(line.replace("L", "")));
   }
 
-  /** An integer, or one of the two by which protocol 1 writes booleans. */
+  /** Reads an integer, or one of the two values that protocol 1 uses for booleans. */
   integerOrBooleanLine(): void {
     const line = this.reader.line();
     if (line === "01" || line === "00") this.push(line === "01");
@@ -175,7 +175,7 @@ export class PickleMachine {
     this.push(Number.isSafeInteger(number) ? number : value);
   }
 
-  // Collections: filled one by one, for spreading a long list into a call would overflow the stack
+  // Collections are filled item by item, because spreading a long list into a call would overflow the stack
 
   append(items: readonly PickleValue[]): void {
     const list = this.top();
@@ -196,11 +196,11 @@ export class PickleMachine {
     for (let i = 0; i < items.length; i += 2) dict.set(items[i], items[i + 1]);
   }
 
-  // What the pickle refers to
+  // References to globals and persistent objects
 
   globalLines(): void {
     const module = this.reader.line();
-    this.push(this.world.global(`${module}.${this.reader.line()}`));
+    this.push(this.namespace.global(`${module}.${this.reader.line()}`));
   }
 
   globalOfStack(): void {
@@ -208,11 +208,11 @@ export class PickleMachine {
     if (typeof name !== "string" || typeof module !== "string") {
       throw new PickleFault("the pickle names a global by something that is no text; the file is damaged");
     }
-    this.push(this.world.global(`${module}.${name}`));
+    this.push(this.namespace.global(`${module}.${name}`));
   }
 
   persistent(): void {
-    this.pushNew(this.world.persistent(this.pop()));
+    this.pushNew(this.namespace.persistent(this.pop()));
   }
 
   call(): void {
@@ -227,8 +227,8 @@ export class PickleMachine {
   }
 
   /**
-   * Attributes are set on modules of a TorchScript program, which keep them, and on an OrderedDict itself (`_metadata`: versions
-   * of layers), where nothing needs them.
+   * Sets attributes of TorchScript modules, which keep them, and of an OrderedDict (`_metadata`: versions of layers),
+   * where they are ignored.
    */
   build(): void {
     const state = this.pop();

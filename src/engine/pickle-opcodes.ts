@@ -1,13 +1,13 @@
 /**
- * The opcodes of pickle protocols 1 to 5 as steps of the machine (https://docs.python.org/3/library/pickletools.html);
- * those that no state dict has are known by name only.
+ * The opcodes of pickle protocols 1 to 5 as steps of the machine (https://docs.python.org/3/library/pickletools.html).
+ * Opcodes that do not occur in state dicts only have a name.
  */
 import type { PickleMachine } from "./pickle-machine.js";
 import { PickleFault, PickleTuple } from "./pickle-values.js";
 
 type Step = (machine: PickleMachine) => void;
 
-/** Ends the pickle; its value is the top of the stack. */
+/** Ends the pickle. The result is the top of the stack. */
 export const STOP = 0x2e;
 
 const OPCODES: readonly (readonly [code: number, name: string, step?: Step])[] = [
@@ -72,7 +72,8 @@ const OPCODES: readonly (readonly [code: number, name: string, step?: Step])[] =
   [0x81, "NEWOBJ", (m) => m.call()],
   [0x62, "BUILD", (m) => m.build()],
 
-  // Text of protocol 0 (which cannot say what a storage is), instances of classes, registries, buffers from outside
+  // Text in protocol 0 (which cannot describe storages), instances of classes, extension registries and out-of-band
+  // buffers
   [0x46, "FLOAT"],
   [0x50, "PERSID"],
   [0x53, "STRING"],
@@ -93,18 +94,18 @@ function makeDict(machine: PickleMachine): void {
   machine.setItems(items);
 }
 
-/** Reads the class that the instance is of, only so that the refusal can name it. */
+/** Reads the class of the instance, so that the error message can name it. */
 function refuseInstance(machine: PickleMachine): void {
   machine.globalLines();
   throw new PickleFault("the pickle makes an instance of a class (opcode INST), which no state dict needs");
 }
 
-/** What to do for each opcode. */
+/** The step for each opcode. */
 export const STEPS: ReadonlyMap<number, Step> = new Map(
   OPCODES.flatMap(([code, , step]) => (step ? [[code, step]] : [])),
 );
 
-/** Why an opcode without a step is refused. */
+/** Returns the error message for an opcode without a step. */
 export function refusedOpcode(code: number): string {
   const known = OPCODES.find(([other]) => other === code);
   if (known) return `the pickle has the opcode ${known[1]}, which no state dict needs`;

@@ -1,26 +1,26 @@
-/** The values a pickle is made of, as far as they are read here: plain ones, and stand-ins for what a pickle names. */
+/** The values of a pickle that this reader supports: plain values, and objects that represent Python names. */
 
 /** A Python tuple; lists are arrays. */
 export class PickleTuple {
   constructor(readonly items: readonly PickleValue[]) {}
 }
 
-/** A function or class that a pickle names, as far as the caller knows it. */
+/** A function or class that a pickle refers to by name. */
 export class PickleGlobal {
   constructor(
-    /** As Python spells it: `collections.OrderedDict`. */
+    /** The Python name, such as `collections.OrderedDict`. */
     readonly name: string,
-    /** What calling it gives; absent for what is only a value (`torch.float32`). */
+    /** Returns the result of calling it. Absent for plain values (`torch.float32`). */
     readonly call?: (args: readonly PickleValue[]) => PickleValue,
   ) {}
 }
 
-/** What a call of a global or a persistent id stands for; the caller extends it. */
+/** The result of calling a global, or the object of a persistent id. Callers extend this class. */
 export abstract class PickleObject {
-  /** The Python name, for errors. */
+  /** The Python name for error messages. */
   abstract readonly typeName: string;
 
-  /** Takes the attributes that the pickle gives the object; absent for objects that have none. */
+  /** Receives the attributes of the object. Absent for objects without attributes. */
   build?(attributes: Map<PickleValue, PickleValue>): void;
 }
 
@@ -38,18 +38,20 @@ export type PickleValue =
   | PickleGlobal
   | PickleObject;
 
-/** What a pickle may refer to outside of itself; both throw a `PickleFault` for what they refuse. */
-export interface PickleWorld {
-  /** The global of this dotted name. */
+/**
+ * The globals and persistent objects that a pickle may refer to. Both functions throw a `PickleFault` for other names.
+ */
+export interface PickleNamespace {
+  /** Returns the global with this dotted name. */
   global(name: string): PickleGlobal;
-  /** The object of this persistent id. */
+  /** Returns the object with this persistent id. */
   persistent(id: PickleValue): PickleValue;
 }
 
-/** What is wrong with a pickle; `readPickle` makes it a `DataError` with the file and the place. */
+/** A problem of a pickle. `readPickle` converts it to a `DataError` with the file and the position. */
 export class PickleFault extends Error {}
 
-/** A value's kind in Python's words, for errors. */
+/** Returns the Python name of a value's type, for error messages. */
 export function pickleTypeName(value: PickleValue | undefined): string {
   if (value === undefined) return "nothing";
   if (value === null) return "None";

@@ -3,11 +3,11 @@ import { concat, global, pickle, temporaryFiles, text, uint } from "../../tests/
 import { DataError } from "../errors.js";
 import { ByteReader, SourceFile } from "../files/file-bytes.js";
 import { readPickle } from "./pickle.js";
-import { PickleFault, PickleGlobal, PickleTuple, type PickleValue, type PickleWorld } from "./pickle-values.js";
+import { PickleFault, PickleGlobal, type PickleNamespace, PickleTuple, type PickleValue } from "./pickle-values.js";
 
 const file = temporaryFiles();
 
-const world: PickleWorld = {
+const namespace: PickleNamespace = {
   global(name) {
     if (name === "test.pair") return new PickleGlobal(name, (args) => new PickleTuple(args.slice(0, 2)));
     if (name === "test.value") return new PickleGlobal(name);
@@ -19,7 +19,7 @@ const world: PickleWorld = {
 function read(bytes: Uint8Array): PickleValue {
   const source = SourceFile.open(file(bytes));
   try {
-    return readPickle(new ByteReader(source, 0, source.size, "the pickle"), world);
+    return readPickle(new ByteReader(source, 0, source.size, "the pickle"), namespace);
   } finally {
     source.close();
   }
@@ -37,7 +37,8 @@ function refusal(bytes: Uint8Array): string {
 
 const tuple = (...items: PickleValue[]) => new PickleTuple(items);
 
-// pickle.dumps(value, protocol).hex() in Python 3.11, of the list below (the last four only from protocol 3, 4 or 5 on).
+// The output of pickle.dumps(value, protocol).hex() in Python 3.11 for the list below (the last four values only from
+// protocol 3, 4 or 5 on).
 const DUMPS: readonly (readonly [protocol: number, length: number, hex: string])[] = [
   [
     1,
@@ -80,7 +81,7 @@ test.each(DUMPS)("a pickle that Python wrote with protocol %i reads as what was 
   ];
   const value = read(Buffer.from(hex, "hex")) as PickleValue[];
   expect(value).toEqual(written.slice(0, length));
-  expect(value[23]).toBe(value[24]); // the memo keeps one object one
+  expect(value[23]).toBe(value[24]); // the memo preserves identity
 });
 
 test("the opcodes that only hand-written pickles use do what pickletools says", () => {

@@ -1,27 +1,27 @@
 /**
- * A reader of Python pickles that runs nothing: it builds plain values and asks its caller about every global and
- * persistent object. What the caller does not know is refused by name on the spot.
+ * A reader of Python pickles that executes no code. It builds plain values and asks its caller for every global and
+ * persistent object. If the caller does not know one, the reader rejects it by name immediately.
  */
 import type { ByteReader } from "../files/file-bytes.js";
 import { PickleMachine } from "./pickle-machine.js";
 import { refusedOpcode, STEPS, STOP } from "./pickle-opcodes.js";
-import { PickleFault, type PickleValue, type PickleWorld } from "./pickle-values.js";
+import { PickleFault, type PickleNamespace, type PickleValue } from "./pickle-values.js";
 
-/** A model with optimizer state takes some ten thousand to a hundred thousand steps. */
+/** A model with optimizer state takes about ten thousand to a hundred thousand steps. */
 const MOST_STEPS = 5_000_000;
 
-/** Reads one pickle and leaves the reader behind its last byte; what is wrong with it is a `DataError`. */
-export function readPickle(reader: ByteReader, world: PickleWorld): PickleValue {
+/** Reads one pickle and leaves the reader after its last byte. A problem is reported as a `DataError`. */
+export function readPickle(reader: ByteReader, namespace: PickleNamespace): PickleValue {
   try {
-    return run(reader, world);
+    return run(reader, namespace);
   } catch (cause) {
     if (!(cause instanceof PickleFault)) throw cause;
     throw reader.file.error(`${cause.message} (${reader.what}, before byte ${reader.position})`, { cause });
   }
 }
 
-function run(reader: ByteReader, world: PickleWorld): PickleValue {
-  const machine = new PickleMachine(reader, world);
+function run(reader: ByteReader, namespace: PickleNamespace): PickleValue {
+  const machine = new PickleMachine(reader, namespace);
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const opcode = reader.byte();
     if (opcode === STOP) return machine.pop();

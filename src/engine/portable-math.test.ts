@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { keyedRandom } from "./philox.js";
 import { portableExp, portableLog } from "./portable-math.js";
 
-/** Distance in units of the last place of `b`. */
+/** Returns the distance in units in the last place of `b`. */
 function ulps(a: number, b: number): number {
   if (a === b) return 0;
   const exponent = Math.floor(Math.log2(Math.abs(b)));

@@ -1,25 +1,25 @@
 /**
- * Natural logarithm and exponential from additions, multiplications and divisions alone.
+ * The natural logarithm and the exponential function, using only additions, multiplications and divisions.
  *
- * IEEE 754 fixes those to the last bit; it does not fix `Math.log` and `Math.exp`, whose last digits depend on the
- * JavaScript engine and its version. Random draws go through these instead, so that a seed means the same numbers on
- * every machine. Both are within 2 units in the last place.
+ * IEEE 754 defines those operations to the last bit, but not `Math.log` and `Math.exp`, whose last digits depend on the
+ * JavaScript engine and its version. Random draws use these functions, so that a seed gives the same numbers on every
+ * machine. Both have errors within 2 units in the last place.
  */
 
-// ln 2 in two parts; the first ends in 21 zero bits, so that a whole multiple of it (below 2^21) is exact.
+// ln 2 in two parts. The first ends in 21 zero bits, so that its product with an integer below 2^21 is exact.
 const ln2High = 0.6931471803691238;
 const ln2Low = 1.9082149292705877e-10;
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** 2 to a whole power between -1022 and 1023, from its bits. */
+/** Returns 2 to an integer power between -1022 and 1023, constructed from its bits. */
 function powerOfTwo(exponent: number): number {
   view.setUint32(0, (exponent + 1023) << 20);
   view.setUint32(4, 0);
   return view.getFloat64(0);
 }
 
-/** The natural logarithm: x = 2^k·m with m in [√½, √2), then ln m = 2 artanh((m − 1)/(m + 1)) by its series. */
+/** Returns the natural logarithm: x = 2^k·m with m in [√½, √2), then ln m = 2 artanh((m − 1)/(m + 1)) as a series. */
 export function portableLog(x: number): number {
   if (!(x > 0) || x === Number.POSITIVE_INFINITY) return x === 0 ? Number.NEGATIVE_INFINITY : x > 0 ? x : Number.NaN;
   let k = 0;
@@ -43,7 +43,7 @@ export function portableLog(x: number): number {
   return k * ln2High + (k * ln2Low + 2 * s * series + 2 * s);
 }
 
-/** e to the power x: x = k·ln 2 + r with |r| ≤ ½ ln 2, then Taylor's series. */
+/** Returns e to the power x: x = k·ln 2 + r with |r| ≤ ½ ln 2, then a Taylor series. */
 export function portableExp(x: number): number {
   if (Number.isNaN(x)) return x;
   if (x > 709.782712893384) return Number.POSITIVE_INFINITY;
@@ -52,7 +52,7 @@ export function portableExp(x: number): number {
   const r = x - k * ln2High - k * ln2Low;
   let series = 1;
   for (let n = 15; n >= 1; n--) series = 1 + (r / n) * series;
-  // In two steps, because 2^k alone may overflow or be subnormal where the product is not.
+  // Multiply in two steps, because 2^k alone may overflow or be subnormal even if the product is not.
   const half = Math.trunc(k / 2);
   return series * powerOfTwo(half) * powerOfTwo(k - half);
 }

@@ -1,15 +1,18 @@
-/** A tensor as text a person can read: dtype and shape, then the numbers, with the middle of long rows omitted. */
+/** Formats a tensor as readable text: dtype and shape, then the numbers, with the middle of long rows omitted. */
 
 import { scope } from "./scope.js";
 import { type Tensor, tensor as tensorOf } from "./tensor.js";
 
-/** Up to this many elements all are shown; of more, the first and last `EDGES[0]` along each dimension. */
+/**
+ * Tensors with up to this many elements are shown completely. For larger ones, the first and last `EDGES[0]` elements
+ * along each dimension are shown.
+ */
 const WHOLE = 1000;
-/** Fewer at the edges where there are so many dimensions that even those are too many; then none. */
+/** With many dimensions fewer elements are shown at the edges, or none. */
 const EDGES = [3, 2, 1];
-const LINE = 100; // rows longer than this go on in the next line
+const LINE = 100; // longer rows are wrapped
 
-/** `Tensor float32[2, 3]` and its elements. */
+/** Returns `Tensor float32[2, 3]` and the elements. */
 export function formatTensor(tensor: Tensor): string {
   const title = `Tensor ${tensor.describe()}${tensor.requiresGrad ? " requires grad" : ""}`;
   if (tensor.numel === 0 || tensor.device === "meta" || tensor.dtype.startsWith("complex")) return title;
@@ -30,7 +33,7 @@ export function formatTensor(tensor: Tensor): string {
   return `${title}\n${lay(0, 0)}`;
 }
 
-/** For each dimension the positions to show, or undefined when there is no showing few enough. */
+/** Returns the positions to show for each dimension, or undefined if there would be too many. */
 function shownPositions(shape: readonly number[]): number[][] | undefined {
   if (count(shape) <= WHOLE) return shape.map((size) => range(0, size));
   const edge = EDGES.find((n) => count(shape.map((size) => Math.min(size, 2 * n))) <= WHOLE);
@@ -38,7 +41,7 @@ function shownPositions(shape: readonly number[]): number[][] | undefined {
   return shape.map((size) => (size <= 2 * edge ? range(0, size) : [...range(0, edge), ...range(size - edge, size)]));
 }
 
-/** The chosen elements as text. Only they are read back: a tensor of a gigabyte prints as fast as a small one. */
+/** Formats the selected elements. Only these are read, so that a tensor of a gigabyte prints as fast as a small one. */
 function elementTexts(tensor: Tensor, positions: readonly number[][]): string[] {
   const values = scope(() => {
     let part = tensor.detach();
@@ -53,14 +56,14 @@ function elementTexts(tensor: Tensor, positions: readonly number[][]): string[] 
   return values.map(Number).map(numberFormat(values.map(Number)));
 }
 
-/** One way of writing for all the numbers: four decimals or, where that loses them, exponents. */
+/** Returns one format for all numbers: four decimals, or exponents if that would lose digits. */
 function numberFormat(values: readonly number[]): (value: number) => string {
   const sizes = values.filter(Number.isFinite).map(Math.abs);
   const exponent = sizes.some((size) => size >= 1e5 || (size > 0 && size < 1e-3));
   return (value) => (!Number.isFinite(value) ? String(value) : exponent ? value.toExponential(4) : value.toFixed(4));
 }
 
-/** A row, broken where a line is full. */
+/** Joins the items of a row, with line breaks where a line is full. */
 function wrapped(items: readonly string[], indent: string): string {
   let text = "";
   let column = indent.length;

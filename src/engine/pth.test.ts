@@ -44,7 +44,7 @@ test.each(["zip.pth", "legacy.pth"])("%s, saved by PyTorch, has the tensors PyTo
     const { dtype, shape, contiguous, values } = expected[key];
     expect({ key, dtype: stored.dtype, shape: stored.shape }).toEqual({ key, dtype, shape });
     expect({ key, contiguous: stored.strides === undefined }).toEqual({ key, contiguous });
-    expect({ key, values: readStored(opened, stored) }).toEqual({ key, values }); // exactly: only bytes are copied
+    expect({ key, values: readStored(opened, stored) }).toEqual({ key, values }); // exactly equal, because only bytes are copied
   }
   // The views share the bytes of their base.
   const [base, row] = [opened.tensors.get("base")!, opened.tensors.get("row")!];

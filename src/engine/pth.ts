@@ -1,8 +1,9 @@
 /**
- * PyTorch's own weight files (`.pth`, `.pt`), written by `torch.save` of a state dict: the zip format of torch 1.6 and
- * later, and the one before it. Both hold a pickle that says which tensors look at which storages, and the storages as
- * raw bytes. A TorchScript program (`torch.jit.save`, as OpenAI publishes CLIP) is such a zip too, with its modules in the
- * pickle and code beside it, which is not looked at. The pickle is read without running anything (pickle.ts, torch-pickle.ts); the bytes stay in the file.
+ * PyTorch's weight files (`.pth`, `.pt`), written by `torch.save` of a state dict: the zip format of torch 1.6 and
+ * later, and the legacy format before it. Both contain a pickle that describes the tensors and their storages, and the
+ * storages as raw bytes. A TorchScript program (`torch.jit.save`, as OpenAI publishes CLIP) is also such a zip file,
+ * with its modules in the pickle; its code is ignored. The pickle is read without executing anything (pickle.ts,
+ * torch-pickle.ts), and the bytes of the storages are not read here.
  */
 
 import { ByteReader, type SourceFile } from "../files/file-bytes.js";
@@ -17,24 +18,25 @@ import {
   type WeightsContents,
   type WeightsFile,
 } from "./stored-tensor.js";
-import { type PickledStorage, PickledTensor, ScriptModule, ScriptWorld, TorchWorld } from "./torch-pickle.js";
+import { type PickledStorage, PickledTensor, ScriptModule, ScriptNamespace, TorchNamespace } from "./torch-pickle.js";
 import { identify } from "./weights-format.js";
 import { locateZipEntry, readZip } from "./zip.js";
 
-/** Where a checkpoint keeps its state dict when it is not one itself; DomainBed's name is `model_dict`. */
+/** The keys of a state dict within a checkpoint. DomainBed uses `model_dict`. */
 const USUAL_KEYS = ["state_dict", "model_dict", "model"];
 
-/** The first thing in a file of the older format, as a pickled integer. */
+/** The first value in a file of the legacy format, as a pickled integer. */
 const LEGACY_MAGIC = 0x1950a86a20f9469cfc6cn;
 const LEGACY_PROTOCOL = 1001;
 
 /**
- * Views let a small file stand for more memory than any machine has (one element, expanded to billions), and each is
- * read into memory of its own. Tied weights share a storage two or three times, so this is far from any real file.
+ * With views a small file can describe more memory than any machine has (one element, expanded to billions), and each
+ * view is read into its own memory. Tied weights share a storage two or three times, so this limit is far above any
+ * real file.
  */
 const mostBytes = (fileSize: number): number => 16 * fileSize + (256 << 20);
 
-/** What the metadata of a TorchScript program have as `format`. */
+/** The value of `format` in the metadata of a TorchScript program. */
 export const TORCHSCRIPT = "torchscript";
 
 /** Opens a state dict that PyTorch saved, in either format. */
@@ -42,7 +44,7 @@ export function openPth(path: string): WeightsFile {
   return openWeightsFile(path, readPth);
 }
 
-/** Finds the tensors of an opened file. */
+/** Finds the tensors in an opened file. */
 export function readPth(file: SourceFile): WeightsContents {
   const { format, look } = identify(file);
   if (format !== "pth-zip" && format !== "pth-legacy") {
@@ -54,7 +56,7 @@ export function readPth(file: SourceFile): WeightsContents {
   for (const [name, value] of findStateDict(file, root)) {
     if (!(value instanceof PickledTensor)) continue;
     if (typeof name !== "string") throw file.error(`a tensor's name is ${pickleTypeName(name)}, expected a text`);
-    const tensor = placeTensor(file, name, value, locate);
+    const tensor = locateTensor(file, name, value, locate);
     bytes += tensor.shape.reduce((count, size) => count * size, DTYPES[tensor.dtype].bytes);
     if (bytes > mostBytes(file.size)) {
       throw file.error(
@@ -70,13 +72,13 @@ export function readPth(file: SourceFile): WeightsContents {
 
 interface PickledFile {
   readonly root: PickleValue;
-  /** Whether it is a TorchScript program, of which only the tensors are read. */
+  /** Whether the file is a TorchScript program, of which only the tensors are read. */
   readonly isScript?: boolean;
-  /** The file offset of a storage's bytes, all of which are there. */
+  /** Returns the file offset of a storage's bytes after checking that all of them exist. */
   readonly locate: (storage: PickledStorage) => number;
 }
 
-/** `NAME/data.pkl`, `NAME/data/KEY` for each storage, and `NAME/byteorder` from torch 2.1 on. */
+/** Reads `NAME/data.pkl`, `NAME/data/KEY` for each storage, and `NAME/byteorder` (torch 2.1 and later). */
 function readZipFormat(file: SourceFile): PickledFile {
   const archive = readZip(file);
   const pickles = [...archive.entries.values()].filter(({ name }) => /^[^/]+\/data\.pkl$/.test(name));
@@ -97,9 +99,9 @@ function readZipFormat(file: SourceFile): PickledFile {
 
   const { offset, byteLength } = locateZipEntry(archive, pickle);
   const reader = new ByteReader(file, offset, offset + byteLength, `the pickle ${quoted(pickle.name)}`);
-  const read = readPickle(reader, isScript ? new ScriptWorld() : new TorchWorld());
+  const read = readPickle(reader, isScript ? new ScriptNamespace() : new TorchNamespace());
   const root = isScript ? stateDictOfScript(file, read) : read;
-  // Once for each storage: many tensors may look at one.
+  // Cached for each storage, because several tensors may share one.
   const places = new Map<string, { offset: number; byteLength: number }>();
   const locate = (storage: PickledStorage): number => {
     const entry = archive.entries.get(`${folder}data/${storage.key}`);
@@ -116,11 +118,11 @@ function readZipFormat(file: SourceFile): PickledFile {
   return { root, locate, isScript };
 }
 
-/** No network is nested deeper; a module of a damaged file may hold itself. */
+/** No network is nested deeper. In a damaged file, a module may contain itself. */
 const DEEPEST_MODULE = 64;
 const MOST_MODULES = 100_000;
 
-/** The tensors of a TorchScript program, under the names that `state_dict()` would give them; its code is not read. */
+/** Returns the tensors of a TorchScript program with the names of `state_dict()`. The code is not read. */
 function stateDictOfScript(file: SourceFile, root: PickleValue): PickleValue {
   if (!(root instanceof ScriptModule))
     throw file.error(`a TorchScript program without a module: ${pickleTypeName(root)}`);
@@ -143,12 +145,12 @@ function stateDictOfScript(file: SourceFile, root: PickleValue): PickleValue {
 }
 
 /**
- * Five pickles (a magic number, a version, the writer's platform, the object, the keys of its storages), then for each
- * key the number of elements as a 64-bit integer and the elements.
+ * Reads five pickles (a magic number, a version, the writer's platform, the object, the keys of its storages), then for
+ * each key the number of elements as a 64-bit integer, followed by the elements.
  */
 function readLegacyFormat(file: SourceFile): PickledFile {
   const reader = new ByteReader(file, 0, file.size, "the pickle");
-  const plain = new TorchWorld();
+  const plain = new TorchNamespace();
   if (readPickle(reader, plain) !== LEGACY_MAGIC) {
     throw file.error("a Python pickle, but not one that torch.save wrote; save the weights with torch.save");
   }
@@ -159,15 +161,15 @@ function readLegacyFormat(file: SourceFile): PickledFile {
   if (platform instanceof Map && platform.get("little_endian") === false) {
     throw file.error("the tensors are stored big-endian; only little-endian ones are read");
   }
-  const world = new TorchWorld();
-  const root = readPickle(reader, world);
+  const namespace = new TorchNamespace();
+  const root = readPickle(reader, namespace);
   const keys = readPickle(reader, plain);
   if (!Array.isArray(keys)) throw file.error(`the list of storages is ${pickleTypeName(keys)}, expected a list`);
 
   const offsets = new Map<string, number>();
   let at = reader.position;
   for (const key of keys) {
-    const storage = typeof key === "string" ? world.storages.get(key) : undefined;
+    const storage = typeof key === "string" ? namespace.storages.get(key) : undefined;
     if (storage === undefined || offsets.has(storage.key)) {
       throw file.error("the list of storages names one that no tensor uses, or one twice; the file is damaged");
     }
@@ -191,12 +193,13 @@ function readLegacyFormat(file: SourceFile): PickledFile {
   return { root, locate };
 }
 
-/** The state dict inside a file: under one of the usual names of a checkpoint, or the whole of it. */
+/** Finds the state dict in a file: under one of the usual keys of a checkpoint, or the whole object. */
 function findStateDict(file: SourceFile, root: PickleValue): Map<PickleValue, PickleValue> {
   if (!(root instanceof Map)) {
     throw file.error(`expected a dict of tensors, found ${pickleTypeName(root)}; save model.state_dict()`);
   }
-  // First the names: checkpoints also keep single tensors beside the state dict (a best accuracy, a generator's state).
+  // Try the keys first, because checkpoints may also contain single tensors besides the state dict (the best accuracy,
+  // the state of a generator).
   const named = USUAL_KEYS.filter((key) => holdsTensors(root.get(key)));
   if (named.length > 1) {
     throw file.error(`state dicts under ${named.map(quoted).join(" and ")}: save a file with one of them`);
@@ -218,7 +221,7 @@ function holdsTensors(value: PickleValue | undefined): boolean {
   return false;
 }
 
-function placeTensor(
+function locateTensor(
   file: SourceFile,
   name: string,
   tensor: PickledTensor,
@@ -247,7 +250,7 @@ function placeTensor(
     ...(isContiguous(shape, strides) ? {} : { strides }),
     offset: locate(storage),
     byteLength: storage.byteLength,
-    // An empty tensor may be said to begin anywhere; nothing of it is ever read.
+    // An empty tensor may have any offset, because nothing is read.
     elementOffset: count > 0 ? elementOffset : 0,
   };
 }
@@ -260,7 +263,9 @@ function isIndex(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
-/** Whether the elements lie in row-major order without gaps, as libtorch sees it: a size of 1 may have any stride. */
+/**
+ * Returns true if the elements are in row-major order without gaps. As in libtorch, a size of 1 may have any stride.
+ */
 function isContiguous(shape: readonly number[], strides: readonly number[]): boolean {
   if (shape.includes(0)) return true;
   let expected = 1;

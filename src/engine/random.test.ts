@@ -5,7 +5,7 @@ import { currentRandom, Random, RandomGenerator, withRandom } from "./random.js"
 import { scope } from "./scope.js";
 import { tensor } from "./tensor.js";
 
-/** Eight normal numbers from here. */
+/** Draws eight normal numbers. */
 const draw = (random: Random): number[] => scope(() => random.normal_(empty([8])).toNumbers());
 
 test("the same seed and purpose give the same numbers, others give others", () => {
@@ -43,14 +43,14 @@ test("next counts the uses of each purpose by itself", () => {
   expect(first.purpose).toEqual(["step", 5, "dropout", 0]);
   expect(mask.purpose).toEqual(["step", 5, "mask", 0]);
   expect(second.purpose).toEqual(["step", 5, "dropout", 1]);
-  // A Random made anew counts anew: a step drawn again is the same step.
+  // A new Random starts counting from zero, so repeating a step gives the same draws.
   expect(draw(new Random(7).for("step", 5).next("dropout"))).toEqual(draw(first));
 });
 
 test("the numbers on the host are keyed in the same way, and differ from the tensors'", () => {
   const numbers = (random: Random) => Array.from({ length: 4 }, () => random.host().uniform());
   const random = new Random(1).for("split");
-  expect(new Set(numbers(random)).size).toBe(1); // each host() begins anew
+  expect(new Set(numbers(random)).size).toBe(1); // each host() starts at the beginning
   expect(numbers(random)).toEqual(numbers(new Random(1, ["split"])));
   expect(numbers(random)).not.toEqual(numbers(new Random(1, ["other"])));
 });
@@ -95,7 +95,7 @@ test("a generator goes on, and is an error once disposed of", () => {
     expect(empty([4]).uniform_(0, 1, { generator }).toNumbers()).not.toEqual(first);
     generator.dispose();
     generator.dispose();
-    // Its place may be another's by now: it must not draw from that.
+    // Its index may be reused by another generator, from which it must not draw.
     using other = new RandomGenerator("cpu", 6);
     expect(() => empty([4]).uniform_(0, 1, { generator })).toThrow(EngineError);
     expect(empty([4]).uniform_(0, 1, { generator: other }).toNumbers()).not.toEqual(first);

@@ -1,8 +1,9 @@
 /**
- * Random draws, keyed. A draw depends on the seed and on what it is for (purpose, step, domain, n-th use in the step),
- * never on what was drawn before it: a run can resume anywhere, and adding a draw leaves the others where they were.
+ * Keyed random draws. A draw depends on the seed and on its purpose (name, step, domain, n-th use in the step), and not
+ * on earlier draws. A run can therefore resume at any point, and adding a draw does not change the others.
  *
- * On the host the numbers come from Philox (philox.ts); for whole tensors, from a generator of the engine seeded by the key.
+ * On the host the numbers come from Philox (philox.ts). For whole tensors they come from a generator of the engine
+ * whose seed is derived from the key.
  */
 
 import { createHash } from "node:crypto";
@@ -12,10 +13,10 @@ import { keyedRandom, type Philox } from "./philox.js";
 import { refuseAsync, scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
-/** What a draw is for, from the widest to the finest. */
+/** A part of the purpose of a draw. Purposes are lists from general to specific. */
 export type Purpose = string | number;
 
-/** Writes a draw into a tensor. */
+/** Writes random numbers into a tensor. */
 export type Draw = (random: Random, target: Tensor) => void;
 
 /** A random generator of the engine, on one device. */
@@ -26,7 +27,7 @@ export class RandomGenerator implements Disposable {
     this.slot = loadNative().newGenerator(device, seed);
   }
 
-  /** @internal Its number in the addon; a freed one's may be another's by now. */
+  /** @internal The index in the addon. The index of a freed generator may be reused. */
   get id(): number {
     if (this.slot < 0) throw new EngineError("this generator has been disposed of");
     return this.slot;
@@ -42,7 +43,7 @@ export class RandomGenerator implements Disposable {
   }
 }
 
-/** A place random draws come from: a seed and a purpose, from which finer purposes branch off. */
+/** A source of random draws: a seed and a purpose, from which more specific purposes can be derived. */
 export class Random {
   private uses = new Map<string, number>();
 
@@ -53,24 +54,24 @@ export class Random {
     if (!Number.isSafeInteger(seed)) throw new UsageError(`random: a seed is an integer, got ${seed}`);
   }
 
-  /** The draws for something finer: `random.for("augment", step, domain)`. */
+  /** Returns the source for a more specific purpose: `random.for("augment", step, domain)`. */
   for(...purpose: Purpose[]): Random {
     return new Random(this.seed, [...this.purpose, ...purpose]);
   }
 
-  /** The draws for the n-th use of a purpose here: dropout layers call `next("dropout")` in the order they run. */
+  /** Returns the source for the n-th use of a purpose. Dropout layers call `next("dropout")` in the order they run. */
   next(purpose: string): Random {
     const use = this.uses.get(purpose) ?? 0;
     this.uses.set(purpose, use + 1);
     return this.for(purpose, use);
   }
 
-  /** Numbers on the host. */
+  /** Returns the generator for numbers on the host. */
   host(): Philox {
     return keyedRandom(this.seed, ...this.purpose);
   }
 
-  /** A generator for whole tensors on a device; dispose of it. */
+  /** Returns a generator for whole tensors on a device. The caller must dispose of it. */
   generator(device: string): RandomGenerator {
     const text = JSON.stringify(["tensor", this.seed, ...this.purpose]);
     return new RandomGenerator(device, createHash("sha256").update(text).digest().readBigInt64LE());
@@ -100,12 +101,12 @@ export class Random {
     );
   }
 
-  /** Fills a tensor with numbers that are drawn on the host, such as an order. */
+  /** Fills a tensor with numbers that are drawn on the host, such as a permutation. */
   numbers_(target: Tensor, draw: (host: Philox) => ArrayLike<number>): Tensor {
     return this.fill(target, (random, into) => write(into, draw(random.host())));
   }
 
-  /** @internal Where every draw into a tensor goes through; see recorded-random.ts. */
+  /** @internal All draws into tensors call this method; see recorded-random.ts. */
   fill(target: Tensor, draw: Draw): Tensor {
     draw(this, target);
     return target;
@@ -119,7 +120,7 @@ function byGenerator(draw: (generator: RandomGenerator, target: Tensor) => void)
   };
 }
 
-/** Numbers into a tensor, which on a GPU is not waited for. */
+/** Writes numbers into a tensor, without waiting for a GPU. */
 function write(target: Tensor, numbers: ArrayLike<number>): void {
   scope(() => {
     const values = tensor(Float64Array.from(numbers), { shape: target.shape });
@@ -129,7 +130,7 @@ function write(target: Tensor, numbers: ArrayLike<number>): void {
 
 let ambient: Random | undefined;
 
-/** Runs `body`, which must not be async, with `random` as the place its layers draw from. */
+/** Runs `body`, which must not be async, with `random` as the source of draws for its layers. */
 export function withRandom<T>(random: Random, body: () => T): T {
   const before = ambient;
   ambient = random;
@@ -140,7 +141,7 @@ export function withRandom<T>(random: Random, body: () => T): T {
   }
 }
 
-/** Where the layers now running draw from; an error outside `withRandom`. */
+/** Returns the source of draws for the running layers. Outside `withRandom` it throws an error. */
 export function currentRandom(what: string): Random {
   if (!ambient)
     throw new UsageError(`${what} draws random numbers: run it inside withRandom(new Random(seed, [step]), …)`);

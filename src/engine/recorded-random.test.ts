@@ -7,7 +7,7 @@ import { DrawRecord, NotCapturable } from "./recorded-random.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
-/** A step's draws of every kind, some of them twice. */
+/** Makes every kind of draw of a step, some of them twice. */
 function drawAll(random: Random): Tensor[] {
   const like = tensor([0.5, 0.5]);
   const draw = keyedDraws(random.for("algorithm"));
@@ -31,7 +31,7 @@ test("draws planned in one step and copied in the captured one are, refilled for
     expect(plain).toEqual(drawAll(steps.for(9)).map((each) => each.toNumbers()));
     for (const step of [10, 11, 500]) {
       record.refill(steps.for(step));
-      // As a replay does: refilled first, then the step's operators, which copy.
+      // As in a replay: first refill the buffers, then run the step's operators, which copy from them.
       const copied = drawAll(record.recording(steps.for(10))).map((each) => each.toNumbers());
       expect(copied).toEqual(drawAll(steps.for(step)).map((each) => each.toNumbers()));
     }

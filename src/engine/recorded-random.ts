@@ -1,11 +1,11 @@
 /**
- * Random draws of a step that is captured as a CUDA graph. A graph replays the same kernels with the same arguments, so a
- * seed inside it would give the same numbers for ever. Here each draw has a place of its own, made in a plain step before the
- * capture; in the graph it is copied from there, and before each replay all values are drawn again, with the keys of that
- * step. So a replayed step draws exactly what the plain one would.
+ * Random draws of a step that is captured as a CUDA graph. A graph replays the same kernels with the same arguments, so
+ * a seed inside it would always give the same numbers. Instead, each draw has its own buffer, which is allocated in a
+ * normal step before the capture. The graph copies from that buffer, and before each replay all buffers are filled
+ * again with the keys of that step. A replayed step therefore draws exactly the same numbers as a normal step.
  *
- * The places cannot be made during the capture: its memory is the graph's, where an operator before the draw may have had
- * the same block, and would write over what was drawn ahead of the replay.
+ * The buffers cannot be allocated during the capture. Memory that is allocated then belongs to the graph, and an
+ * earlier operator may use the same block and overwrite the numbers that were drawn before the replay.
  *
  * Numbers on the host cannot be replayed: a step that asks for them is not captured (`NotCapturable`).
  */
@@ -15,25 +15,31 @@ import { type Draw, type Purpose, Random } from "./random.js";
 import { keep } from "./scope.js";
 import type { Tensor } from "./tensor.js";
 
-/** What a step does that no graph can replay; the step has to be run as it is. */
+/** Thrown if a graph cannot replay the step. The step then has to run normally. */
 export class NotCapturable extends Error {
   override name = "NotCapturable";
 }
 
 interface Recorded {
-  /** Outside the graph's memory, and laid out as what is drawn into: the layout decides which number goes where. */
+  /**
+   * A buffer outside the graph's memory with the layout of the target, because the layout determines the order of
+   * numbers.
+   */
   readonly place: Tensor;
   readonly purpose: readonly Purpose[];
   readonly draw: Draw;
 }
 
-/** The draws of a step that is to be captured, in order: made in a plain step, read in the captured one. */
+/** The draws of a step to capture, in order. They are recorded in a normal step and read in the captured step. */
 export class DrawRecord implements Disposable {
   private readonly draws: Recorded[] = [];
 
-  /** Where the plain step before the capture draws from: as from `random`, and each draw gets its place. */
+  /**
+   * Returns the source of draws for the normal step before the capture. It draws as `random` does and allocates
+   * buffers.
+   */
   planning(random: Random): Random {
-    this[Symbol.dispose](); // an earlier plan
+    this[Symbol.dispose](); // frees an earlier plan
     const onDraw: OnDraw = (target, purpose, draw) => {
       draw(new Random(random.seed, purpose), target);
       this.draws.push({ place: keep(target.emptyLike()), purpose: purpose.slice(random.purpose.length), draw });
@@ -41,7 +47,7 @@ export class DrawRecord implements Disposable {
     return new RecordingRandom(random.seed, random.purpose, onDraw, true);
   }
 
-  /** Where the step draws from while it is captured; `random` is what it would draw from now. */
+  /** Returns the source of draws for the step during the capture. `random` is what a normal step would use. */
   recording(random: Random): Random {
     let next = 0;
     const onDraw: OnDraw = (target, purpose) => {
@@ -57,7 +63,7 @@ export class DrawRecord implements Disposable {
     return new RecordingRandom(random.seed, random.purpose, onDraw, false);
   }
 
-  /** Draws everything again, for the step whose draws come from `random`. */
+  /** Fills all buffers again, for the step whose draws come from `random`. */
   refill(random: Random): void {
     for (const { place, purpose, draw } of this.draws) draw(random.for(...purpose), place);
   }

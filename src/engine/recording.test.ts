@@ -46,7 +46,7 @@ test("numbers of the input cannot be read, and gradients cannot be taken", () =>
       return x;
     };
     expect(() => recorded(x, withGradients)).toThrow("it takes gradients, in head");
-    expect(x.sum().item()).toBe(2); // as before, once the recording has failed
+    expect(x.sum().item()).toBe(2); // works as before after a failed recording
   });
 });
 
@@ -67,7 +67,7 @@ test("memory that was written through another view is not read as it was before"
     expect(() => recorded(x, intoConstant)).toThrow("written in place");
     const wide = tensor([[1, -2], [3, 4]]); // biome-ignore format: rows
     using copied = recorded(wide, () => {
-      const turned = wide.t().contiguous(); // a copy: what is written into it is its own
+      const turned = wide.t().contiguous(); // a copy with its own memory
       return cat([wide, turned.relu_()]);
     });
     expect(namesOf(copied)).toContain("aten::relu_");

@@ -1,15 +1,15 @@
 /**
- * The operators that a computation applies to its input, recorded as they pass from TypeScript to the addon. What does not depend
- * on the input is computed as usual and appears as a constant where it is used.
+ * Records the operators that a computation applies to its input, as they are passed from TypeScript to the addon.
+ * Values that do not depend on the input are computed as usual and appear as constants.
  *
- * A recording is of one run of one branch: a computation that reads the input's numbers back into JavaScript is refused, since
- * what it does next may depend on them. Writing in place gives a tensor a new value; reading the old value afterwards through
- * another view of the same memory is refused too.
+ * A recording covers one run of one branch. A computation that reads values of the input into JavaScript is rejected,
+ * because its next operations may depend on them. An in-place operation gives a tensor a new value. Reading the old
+ * value afterwards through another view of the same memory is rejected too.
  */
 
 import { UsageError } from "../errors.js";
 import type { DType } from "./dtype.js";
-import { loadNative, throughNative } from "./load.js";
+import { loadNative, withNative } from "./load.js";
 import type { Handle, Native, Schema } from "./native.js";
 import { keep } from "./scope.js";
 import { noGrad, Tensor } from "./tensor.js";
@@ -18,18 +18,18 @@ import { noGrad, Tensor } from "./tensor.js";
 export interface RecordedTensor {
   readonly shape: readonly number[];
   readonly dtype: DType;
-  /** Present where the value does not depend on the input; freed with the recording. */
+  /** Present if the value does not depend on the input. It is freed with the recording. */
   readonly constant?: Tensor;
-  /** The handle of the tensor that the constant is of: a parameter is recognised by it. */
+  /** The handle of the tensor that the constant came from. It identifies parameters. */
   readonly source?: Handle;
 }
 
 export interface RecordedCall {
   readonly schema: Schema;
-  /** By the schema's names; undefined where the default was taken. */
+  /** The arguments by the names in the schema; undefined if the default was used. */
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly outputs: readonly RecordedTensor[];
-  /** What `place` returned at the time. */
+  /** The return value of `place` at that time. */
   readonly place: string;
 }
 
@@ -39,7 +39,7 @@ export interface Recording extends Disposable {
   readonly outputs: Readonly<Record<string, RecordedTensor>>;
 }
 
-/** Tensors that share memory have one of these; `version` counts the writes. */
+/** Shared by tensors that use the same memory. `version` counts the writes. */
 interface Memory {
   version: number;
   captured: boolean;
@@ -52,10 +52,12 @@ interface Known {
   version: number;
 }
 
-/** These return their input or a copy of it, whichever they can. */
+/** These operators return their input or a copy of it. */
 const MAY_COPY = /^aten::(reshape|flatten|contiguous|to)\b/;
 
-/** Runs `body` and records what it does to `input`; `place` says where in the network it is, for errors. */
+/**
+ * Runs `body` and records its operations on `input`. `place` returns the position in the network for error messages.
+ */
 export function record(input: Tensor, body: () => Record<string, Tensor>, place: () => string): Recording {
   const addon = loadNative();
   const calls: RecordedCall[] = [];
@@ -79,7 +81,7 @@ export function record(input: Tensor, body: () => Record<string, Tensor>, place:
     const value = known.get(handle)?.value;
     return value !== undefined && value.constant === undefined;
   };
-  /** The value of an argument; a constant that is about to be written over is copied. */
+  /** Returns the value of an argument. A constant that is about to be overwritten is copied. */
   const recordedOf = (handle: Handle, operator: string, isWritten: boolean): RecordedTensor => {
     const own = knownOf(handle);
     if (own.version !== own.memory.version)
@@ -136,8 +138,8 @@ export function record(input: Tensor, body: () => Record<string, Tensor>, place:
     return result;
   };
 
-  const refused = (what: string) => (): never => fail(what);
-  const unread = <A extends unknown[], R>(read: (handle: Handle, ...rest: A) => R) => {
+  const reject = (what: string) => (): never => fail(what);
+  const guardRead = <A extends unknown[], R>(read: (handle: Handle, ...rest: A) => R) => {
     return (handle: Handle, ...rest: A): R =>
       isRecorded(handle) ? fail("it reads numbers that depend on the input") : read(handle, ...rest);
   };
@@ -148,11 +150,11 @@ export function record(input: Tensor, body: () => Record<string, Tensor>, place:
       known.delete(handle);
       addon.free(handle);
     },
-    read: unread(addon.read),
-    item: unread(addon.item),
-    backward: refused("it takes gradients"),
-    grad: refused("it takes gradients"),
-    share: refused("it exchanges the memory of a tensor"),
+    read: guardRead(addon.read),
+    item: guardRead(addon.item),
+    backward: reject("it takes gradients"),
+    grad: reject("it takes gradients"),
+    share: reject("it exchanges the memory of a tensor"),
   };
 
   const dispose = (): void => {
@@ -161,7 +163,7 @@ export function record(input: Tensor, body: () => Record<string, Tensor>, place:
   const first = { ...described(input.handle) };
   known.set(input.handle, { value: first, memory: { version: 0, captured: false }, version: 0 });
   try {
-    const made = throughNative(recorder, () => noGrad(body));
+    const made = withNative(recorder, () => noGrad(body));
     const outputs = Object.entries(made).map(([name, tensor]) => [name, recordedOf(tensor.handle, "an output", false)]);
     return { input: first, calls, outputs: Object.fromEntries(outputs), [Symbol.dispose]: dispose };
   } catch (error) {
@@ -170,7 +172,7 @@ export function record(input: Tensor, body: () => Record<string, Tensor>, place:
   }
 }
 
-/** The handles in an argument; a number in an array of one stands for itself. */
+/** Returns the handles in an argument. A number in an array of length one is an actual number. */
 function handlesIn(type: string, argument: unknown): Handle[] {
   if (!type.includes("Tensor")) return [];
   if (typeof argument === "number") return [argument];

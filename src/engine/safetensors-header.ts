@@ -1,17 +1,18 @@
 /**
- * The JSON header of a safetensors file, read strictly: a duplicate key is an error (`JSON.parse` would drop one of the
- * two without a word), numbers are whole numbers from 0 up, and nothing but what the format knows is let in.
+ * A strict parser for the JSON header of a safetensors file: a duplicate key is an error (`JSON.parse` would silently
+ * drop one of the two), numbers must be integers of at least 0, and anything that the format does not define is
+ * rejected.
  *
- * Read for exactly this shape rather than as general JSON, so that depth and memory are bounded by construction.
+ * It parses exactly this structure and not general JSON, so that its depth and memory are bounded.
  */
 import { MOST_DIMENSIONS, quoted } from "./stored-tensor.js";
 
-/** One tensor as the header states it; nothing has been compared yet. */
+/** One tensor as described in the header, before any checks. */
 export interface HeaderEntry {
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** First byte and the byte after the last, counted from the end of the header. */
-  readonly begin: number;
+  /** The first byte and the byte after the last, relative to the end of the header. */
+  readonly start: number;
   readonly end: number;
 }
 
@@ -20,13 +21,13 @@ export interface Header {
   readonly entries: ReadonlyMap<string, HeaderEntry>;
 }
 
-/** What is wrong with a header and where; the caller adds the file's name. */
+/** A problem of a header and its position. The caller adds the file name. */
 export class HeaderFault extends Error {}
 
-/** Far more than any model has; it keeps a hostile header of 100 MB from filling the memory. */
+/** Far more than any model has. It prevents a malicious header of 100 MB from filling the memory. */
 const MOST_KEYS = 4_000_000;
 
-/** Reads the text of a header. */
+/** Parses the text of a header. */
 export function parseHeader(text: string): Header {
   const scanner = new Scanner(text);
   const metadata: Record<string, string> = Object.create(null);
@@ -57,13 +58,13 @@ function readEntry(scanner: Scanner): HeaderEntry {
   if (dtype === undefined) throw scanner.fault('the field "dtype" is missing');
   if (shape === undefined) throw scanner.fault('the field "shape" is missing');
   if (offsets?.length !== 2) throw scanner.fault('the field "data_offsets" must be there and hold two numbers');
-  return { dtype, shape, begin: offsets[0], end: offsets[1] };
+  return { dtype, shape, start: offsets[0], end: offsets[1] };
 }
 
 class Scanner {
   #at = 0;
   #keys = 0;
-  /** The keys that lead to where we are, for errors. */
+  /** The keys that lead to the current position, for error messages. */
   readonly #path: string[] = [];
 
   constructor(readonly text: string) {}
@@ -73,7 +74,7 @@ class Scanner {
     return new HeaderFault(`${where}${message} (character ${this.#at} of the header)`);
   }
 
-  /** Reads `{…}`; `value` is called after each key, to read what belongs to it. */
+  /** Reads `{…}`. `value` is called after each key and reads the value. */
   object(value: (key: string) => void): void {
     this.#expect("{", "an object");
     const seen = new Set<string>();
@@ -92,7 +93,7 @@ class Scanner {
     this.#expect("}", 'a "," or "}"');
   }
 
-  /** Reads `[…]` of at most `most` whole numbers. */
+  /** Reads `[…]` with at most `most` integers. */
   integers(most: number): number[] {
     this.#expect("[", "a list of whole numbers");
     const numbers: number[] = [];
@@ -107,7 +108,7 @@ class Scanner {
 
   #integer(): number {
     this.#skipSpace();
-    // Sticky, and bounded in length: a number of more digits than these is out of range anyway.
+    // The expression is sticky and limited in length: a longer number is out of range anyway.
     const token = /[-+.\w]{1,40}/y;
     token.lastIndex = this.#at;
     const digits = token.exec(this.text)?.[0] ?? this.text.slice(this.#at, this.#at + 1);
@@ -121,7 +122,7 @@ class Scanner {
 
   string(): string {
     this.#expect('"', "a string");
-    const begin = this.#at;
+    const start = this.#at;
     let escaped = false;
     for (; ; this.#at++) {
       const code = this.text.charCodeAt(this.#at);
@@ -133,7 +134,7 @@ class Scanner {
         throw this.fault(Number.isNaN(code) ? "a string does not end" : "a control character in a string");
       }
     }
-    const raw = this.text.slice(begin, this.#at++);
+    const raw = this.text.slice(start, this.#at++);
     return escaped ? this.#unescape(raw) : raw;
   }
 
@@ -144,13 +145,13 @@ class Scanner {
     } catch {
       throw this.fault(`an escape that JSON does not know in ${quoted(raw)}`);
     }
-    // Half a surrogate pair cannot be written as UTF-8, so such a name could never be stored again.
+    // A lone surrogate cannot be encoded as UTF-8, so such a name could not be written again.
     if (typeof value !== "string" || /\p{Surrogate}/u.test(value))
       throw this.fault("half a surrogate pair in a string");
     return value;
   }
 
-  /** The text must be over, but for the spaces that pad it. */
+  /** Checks that only padding spaces remain. */
   end(): void {
     this.#skipSpace();
     if (this.#at < this.text.length) throw this.fault("text after the end of the header's object");

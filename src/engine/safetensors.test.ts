@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const target = join(folder, "model.safetensors");
 
 const reference = new URL("../../tests/vectors/safetensors/all-dtypes.safetensors", import.meta.url).pathname;
-/** The tensors that make_safetensors.py gave to the format's own library. */
+/** The tensors that make_safetensors.py passes to the official library. */
 const referenceTensors: TensorToStore[] = (Object.keys(DTYPES) as DType[]).flatMap((dtype) =>
   Object.entries({ 'ﬀ\n"\\': [0, 2], z: [2, 1], "😀": [], a: [3] }).map(([name, shape]) => {
     const count = (shape as number[]).reduce((a, b) => a * b, 1);

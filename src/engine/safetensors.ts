@@ -1,10 +1,10 @@
 /**
- * safetensors files, read and written after the published format (https://github.com/huggingface/safetensors):
- * 8 bytes little-endian header length, a JSON header, then the data, which the tensors cover without hole or overlap.
+ * Reads and writes safetensors files according to the published format (https://github.com/huggingface/safetensors): an
+ * 8-byte little-endian header length, a JSON header, then the data, which the tensors cover without gaps or overlaps.
  *
- * Reading finds where each tensor's bytes are and reads none of them. Writing goes tensor by tensor to a file beside
- * the target that is renamed when complete, and orders tensors as the format's own writer does, so that equal tensors
- * give equal bytes.
+ * Reading locates the bytes of each tensor without reading them. Writing writes one tensor after the other to a
+ * temporary file next to the target, and renames it when it is complete. Tensors are ordered as in the official writer,
+ * so that equal tensors give equal files.
  */
 import { UsageError } from "../errors.js";
 import type { SourceFile } from "../files/file-bytes.js";
@@ -21,22 +21,24 @@ import {
 } from "./stored-tensor.js";
 import { identify } from "./weights-format.js";
 
-/** The limit of the format's own reader. */
+/** The limit of the official reader. */
 const LONGEST_HEADER = 100_000_000;
 
 const DTYPE_OF_NAME = new Map(
   (Object.keys(DTYPES) as DType[]).map((dtype) => [DTYPES[dtype].safetensors as string, dtype]),
 );
 
-/** In the format, but with elements smaller than a byte, which no tensor here can hold. */
+/**
+ * These types are part of the format, but their elements are smaller than a byte, which tensors here do not support.
+ */
 const SUB_BYTE_DTYPES = new Set(["F4", "F6_E2M3", "F6_E3M2"]);
 
-/** Opens a safetensors file and checks all of its header. */
+/** Opens a safetensors file and checks its whole header. */
 export function openSafetensors(path: string): WeightsFile {
   return openWeightsFile(path, readSafetensors);
 }
 
-/** Finds the tensors of an opened file. */
+/** Finds the tensors in an opened file. */
 export function readSafetensors(file: SourceFile): WeightsContents {
   const headerLength = file.read(0, 8, "the header length of a safetensors file").readBigUInt64LE();
   if (headerLength > LONGEST_HEADER) {
@@ -59,8 +61,8 @@ export function readSafetensors(file: SourceFile): WeightsContents {
   try {
     const { metadata, entries } = parseHeader(text);
     const tensors = new Map<string, StoredTensor>();
-    for (const [name, { dtype, shape, begin, end }] of entries) {
-      const place = { offset: dataStart + begin, byteLength: end - begin, elementOffset: 0 };
+    for (const [name, { dtype, shape, start, end }] of entries) {
+      const place = { offset: dataStart + start, byteLength: end - start, elementOffset: 0 };
       tensors.set(name, { dtype: knownDtype(file, name, dtype), shape, ...place });
     }
     checkSizes(file, tensors);
@@ -94,7 +96,7 @@ function checkSizes(file: SourceFile, tensors: ReadonlyMap<string, StoredTensor>
   }
 }
 
-/** The tensors must cover the data from its first byte to the file's last: no hole, no overlap, nothing after. */
+/** Checks that the tensors cover the data from its first byte to the end of the file, without gaps or overlaps. */
 function checkCover(file: SourceFile, tensors: ReadonlyMap<string, StoredTensor>, dataStart: number): void {
   const inOrder = [...tensors].sort(([, a], [, b]) => a.offset - b.offset || a.byteLength - b.byteLength);
   let covered = dataStart;
@@ -111,22 +113,22 @@ function checkCover(file: SourceFile, tensors: ReadonlyMap<string, StoredTensor>
   if (covered < file.size) throw file.error(`${file.size - covered} bytes at the end belong to no tensor`);
 }
 
-/** A tensor to write; `bytes` is called once, when its turn comes, and its result is dropped after. */
+/** A tensor to write. `bytes` is called once, when the tensor is written, and its result is not kept. */
 export interface TensorToStore {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
-  /** The elements in row-major order, little-endian. */
+  /** Returns the elements in row-major order, little-endian. */
   readonly bytes: () => Uint8Array;
 }
 
-/** The order of the format's own writer: largest alignment first, so that every tensor lies aligned to its elements. */
+/** The order of the official writer: largest alignment first, so that every tensor is aligned to its element size. */
 const WRITING_ORDER = (
   "U64 I64 F64 C64 F32 U32 I32 BF16 F16 U16 I16 " + "F8_E5M2FNUZ F8_E4M3FNUZ F8_E8M0 F8_E4M3 F8_E5M2 I8 U8 BOOL"
 ).split(" ");
 
 /**
- * Writes a safetensors file: complete or not at all, and the same bytes for the same tensors in whatever order they come.
+ * Writes a safetensors file atomically. The same tensors give the same bytes, whatever their order.
  *
  * @example writeSafetensors("model.safetensors", [{ name: "weight", dtype: "float32", shape: [2], bytes: () => data }])
  */
@@ -150,9 +152,9 @@ export function writeSafetensors(
     const { name, dtype, shape } = tensor;
     if (names.has(name)) throw new UsageError(`writing ${path}: the tensor name ${quoted(name)} is taken`);
     names.add(name);
-    const begin = end;
+    const start = end;
     end += sizeOf(path, tensor);
-    const place = `"shape":[${shape}],"data_offsets":[${begin},${end}]`;
+    const place = `"shape":[${shape}],"data_offsets":[${start},${end}]`;
     fields.push(`${jsonString(path, name)}:{"dtype":"${DTYPES[dtype].safetensors}",${place}}`);
   }
 

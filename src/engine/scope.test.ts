@@ -7,7 +7,7 @@ import { liveTensors, memory } from "./device.js";
 import { allOrNothing, keep, Scope, scope } from "./scope.js";
 import { noGrad, type Tensor, tensor } from "./tensor.js";
 
-/** Runs `body` and says how many tensors it left. */
+/** Runs `body` and returns the number of tensors that remain. */
 function left(body: () => void): number {
   const before = liveTensors();
   body();
@@ -135,7 +135,7 @@ test("a Scope holds tensors across awaits, entered with run for each synchronous
   const room = new Scope();
   const x = room.run(() => tensor([1]).add(1));
   await new Promise((resolve) => setTimeout(resolve, 1));
-  // What others make meanwhile is not this scope's.
+  // Tensors that other code creates meanwhile do not belong to this scope.
   using other = tensor([5]);
   const y = room.run(() => x.mul(3));
   await Promise.resolve();
@@ -191,7 +191,7 @@ test("an async body is refused, by scope and by what else ends when its body ret
   const body = async () => {
     const x = tensor([1]);
     await Promise.resolve();
-    return x.add(1); // fails: x is freed by then. The refusal is what the caller sees
+    return x.add(1); // fails because x has been freed; the caller sees the error about the async body
   };
   expect(() => scope(body)).toThrow(UsageError);
   expect(() => scope(body)).toThrow("scope: the body is async, and scope ends when it returns. Use a Scope and run()");
@@ -211,12 +211,12 @@ test("a scope frees the memory, not only the count", () => {
   expect(memory().used).toBe(before);
 });
 
-// --- The garbage collector, the last resort outside scopes
+// --- Garbage collection, the last resort outside scopes
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Collects until `done`, giving the finalizers a turn each time. */
+/** Collects garbage until `done` returns true, and lets the finalizers run each time. */
 async function collectUntil(done: () => boolean): Promise<void> {
   for (let i = 0; i < 50 && !done(); i++) {
     collect();
@@ -231,11 +231,11 @@ test("tensors made outside any scope are freed by the garbage collector in the e
   })();
   expect(liveTensors()).toBe(before + 200);
   await collectUntil(() => liveTensors() <= before + 2);
-  expect(liveTensors()).toBeLessThanOrEqual(before + 2); // a last one may still lie on the stack
+  expect(liveTensors()).toBeLessThanOrEqual(before + 2); // one reference may remain on the stack
 });
 
 test("the collector never frees a handle that has come to name another tensor", async () => {
-  // A slot's handles come round again after some five hundred uses: make tensors until one has the orphan's.
+  // The handles of a slot repeat after about five hundred uses: create tensors until one has the orphan's handle.
   const successor = (() => {
     const orphan = tensor([1]);
     const { handle } = orphan;

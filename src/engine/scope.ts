@@ -1,17 +1,18 @@
 /**
- * When tensors are freed. The garbage collector does not see their memory, so a scope frees what was made inside it:
+ * Controls when tensors are freed. The garbage collector does not know how much memory they use, so a scope frees the
+ * tensors that were created inside it:
  *
  *     const loss = scope(() => {
  *       const features = backbone.forward(x); // freed when the scope ends
- *       return crossEntropy(head.forward(features), y); // handed out
+ *       return crossEntropy(head.forward(features), y); // returned to the outer scope
  *     });
  *
- * - What a scope returns (a tensor, or tensors in arrays, maps and plain objects) goes to the scope around it.
- * - `keep(tensor)` takes a tensor out of every scope; `tensor.dispose()` ends it. Parameters are kept.
- * - An exception frees everything the scope made, and passes on.
- * - A tensor that outlives its scope some other way is dead: using it is an error, never a crash.
- * - Outside any scope a tensor lives until `dispose()`, `using`, or, as a last resort, the garbage collector.
- * - A scope is synchronous. Around `await`, keep a `Scope` object and enter it with `run` for each synchronous part.
+ * - Tensors that a scope returns (directly, or in arrays, maps and plain objects) belong to the enclosing scope.
+ * - `keep(tensor)` removes a tensor from all scopes until `tensor.dispose()`. Parameters are kept.
+ * - If an exception is thrown, everything that the scope created is freed.
+ * - Using a tensor after its scope has ended is an error, never a crash.
+ * - Outside any scope, a tensor lives until `dispose()`, `using`, or garbage collection as a last resort.
+ * - A scope is synchronous. Around `await`, use a `Scope` object and call `run` for each synchronous part.
  */
 
 import { UsageError } from "../errors.js";
@@ -19,10 +20,10 @@ import type { Tensor } from "./tensor.js";
 
 let current: Scope | undefined;
 
-// Only tensors made outside any scope are registered: registration costs more than a small operator.
+// Only tensors that are created outside any scope are registered, because that costs more than a small operator.
 const orphans = new FinalizationRegistry<() => void>((free) => free());
 
-/** Called for every new tensor: puts it in the innermost scope, or leaves it to the garbage collector. */
+/** Called for every new tensor. Adds it to the innermost scope, or leaves it to the garbage collector. */
 export function track(tensor: Tensor): void {
   if (current) {
     current.tensors.push(tensor);
@@ -32,25 +33,28 @@ export function track(tensor: Tensor): void {
   tensor.orphan = true;
 }
 
-/** Called when an orphan gives up its handle, which may come to name another tensor: the collector must not free that. */
+/**
+ * Called when a tensor outside any scope gives up its handle. The handle may be reused for another tensor, which the
+ * garbage collector must not free.
+ */
 export function untrack(tensor: Tensor): void {
   orphans.unregister(tensor);
   tensor.orphan = false;
 }
 
-/** Takes a tensor out of the scopes: it lives until `dispose()`. */
+/** Removes a tensor from all scopes. It lives until `dispose()`. */
 export function keep<T extends Tensor>(tensor: T): T {
   tensor.kept = true;
   return tensor;
 }
 
-/** A set of tensors with one end. `scope()` is the usual way to have one. */
+/** A set of tensors that are freed together. Most code should call `scope()`. */
 export class Scope implements Disposable {
   /** @internal */
   tensors: Tensor[] = [];
   private ended = false;
 
-  /** Runs `body` with this scope as the innermost one; what it makes is freed when this scope is disposed of. */
+  /** Runs `body` with this scope as the innermost one. Tensors it creates are freed when this scope is disposed of. */
   run<T>(body: () => T): T {
     if (this.ended) throw new UsageError("this scope has ended: make another one");
     const outer = current;
@@ -59,27 +63,29 @@ export class Scope implements Disposable {
       return body();
     } finally {
       current = outer;
-      if (this.ended) this.dispose(); // it was ended from within: what came after is freed too
+      if (this.ended) this.dispose(); // it was ended inside `body`, so later tensors are freed too
     }
   }
 
-  /** Frees all that was made in this scope, except what is kept or in `result`, which goes to the scope around. */
+  /**
+   * Frees all tensors of this scope, except kept ones and those in `result`, which are moved to the enclosing scope.
+   */
   dispose(result?: unknown): void {
     this.ended = true;
     const { tensors } = this;
     this.tensors = [];
-    const handedOut = new Set<Tensor>();
-    collect(result, handedOut, 0);
+    const returned = new Set<Tensor>();
+    collect(result, returned, 0);
     for (const tensor of tensors) {
       if (tensor.handle <= 0) continue;
       if (tensor.kept)
-        current?.tensors.push(tensor); // for allOrNothing around
-      else if (handedOut.has(tensor)) track(tensor);
+        current?.tensors.push(tensor); // for an enclosing allOrNothing
+      else if (returned.has(tensor)) track(tensor);
       else tensor.dispose();
     }
   }
 
-  /** Frees all that was made in this scope, kept or not: for work that failed half-way. */
+  /** Frees all tensors of this scope, including kept ones, after a failure. */
   discard(): void {
     for (const tensor of this.tensors) if (tensor.handle > 0) tensor.dispose();
     this.tensors = [];
@@ -91,14 +97,16 @@ export class Scope implements Disposable {
   }
 }
 
-/** What `body` returned, unless it was a promise: what surrounds it ends before an async body does. */
+/**
+ * Returns the result of `body`. A promise is an error, because the enclosing construct ends before an async body does.
+ */
 export function refuseAsync<T>(what: string, result: T, instead = ""): T {
   if (!(result instanceof Promise)) return result;
-  result.catch(() => {}); // it goes on outside and may fail there; the error below is the one to see
+  result.catch(() => {}); // it continues outside and may fail there, but the error below is the relevant one
   throw new UsageError(`${what}: the body is async, and ${what} ends when it returns${instead}`);
 }
 
-/** Frees every tensor made in `body` except those it returns. */
+/** Frees every tensor created in `body` except those it returns. */
 export function scope<T>(body: () => T): T {
   const inner = new Scope();
   let result: T | undefined;
@@ -111,8 +119,8 @@ export function scope<T>(body: () => T): T {
 }
 
 /**
- * Runs `body`, and frees everything it made if it throws, kept tensors too. Otherwise what it made belongs to the scope
- * around, as if it had been made there. For constructors: what they made before they failed has no owner.
+ * Runs `body`, and frees everything it created if it throws an error, including kept tensors. Otherwise its tensors
+ * belong to the enclosing scope. This is for constructors: tensors created before a failure would have no owner.
  */
 export function allOrNothing<T>(body: () => T): T {
   const inner = new Scope();
@@ -126,7 +134,7 @@ export function allOrNothing<T>(body: () => T): T {
   }
 }
 
-/** Tensors in arrays, maps, sets and plain objects, to a depth no sane result exceeds. */
+/** Collects tensors in arrays, maps, sets and plain objects, up to a maximum depth. */
 function collect(value: unknown, found: Set<Tensor>, depth: number): void {
   if (typeof value !== "object" || value === null || depth > 16) return;
   if ("handle" in value && "freeLater" in value) found.add(value as Tensor);

@@ -1,31 +1,31 @@
 /**
- * Tensors in files, before anything is read: which bytes they are and how to look at them. The readers of every format
- * (safetensors.ts, pth.ts) hand these out, and the engine reads the bytes straight into its tensors.
+ * Tensors in files before they are read: the position of their bytes and their layout. The readers of all formats
+ * (safetensors.ts, pth.ts) return these, and the engine reads the bytes directly into its tensors.
  */
 
 import { SourceFile } from "../files/file-bytes.js";
 import type { DType } from "./dtype.js";
 
-/** A tensor in a file: where its bytes are and how to look at them; nothing has been read yet. */
+/** A tensor in a file: the position of its bytes and its layout. Nothing has been read yet. */
 export interface StoredTensor {
   readonly dtype: DType;
   readonly shape: readonly number[];
-  /** In elements, relative to the storage; absent when contiguous. A stride of 0 repeats (an expanded tensor). */
+  /** The strides in elements, relative to the storage; absent if contiguous. A stride of 0 is an expanded dimension. */
   readonly strides?: readonly number[];
-  /** Byte range in the file of the raw, uncompressed, little-endian storage or tensor data. */
+  /** The byte range in the file of the raw, uncompressed, little-endian storage or tensor data. */
   readonly offset: number;
   readonly byteLength: number;
-  /** The first element inside that range, in elements (0 unless a view of a shared storage). */
+  /** The index of the first element inside that range. It is 0 except for a view of a shared storage. */
   readonly elementOffset: number;
 }
 
-/** What a file of named tensors holds. */
+/** The contents of a file of named tensors. */
 export interface WeightsContents {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** An opened file of named tensors; `close()` it, or hold it with `using`. */
+/** An opened file of named tensors. Call `close()` or declare it with `using`. */
 export interface WeightsFile extends WeightsContents {
   readonly path: string;
   readonly fd: number;
@@ -33,12 +33,13 @@ export interface WeightsFile extends WeightsContents {
   [Symbol.dispose](): void;
 }
 
-/** Beyond libtorch's own limit for most operators, so no real tensor has more. */
+/** More dimensions than most operators of libtorch support, so no real tensor has more. */
 export const MOST_DIMENSIONS = 64;
 
 /**
- * How many elements a shape has, or undefined when it is no shape: not whole numbers from 0 up, too many dimensions, or
- * sizes whose product (zeros counted as one, as strides count them) no JavaScript number holds exactly.
+ * Returns the number of elements of a shape, or undefined for an invalid shape: sizes that are not integers of at least
+ * 0, too many dimensions, or a product of sizes (with zeros counted as one, as for strides) that JavaScript numbers
+ * cannot represent exactly.
  */
 export function elementCount(shape: readonly number[]): number | undefined {
   if (shape.length > MOST_DIMENSIONS) return undefined;
@@ -53,12 +54,12 @@ export function elementCount(shape: readonly number[]): number | undefined {
   return count;
 }
 
-/** A name from a file, quoted and cut for an error message. */
+/** Quotes and truncates a name from a file for an error message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 120 ? `${name.slice(0, 120)}…` : name);
 }
 
-/** Opens `path`, lets `read` find its tensors, and closes it again when that fails. */
+/** Opens `path`, calls `read` to find its tensors, and closes the file if that fails. */
 export function openWeightsFile(path: string, read: (file: SourceFile) => WeightsContents): WeightsFile {
   const file = SourceFile.open(path);
   try {

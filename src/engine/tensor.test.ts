@@ -7,7 +7,7 @@ import { cat, empty, full, zeros } from "./ops.generated.js";
 import { scope } from "./scope.js";
 import { type Tensor, tensor } from "./tensor.js";
 
-/** The error a call throws; a failure when it throws none. */
+/** Returns the error that a call throws, and fails if there is none. */
 function errorOf(body: () => unknown): EngineError {
   try {
     scope(body);
@@ -84,7 +84,7 @@ test("bit patterns of types that JavaScript lacks come in by a typed array of th
   scope(() => {
     expect(tensor(Uint16Array.of(0x3f80, 0xc000), { dtype: "bfloat16" }).toNumbers()).toEqual([1, -2]);
     expect(tensor(Uint16Array.of(0x3c00), { dtype: "float16" }).toNumbers()).toEqual([1]);
-    // Any byte but 0 is true, and becomes 1: C++ knows no other bool.
+    // Any byte other than 0 is true and becomes 1, because other values are invalid for a C++ bool.
     expect(tensor(Uint8Array.of(0, 1, 7), { dtype: "bool" }).bytes()).toEqual(Uint8Array.of(0, 1, 1));
     expect(tensor([1, -2], { dtype: "bfloat16" }).bytes()).toEqual(Uint8Array.of(0x80, 0x3f, 0x00, 0xc0));
   });
@@ -281,7 +281,7 @@ test("a gradient that is set gets the order in memory of its tensor, and one of 
     const gradient = pointwise.to({ memoryFormat: "channels_last" }).add(1);
     pointwise.requiresGrad_();
     pointwise.grad = gradient;
-    expect(pointwise.grad?.sharesMemoryWith(gradient)).toBe(true); // strides of sizes of 1 say nothing
+    expect(pointwise.grad?.sharesMemoryWith(gradient)).toBe(true); // the strides of dimensions of size 1 are arbitrary
   });
 });
 
@@ -322,7 +322,7 @@ test("more memory than there is, or than the limit, is an error and not the end"
   expect(errorOf(() => zeros([2 ** 50, 2 ** 50])).operator).toBe("aten::zeros");
   const most = 2n ** 63n - 1n;
   expect(errorOf(() => zeros([most as never, 2])).operator).toBe("aten::zeros");
-  // A view of 2^40 elements takes no memory; a copy of it would, and so would reading it.
+  // A view of 2^40 elements takes no memory. Copying or reading it would.
   scope(() => {
     const wide = tensor([1]).expand([2 ** 40]);
     expect(wide.numel).toBe(2 ** 40);

@@ -1,6 +1,7 @@
 /**
- * A tensor: an array of numbers in the engine, with the operators of ops.generated.ts as methods and the conveniences
- * below. In-place methods end in `_`. A tensor's memory is freed by its scope (scope.ts), not by the garbage collector.
+ * A tensor: an array of numbers in the engine. The operators of ops.generated.ts are its methods, together with the
+ * methods below. In-place methods end in `_`. A tensor's memory is freed by its scope (scope.ts), not by the garbage
+ * collector.
  */
 
 import { inspect } from "node:util";
@@ -15,34 +16,34 @@ import { refuseAsync, scope, track, untrack } from "./scope.js";
 import { handle, type MemoryFormat, setTensorFactory } from "./wrap.js";
 
 export class Tensor extends ops.Operators implements Disposable {
-  /** @internal The slot in the addon; 0 once freed. */
+  /** @internal The index in the addon; 0 after it has been freed. */
   handle: Handle;
-  /** @internal Kept out of scopes. */
+  /** @internal Whether scopes do not free it. */
   kept = false;
-  /** @internal Made outside any scope: the garbage collector may free it. */
+  /** @internal Whether it was created outside any scope, so that the garbage collector may free it. */
   orphan = false;
   private sizes: readonly number[] | undefined;
 
-  /** @internal Takes over a handle of the addon's. */
+  /** @internal Takes ownership of a handle of the addon. */
   constructor(handle: Handle) {
     super();
     this.handle = handle;
     track(this);
   }
 
-  /** The sizes: `const [n, d] = features.shape`. */
+  /** The sizes of all dimensions: `const [n, d] = features.shape`. */
   get shape(): readonly number[] {
     this.sizes ??= native.shape(handle(this));
     return this.sizes;
   }
 
-  /** @internal An operator may have changed the sizes in place. */
-  forgetShape(): this {
+  /** @internal Clears the cached shape after an operator may have changed it in place. */
+  clearShapeCache(): this {
     this.sizes = undefined;
     return this;
   }
 
-  /** The size along one dimension; negative counts from the last. */
+  /** Returns the size of one dimension. Negative numbers count from the last dimension. */
   size(dim: number): number {
     const size = this.shape.at(dim);
     if (size === undefined)
@@ -50,7 +51,7 @@ export class Tensor extends ops.Operators implements Disposable {
     return size;
   }
 
-  /** The first size: of a batch, its samples. */
+  /** The size of the first dimension, which is the number of samples of a batch. */
   get rows(): number {
     return this.size(0);
   }
@@ -63,8 +64,8 @@ export class Tensor extends ops.Operators implements Disposable {
     return native.strides(handle(this));
   }
 
-  /** Whether the elements lie in memory in the same order as those of a tensor of the same sizes. */
-  isLaidOutAs({ strides }: Tensor): boolean {
+  /** Returns true if the elements have the same order in memory as those of a tensor of the same shape. */
+  hasSameLayoutAs({ strides }: Tensor): boolean {
     return this.strides.every((stride, dim) => stride === strides[dim] || this.shape[dim] === 1);
   }
 
@@ -72,7 +73,7 @@ export class Tensor extends ops.Operators implements Disposable {
     return native.dtype(handle(this)) as DType;
   }
 
-  /** `cpu` or `cuda:0`. */
+  /** The device, such as `cpu` or `cuda:0`. */
   get device(): string {
     return native.device(handle(this));
   }
@@ -81,71 +82,71 @@ export class Tensor extends ops.Operators implements Disposable {
     return native.isChannelsLast(handle(this));
   }
 
-  /** Whether it has been freed. */
+  /** Whether the tensor has been freed. */
   get isDisposed(): boolean {
     return this.handle === 0;
   }
 
-  /** Whether two tensors begin at the same element in memory. */
+  /** Returns true if both tensors start at the same address in memory. */
   sharesMemoryWith(other: Tensor): boolean {
     return native.address(handle(this)) === native.address(handle(other));
   }
 
-  // --- Arithmetic and reductions whose operators come in several overloads
+  // --- Arithmetic and reductions with several overloads
 
-  /** The sum of all elements, or over some dimensions. */
+  /** Returns the sum of all elements, or over some dimensions. */
   sum(dim?: number | readonly number[], keepdim = false): Tensor {
     return dim === undefined ? this.sumAll() : this.sumOver(list(dim), keepdim);
   }
 
-  /** The mean of all elements, or over some dimensions. */
+  /** Returns the mean of all elements, or over some dimensions. */
   mean(dim?: number | readonly number[], keepdim = false): Tensor {
     return dim === undefined ? this.meanAll() : this.meanOver(list(dim), keepdim);
   }
 
-  /** The variance over some dimensions (all by default); `correction` 1 divides by n − 1. */
+  /** Returns the variance over some dimensions (all by default). A `correction` of 1 divides by n − 1. */
   variance(dim?: number | readonly number[], { correction = 1, keepdim = false } = {}): Tensor {
     return this.varCorrection(dim === undefined ? null : list(dim), { correction, keepdim });
   }
 
-  /** The largest element, or the largest along a dimension. */
+  /** Returns the largest element, or the largest along a dimension. */
   max(dim?: number, keepdim = false): Tensor {
     return dim === undefined ? this.maxAll() : this.amax([dim], keepdim);
   }
 
-  /** The smallest element, or the smallest along a dimension. */
+  /** Returns the smallest element, or the smallest along a dimension. */
   min(dim?: number, keepdim = false): Tensor {
     return dim === undefined ? this.minAll() : this.amin([dim], keepdim);
   }
 
-  /** The 2-norm of all elements, or over some dimensions; `order` for another. */
+  /** Returns the 2-norm of all elements, or over some dimensions. `order` selects another norm. */
   norm(dim?: number | readonly number[], { order = 2, keepdim = false } = {}): Tensor {
     return this.vectorNorm(order, dim === undefined ? null : list(dim), keepdim);
   }
 
-  /** This where the condition holds, `other` where it does not. */
+  /** Selects elements of this tensor where the condition is true, and of `other` elsewhere. */
   where(condition: Tensor, other: Tensor | number): Tensor {
     return ops.where(condition, this, other);
   }
 
   // --- Shape
 
-  /** The same elements in another shape: `view(2, 3)` or `view([2, 3])`. */
+  /** Returns the same elements with another shape: `view(2, 3)` or `view([2, 3])`. */
   view(...shape: Sizes): Tensor {
     return this.viewAs(sizes(shape));
   }
 
-  /** As `view`, with a copy where the memory layout needs one. */
+  /** Like `view`, but copies the elements if the memory layout requires it. */
   reshape(...shape: Sizes): Tensor {
     return this.reshapeTo(sizes(shape));
   }
 
-  /** The dimensions in another order: `permute(1, 0)` or `permute([1, 0])`. */
+  /** Reorders the dimensions: `permute(1, 0)` or `permute([1, 0])`. */
   override permute(...dims: Sizes): Tensor {
     return super.permute(sizes(dims));
   }
 
-  /** The rows at these positions. */
+  /** Returns the rows at these positions. */
   take(rows: Tensor | readonly number[]): Tensor {
     const index = rows instanceof Tensor ? rows : tensor(rows, { dtype: "int64", device: this.device });
     return this.indexSelect(0, index);
@@ -153,7 +154,7 @@ export class Tensor extends ops.Operators implements Disposable {
 
   // --- Type, device, layout
 
-  /** In another dtype, on another device, or in another memory format; itself where it is there already. */
+  /** Converts to another dtype, device or memory format. Returns this tensor if nothing changes. */
   to({ dtype, device, memoryFormat }: { dtype?: DType; device?: string; memoryFormat?: MemoryFormat }): Tensor {
     if (device !== undefined) return this.toDevice(device, dtype ?? this.dtype, false, false, memoryFormat);
     if (dtype !== undefined) return this.toDType(dtype, false, false, memoryFormat);
@@ -166,7 +167,7 @@ export class Tensor extends ops.Operators implements Disposable {
     return native.requiresGrad(handle(this));
   }
 
-  /** Asks for gradients with respect to this tensor (or stops it). */
+  /** Enables or disables gradients with respect to this tensor. */
   requiresGrad_(yes = true): this {
     native.setRequiresGrad(handle(this), yes);
     return this;
@@ -182,43 +183,45 @@ export class Tensor extends ops.Operators implements Disposable {
     return this;
   }
 
-  /** What backward passes added up here, or null. */
+  /** The accumulated gradient of backward passes, or null. */
   get grad(): Tensor | null {
     const gradient = native.getGrad(handle(this));
     return gradient === null ? null : new Tensor(gradient);
   }
 
   /**
-   * A gradient whose elements lie in another order than this tensor's is copied into its order, as a backward pass would: the
-   * fused optimizers of a GPU take nothing else.
+   * A gradient with a different memory layout is copied into the layout of this tensor, as in a backward pass, because
+   * the fused optimizers of a GPU require the same layout.
    */
   set grad(gradient: Tensor | null) {
-    native.setGrad(handle(this), gradient === null ? null : handle(gradient)); // refuses another shape, dtype or device
-    if (gradient === null || gradient.isLaidOutAs(this)) return;
+    native.setGrad(handle(this), gradient === null ? null : handle(gradient)); // rejects another shape, dtype or device
+    if (gradient === null || gradient.hasSameLayoutAs(this)) return;
     using laidOut = this.emptyLike().copy_(gradient);
     native.setGrad(handle(this), handle(laidOut));
   }
 
-  /** Adds the gradients of this scalar to `.grad` of the leaves it came from. */
+  /** Adds the gradients of this scalar to `.grad` of the leaves that it depends on. */
   backward({ gradient, retainGraph, createGraph = false }: BackwardOptions = {}): void {
     const gradients = gradient && [handle(gradient)];
     native.backward([handle(this)], gradients, retainGraph ?? createGraph, createGraph);
   }
 
-  /** Takes over another tensor's memory, keeping its own identity: as `this.data = source` in PyTorch. */
+  /** Uses the memory of another tensor while keeping its own identity, like `this.data = source` in PyTorch. */
   share_(source: Tensor): this {
     native.share(handle(this), handle(source));
-    return this.forgetShape();
+    return this.clearShapeCache();
   }
 
   // --- Values
 
-  /** The one element as a number. */
+  /** Returns the value of a tensor with one element. */
   item(): number {
     return Number(native.item(handle(this)));
   }
 
-  /** The elements in row-major order; float16 and bfloat16 come as Float32Array, bool as Uint8Array. */
+  /**
+   * Returns the elements in row-major order. float16 and bfloat16 are converted to Float32Array, bool to Uint8Array.
+   */
   data(): TypedArray {
     if (this.dtype.startsWith("complex")) {
       throw new EngineError(
@@ -233,24 +236,24 @@ export class Tensor extends ops.Operators implements Disposable {
     return scope(() => this.detach().toDType("float32").data());
   }
 
-  /** The bytes of the elements in row-major order, as they are. */
+  /** Returns the raw bytes of the elements in row-major order. */
   bytes(): Uint8Array {
     const target = arrayFor("uint8", this.numel * bytesOf(this.dtype)) as Uint8Array;
     native.read(handle(this), target);
     return target;
   }
 
-  /** The elements as numbers, in row-major order. */
+  /** Returns the elements as numbers, in row-major order. */
   toNumbers(): number[] {
     return Array.from(this.data() as ArrayLike<number | bigint>, Number);
   }
 
-  /** The elements nested in arrays, as deep as there are dimensions. */
+  /** Returns the elements as nested arrays. */
   toArray(): Nested {
     return nest(this.toNumbers(), this.shape);
   }
 
-  /** `float32[4, 3]` */
+  /** Returns a description such as `float32[4, 3]`. */
   describe(): string {
     return this.handle > 0 ? native.describe(this.handle) : "a freed tensor";
   }
@@ -263,15 +266,15 @@ export class Tensor extends ops.Operators implements Disposable {
     return this.toString();
   }
 
-  // --- Life
+  // --- Lifetime
 
-  /** Frees it now; a second call does nothing. */
+  /** Frees the tensor now. Further calls have no effect. */
   dispose(): void {
     if (this.handle === 0) return;
     native.free(this.release());
   }
 
-  /** @internal Gives up the handle to whoever asks: this tensor counts as freed, what it held does not. */
+  /** @internal Transfers the handle to the caller. This tensor then counts as freed, but its memory is not freed. */
   release(): Handle {
     const value = handle(this);
     this.handle = 0;
@@ -283,7 +286,7 @@ export class Tensor extends ops.Operators implements Disposable {
     this.dispose();
   }
 
-  /** @internal What the garbage collector calls for a tensor made outside any scope; must not refer to the tensor. */
+  /** @internal Returns the function that the garbage collector calls. It must not reference the tensor. */
   freeLater(): () => void {
     const { handle } = this;
     return () => {
@@ -292,19 +295,19 @@ export class Tensor extends ops.Operators implements Disposable {
   }
 }
 
-/** How a backward pass is run. */
+/** Options of a backward pass. */
 export interface BackwardOptions {
-  /** The gradient of the output; needed unless it is a scalar. */
+  /** The gradient of the output. Required unless the output is a scalar. */
   gradient?: Tensor;
-  /** Keep the graph for another pass; the default is the value of `createGraph`. */
+  /** Whether to keep the graph for another pass. The default is the value of `createGraph`. */
   retainGraph?: boolean;
-  /** Make the gradients differentiable themselves. */
+  /** Whether the gradients should be differentiable. */
   createGraph?: boolean;
 }
 
 setTensorFactory((value) => new Tensor(value));
 
-/** The gradients of outputs with respect to inputs, without touching `.grad`; null where an input was not used. */
+/** Returns the gradients of outputs with respect to inputs without changing `.grad`; null for unused inputs. */
 export function grad(
   outputs: Tensor | readonly Tensor[],
   inputs: readonly Tensor[],
@@ -328,7 +331,10 @@ export function grad(
     .map((value) => (value === null ? null : new Tensor(value)));
 }
 
-/** Runs `body` without recording a graph. The body is synchronous: after an `await` it would be recorded again. */
+/**
+ * Runs `body` without recording a graph. The body must be synchronous: after an `await`, recording would be active
+ * again.
+ */
 export function noGrad<T>(body: () => T): T {
   const before = loadNative().setGradEnabled(false);
   try {
@@ -338,13 +344,16 @@ export function noGrad<T>(body: () => T): T {
   }
 }
 
-/** What a new tensor is to be. */
+/** Options for a new tensor. */
 export interface TensorOptions {
   dtype?: DType;
   device?: string;
 }
 
-/** A tensor of these numbers: nested arrays (float32 by default), or a typed array (its own type) with a shape. */
+/**
+ * Creates a tensor from nested arrays (float32 by default), or from a typed array (with its dtype) and an optional
+ * shape.
+ */
 export function tensor(data: Nested | TypedArray, options: TensorOptions & { shape?: readonly number[] } = {}): Tensor {
   if (ArrayBuffer.isView(data)) checkAttached(data);
   const source = ArrayBuffer.isView(data)
@@ -360,12 +369,12 @@ export function tensor(data: Nested | TypedArray, options: TensorOptions & { sha
   }
 }
 
-/** A tensor read straight from a file into its memory. */
+/** Reads a tensor directly from a file into its memory. */
 export function tensorFromFile(fd: number, offset: number, dtype: DType, shape: readonly number[]): Tensor {
   return new Tensor(loadNative().readFile(fd, offset, dtype, shape));
 }
 
-/** Numbers one by one, or in one list. */
+/** Numbers as separate arguments, or in one array. */
 type Sizes = readonly number[] | readonly [readonly number[]];
 const sizes = (given: Sizes): readonly number[] => (Array.isArray(given[0]) ? given[0] : (given as readonly number[]));
 

@@ -1,30 +1,31 @@
 /**
- * The names a PyTorch state dict's pickle may use, and nothing more: tensors, parameters, storages, element types, and
- * the plain values that travel with them in checkpoints. The list follows what `torch.load(weights_only=True)` lets in
- * (torch/_weights_only_unpickler.py), less what this engine has no tensor for; that is refused with its reason.
+ * The names that the pickle of a PyTorch state dict may use: tensors, parameters, storages, element types, and the
+ * plain values that checkpoints contain besides them. The list follows `torch.load(weights_only=True)`
+ * (torch/_weights_only_unpickler.py), without the kinds of tensors that this engine does not support, which are
+ * rejected with a reason.
  *
- * No name stands for code here: each is a small function that notes what the file says, or a value.
+ * No name executes code: each is a small function that records what the file contains, or a value.
  */
 import { DTYPES, type DType } from "./dtype.js";
 import {
   PickleFault,
   PickleGlobal,
+  type PickleNamespace,
   PickleObject,
   PickleTuple,
   type PickleValue,
-  type PickleWorld,
   pickleTypeName,
 } from "./pickle-values.js";
 import { quoted } from "./stored-tensor.js";
 
-/** A block of bytes that tensors look at, by its key in the file. */
+/** A block of bytes that tensors share, identified by its key in the file. */
 export class PickledStorage extends PickleObject {
   readonly typeName = "torch.Storage";
   constructor(
     readonly key: string,
-    /** The type of its elements; an untyped storage counts bytes. */
+    /** The type of its elements. An untyped storage counts bytes. */
     readonly dtype: DType,
-    /** How many elements it has, of that type. */
+    /** The number of elements of that type. */
     readonly length: number,
   ) {
     super();
@@ -35,7 +36,7 @@ export class PickledStorage extends PickleObject {
   }
 }
 
-/** A tensor as the pickle states it; sizes and strides have not been looked at yet. */
+/** A tensor as described in the pickle. Sizes and strides have not been checked. */
 export class PickledTensor extends PickleObject {
   readonly typeName = "torch.Tensor";
   constructor(
@@ -49,14 +50,14 @@ export class PickledTensor extends PickleObject {
   }
 }
 
-/** A value that carries no weights (a device, a complex number): read over, never looked at. */
+/** A value without weights (a device, a complex number), which is ignored. */
 class Ignored extends PickleObject {
   constructor(readonly typeName: string) {
     super();
   }
 }
 
-/** A module of a TorchScript program: its attributes by name, parameters and further modules among them. */
+/** A module of a TorchScript program: its attributes by name, including parameters and submodules. */
 export class ScriptModule extends PickleObject {
   readonly attributes = new Map<string, PickleValue>();
   constructor(readonly typeName: string) {
@@ -68,7 +69,7 @@ export class ScriptModule extends PickleObject {
   }
 }
 
-/** An element type or a kind of storage, as a value in a pickle. */
+/** An element type or a type of storage, as a value in a pickle. */
 class TypeGlobal extends PickleGlobal {
   constructor(
     name: string,
@@ -116,7 +117,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 const GLOBALS: ReadonlyMap<string, PickleGlobal> = new Map(
   [
     ...Object.entries(CALLS).map(([name, call]) => new PickleGlobal(name, call)),
-    new PickleGlobal("torch.Tensor"), // only as the type given to _rebuild_from_type_v2
+    new PickleGlobal("torch.Tensor"), // only as the type argument of _rebuild_from_type_v2
     ...(Object.keys(DTYPES) as DType[]).map((dtype) => new TypeGlobal(`torch.${dtype}`, dtype, false)),
     ...Object.entries(STORAGE_TYPES).flatMap(([name, dtype]) =>
       ["torch", "torch.cuda", "torch.storage"].map((module) => new TypeGlobal(`${module}.${name}`, dtype, true)),
@@ -125,7 +126,7 @@ const GLOBALS: ReadonlyMap<string, PickleGlobal> = new Map(
   ].map((global) => [global.name, global]),
 );
 
-/** Why a global that torch itself reads is refused here; the first pattern that fits. */
+/** The reasons for rejecting globals that torch itself reads. The first matching pattern applies. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^torch\.(.*\.)?(_rebuild_qtensor|QU?Int\d+(x\d+)?Storage)$/, "a quantized tensor; dequantize() it before saving"],
   [/^torch\..*(sparse|_get_layout)/, "a sparse tensor; make it dense with to_dense() before saving"],
@@ -137,17 +138,20 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** OrderedDicts given as lists are copied, and one list may be given many times over: this bounds the sum. */
+/**
+ * An OrderedDict is copied from a list, and the same list may be used many times. This limits the total number of
+ * items.
+ */
 const MOST_COPIED_ITEMS = 1_000_000;
 
-/** What the pickle of a state dict may refer to; it collects the storages by key. */
-export class TorchWorld implements PickleWorld {
+/** The globals that the pickle of a state dict may refer to. Collects the storages by key. */
+export class TorchNamespace implements PickleNamespace {
   readonly storages = new Map<string, PickledStorage>();
   #copied = 0;
   readonly #orderedDict = new PickleGlobal("collections.OrderedDict", (args) => this.#makeDict(args));
 
   global(name: string): PickleGlobal {
-    // Protocol 2, which torch writes, spells Python 3's builtins as Python 2 did.
+    // torch writes protocol 2, which uses the Python 2 name of the builtins module.
     const modern = name.replace(/^__builtin__\./, "builtins.");
     if (modern === this.#orderedDict.name) return this.#orderedDict;
     const known = GLOBALS.get(modern);
@@ -161,7 +165,7 @@ export class TorchWorld implements PickleWorld {
     );
   }
 
-  /** `("storage", type, key, location, length)`, in the older format followed by a view of the storage. */
+  /** The id is `("storage", type, key, location, length)`, in the legacy format followed by a view of the storage. */
   persistent(id: PickleValue): PickledStorage {
     const [kind, type, key, location, length, view] = id instanceof PickleTuple ? id.items : [];
     if (kind !== "storage")
@@ -188,7 +192,7 @@ export class TorchWorld implements PickleWorld {
     return storage;
   }
 
-  /** Python 3 fills an OrderedDict item by item; Python 2 gave its constructor a list of pairs. */
+  /** Python 3 fills an OrderedDict item by item. Python 2 passes a list of pairs to its constructor. */
   #makeDict([items]: readonly PickleValue[]): Map<PickleValue, PickleValue> {
     const dict = new Map<PickleValue, PickleValue>();
     if (items === undefined) return dict;
@@ -207,8 +211,8 @@ export class TorchWorld implements PickleWorld {
   }
 }
 
-/** What the pickle of a TorchScript program may refer to besides: its own modules, whose code is never looked at, and lists. */
-export class ScriptWorld extends TorchWorld {
+/** Additional globals for the pickle of a TorchScript program: its own modules, whose code is never read, and lists. */
+export class ScriptNamespace extends TorchNamespace {
   override global(name: string): PickleGlobal {
     if (name.startsWith("__torch__.")) return new PickleGlobal(name, () => new ScriptModule(name));
     if (/^torch\.jit\._pickle\.build_(int|double|bool|tensor)list$/.test(name))
@@ -222,7 +226,9 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
 
-/** `(storage, offset, sizes, strides, requires_grad, hooks)`; later versions add the element type and marks. */
+/**
+ * The arguments are `(storage, offset, sizes, strides, requires_grad, hooks)`. Later versions add the dtype and marks.
+ */
 function rebuildTensor(args: readonly PickleValue[], type?: PickleValue, marks?: PickleValue): PickledTensor {
   const [storage, elementOffset, shape, strides] = args;
   if (!(storage instanceof PickledStorage)) {
@@ -231,7 +237,7 @@ function rebuildTensor(args: readonly PickleValue[], type?: PickleValue, marks?:
   if (!(shape instanceof PickleTuple && strides instanceof PickleTuple)) {
     throw new PickleFault("a tensor's sizes and strides must be tuples; the file is damaged");
   }
-  // torch notes here that a complex tensor is to be conjugated or negated when read, which a plain copy would not do.
+  // Here torch marks complex tensors that have to be conjugated or negated when read. A plain copy would ignore that.
   if (marks instanceof Map && marks.size > 0) {
     throw new PickleFault(
       "a tensor is marked as conjugated or negated; call resolve_conj().resolve_neg() before saving",
@@ -245,9 +251,9 @@ function rebuildTensor(args: readonly PickleValue[], type?: PickleValue, marks?:
   return new PickledTensor(storage, dtype, elementOffset, shape.items, strides.items);
 }
 
-/** `(function, class, arguments, attributes)`: a tensor with Python attributes of its own, which are ignored. */
+/** The arguments are `(function, class, arguments, attributes)`: a tensor with Python attributes, which are ignored. */
 function rebuildFromType([rebuild, , args]: readonly PickleValue[]): PickledTensor {
-  // Not itself again, so that the file cannot choose how deep the calls go.
+  // Nested calls of this function are rejected, so that the file cannot control the call depth.
   if (!(rebuild instanceof PickleGlobal) || !rebuild.call || rebuild.call === rebuildFromType) {
     throw new PickleFault(`a tensor is made by ${pickleTypeName(rebuild)}, which makes none`);
   }

@@ -1,27 +1,28 @@
 /**
- * The kind of a file, recognized by its first bytes and never by its name, so that a web page or a Git LFS pointer
- * that was saved as `model.pth` is called what it is.
+ * Recognizes the format of a file by its first bytes and not by its name, so that a web page or a Git LFS pointer that
+ * was saved as `model.pth` is reported as such.
  */
 import type { SourceFile } from "../files/file-bytes.js";
 
 export interface WeightsFormat {
   readonly format: "safetensors" | "pth-zip" | "pth-legacy" | "other";
-  /** What it looks like, in words for an error. */
+  /** A description of the contents for error messages. */
   readonly look: string;
 }
 
 const HEAD_BYTES = 512;
 
-/** Looks at the first bytes of a file. */
+/** Reads the first bytes of a file and identifies its format. */
 export function identify(file: SourceFile): WeightsFormat {
   const head = file.read(0, Math.min(file.size, HEAD_BYTES), "the beginning");
   const begins = (bytes: string) => head.subarray(0, bytes.length).equals(Buffer.from(bytes, "latin1"));
-  // A safetensors header has at most 100 MB, so the upper half of its length is zero; no other format here allows that.
+  // A safetensors header has at most 100 MB, so the upper half of its length is zero. No other format here starts like
+  // this.
   if (head.length > 8 && head.readUInt32LE(4) === 0 && head[8] === 0x7b) {
     return { format: "safetensors", look: "a safetensors file" };
   }
   if (begins("PK\x03\x04") || begins("PK\x05\x06")) return { format: "pth-zip", look: "a zip archive" };
-  // Pickles of protocol 2 and later begin with 0x80; one of protocol 1 begins with torch's magic number in decimal.
+  // Pickles of protocol 2 and later start with 0x80. One of protocol 1 starts with torch's magic number in decimal.
   if ((head[0] === 0x80 && head[1] <= 5) || begins("L119547037146038801333356L\n")) {
     return { format: "pth-legacy", look: "a Python pickle" };
   }

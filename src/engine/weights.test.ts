@@ -29,13 +29,13 @@ test.each(["zip.pth", "legacy.pth"])("%s is read as PyTorch reads it: dtypes, vi
     for (const [key, { dtype, shape, values }] of Object.entries(expected)) {
       const found = tensors.get(key)!;
       expect({ key, dtype: found.dtype, shape: found.shape }).toEqual({ key, dtype, shape });
-      // Complex numbers have no JavaScript form; their bytes are pairs of float32.
+      // JavaScript has no complex numbers; their bytes are pairs of float32.
       const numbers = dtype === "complex64" ? [...new Float32Array(found.bytes().buffer)] : found.toNumbers();
       expect({ key, numbers }).toEqual({ key, numbers: values });
     }
     const [base, row] = [tensors.get("base")!, tensors.get("row")!];
     base.zero_();
-    expect(row.toNumbers()).toEqual(expected.row.values); // memory of its own, although the file shares it
+    expect(row.toNumbers()).toEqual(expected.row.values); // its own memory, although the storage is shared in the file
   });
 });
 
@@ -74,7 +74,7 @@ test("a dtype this libtorch lacks is an error that names the tensor, and frees w
     ]);
     const before = liveTensors();
     const read = () => readWeights(path);
-    // From libtorch 2.1 on it is there.
+    // libtorch 2.1 and later have it.
     try {
       expect(read().get("b")!.dtype).toBe("float8_e4m3fn");
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Named tensors from a file of weights into the engine, and from the engine into a file. */
+/** Loads named tensors from a weight file, and writes them to a file. */
 
 import { crc32 } from "node:zlib";
 import { DataError, EngineError } from "../errors.js";
@@ -10,8 +10,8 @@ import { elementCount, quoted, type StoredTensor } from "./stored-tensor.js";
 import { type Tensor, tensorFromFile } from "./tensor.js";
 
 /**
- * Reads all tensors of a safetensors file or a PyTorch state dict, each in row-major order in memory of its own, whatever
- * views and shared storages the file has. They belong to the scope the call is made in.
+ * Reads all tensors of a safetensors file or a PyTorch state dict. Each is contiguous in its own memory, even if the
+ * file contains views or shared storages. They belong to the current scope.
  */
 export function readWeights(path: string, { device = "cpu" } = {}): Map<string, Tensor> {
   using file = openWeights(path);
@@ -32,16 +32,16 @@ export function readWeights(path: string, { device = "cpu" } = {}): Map<string, 
   });
 }
 
-/** Only the bytes from a tensor's first element to its last are read, however large the storage it looks at. */
+/** Reads a tensor. Only the bytes from its first to its last element are read, even if its storage is larger. */
 function load(fd: number, { dtype, shape, strides, offset, elementOffset }: StoredTensor): Tensor {
-  const begin = offset + elementOffset * bytesOf(dtype);
-  if (strides === undefined || elementCount(shape) === 0) return tensorFromFile(fd, begin, dtype, shape);
+  const start = offset + elementOffset * bytesOf(dtype);
+  if (strides === undefined || elementCount(shape) === 0) return tensorFromFile(fd, start, dtype, shape);
   const span = shape.reduce((last, size, i) => last + (size - 1) * strides[i], 0) + 1;
-  const elements = tensorFromFile(fd, begin, dtype, [span]);
+  const elements = tensorFromFile(fd, start, dtype, [span]);
   return elements.asStrided(shape, strides).clone({ memory_format: "contiguous" });
 }
 
-/** The metadata key of checksums: JSON of CRC-32 numbers by the names of tensors and of other metadata. */
+/** The metadata key of the checksums: JSON with CRC-32 numbers by the names of tensors and of other metadata. */
 const CHECKSUMS = "crc32";
 
 interface Checksums {
@@ -49,7 +49,7 @@ interface Checksums {
   readonly metadata: Readonly<Record<string, number>>;
 }
 
-/** The checksums of a file that has some; those of its other metadata are checked here. */
+/** Returns the checksums of a file if it has any, and checks those of the metadata. */
 function checksumsIn(path: string, metadata: Readonly<Record<string, string>>): Checksums | undefined {
   const text = metadata[CHECKSUMS];
   if (text === undefined) return undefined;
@@ -76,11 +76,14 @@ function check(path: string, what: string, data: Uint8Array | string, expected: 
 }
 
 export interface WriteWeightsOptions {
-  /** Whether checksums of all tensors and metadata go into the file, which `readWeights` compares; the default is true. */
+  /**
+   * Whether to store checksums of all tensors and metadata in the file, which `readWeights` compares. The default is
+   * true.
+   */
   checksums?: boolean;
 }
 
-/** Writes tensors as a safetensors file: complete or not at all, and the same bytes for the same tensors. */
+/** Writes tensors to a safetensors file atomically. The same tensors give the same bytes. */
 export function writeWeights(
   path: string,
   tensors: ReadonlyMap<string, Tensor>,
@@ -90,7 +93,7 @@ export function writeWeights(
   const { [CHECKSUMS]: _, ...metadata } = given;
   if (checksums) {
     const sums: Checksums = {
-      // In one order, whichever the tensors come in: the same tensors give the same bytes.
+      // Sort the names, so that the same tensors give the same bytes in any order.
       tensors: Object.fromEntries([...tensors.keys()].sort().map((name) => [name, crc32(tensors.get(name)!.bytes())])),
       metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, crc32(value)])),
     };

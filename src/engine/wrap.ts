@@ -1,14 +1,14 @@
-/** Between tensors and the handles the addon knows: used by the generated operators and by tensor.ts, not by others. */
+/** Converts between tensors and handles of the addon. Only the generated operators and tensor.ts use this file. */
 
 import { EngineError } from "../errors.js";
 import type { Handle } from "./native.js";
 import type { RandomGenerator } from "./random.js";
 import type { Tensor } from "./tensor.js";
 
-/** How the elements of a 4-D tensor lie in memory. */
+/** The memory layout of a 4-D tensor. */
 export type MemoryFormat = "contiguous" | "channels_last" | "preserve";
 
-// tensor.ts registers its constructor when it loads: the generated operators stand before it in the order of modules.
+// tensor.ts registers its constructor when it is loaded, because the generated operators are loaded before it.
 let make: (handle: Handle) => Tensor;
 
 /** Called once by tensor.ts. */
@@ -16,7 +16,7 @@ export function setTensorFactory(factory: (handle: Handle) => Tensor): void {
   make = factory;
 }
 
-/** The handle of a live tensor; anything else is an error. */
+/** Returns the handle of a live tensor. Anything else is an error. */
 export function handle(tensor: { readonly handle: Handle }): Handle {
   const value = tensor?.handle;
   if (value > 0) return value;
@@ -32,7 +32,7 @@ function notLive(value: unknown): EngineError {
   );
 }
 
-/** A tensor, or a number that takes part in arithmetic without deciding the dtype. */
+/** Converts a tensor or a number. A number takes part in arithmetic without affecting the result's dtype. */
 export function operand(value: Tensor | number): Handle | [number] {
   return typeof value === "number" || typeof value === "boolean" || typeof value === "bigint"
     ? [value as number]
@@ -57,12 +57,12 @@ export function generatorId(generator: RandomGenerator | null | undefined): numb
   return generator === undefined || generator === null ? generator : generator.id;
 }
 
-/** The tensor of a handle the addon returned. */
+/** Wraps a handle that the addon returned in a tensor. */
 export function one(value: unknown): Tensor {
   return make(value as Handle);
 }
 
-/** The tensors of several handles the addon returned. */
+/** Wraps several handles that the addon returned in tensors. */
 export function many(values: unknown): Tensor[] {
   return (values as Handle[]).map(make);
 }

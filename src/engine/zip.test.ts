@@ -51,7 +51,7 @@ test("an archive that PyTorch wrote gives its entries, aligned to 64 bytes", () 
   expect(contents(readFileSync(path))["archive/version"]).toBe("3\n");
 });
 
-/** The archive with `width` bytes at `at` (counted from the first `marker` on) replaced. */
+/** Returns the archive with `width` bytes at `at` (relative to the first `marker`) replaced. */
 function patched(
   marker: string,
   at: number,

@@ -1,24 +1,24 @@
 /**
- * Where the entries of a zip archive lie in its file, after PKWARE's APPNOTE 6.3.10, zip64 included (sections 4.3.7,
- * 4.3.12 to 4.3.16, 4.5.3). Nothing is unpacked here: PyTorch stores its entries uncompressed, so that their bytes can be
- * read where they are. Checksums are left to those who unpack (get-data/): of weights they would mean reading all data
- * twice, and PyTorch can be configured to write none.
+ * Locates the entries of a zip archive in its file, according to PKWARE's APPNOTE 6.3.10, including zip64 (Sections
+ * 4.3.7, 4.3.12 to 4.3.16, 4.5.3). Nothing is decompressed here: PyTorch stores its entries uncompressed, so that their
+ * bytes can be read in place. Checksums are checked by the code that unpacks archives (get-data/). For weights this
+ * would mean reading all data twice, and PyTorch can be configured to write no checksums.
  */
 import type { SourceFile } from "../files/file-bytes.js";
 import { quoted } from "./stored-tensor.js";
 
-/** An entry as the archive's directory states it. */
+/** An entry in the directory of the archive. */
 export interface ZipEntry {
   readonly name: string;
-  /** Where the entry's own header is; its data follows. */
+  /** The offset of the entry's own header, which precedes its data. */
   readonly headerOffset: number;
   readonly byteLength: number;
   readonly storedLength: number;
-  /** 0 is uncompressed, 8 deflated. */
+  /** 0 means uncompressed, 8 means deflated. */
   readonly method: number;
   readonly encrypted: boolean;
   readonly crc32: number;
-  /** Whether it is a symbolic link, as archives made on Unix can hold. */
+  /** Whether it is a symbolic link, which archives from Unix can contain. */
   readonly isLink: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ZipEntry {
 export interface ZipArchive {
   readonly file: SourceFile;
   readonly entries: ReadonlyMap<string, ZipEntry>;
-  /** Where the directory begins: all data lies before. */
+  /** The offset of the directory. All data is before it. */
   readonly directoryOffset: number;
 }
 
@@ -42,10 +42,13 @@ const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_BYTES = 30;
 const ZIP64_EXTRA = 0x0001;
-/** A 32-bit field with this value says "look in the zip64 field". */
+/** This value in a 32-bit field means that the zip64 field contains the value. */
 const IN_ZIP64 = 0xffffffff;
 
-/** A few hundred thousand entries: far more than a state dict has, and little enough to hold. */
+/**
+ * This is enough for a few hundred thousand entries, far more than a state dict has, and small enough to keep in
+ * memory.
+ */
 const LARGEST_DIRECTORY = 64 << 20;
 
 /** Reads the directory of a zip archive. */
@@ -66,7 +69,7 @@ export function readZip(file: SourceFile): ZipArchive {
   return { file, entries, directoryOffset: offset };
 }
 
-/** The byte range of an entry's data, which must be there uncompressed. */
+/** Returns the byte range of an entry's data, which must be uncompressed. */
 export function locateZipEntry(archive: ZipArchive, entry: ZipEntry): { offset: number; byteLength: number } {
   const { file } = archive;
   const what = `the zip entry ${quoted(entry.name)}`;
@@ -82,7 +85,10 @@ export function locateZipEntry(archive: ZipArchive, entry: ZipEntry): { offset: 
   return { offset: storedDataOffset(archive, entry), byteLength: entry.byteLength };
 }
 
-/** Where an entry's data begins, compressed or not: behind its own header, which must agree with the directory. */
+/**
+ * Returns the offset of an entry's data, compressed or not. It follows the entry's own header, which must match the
+ * directory.
+ */
 export function storedDataOffset({ file, directoryOffset }: ZipArchive, entry: ZipEntry): number {
   const what = `the zip entry ${quoted(entry.name)}`;
   const header = file.read(entry.headerOffset, LOCAL_BYTES, `the header of ${what}`);
@@ -106,7 +112,7 @@ function findDirectory(file: SourceFile): Directory {
   const tail = file.read(tailOffset, file.size - tailOffset, "the end of the zip archive");
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (tail.readUInt32LE(at) !== END_SIGNATURE) continue;
-    // The comment must end with the file: otherwise these four bytes only look like the record.
+    // The comment must end at the end of the file. Otherwise these four bytes only look like the record.
     if (at + END_BYTES + tail.readUInt16LE(at + 20) !== tail.length) continue;
     const end = tailOffset + at;
     const directory = findZip64Directory(file, end) ?? {
@@ -120,7 +126,7 @@ function findDirectory(file: SourceFile): Directory {
   throw file.error("a zip archive without its directory, which stands at the end: is the download complete?");
 }
 
-/** The directory by the zip64 end record, which PyTorch always writes; undefined in an archive without one. */
+/** Returns the directory from the zip64 end record, which PyTorch always writes, or undefined if there is none. */
 function findZip64Directory(file: SourceFile, end: number): Directory | undefined {
   if (end < ZIP64_LOCATOR_BYTES) return undefined;
   const locator = file.read(end - ZIP64_LOCATOR_BYTES, ZIP64_LOCATOR_BYTES, "the zip64 locator");
@@ -143,7 +149,7 @@ function readEntry(file: SourceFile, directory: Buffer, at: number, index: numbe
   const name = nameBytes.toString("utf8");
   if (!nameBytes.equals(Buffer.from(name))) throw file.error(`the name of the zip entry ${index} is not valid UTF-8`);
 
-  // The zip64 field holds, in this order, only those values that did not fit where they belong.
+  // The zip64 field contains only the values that did not fit into their own fields, in this order.
   const zip64 = zip64Field(directory.subarray(extraAt, commentAt));
   let zip64At = 0;
   const value = (fieldAt: number): number => {
@@ -159,7 +165,7 @@ function readEntry(file: SourceFile, directory: Buffer, at: number, index: numbe
   const encrypted = (directory.readUInt16LE(at + 8) & 1) !== 0;
   const method = directory.readUInt16LE(at + 10);
   const crc32 = directory.readUInt32LE(at + 16);
-  const isLink = directory.readUInt32LE(at + 38) >>> 28 === 0o12; // the kind of file in the upper half: Unix's mode
+  const isLink = directory.readUInt32LE(at + 38) >>> 28 === 0o12; // the file type in the upper half of the Unix mode
   return { entry: { name, headerOffset, byteLength, storedLength, method, encrypted, crc32, isLink }, next };
 }
 

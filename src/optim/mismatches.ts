@@ -12,7 +12,7 @@ export function mismatchesOf(parameter: Tensor, memory: readonly (readonly [name
   using gradient = parameter.grad;
   const others = gradient ? [["grad", gradient] as const, ...memory] : memory;
   return others.flatMap(([name, other]) => {
-    const fits = other.describe() === parameter.describe() && other.isLaidOutAs(parameter);
+    const fits = other.describe() === parameter.describe() && other.hasSameLayoutAs(parameter);
     return fits ? [] : [`a parameter is ${describeLayout(parameter)}, its ${name} ${describeLayout(other)}`];
   });
 }
