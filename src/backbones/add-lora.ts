@@ -1,4 +1,6 @@
-/** LoRA in a vision transformer: which matrices of its blocks are adapted; all else of the network stays as it is. */
+/**
+ * Adds LoRA to the selected matrices of a vision transformer's blocks. All other parameters of the network stay fixed.
+ */
 
 import type { Random } from "../engine/random.js";
 import { UsageError } from "../errors.js";
@@ -8,7 +10,10 @@ import { TransformerBlock } from "../nn/transformer-block.js";
 import type { Backbone } from "./backbone.js";
 import { VisionTransformer } from "./vision-transformer.js";
 
-/** The matrices of a block: query, key and value, attention's output, and the two of the MLP. */
+/**
+ * The matrices of a block: query, key and value, the output projection of the attention, and the two matrices of the
+ * MLP.
+ */
 export const LORA_TARGETS = ["q", "k", "v", "proj", "fc1", "fc2"] as const;
 export type LoraTarget = (typeof LORA_TARGETS)[number];
 
@@ -16,7 +21,7 @@ export interface LoraSettings extends LoraOptions {
   readonly targets: readonly LoraTarget[];
 }
 
-/** Adds LoRA to a backbone that has its starting values, and freezes those. */
+/** Adds LoRA to an initialized backbone and freezes the existing parameters. */
 export function addLora<B extends Backbone>(backbone: B, settings: LoraSettings, random: Random): B {
   if (!(backbone instanceof VisionTransformer))
     throw new UsageError(`LoRA needs a vision transformer, and this backbone is a ${backbone.constructor.name}`);

@@ -1,9 +1,9 @@
-/** Which backbone a file of weights is of: its tensors tell. */
+/** Identifies the backbone of a weight file by the names of its tensors. */
 
-/** Those with trained weights that are published, in the order they are taken: the first is fast on a CPU. */
+/** Backbones with published pretrained weights, in order of preference. The first is fast on a CPU. */
 export const trainedBackbones = ["mobilenet_v2", "resnet50", "resnet18", "resnet34", "resnet101", "resnet152"] as const;
 
-/** Tensors by which a backbone is known, and such that it does not have. */
+/** Names of tensors that a backbone has, and names that it does not have. */
 const SIGNS: Readonly<Record<(typeof trainedBackbones)[number], { has: readonly string[]; lacks: readonly string[] }>> =
   {
     mobilenet_v2: { has: ["features.1.conv.0.0.weight", "features.18.0.weight"], lacks: [] },
@@ -14,7 +14,7 @@ const SIGNS: Readonly<Record<(typeof trainedBackbones)[number], { has: readonly 
     resnet18: { has: ["layer1.1.conv2.weight"], lacks: ["layer1.0.conv3.weight", "layer1.2.conv2.weight"] },
   };
 
-/** The backbone that tensors of these names are of; undefined where it is none of those that are known by them. */
+/** Returns the backbone with tensors of these names, or undefined if none of the known ones matches. */
 export function backboneOfNames(names: readonly string[]): string | undefined {
   const has = (sign: string): boolean => names.some((name) => name === sign || name.endsWith(`.${sign}`));
   return trainedBackbones.find((id) => SIGNS[id].has.every(has) && !SIGNS[id].lacks.some(has));

@@ -1,8 +1,8 @@
 /**
- * Backbones: networks from an input to the features that everything else is built on, [n, width].
+ * Backbones: networks that map an input to features, [n, width], which all other parts build on.
  *
- * A backbone is made without values. Give it some with `initialize(random)`, `loadPretrained(backbone, file)` or
- * `loadStateDict(state)` before it is used.
+ * A new backbone has uninitialized parameters. Call `initialize(random)`, `loadPretrained(backbone, file)` or
+ * `loadStateDict(state)` before using it.
  */
 
 import { declare } from "../definitions.js";
@@ -14,47 +14,57 @@ import type { BatchNormUse } from "../nn/batch-norm.js";
 import { Layer, type Module } from "../nn/module.js";
 import type { PositionRule } from "../nn/position-embedding.js";
 
-/** Sees a stage's map [n, channels, h, w] and returns what the next stage is to be given: the map, or another. */
+/** Receives the feature map of a stage, [n, channels, h, w], and returns the input of the next stage. */
 export type OnStage = (map: Tensor, stage: number) => Tensor;
 
 export abstract class Backbone extends Layer {
   /** The number of features. */
   abstract readonly width: number;
 
-  /** The sizes of one input: [channels, height, width], or [numbers]. */
+  /** The shape of one input: [channels, height, width], or [size] for vectors. */
   abstract readonly inputShape: readonly number[];
 
-  /** The channels of each stage's map, where there are stages. */
+  /** The number of channels of each stage's feature map, if the backbone has stages. */
   readonly stageChannels?: readonly number[];
 
-  /** Whether all stages are maps of pixels [n, channels, h, w]; those of a transformer are tokens, [n, channels, tokens, 1]. */
+  /**
+   * Whether all stages are feature maps [n, channels, h, w]. The stages of a transformer are tokens, [n, channels,
+   * tokens, 1].
+   */
   readonly stagesAreMaps: boolean = true;
 
-  /** The features of a batch, [n, width], in float32 at least. */
+  /** Returns the features of a batch, [n, width], in at least float32. */
   abstract override forward(x: Tensor): Tensor;
 
-  /** The same, with a look at the maps between stages and a hand in them: MixStyle changes them, MIRO records them. */
+  /**
+   * Like `forward`, but calls `onStage` with the feature map of each stage. MixStyle changes these maps and MIRO
+   * records them.
+   */
   stages?(x: Tensor, onStage?: OnStage): Tensor;
 
-  /** The blocks in the order they run, for settings that go by depth (depth.ts); parameters must come in that order too. */
+  /**
+   * Returns the blocks in the order in which they run, for settings that depend on depth (depth.ts). The parameters
+   * must be in the same order.
+   */
   orderedBlocks?(): readonly Module[];
 
   /**
-   * The tensors of a published file as this network has them, where files come under other names or in other shapes. What the
-   * features do not depend on is removed; what does not fit is kept, for the loader to report.
+   * Converts the tensors of a published file to the names and shapes of this network. Tensors that do not affect the
+   * features are removed. Other tensors that do not fit are kept, so that the loader can report them.
    */
   adopt?(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor>;
 }
 
-/** A part of a network from one map to the next, and the stage that ends with it, if one does. */
+/** A part of a network that maps one feature map to the next, and the index of the stage that it ends, if any. */
 export interface Step {
   readonly forward: (map: Tensor) => Tensor;
   readonly stage?: number;
 }
 
 /**
- * Runs steps one after the other, and lets go of every map as soon as the next one is made, so that memory holds only
- * what the backward pass needs, and the backward pass can free it as it goes. Maps that `onStage` has seen are left alone.
+ * Runs steps one after the other, and frees every feature map as soon as the next one is computed. Memory then only
+ * holds what the backward pass needs, and the backward pass can free it progressively. Maps that `onStage` has received
+ * are not freed.
  */
 export function runSteps(x: Tensor, steps: readonly Step[], onStage?: OnStage): Tensor {
   let map = x;
@@ -68,71 +78,77 @@ export function runSteps(x: Tensor, steps: readonly Step[], onStage?: OnStage): 
   return map;
 }
 
-/** The blocks of a stage as steps; the last one's map is the stage's. */
+/** Converts the blocks of a stage to steps. The map of the last block is the map of the stage. */
 export const stageSteps = (layers: readonly Layer[], stage: number): Step[] =>
   layers.map((block, i) => ({
     forward: (map) => block.forward(map),
     stage: i === layers.length - 1 ? stage : undefined,
   }));
 
-/** What differs between publishers of one network and is in no tensor of it; a backbone has its own where it is not given. */
+/**
+ * Properties that differ between publishers of the same network and are not stored in its tensors. Missing properties
+ * are those of the backbone.
+ */
 export interface NetworkVariant {
-  /** Of the layer norms. */
+  /** The epsilon of the layer norms. */
   readonly eps?: number;
   readonly gelu?: GeluKind;
-  /** How position embeddings are resized to other picture sizes. */
+  /** The method for resizing position embeddings to other image sizes. */
   readonly positions?: PositionRule;
 }
 
-/** The options of backbones; each reads those it has. */
+/** The options of backbones. Each backbone only reads the ones that apply to it. */
 export interface BackboneOptions extends BatchNormUse {
-  /** The sizes of one input: [channels, height, width], or [numbers]. */
+  /** The shape of one input: [channels, height, width], or [size] for vectors. */
   inputShape?: readonly number[];
-  /** For pictures, the channels alone; height and width are then the backbone's own. */
+  /** The number of channels of pictures. Height and width are then the defaults of the backbone. */
   inputChannels?: number;
-  /** The probability of dropout: on the features (ResNet, MobileNetV2), or after each hidden layer (MLP). */
+  /** The dropout probability: on the features (ResNet, MobileNetV2), or after each hidden layer (MLP). */
   dropout?: number;
   /**
-   * The probability with which a sample's branch of the last block is dropped in training, and a smaller one the earlier the
-   * block; none by default (EfficientNet, ConvNeXt, vision transformers).
+   * The probability of dropping a sample's residual branch of the last block in training. It decreases towards the
+   * first block. The default is 0 (EfficientNet, ConvNeXt, vision transformers).
    */
   stochasticDepth?: number;
   /** The width of the hidden layers (MLP) or of the features (linear map). */
   width?: number;
   /** The number of linear layers (MLP). */
   depth?: number;
-  /** What the publisher of the weights chose and their file does not say. */
+  /** Choices of the publisher of the weights that are not stored in the file. */
   variant?: NetworkVariant;
 }
 
-/** A backbone that can be had by name. */
+/** A backbone that is available by name. */
 export interface BackboneDefinition<B extends Backbone = Backbone> {
-  /** As on the command line. */
+  /** The id on the command line. */
   readonly id: string;
   readonly title: string;
   readonly paper: string;
-  /** Where trained starting weights can be had, in words; absent where they are never used. */
+  /** A description of where to get pretrained weights; absent if there are none. */
   readonly weights?: string;
-  /** The number of features, and of parameters for pictures of three channels; absent where they depend on options. */
+  /** The number of features, and of parameters for pictures with three channels; absent if they depend on options. */
   readonly width?: number;
   readonly parameters?: number;
-  /** The number of blocks, where it has `orderedBlocks`. */
+  /** The number of blocks, if the backbone has `orderedBlocks`. */
   readonly blocks?: number;
-  /** Whether it has stochastic depth. */
+  /** Whether the backbone supports stochastic depth. */
   readonly stochasticDepth?: boolean;
   /**
-   * Whether a CPU trains it faster with channels last in memory (layout.ts); no by default. `nudge bench step` measures it.
+   * Whether training on a CPU is faster in the channels-last memory format (layout.ts). The default is false. `nudge
+   * bench step` measures it.
    */
   readonly channelsLastOnCpu?: boolean;
   build(options?: BackboneOptions): B;
 }
 
-/** Declares a backbone; a place in `index.ts` registers it. */
+/** Declares a backbone. It also needs an entry in `index.ts`. */
 export function defineBackbone<B extends Backbone>(definition: BackboneDefinition<B>): BackboneDefinition<B> {
   return declare("backbone", definition);
 }
 
-/** The input sizes of a backbone for pictures: as given, or its own with other channels. */
+/**
+ * Returns the input shape of a backbone for pictures: the given one, or the default with another number of channels.
+ */
 export function pictureShape(
   id: string,
   { inputShape, inputChannels }: BackboneOptions,
@@ -150,7 +166,7 @@ export function pictureShape(
   return [channels, height, width];
 }
 
-/** The number of numbers in one input of a backbone for vectors; pictures are laid out in a row. */
+/** Returns the number of elements in one input of a backbone for vectors. Pictures are flattened. */
 export function vectorSize(id: string, { inputShape }: BackboneOptions): number {
   if (inputShape === undefined || !inputShape.every((size) => Number.isInteger(size) && size > 0)) {
     throw new UsageError(

@@ -15,10 +15,10 @@ import { parametersOf, TRANSFORMERS, type TransformerId } from "./transformer-la
 
 const VECTORS = ["mlp", "linear-map", "diagonal-map"];
 
-/** Of the vision transformers, which differ in sizes only, the smallest of two kinds. */
+/** The vision transformers differ only in size, so the tests use the smallest of two kinds. */
 const SIDES: Record<string, number> = { vit_s_16: 64, dinov2_vits14_reg: 56 };
 
-/** Every backbone but the larger ones of a family, with the options it needs. */
+/** Every backbone except the larger ones of a family, with the options that it needs. */
 const ALL = Object.keys(backbones)
   .filter((id) => !LARGER_BACKBONES.includes(id) && (!Object.hasOwn(TRANSFORMERS, id) || Object.hasOwn(SIDES, id)))
   .map((id) => {
@@ -28,19 +28,19 @@ const ALL = Object.keys(backbones)
   });
 
 test.each([
-  // Of timm, without the classifier.
+  // From timm, without the classifier.
   ["vit_s_16", 224, 384, 21_665_664],
   ["vit_b_16", 224, 768, 85_798_656],
   ["vit_b_32", 224, 768, 87_455_232],
   ["vit_l_16", 224, 1024, 303_301_632],
-  // Of Meta's files, without the mask token.
+  // From Meta's files, without the mask token.
   ["dinov2_vits14", 518, 384, 22_056_576 - 384],
   ["dinov2_vitb14", 518, 768, 86_580_480 - 768],
   ["dinov2_vitl14", 518, 1024, 304_368_640 - 1024],
   ["dinov2_vits14_reg", 518, 384, 22_058_112 - 384],
   ["dinov2_vitb14_reg", 518, 768, 86_583_552 - 768],
   ["dinov2_vitl14_reg", 518, 1024, 304_372_736 - 1024],
-  // Of OpenAI's image towers, with the projection.
+  // From OpenAI's image towers, with the projection.
   ["clip_vit_b_32", 224, 512, 87_849_216],
   ["clip_vit_b_16", 224, 512, 86_192_640],
   ["clip_vit_l_14", 224, 768, 303_966_208],
@@ -75,7 +75,7 @@ test("a transformer shows the map of patches and the tokens after each quarter o
       return map;
     });
     expect(shapes).toEqual(["0: 2,384,2,2", "1: 2,384,5,1", "2: 2,384,5,1", "3: 2,384,5,1", "4: 2,384,5,1"]);
-    // Without a look at the stages, the last block computes the class token alone.
+    // Without `onStage`, the last block computes only the class token.
     expectClose(backbone.forward(x), features, { rtol: 1e-5, atol: 1e-5 });
     const changed = backbone.stages(x, (map, stage) => (stage === 4 ? map.mul(0) : map));
     expect(changed.sub(backbone.norm.bias).abs().max().item()).toBe(0); // the norm of 0 is its bias
@@ -117,7 +117,8 @@ test.each(ALL)("$id gives gradients in float32 and features near float32's in bf
     low.square().mean().backward();
     expect(low.dtype).toBe("float32");
     expect(backbone.parameters().every(({ grad }) => grad?.dtype === "float32")).toBe(true);
-    // ConvNeXt's last norm takes out the mean, which enlarges what is left: PyTorch's own bfloat16 is 4.5 % off here.
+    // ConvNeXt's last norm subtracts the mean, which increases the relative error: PyTorch's bfloat16 has an error of
+    // 4.5 % here.
     const tolerance = id === "convnext_tiny" ? 0.06 : 0.03;
     expect(low.sub(full).norm().item() / full.norm().item()).toBeLessThan(tolerance);
   });
@@ -132,7 +133,7 @@ test.each(["toy-cnn", "mnist-cnn", "wide-resnet-16-2", "resnet50", "mobilenet_v2
       const before = liveTensors();
       const features = backbone.forward(x);
       expect(liveTensors()).toBe(before + 1);
-      features.sum().backward(); // what it needs is the graph's to hold
+      features.sum().backward(); // the graph holds the tensors that it needs
     });
   },
 );
@@ -144,8 +145,8 @@ test("without gradients a ResNet-18 needs memory for a few maps at a time", () =
     const before = memory().used;
     resetPeakMemory();
     noGrad(() => backbone.forward(x));
-    // The first convolution's map has 26 MB, its pooled one 6, and the pooling's indices 13. All maps and folded weights
-    // together would be 131 MB.
+    // The first convolution's feature map has 26 MB, its pooled map 6 MB, and the indices of the pooling 13 MB. All
+    // feature maps and folded weights together would be 131 MB.
     expect(memory().peak - before).toBeLessThan(60e6);
   });
 });
@@ -176,14 +177,14 @@ test.each(Object.entries(WITH_STAGES))("%s shows its stages, and takes other map
     expect(maps.map(({ shape }) => shape.slice(1).join("×"))).toEqual(sizes);
     expect(maps.map(({ shape }) => shape[1])).toEqual(backbone.stageChannels);
     features.sum().backward();
-    // In-place steps must not reach a map that was handed out.
+    // In-place operations must not change a feature map that `onStage` has received.
     for (const [i, map] of maps.entries()) expect(map.equal(copies[i])).toBe(true);
 
-    fillByFormula(backbone); // wide-resnet's running statistics have moved
+    fillByFormula(backbone); // the running statistics of wide-resnet have changed
     expectClose(backbone.forward(x), features, { rtol: 1e-6, atol: 1e-6 });
     const last = sizes.length - 1;
     const changed = backbone.stages!(x, (map, stage) => (stage === last ? map.mul(0) : map));
-    expect(changed.select(0, 0).equal(changed.select(0, 1))).toBe(true); // nothing of x is left
+    expect(changed.select(0, 0).equal(changed.select(0, 1))).toBe(true); // the result does not depend on x
   });
 });
 
@@ -228,7 +229,7 @@ test("dropout falls on the features of a ResNet in training only", () => {
     const dropped = withRandom(new Random(1), () => backbone.forward(x)).toNumbers();
     const whole = backbone.eval().forward(x).toNumbers();
     expect(dropped.every((value, i) => value === 0 || Math.abs(value - 2 * whole[i]) <= 1e-4 * whole[i])).toBe(true);
-    // Of about a thousand; a ReLU came before, so some were zero already.
+    // There are about a thousand values. A ReLU came before, so some were already zero.
     const alive = whole.filter((value) => value > 0).length;
     expect(dropped.filter((value) => value > 0).length / alive).toBeCloseTo(0.5, 1);
     expect(alive).toBeGreaterThan(800);
@@ -273,7 +274,8 @@ test.each(["efficientnet_b0", "convnext_tiny"])("%s drops branches by keyed draw
     backbone.eval();
     expectClose(run(1), plain.forward(x), { rtol: 1e-5, atol: 1e-5 });
     const rates = [...backbone.modules()].flatMap(([, each]) => (each instanceof StochasticDepth ? [each.p] : []));
-    // torchvision's: k/K of the rate at block k of EfficientNet's K = 16, and k/(K − 1) of ConvNeXt's 18.
+    // torchvision's rates: k/K of the rate at block k of EfficientNet's K = 16, and k/(K − 1) at block k of ConvNeXt's
+    // K = 18.
     expect([rates[1], rates.at(-1)]).toEqual(id === "convnext_tiny" ? [0.5 / 17, 0.5] : [0.5 / 16, (0.5 * 15) / 16]);
   });
 });

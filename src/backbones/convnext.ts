@@ -1,9 +1,10 @@
 /**
- * ConvNeXt tiny, small and base (Liu et al., 2022) without the classification layer: features are the normalised global average
- * of the last map. Layout and parameter names are torchvision's, where that norm is `classifier.0`. Stochastic depth drops the
- * branch of block k of K with probability p·k/(K − 1).
+ * ConvNeXt tiny, small and base (Liu et al., 2022) without the classification layer. The features are the normalized
+ * global average of the last feature map. Architecture and parameter names are torchvision's, where that norm is
+ * `classifier.0`. Stochastic depth drops the branch of block k of K with probability p·k/(K − 1).
  *
- * A block adds γ·f(x) with γ from 1e-6 on, which bfloat16 would lose beside x: the maps that go from block to block stay float32.
+ * A block adds γ·f(x), where γ starts at 1e-6. In bfloat16 this would be lost when added to x, so the feature maps
+ * between blocks stay in float32.
  */
 
 import { empty } from "../engine/ops.generated.js";
@@ -30,11 +31,11 @@ import {
 } from "./backbone.js";
 import { namedAsConvolutional } from "./convolutional-names.js";
 
-/** The standard deviation that weights of convolutions and linear layers start with. */
+/** The standard deviation for initializing the weights of convolutions and linear layers. */
 const STD = 0.02;
 const EPS = 1e-6;
 
-/** A linear layer that starts from normal numbers, and bias 0. */
+/** A linear layer with normally distributed initial weights and zero bias. */
 class NormalLinear extends Linear {
   protected override reset(random: Random): void {
     random.for("weight").normal_(this.weight, 0, STD);
@@ -42,25 +43,25 @@ class NormalLinear extends Linear {
   }
 }
 
-/** [n, c, h, w] as [n, h, w, c], without a copy where channels lie last in memory; and back. */
+/** Permutes [n, c, h, w] to [n, h, w, c] and back, without a copy for channels-last tensors. */
 const channelsAtEnd = (map: Tensor): Tensor => map.permute([0, 2, 3, 1]);
 const channelsSecond = (map: Tensor): Tensor => map.permute([0, 3, 1, 2]);
 
-/** `channelsAtEnd` as a layer, which torchvision counts. */
+/** `channelsAtEnd` as a layer, because torchvision numbers it as one. */
 class ChannelsAtEnd extends Layer {
   forward(map: Tensor): Tensor {
     return channelsAtEnd(map);
   }
 }
 
-/** The layer norm of each pixel's channels. */
+/** Layer norm over the channels of each pixel. */
 class MapNorm extends LayerNorm {
   override forward(map: Tensor): Tensor {
     return channelsSecond(super.forward(channelsAtEnd(map)));
   }
 }
 
-/** A depthwise 7×7 convolution, a norm, and an MLP of each pixel's channels; and a residual connection. */
+/** A depthwise 7×7 convolution, a norm, an MLP over the channels of each pixel, and a residual connection. */
 class Block extends Layer {
   readonly layer_scale: Parameter;
   readonly block: Sequential;
@@ -90,7 +91,7 @@ class Block extends Layer {
   }
 }
 
-/** The first layers: a 4×4 convolution of stride 4, and a norm. */
+/** The stem: a 4×4 convolution with stride 4, and a norm. */
 class Stem extends Sequential {
   constructor(inputs: number, outputs: number) {
     super(new Conv2d(inputs, outputs, { kernel: 4, stride: 4, init: STD }), new MapNorm(outputs, { eps: EPS }));
@@ -102,7 +103,7 @@ class Stem extends Sequential {
   }
 }
 
-/** What stands between stages: a norm, and a 2×2 convolution of stride 2. */
+/** The layers between stages: a norm, and a 2×2 convolution with stride 2. */
 class Downsample extends Sequential {
   constructor(inputs: number, outputs: number) {
     super(new MapNorm(inputs, { eps: EPS }), new Conv2d(inputs, outputs, { kernel: 2, stride: 2, init: STD }));
@@ -113,14 +114,14 @@ class Downsample extends Sequential {
   }
 }
 
-/** Channels and blocks of the four stages. */
+/** The channels and the number of blocks of the four stages. */
 const SIZES = {
   convnext_tiny: { widths: [96, 192, 384, 768], blocks: [3, 3, 9, 3] },
   convnext_small: { widths: [96, 192, 384, 768], blocks: [3, 3, 27, 3] },
   convnext_base: { widths: [128, 256, 512, 1024], blocks: [3, 3, 27, 3] },
 } as const;
 
-/** Stages: 0 the stem, 1 to 4 the blocks of one width. */
+/** Stage 0 is the stem, and stages 1 to 4 are the blocks of one width. */
 export class ConvNeXt extends Backbone {
   readonly width: number;
   readonly inputShape: readonly number[];
@@ -180,7 +181,7 @@ const define = (id: keyof typeof SIZES, title: string, parameters: number) =>
     parameters,
     blocks: SIZES[id].blocks.reduce((sum: number, count) => sum + count, 0),
     stochasticDepth: true,
-    channelsLastOnCpu: true, // about as fast, but without copies around the norms
+    channelsLastOnCpu: true, // about as fast, but without copies before and after the norms
     build: (options) => new ConvNeXt(id, options),
   });
 

@@ -1,30 +1,31 @@
 /**
- * The names under which EfficientNet, RegNetY and ConvNeXt are published: torchvision's, timm's, and of some Meta's or Hugging
- * Face's. A file is recognised by one name that all files of its kind have, whatever prefix stands before it (`module.`, `regnet.`,
- * `featurizer.network.`), and its tensors are renamed to torchvision's names, which the networks here have.
+ * The parameter names of published EfficientNet, RegNetY and ConvNeXt files: torchvision's, timm's, and for some Meta's
+ * or Hugging Face's. A file is recognized by one name that all files of its kind contain, after any prefix (`module.`,
+ * `regnet.`, `featurizer.network.`). Its tensors are renamed to torchvision's names, which the networks here use.
  *
- * ResNet and MobileNetV2 need no entry: torchvision's and timm's names of a ResNet are the same.
+ * ResNet and MobileNetV2 need no entry: torchvision's and timm's names for ResNet are the same.
  *
- * timm's conversions of TensorFlow's EfficientNets (`tf_efficientnet_*`) have the names of its own, but pad differently and add 1e-3
- * to variances. No tensor shows it, so a file cannot be refused for it; docs/get-weights-and-data.md warns of them.
+ * timm's conversions of TensorFlow's EfficientNets (`tf_efficientnet_*`) use timm's names, but have a different padding
+ * and an epsilon of 1e-3. The tensors do not show this, so such a file cannot be rejected; docs/get-weights-and-data.md
+ * warns about them.
  */
 
 import type { Tensor } from "../engine/tensor.js";
 
 export type ConvolutionalFamily = "efficientnet" | "regnet" | "convnext";
 
-/** Patterns of names and what they become; null for the classification layer. The first that matches counts. */
+/** Patterns of names and their replacements; null for the classification layer. The first match applies. */
 type Renaming = readonly (readonly [pattern: RegExp, target: string | ((...groups: string[]) => string) | null])[];
 
 interface NamingScheme {
   readonly family: ConvolutionalFamily;
   readonly title: string;
-  /** A name that every file of this kind has. */
+  /** A name that every file of this kind contains. */
   readonly sign: string;
   readonly names: Renaming;
 }
 
-/** The parts of timm's blocks; the first stage has no convolution that widens. */
+/** The parts of timm's blocks. The blocks of the first stage have no expansion convolution. */
 const FIRST_BLOCK: Readonly<Record<string, string>> = {
   conv_dw: "0.0",
   bn1: "0.1",
@@ -62,7 +63,7 @@ const TIMM_EFFICIENTNET: Renaming = [
 const CONV_OR_NORM: Readonly<Record<string, string>> = { conv: "0", convolution: "0", bn: "1", normalization: "1" };
 const BRANCH = ["a", "b", "se", "c"];
 
-/** The name of a block of a RegNet, from the numbers that a file has for it. */
+/** Returns the name of a RegNet block from its numbers in a file. */
 const regnetBlock = (stage: number, block: number): string => `trunk_output.block${stage}.block${stage}-${block}.`;
 
 const TIMM_REGNET: Renaming = [
@@ -97,7 +98,7 @@ const HUGGING_FACE_REGNET: Renaming = [
   ],
 ];
 
-/** The parts of a block of a ConvNeXt, as timm, Meta and Hugging Face call them. */
+/** The parts of a ConvNeXt block in the names of timm, Meta and Hugging Face. */
 const CONVNEXT_BLOCK: Readonly<Record<string, string>> = {
   "conv_dw.": "block.0.",
   "dwconv.": "block.0.",
@@ -112,7 +113,7 @@ const CONVNEXT_BLOCK: Readonly<Record<string, string>> = {
 };
 const convnextBlock = (_: string, stage: string, block: string, part: string): string =>
   `features.${2 * Number(stage) + 1}.${block}.${CONVNEXT_BLOCK[part]}`;
-/** What stands before a stage: its downsampling, or for the first one the stem. */
+/** Returns the name of the layers before a stage: its downsampling layers, or the stem for the first stage. */
 const convnextStart = (_: string, stage: string, part: string): string => `features.${2 * Number(stage)}.${part}.`;
 
 const TIMM_CONVNEXT: Renaming = [
@@ -177,11 +178,11 @@ const SCHEMES: readonly NamingScheme[] = [
 
 interface Found {
   readonly scheme: NamingScheme;
-  /** What stands before all names. */
+  /** The prefix of all names. */
   readonly prefix: string;
 }
 
-/** The scheme of a file's names; undefined if it is none of these networks. */
+/** Returns the naming scheme of a file, or undefined if it is none of these networks. */
 export function convolutionalScheme(names: Iterable<string>): Found | undefined {
   const all = [...names];
   for (const scheme of SCHEMES) {
@@ -191,7 +192,10 @@ export function convolutionalScheme(names: Iterable<string>): Found | undefined 
   return undefined;
 }
 
-/** A name of a file in the network here; undefined if it belongs to the classification layer or to something else. */
+/**
+ * Converts a name in a file to the name in the network here. Returns undefined if it belongs to the classification
+ * layer or to something else.
+ */
 export function convolutionalName(name: string, { scheme, prefix }: Found): string | undefined {
   if (!name.startsWith(prefix)) return undefined;
   const own = name.slice(prefix.length);
@@ -204,8 +208,8 @@ export function convolutionalName(name: string, { scheme, prefix }: Found): stri
 }
 
 /**
- * The tensors of a file under the names and in the shapes of a network of this family; of another family's, as they are. Layer scales and
- * linear layers have dimensions of 1 in some files and not in others.
+ * Converts the tensors of a file to the names and shapes of a network of this family. Files of other families stay
+ * unchanged. Layer scales and linear layers have dimensions of size 1 in some files and not in others.
  */
 export function namedAsConvolutional(
   family: ConvolutionalFamily,

@@ -8,7 +8,7 @@ import { backboneNamed, backbones } from "./index.js";
 
 const built = (id: string): Backbone => backboneNamed(id).build({ batchNorm: "trained" });
 
-/** The names of parameters, without what layers call theirs. */
+/** Returns the names of parameters, without the last part. */
 function namesIn(backbone: Backbone, part: Iterable<object>): string[] {
   const names = new Map<object, string>([...backbone.namedParameters()].map(([name, each]) => [each, name]));
   return [...new Set([...part].map((each) => names.get(each)!.replace(/\.?(weight|bias)$/, "")))];

@@ -1,6 +1,6 @@
 /**
- * A backbone by depth: the stem, the blocks one after the other, and what comes after the last one. Partial fine-tuning goes by
- * it: `freeze=` keeps the first parts as they are, and `layerDecay=` trains them at smaller rates.
+ * Divides a backbone by depth: the stem, the blocks in order, and the layers after the last block. Partial fine-tuning
+ * uses it: `freeze=` freezes the first parts, and `layerDecay=` trains them with smaller learning rates.
  */
 
 import { UsageError } from "../errors.js";
@@ -8,15 +8,15 @@ import { BatchNorm } from "../nn/batch-norm.js";
 import type { Parameter } from "../nn/module.js";
 import type { Backbone } from "./backbone.js";
 
-/** The parameters of a backbone, the first ones first. */
+/** The parameters of a backbone, from the input to the output. */
 export interface Depths {
   readonly stem: readonly Parameter[];
   readonly blocks: readonly (readonly Parameter[])[];
-  /** After the last block: a last norm, or a last convolution. */
+  /** The parameters after the last block: a final norm, or a final convolution. */
   readonly end: readonly Parameter[];
 }
 
-/** The parameters by depth; undefined where the backbone does not say which its blocks are. */
+/** Returns the parameters by depth, or undefined if the backbone does not define its blocks. */
 export function depthsOf(backbone: Backbone): Depths | undefined {
   const modules = backbone.orderedBlocks?.();
   if (!modules || modules.length === 0) return undefined;
@@ -32,7 +32,7 @@ export function depthsOf(backbone: Backbone): Depths | undefined {
     seen.add(parameter);
     const place = places.get(parameter);
     if (place !== undefined) latest = place;
-    // What stands between two blocks, such as a downsampling layer, goes with the one that follows it.
+    // Layers between two blocks, such as downsampling layers, belong to the following block.
     if (place !== undefined) blocks[place].push(parameter);
     else if (latest === -1) stem.push(parameter);
     else (blocks[latest + 1] ?? end).push(parameter);
@@ -40,16 +40,16 @@ export function depthsOf(backbone: Backbone): Depths | undefined {
   return { stem, blocks, end };
 }
 
-/** Which parts of a backbone are not trained. */
+/** The parts of a backbone that are frozen. */
 export type Freeze = "stem" | "all" | `all-but-${number}`;
 
-/** How many of the last blocks are trained; undefined for `stem` and `all`. */
+/** Returns the number of last blocks that are trained, or undefined for `stem` and `all`. */
 export const trainedBlocks = (freeze: Freeze): number | undefined =>
   freeze.startsWith("all-but-") ? Number(freeze.slice("all-but-".length)) : undefined;
 
 /**
- * Keeps parts of a backbone as they are: their parameters have no gradients and are in no optimizer, and their batch norms keep
- * the statistics that they have.
+ * Freezes parts of a backbone: their parameters have no gradients and are not optimized, and their batch norms keep
+ * their statistics.
  */
 export function freezeBackbone<B extends Backbone>(backbone: B, freeze: Freeze): B {
   for (const parameter of partsToFreeze(backbone, freeze)) parameter.freeze();
@@ -71,8 +71,9 @@ function partsToFreeze(backbone: Backbone, freeze: Freeze): Iterable<Parameter> 
 }
 
 /**
- * What the learning rate of each parameter is multiplied by: decay^(L + 1 − i) in block i of L, where the stem is 0 (Bao et al.,
- * BEiT, 2022). What comes after the last block has its rate, as in timm. The classifier, which would be L + 1, has the full one.
+ * Returns the factor of the learning rate for each parameter: decay^(L + 1 − i) in block i of L, where the stem is 0
+ * (Bao et al., BEiT, 2022). As in timm, layers after the last block have the rate of the last block. The classifier,
+ * which would be L + 1, has the full learning rate.
  */
 export function depthRates(backbone: Backbone, decay: number): Map<Parameter, number> {
   const depths = depthsOf(backbone);

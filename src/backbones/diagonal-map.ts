@@ -1,6 +1,6 @@
 /**
- * Features Φ(x) = diag(a)·x of a vector: the linear map of the paper's Section 4 restricted to a choice of inputs, which
- * is all that its optimal solutions use. It starts as the identity.
+ * Features Φ(x) = diag(a)·x of a vector: the linear map of the paper's Section 4, restricted to a selection of inputs,
+ * which is all that its optimal solutions use. It is initialized as the identity.
  */
 
 import { empty } from "../engine/ops.generated.js";

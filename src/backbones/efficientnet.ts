@@ -1,7 +1,7 @@
 /**
- * EfficientNet B0 to B4 (Tan & Le, 2019) without the classifier: features are the global average of the last map. Layout and
- * parameter names are torchvision's. Batch norm is frozen by default. Stochastic depth drops the branch of block k of K with
- * probability p·k/K.
+ * EfficientNet B0 to B4 (Tan & Le, 2019) without the classifier. The features are the global average of the last
+ * feature map. Architecture and parameter names are torchvision's. Batch norm is frozen by default. Stochastic depth
+ * drops the branch of block k of K with probability p·k/K.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -33,10 +33,10 @@ interface BlockShape {
   readonly stride: number;
 }
 
-/** 1×1 up, a depthwise convolution, squeeze-and-excitation, 1×1 down, and a residual connection. */
+/** A 1×1 expansion, a depthwise convolution, squeeze-and-excitation, a 1×1 projection, and a residual connection. */
 class MBConv extends Layer {
   readonly block: Sequential;
-  // What `block` holds, in the parts it is run in.
+  // The layers of `block`, in the parts in which they run.
   readonly #wide: readonly Layer[];
   readonly #project: ConvNorm;
   readonly #hasResidual: boolean;
@@ -65,7 +65,7 @@ class MBConv extends Layer {
   }
 }
 
-/** Expansion, kernel, stride of the first block, channels and blocks of B0 (the paper's Table 1). */
+/** Expansion, kernel size, stride of the first block, channels and number of blocks of B0 (Table 1 of the paper). */
 const STAGES = [
   [1, 3, 1, 16, 1],
   [6, 3, 2, 24, 2],
@@ -76,7 +76,7 @@ const STAGES = [
   [6, 3, 1, 320, 1],
 ] as const;
 
-/** What B0's widths and depths are multiplied by, and the height and width of the pictures each was trained on. */
+/** The factors for B0's widths and depths, and the height and width of the pictures that each was trained on. */
 const SIZES = {
   efficientnet_b0: { width: 1, depth: 1, side: 224 },
   efficientnet_b1: { width: 1, depth: 1.1, side: 240 },
@@ -85,16 +85,22 @@ const SIZES = {
   efficientnet_b4: { width: 1.4, depth: 1.8, side: 380 },
 } as const;
 
-/** The multiple of 8 that is nearest, but not below 90 %. */
+/** Rounds to the nearest multiple of 8, but not below 90 % of the value. */
 function roundedChannels(channels: number): number {
   const rounded = Math.max(8, Math.floor((channels + 4) / 8) * 8);
   return rounded < 0.9 * channels ? rounded + 8 : rounded;
 }
 
-/** Stages of torchvision's `features` before which the map shrinks, and the last: their maps are shown. */
+/**
+ * The stages of torchvision's `features` before the feature map gets smaller, and the last one. `onStage` receives
+ * them.
+ */
 const SHOWN = STAGES.flatMap((_, i) => (STAGES[i + 1]?.[2] === 1 ? [] : [i + 1]));
 
-/** Stages 0 to 4 end before each block of stride 2 and with the last block; B0's have 16, 24, 40, 112 and 320 channels. */
+/**
+ * Stages 0 to 4 end before each block with stride 2 and with the last block. In B0 they have 16, 24, 40, 112 and 320
+ * channels.
+ */
 export class EfficientNet extends Backbone {
   readonly width: number;
   readonly inputShape: readonly number[];

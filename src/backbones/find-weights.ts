@@ -1,6 +1,6 @@
 /**
- * Where starting weights are looked for: the file or name asked for, then `$NUDGE_WEIGHTS`, then the folder for weights, then
- * where torchvision keeps what it has downloaded.
+ * Finds pretrained weights: the specified file or name, then `$NUDGE_WEIGHTS`, then the weights folder, then
+ * torchvision's download folder.
  */
 
 import { statSync } from "node:fs";
@@ -13,21 +13,24 @@ import { fileOf, type PublishedWeights, publishedWeights, publishedWeightsNamed 
 
 const ENDINGS = ["safetensors", "pth"] as const;
 
-/** The folder that PyTorch downloads to: under `$TORCH_HOME`, or in the cache. */
+/** Returns PyTorch's download folder, in `$TORCH_HOME` or in the cache. */
 const torchFolder = (): string => join(process.env.TORCH_HOME || join(cacheHome(), "torch"), "hub", "checkpoints");
 
-/** The folder for weights: `$NUDGE_WEIGHTS` where that is a folder, else `~/.cache/nudge/weights` or under `$XDG_CACHE_HOME`. */
+/**
+ * Returns the weights folder: `$NUDGE_WEIGHTS` if that is a folder, otherwise `~/.cache/nudge/weights` or the same
+ * under `$XDG_CACHE_HOME`.
+ */
 export function weightsFolder(): string {
   const variable = process.env.NUDGE_WEIGHTS;
   return variable && kindOf(variable) === "folder" ? variable : join(cacheHome(), "nudge", "weights");
 }
 
-/** Published weights that a command needs and that are not on this machine; the message has a line for each way to go on. */
+/** Thrown if a command needs published weights that are not on this machine. The message lists all ways to continue. */
 export class MissingWeights extends UsageError {
   override name = "MissingWeights";
   constructor(
     readonly weights: PublishedWeights,
-    /** What starts from random weights instead, where that is possible. */
+    /** Describes what starts from random weights instead, if that is possible. */
     untrained?: string,
   ) {
     const ways = [
@@ -48,8 +51,8 @@ const sizeOf = ({ mebibytes }: PublishedWeights): string =>
   mebibytes === undefined ? "" : `${byteText(mebibytes * 2 ** 20)}, `;
 
 /**
- * The file of starting weights for a backbone. `explicit` is the file or the name asked for (`--weights`). `$NUDGE_WEIGHTS`
- * names a file, or a folder with a file for each backbone. What was named must be there: nothing else is taken in its place.
+ * Returns the weight file for a backbone. `explicit` is the specified file or name (`--weights`). `$NUDGE_WEIGHTS` is a
+ * file, or a folder with a file for each backbone. A specified file must exist; no other file is used instead.
  */
 export function findWeights(id: string, explicit?: string): string {
   const { weights } = backboneNamed(id);
@@ -70,7 +73,7 @@ export function findWeights(id: string, explicit?: string): string {
   );
 }
 
-/** The file that was asked for by its path, or by the name of published weights. */
+/** Returns the file with this path, or of the published weights with this name. */
 export function fileNamed(asked: string, id = "the backbone"): string {
   const kind = kindOf(asked);
   if (kind === "file") return asked;
@@ -86,7 +89,7 @@ export function fileNamed(asked: string, id = "the backbone"): string {
   );
 }
 
-/** Where published weights are on this machine; undefined where they are not. */
+/** Returns the path of published weights on this machine, or undefined if they are missing. */
 export function locateWeights(weights: PublishedWeights): string | undefined {
   const folders = [weightsFolder(), ...(process.env.NUDGE_WEIGHTS ? [] : [torchFolder()])];
   return folders.map((folder) => join(folder, fileOf(weights))).find((path) => kindOf(path) === "file");

@@ -1,6 +1,6 @@
 /**
- * Gets published weights onto this machine: from their publisher, from a mirror (`$NUDGE_WEIGHTS_MIRROR`, an address under
- * which files have the publishers' names), or from a file on this machine. All are checked by their hash.
+ * Gets published weights from their publisher, from a mirror (`$NUDGE_WEIGHTS_MIRROR`, a URL under which files have the
+ * publishers' names), or from a file on this machine. The hash is always checked.
  */
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { makeFolder } from "../files/make-folder.js";
 import { weightsFolder } from "./find-weights.js";
 import { fileOf, type PublishedWeights } from "./published-weights.js";
 
-/** The address that weights are downloaded from. */
+/** Returns the download URL of weights. */
 export function addressOf(weights: PublishedWeights): string {
   const mirror = process.env.NUDGE_WEIGHTS_MIRROR;
   if (!mirror) return weights.url;
@@ -24,7 +24,7 @@ export function addressOf(weights: PublishedWeights): string {
   return `${mirror.replace(/\/+$/, "")}/${fileOf(weights)}`;
 }
 
-/** Downloads weights to the folder for them. */
+/** Downloads weights to the weights folder. */
 export async function getWeights(weights: PublishedWeights, options: DownloadOptions = {}): Promise<Downloaded> {
   const path = join(weightsFolder(), fileOf(weights));
   if (downloadsForbidden())
@@ -43,7 +43,7 @@ export async function getWeights(weights: PublishedWeights, options: DownloadOpt
   }
 }
 
-/** Takes weights from a file on this machine into the folder for them, where their hash is the published one. */
+/** Copies weights from a file on this machine to the weights folder if their hash is the published one. */
 export async function takeWeights(weights: PublishedWeights, file: string): Promise<Downloaded> {
   const found = await measureFile(file).catch((cause: Error) => {
     throw new DataError(`${file}: could not be read: ${cause.message}`, { cause });

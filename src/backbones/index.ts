@@ -1,4 +1,4 @@
-/** The backbones there are; a new one is a file and a line here. */
+/** All backbones. To add one, add a file and a line here. */
 
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
@@ -86,7 +86,7 @@ export const backbones = {
 
 export type BackboneId = keyof typeof backbones;
 
-/** A backbone by its id; an unknown one is an error that names the nearest. */
+/** Returns the backbone with this id. For an unknown id, the error suggests the closest one. */
 export function backboneNamed(id: string): BackboneDefinition {
   if (!Object.hasOwn(backbones, id)) throw new UsageError(unknownName("backbone", id, Object.keys(backbones)));
   return backbones[id as BackboneId];

@@ -1,4 +1,7 @@
-/** Features Φ(x) = A·x of a vector, the model of the paper's Sections 3.1 and 4; A starts as PyTorch's linear layers do. */
+/**
+ * Features Φ(x) = A·x of a vector, the model of the paper's Sections 3.1 and 4. A is initialized like PyTorch's linear
+ * layers.
+ */
 
 import type { Tensor } from "../engine/tensor.js";
 import { Linear } from "../nn/linear.js";
@@ -12,7 +15,7 @@ export class LinearMap extends Backbone {
   readonly inputShape: readonly number[];
   readonly map: Linear;
 
-  /** As many features as inputs, unless `width` says otherwise. */
+  /** The number of features is `width`. The default is the number of inputs. */
   constructor(options: BackboneOptions) {
     super();
     const inputs = vectorSize(ID, options);

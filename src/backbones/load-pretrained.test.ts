@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const make = (id: string, options = {}): Backbone => fillByFormula(backboneNamed(id).build(options));
 
-/** Saves a changed copy of a backbone's state under a name. */
+/** Saves a modified copy of a backbone's state and returns its path. */
 function saved(name: string, backbone: Backbone, change: (state: Map<string, Tensor>) => Map<string, Tensor>): string {
   const path = join(folder, name);
   writeWeights(path, change(new Map(backbone.stateDict())));

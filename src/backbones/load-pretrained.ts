@@ -1,5 +1,5 @@
 /**
- * Starting weights from the files the field has: torchvision's, DomainBed's checkpoints, and either of them saved from a
+ * Loads pretrained weights from common files: torchvision's, DomainBed's checkpoints, and both of them saved from a
  * DataParallel model.
  */
 
@@ -11,8 +11,8 @@ import { BatchNorm } from "../nn/batch-norm.js";
 import type { Backbone } from "./backbone.js";
 
 /**
- * Where DomainBed's algorithms keep their backbone; the same tensors stand again under other names, which are passed
- * over. The order matters: a ResNet is one level deeper than the small networks.
+ * The prefixes of the backbone in DomainBed's algorithms. The same tensors also exist under other names, which are
+ * ignored. The order matters: a ResNet is one level deeper than the small networks.
  */
 const DOMAINBED_PREFIXES = [
   "featurizer.network.",
@@ -23,22 +23,22 @@ const DOMAINBED_PREFIXES = [
   "network.net.0.",
 ] as const;
 
-/** Classification layers, which a backbone does not have. */
+/** The prefixes of classification layers, which a backbone does not have. */
 const HEADS = ["fc.", "classifier."] as const;
 
-/** Loads trained weights into a backbone; all mismatches are reported in one error, and nothing is changed then. */
+/** Loads pretrained weights into a backbone. All mismatches are reported in one error, before anything changes. */
 export function loadPretrained<B extends Backbone>(backbone: B, path: string): B {
   scope(() => {
     const file = readWeights(path);
     const state = adaptInput(backbone, backbone.adopt?.(file) ?? backboneState(file));
     refuseFolded(backbone, state, path);
-    // Files from before PyTorch 0.4.1 and converted ones have no count of batches; only momentum null reads it.
+    // Files from before PyTorch 0.4.1 and converted files have no batch count. Only a momentum of null uses it.
     backbone.loadStateDict(state, { from: path, ignoreMissing: (key) => key.endsWith(".num_batches_tracked") });
   });
   return backbone;
 }
 
-/** The backbone's tensors under its own names. */
+/** Returns the backbone's tensors with the names of the backbone. */
 function backboneState(file: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
   const state = under("module.", file) ?? new Map(file);
   for (const prefix of DOMAINBED_PREFIXES) {
@@ -49,13 +49,15 @@ function backboneState(file: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
   return state;
 }
 
-/** What stands under a prefix, without it; undefined when nothing does. */
+/** Returns the tensors whose names have a prefix, without the prefix, or undefined if there are none. */
 function under(prefix: string, state: ReadonlyMap<string, Tensor>): Map<string, Tensor> | undefined {
   const found = [...state].filter(([key]) => key.startsWith(prefix));
   return found.length > 0 ? new Map(found.map(([key, value]) => [key.slice(prefix.length), value])) : undefined;
 }
 
-/** For inputs that are not RGB: channel i of the first convolution starts as the trained channel i mod 3. */
+/**
+ * For inputs that are not RGB, channel i of the first convolution is initialized with the pretrained channel i mod 3.
+ */
 function adaptInput(backbone: Backbone, state: Map<string, Tensor>): Map<string, Tensor> {
   const first = [...backbone.namedParameters()].find(([, { shape }]) => shape.length === 4);
   if (!first) return state;
@@ -69,8 +71,8 @@ function adaptInput(backbone: Backbone, state: Map<string, Tensor>): Map<string,
 }
 
 /**
- * Some files have batch norm already multiplied into the convolutions, with statistics left behind that do nothing. That
- * is right while they are frozen. Training them would normalise maps that are no longer what the norm was made for.
+ * Rejects files in which batch norm is already folded into the convolutions, with statistics that have no effect. They
+ * work as long as batch norm is frozen. Training it would normalize feature maps that no longer match the norm.
  */
 function refuseFolded(backbone: Backbone, state: ReadonlyMap<string, Tensor>, path: string): void {
   const norms = [...backbone.modules()].flatMap(([name, module]) =>
@@ -83,7 +85,8 @@ function refuseFolded(backbone: Backbone, state: ReadonlyMap<string, Tensor>, pa
         .get(`${name}.${key}`)
         ?.toNumbers()
         .every((number) => Math.abs(number - value) < 1e-7) ?? false;
-    // A variance of 1 − eps, to the last digit, makes the division by √(variance + eps) one by 1; a new network has 1.
+    // With a variance of exactly 1 − eps, the division by √(variance + eps) is a division by 1. A new network has a
+    // variance of 1.
     return all("running_mean", 0) && all("weight", 1) && all("running_var", 1 - module.eps);
   });
   if (folded) {

@@ -1,6 +1,6 @@
 /**
- * Linear layers with ReLU between, as DomainBed's for vector inputs: dropout stands before each ReLU. Parameter names are
- * DomainBed's.
+ * Linear layers with ReLU, as in DomainBed for vector inputs. Dropout is applied before each ReLU. The parameter names
+ * are DomainBed's.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -14,7 +14,7 @@ import { Backbone, type BackboneOptions, defineBackbone, vectorSize } from "./ba
 const ID = "mlp";
 
 export interface MlpOptions extends BackboneOptions {
-  /** The number of outputs: by default, and as a backbone, the width of the hidden layers. */
+  /** The number of outputs. The default, also for a backbone, is the width of the hidden layers. */
   outputs?: number;
 }
 
@@ -27,7 +27,7 @@ export class Mlp extends Backbone {
   readonly hiddens: Sequential;
   readonly output: Linear;
 
-  /** `depth` counts the linear layers, input and output included. */
+  /** `depth` is the number of linear layers, including input and output. */
   constructor(options: MlpOptions) {
     super();
     const { width = 256, depth = 3, dropout = 0, outputs = width } = options;

@@ -1,6 +1,6 @@
 /**
- * DomainBed's network for 28×28 pictures: four 3×3 convolutions, each followed by ReLU and then by group norm, and the
- * global average. Parameter names are DomainBed's, whose norms are called bn although they are group norms.
+ * DomainBed's network for 28×28 pictures: four 3×3 convolutions, each followed by ReLU and group norm, and global
+ * average pooling. The parameter names are DomainBed's, where the group norms are called bn.
  */
 
 import type { Tensor } from "../engine/tensor.js";

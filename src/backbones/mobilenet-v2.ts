@@ -1,6 +1,6 @@
 /**
- * MobileNetV2 (Sandler et al., 2018) at width 1.0 without the classifier: features are the global average of the last
- * map. Layout and parameter names are torchvision's. By default, batch norm is frozen.
+ * MobileNetV2 (Sandler et al., 2018) with width 1.0 and without the classifier. The features are the global average of
+ * the last feature map. Architecture and parameter names are torchvision's. Batch norm is frozen by default.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -23,10 +23,14 @@ import {
 const init = "he-fan-out";
 const ID = "mobilenet_v2";
 
-/** 1×1 up to `expansion` times the channels, a depthwise 3×3 convolution, 1×1 down, and a residual connection. */
+/**
+ * A 1×1 expansion to `expansion` times the channels, a depthwise 3×3 convolution, a 1×1 projection, and a residual
+ * connection.
+ */
 class InvertedResidual extends Layer {
   readonly conv: Sequential;
-  // What `conv` holds, in the parts it is run in: names follow torchvision, where the last two are not a pair.
+  // The layers of `conv`, in the parts in which they run. The names follow torchvision, where the last two are not a
+  // pair.
   readonly #wide: readonly Layer[];
   readonly #project: Conv2d;
   readonly #norm: BatchNorm2d;
@@ -52,7 +56,7 @@ class InvertedResidual extends Layer {
   }
 }
 
-/** Expansion, channels, blocks, and the stride of the first of them (the paper's Table 2). */
+/** Expansion, channels, number of blocks, and the stride of the first block (Table 2 of the paper). */
 const GROUPS = [
   [1, 16, 1, 1],
   [6, 24, 2, 2],
@@ -67,10 +71,10 @@ const BLOCKS = GROUPS.flatMap(([expansion, channels, count, first]) =>
   Array.from({ length: count }, (_, i) => ({ expansion, channels, stride: i === 0 ? first : 1 })),
 );
 
-/** The blocks a stage ends with: those before the map shrinks, and the last. */
+/** The last block of each stage: the blocks before the feature map gets smaller, and the last one. */
 const STAGE_ENDS = BLOCKS.flatMap((_, i) => (BLOCKS[i + 1]?.stride === 1 ? [] : [i]));
 
-/** Stages 0 to 4, of 16, 24, 32, 96 and 320 channels, end before each block of stride 2 and with the last block. */
+/** Stages 0 to 4, with 16, 24, 32, 96 and 320 channels, end before each block with stride 2 and with the last block. */
 export class MobileNetV2 extends Backbone {
   readonly width = 1280;
   readonly inputShape: readonly number[];

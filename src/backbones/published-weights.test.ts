@@ -20,7 +20,7 @@ test("every line is of a backbone that there is, has a name of its own and an en
 
 test("a hash that a file's name carries is the one that is checked", () => {
   for (const { sha256, ...weights } of publishedWeights()) {
-    // OpenAI has the whole hash as a folder of the address; Meta and Hugging Face publish none.
+    // OpenAI has the whole hash in the URL. Meta and Hugging Face publish none.
     const where = sha256?.length === 64 ? weights.url : fileOf(weights);
     if (sha256 !== undefined) expect(where).toContain(sha256.length === 64 ? `/${sha256}/` : `-${sha256.slice(0, 8)}.`);
     else expect(weights.url).toMatch(/^https:\/\/(dl\.fbaipublicfiles\.com|huggingface\.co)\//);

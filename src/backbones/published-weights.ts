@@ -1,6 +1,6 @@
 /**
- * The weights that publishers offer and the program can load, one line each in `data/weights.jsonl`. A name is a backbone's
- * (`resnet50`: the weights it starts from by default) or has a variant behind a dot (`resnet50.v2`).
+ * The published weights that can be loaded, one per line in `data/weights.jsonl`. A name is that of a backbone
+ * (`resnet50`, its default weights), or has a variant after a dot (`resnet50.v2`).
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -11,45 +11,45 @@ import type { PositionRule } from "../nn/position-embedding.js";
 
 export interface PublishedWeights {
   readonly name: string;
-  /** The backbone they are of. */
+  /** The backbone of the weights. */
   readonly backbone: string;
-  /** Which of the publisher's weights they are. */
+  /** The publisher's name for these weights. */
   readonly title: string;
   readonly url: string;
-  /** As the publisher states it, where it does; rounded. */
+  /** The size according to the publisher, if stated; rounded. */
   readonly mebibytes?: number;
-  /** The name the file is kept under, where the publisher's says too little: "model.safetensors". */
+  /** The name of the local file, if the publisher's name is too general, such as "model.safetensors". */
   readonly file?: string;
-  /** The SHA-256 in hexadecimal, or as many of its first digits as the publisher gives; absent where it gives none. */
+  /** The SHA-256 in hexadecimal, or its first digits if the publisher gives no more; absent if it gives none. */
   readonly sha256?: string;
-  /** Accuracy (%) on ImageNet's validation pictures, as the publisher states it. */
+  /** The accuracy (%) on ImageNet's validation set, as stated by the publisher. */
   readonly top1?: number;
-  /** What pictures are normalised with; ImageNet's mean and deviation where it is absent. */
+  /** The normalization of pictures. The default is ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
-  /** Height and width of the pictures it was trained on; 224 where it is absent. */
+  /** The height and width of the training pictures. The default is 224. */
   readonly size?: number;
-  /** What the publisher chose and the file does not say, where it matters. */
+  /** Choices of the publisher that are not stored in the file, if they matter. */
   readonly gelu?: GeluKind;
   readonly positions?: PositionRule;
   readonly trainedOn: string;
   readonly licence: string;
-  /** Where all this is stated. */
+  /** Where this information comes from. */
   readonly source: string;
 }
 
 let known: readonly PublishedWeights[] | undefined;
 
-/** All of them, in the order of the file. */
+/** Returns all published weights, in the order of the file. */
 export function publishedWeights(): readonly PublishedWeights[] {
   known ??= readLines(new URL("../../data/weights.jsonl", import.meta.url));
   return known;
 }
 
-/** Those of this name; undefined where there are none. */
+/** Returns the published weights with this name, or undefined if there are none. */
 export const publishedWeightsNamed = (name: string): PublishedWeights | undefined =>
   publishedWeights().find((weights) => weights.name === name);
 
-/** The name of the file: as the publisher gives it, but where that says too little. */
+/** Returns the name of the local file: the publisher's, or another one if that is too general. */
 export const fileOf = ({ file, url }: PublishedWeights): string => file ?? basename(new URL(url).pathname);
 
 function readLines(file: URL): PublishedWeights[] {

@@ -1,6 +1,7 @@
 /**
- * RegNetY (Radosavovic et al., 2020) without the classification layer: features are the global average of the last map. Layout
- * and parameter names are torchvision's. Batch norm is frozen by default. Biases of squeeze-and-excitation start at 0.
+ * RegNetY (Radosavovic et al., 2020) without the classification layer. The features are the global average of the last
+ * feature map. Architecture and parameter names are torchvision's. Batch norm is frozen by default. The biases of
+ * squeeze-and-excitation are initialized with 0.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -23,7 +24,7 @@ import { namedAsConvolutional } from "./convolutional-names.js";
 
 const init = "he-fan-out";
 
-/** 1×1, a 3×3 in groups, squeeze-and-excitation and 1×1. */
+/** A 1×1 convolution, a grouped 3×3 convolution, squeeze-and-excitation and a 1×1 convolution. */
 class Branch extends Module {
   readonly a: ConvNorm;
   readonly b: ConvNorm;
@@ -40,7 +41,7 @@ class Branch extends Module {
   }
 }
 
-/** A branch and a residual connection. */
+/** A branch with a residual connection. */
 class Block extends Layer {
   readonly proj: ConvNorm | null;
   readonly f: Branch;
@@ -59,7 +60,7 @@ class Block extends Layer {
   }
 }
 
-/** Layers one after the other under names of their own: torchvision counts stages from 1, and blocks from 0 behind a hyphen. */
+/** Sequential layers with custom names: torchvision numbers stages from 1, and blocks from 0 after a hyphen. */
 class Named extends Sequential {
   readonly #names: readonly string[];
 
@@ -73,7 +74,7 @@ class Named extends Sequential {
   }
 }
 
-/** Channels and blocks of the four stages, and the channels of a group. */
+/** The channels and the number of blocks of the four stages, and the channels per group. */
 const SIZES = {
   regnet_y_400mf: { widths: [48, 104, 208, 440], blocks: [1, 3, 6, 6], groupWidth: 8 },
   regnet_y_800mf: { widths: [64, 144, 320, 784], blocks: [1, 3, 8, 2], groupWidth: 16 },
@@ -86,7 +87,7 @@ const SIZES = {
 
 const STEM = 32;
 
-/** Stages: 0 the stem, 1 to 4 torchvision's `block1` to `block4`. */
+/** Stage 0 is the stem, and stages 1 to 4 are torchvision's `block1` to `block4`. */
 export class RegNet extends Backbone {
   readonly width: number;
   readonly inputShape: readonly number[];

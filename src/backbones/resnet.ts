@@ -1,9 +1,9 @@
 /**
- * ResNet-18, -34, -50, -101 and -152 (He et al., 2016) without the classification layer: features are the global average of
- * the last map. Layout and parameter names are torchvision's, and timm's (from ResNet-50 on the stride is in the 3×3
- * convolution, "v1.5").
+ * ResNet-18, -34, -50, -101 and -152 (He et al., 2016) without the classification layer. The features are the global
+ * average of the last feature map. Architecture and parameter names are those of torchvision and timm (in ResNet-50 and
+ * larger ones the stride is in the 3×3 convolution, "v1.5").
  *
- * Batch norm is frozen by default, as the field fine-tunes.
+ * Batch norm is frozen by default, as is common in fine-tuning.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -28,8 +28,8 @@ const conv3x3 = (inputs: number, outputs: number, stride = 1) =>
   new Conv2d(inputs, outputs, { kernel: 3, stride, padding: 1, bias: false, init });
 const conv1x1 = (inputs: number, outputs: number) => new Conv2d(inputs, outputs, { kernel: 1, bias: false, init });
 
-// In place throughout: a convolution's or a norm's output is not needed for its own gradient, and no map that a stage
-// hands out is written to afterwards.
+// All operations run in place: the gradients of convolutions and norms do not need their outputs, and the feature map
+// of a stage is not modified after `onStage` has received it.
 
 /** Two 3×3 convolutions and a residual connection. */
 class BasicBlock extends Layer {
@@ -56,7 +56,7 @@ class BasicBlock extends Layer {
   }
 }
 
-/** 1×1 down to `channels`, 3×3, 1×1 up to four times as many, and a residual connection. */
+/** A 1×1 convolution to `channels`, a 3×3 one, a 1×1 one to four times as many channels, and a residual connection. */
 class Bottleneck extends Layer {
   static readonly expansion = 4;
   readonly conv1: Conv2d;
@@ -94,7 +94,7 @@ const LAYOUTS = {
   resnet152: { Block: Bottleneck, blocks: [3, 8, 36, 3] },
 } as const;
 
-/** Stages: 0 the stem after its max-pool, 1 to 4 torchvision's `layer1` to `layer4`. */
+/** Stage 0 is the stem after its max pooling, and stages 1 to 4 are torchvision's `layer1` to `layer4`. */
 export class ResNet extends Backbone {
   readonly width: number;
   readonly inputShape: readonly number[];

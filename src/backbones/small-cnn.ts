@@ -1,8 +1,8 @@
 /**
- * A small network for small generated pictures: three convolutions, each with ReLU and 2×2 max-pooling, and one linear layer
- * with ReLU. About 5 million multiplications for a 32×32 picture, a fifteenth of MNIST-CNN's: a laptop trains it in seconds.
- * It stands in no paper. (Strided convolutions with a global average, tried first, learn the generated pictures as well but
- * stay at chance on outlines when those are held out.)
+ * A small network for small generated pictures: three convolutions, each with ReLU and 2×2 max pooling, and one linear
+ * layer with ReLU. It needs about 5 million multiplications for a 32×32 picture, a fifteenth of MNIST-CNN, so a laptop
+ * trains it in seconds. It is not from a paper. (Strided convolutions with global average pooling learn the generated
+ * pictures equally well, but stay at chance level on outlines if those are held out.)
  */
 
 import type { Tensor } from "../engine/tensor.js";

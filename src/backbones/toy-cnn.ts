@@ -1,7 +1,7 @@
 /**
- * A network for tests and teaching: a stem and three stages, each one 3×3 convolution with ReLU, and the global average.
- * It has the stages MixStyle and MIRO work on and so few weights (about a thousand) that all of them can be stored and
- * read. To train on small pictures take `small-cnn`, which has the width to learn something.
+ * A network for tests and teaching: a stem and three stages, each a 3×3 convolution with ReLU, and global average
+ * pooling. It has stages for MixStyle and MIRO, and so few weights (about a thousand) that all of them can be stored
+ * and read. To train on small pictures use `small-cnn`, which is wide enough to learn something.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -20,7 +20,7 @@ import {
 const ID = "toy-cnn";
 const CHANNELS = [4, 4, 6, 8] as const;
 
-/** Stages as a ResNet's: 0 the stem, 1 to 3 the others; the last two halve the map. */
+/** The stages are as in a ResNet: 0 is the stem, and 1 to 3 are the others. The last two halve the feature map. */
 export class ToyCnn extends Backbone {
   readonly width = CHANNELS[3];
   readonly inputShape: readonly number[];

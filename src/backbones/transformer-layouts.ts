@@ -1,4 +1,4 @@
-/** The vision transformers there are, by their sizes. */
+/** The sizes of all vision transformers. */
 
 import type { GeluKind } from "../nn/activation.js";
 import type { PositionRule } from "../nn/position-embedding.js";
@@ -33,18 +33,18 @@ export const TRANSFORMERS = {
 
 export type TransformerId = keyof typeof TRANSFORMERS;
 
-/** The number of features. */
+/** Returns the number of features. */
 export const featuresOf = ({ width, projection }: TransformerLayout): number => projection ?? width;
 
-/** The number of parameters for pictures of three channels and this side. */
+/** Returns the number of parameters for pictures with three channels and this side length. */
 export function parametersOf(
   { width, depth, patch, registers = 0, layerScale, projection }: TransformerLayout,
   side: number,
 ): number {
-  const tokens = 1 + registers; // the class token, and the registers
+  const tokens = 1 + registers; // the class token and the registers
   const positions = 1 + (side / patch) ** 2;
   const isClip = projection !== undefined;
   const perPatch = 3 * patch ** 2 + (isClip ? 0 : 1);
-  const block = 12 * width + 13 + (layerScale ? 2 : 0); // four matrices with biases and two norms, a channel
+  const block = 12 * width + 13 + (layerScale ? 2 : 0); // per channel: four matrices with biases and two norms
   return width * (tokens + positions + perPatch + depth * block + (isClip ? 4 + projection : 2));
 }

@@ -1,21 +1,23 @@
 /**
- * The names under which vision transformers are published: torchvision's, timm's (also Meta's DINO and DINOv2), Hugging
- * Face's for ViT, DINOv2 and CLIP, and OpenAI's (also open_clip's). A file is known by one name that all files of its kind have,
- * whatever stands in front of it (`module.`, `visual.`, `vision_model.`, `featurizer.network.`), and its tensors are renamed to
- * timm's names, which the network here has.
+ * The parameter names of published vision transformers: torchvision's, timm's (also Meta's DINO and DINOv2), Hugging
+ * Face's for ViT, DINOv2 and CLIP, and OpenAI's (also open_clip's). A file is recognized by one name that all files of
+ * its kind contain, after any prefix (`module.`, `visual.`, `vision_model.`, `featurizer.network.`). Its tensors are
+ * renamed to timm's names, which the network here uses.
  */
 
 import { cat, zeros } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import type { PositionRule } from "../nn/position-embedding.js";
 
-/** Patterns of names and what they become; null for tensors that the features do not depend on. The first that fits counts. */
+/**
+ * Patterns of names and their replacements; null for tensors that do not affect the features. The first match applies.
+ */
 type Renaming = readonly (readonly [RegExp, string | null])[];
 
 export interface NamingScheme {
   readonly id: "torchvision" | "timm" | "hugging-face" | "openai" | "hugging-face-clip";
   readonly title: string;
-  /** A name that every file of this kind has. */
+  /** A name that every file of this kind contains. */
   readonly sign: string;
   readonly names: Renaming;
 }
@@ -37,7 +39,7 @@ const TORCHVISION: Renaming = [
 ];
 
 const TIMM: Renaming = [
-  [/^blocks\.\d+\.(\d+)\./, block], // Meta's training checkpoints keep blocks in chunks
+  [/^blocks\.\d+\.(\d+)\./, block], // Meta's training checkpoints group blocks in chunks
   [/^reg_token$/, "register_tokens"],
   [/^(mask_token$|pre_logits\.|head\.|head_dist\.|fc\.|dist_token$)/, null],
 ];
@@ -79,7 +81,7 @@ const HUGGING_FACE_CLIP: Renaming = [
   [/^embeddings\.position_embedding\.weight$/, "pos_embed"],
   [/^embeddings\.position_ids$/, null],
   [/^embeddings\.patch_embedding\.weight$/, "patch_embed.proj.weight"],
-  [/^pre_layrnorm\./, "norm_pre."], // spelled so in the files
+  [/^pre_layrnorm\./, "norm_pre."], // the spelling in the files
   [/^post_layernorm\./, "norm."],
   [/^encoder\.layers\.(\d+)\.layer_norm([12])\./, `${block}norm$2.`],
   [/^encoder\.layers\.(\d+)\.self_attn\.([qkv])_proj\./, `${block}attn.$2.`],
@@ -105,7 +107,7 @@ export const NAMING_SCHEMES: readonly NamingScheme[] = [
   { id: "timm", title: "timm's ViT", sign: "patch_embed.proj.weight", names: TIMM },
 ];
 
-/** How a scheme's publisher resizes positions, of a network that has registers or not. */
+/** Returns the publisher's method for resizing position embeddings, for a network with or without registers. */
 export function positionRule(
   { id }: NamingScheme,
   { dinov2, registers }: { dinov2: boolean; registers: boolean },
@@ -116,26 +118,30 @@ export function positionRule(
   return dinov2 && !registers ? "dinov2" : "timm";
 }
 
-/** The scheme of a file's names, and what stands before them; undefined where it is no vision transformer. */
+/** Returns the naming scheme of a file and the prefix of its names, or undefined if it is no vision transformer. */
 export function schemeOf(names: Iterable<string>): { scheme: NamingScheme; prefix: string } | undefined {
   const all = [...names];
   for (const scheme of NAMING_SCHEMES) {
     const sign = all.find((name) => name === scheme.sign || name.endsWith(`.${scheme.sign}`));
     if (sign === undefined) continue;
     const prefix = sign.slice(0, sign.length - scheme.sign.length);
-    // OpenAI's sign ends Hugging Face's too; a ResNet's "conv1" must not be taken for patches.
+    // OpenAI's name is also the end of Hugging Face's, and a ResNet's "conv1" must not be mistaken for the patch
+    // embedding.
     if (scheme.id === "openai" && (prefix.endsWith("embeddings.") || !all.includes(`${prefix}ln_pre.weight`))) continue;
     return { scheme, prefix };
   }
   return undefined;
 }
 
-/** A name of a file in the network here; null where it is not needed, undefined where it belongs to something else. */
+/**
+ * Converts a name in a file to the name in the network here. Returns null if the tensor is not needed, and undefined if
+ * it belongs to something else.
+ */
 export function renamed(
   name: string,
   { scheme, prefix }: { scheme: NamingScheme; prefix: string },
 ): string | null | undefined {
-  // The projection of CLIP: beside the tower in Hugging Face's files, inside it in others, and timm's head.
+  // CLIP's projection is next to the image tower in Hugging Face's files, inside it in others, and the head in timm's.
   if (scheme.id === "hugging-face-clip" && name === "visual_projection.weight") return "projection.weight";
   if (!name.startsWith(prefix)) return undefined;
   const own = name.slice(prefix.length);
@@ -146,7 +152,10 @@ export function renamed(
   return own;
 }
 
-/** A file's tensors under the names of the network here: q, k and v in one matrix, CLIP's projection as a linear layer. */
+/**
+ * Converts a file's tensors to the names of the network here, with q, k and v in one matrix and CLIP's projection as a
+ * linear layer.
+ */
 export function namedAsTransformer(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
   const found = schemeOf(tensors.keys());
   if (!found) return new Map(tensors);
@@ -168,7 +177,7 @@ export function namedAsTransformer(tensors: ReadonlyMap<string, Tensor>): Map<st
   return state;
 }
 
-/** q, k and v of a block in one tensor, as the network here multiplies them. */
+/** Joins q, k and v of a block into one tensor, as the network here uses them. */
 function joinAttention(state: Map<string, Tensor>): void {
   for (const name of [...state.keys()]) {
     const match = /^(blocks\.\d+\.attn\.)q\.(weight|bias)$/.exec(name);
@@ -176,20 +185,20 @@ function joinAttention(state: Map<string, Tensor>): void {
     const [, before, kind] = match;
     const names = ["q", "k", "v"].map((part) => `${before}${part}.${kind}`);
     const parts = names.flatMap((each) => state.get(each) ?? []);
-    if (parts.length < 3) continue; // the loader reports what is missing
+    if (parts.length < 3) continue; // the loader reports missing tensors
     for (const each of names) state.delete(each);
     state.set(`${before}qkv.${kind}`, cat(parts, 0));
   }
 }
 
-/** With leading dimensions of 1, where the file has fewer. */
+/** Adds leading dimensions of size 1 if the file has fewer dimensions. */
 function asShaped(state: Map<string, Tensor>, name: string, dimensions: number): void {
   let tensor = state.get(name);
   while (tensor && tensor.shape.length < dimensions) tensor = tensor.unsqueeze(0);
   if (tensor) state.set(name, tensor);
 }
 
-/** timm's files of networks with registers have no position for the class token: it is added into the token. */
+/** In timm's files of networks with registers, the position of the class token is already added to the token. */
 function addClassPosition(state: Map<string, Tensor>): void {
   const positions = state.get("pos_embed");
   if (!state.has("register_tokens") || positions?.shape.length !== 3) return;

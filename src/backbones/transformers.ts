@@ -22,7 +22,7 @@ const define = (id: TransformerId, title: string, paper: keyof typeof PAPERS, we
     parameters: parametersOf(TRANSFORMERS[id], 224),
     blocks: TRANSFORMERS[id].depth,
     stochasticDepth: true,
-    // DINOv2 is published for pictures of 518 pixels, and used with those of 224, as in DomainBed.
+    // DINOv2 is published for pictures of 518 pixels, and used with 224 pixels, as in DomainBed.
     build: (options = {}) =>
       new VisionTransformer(id, TRANSFORMERS[id], {
         ...options,

@@ -1,16 +1,18 @@
 /**
- * Vision transformers: a picture is cut into patches, each a token, and transformer blocks mix them (Dosovitskiy et al., 2021).
- * ViT, DINOv2 and the image towers of CLIP are one network with small differences:
+ * Vision transformers: a picture is divided into patches, each of which becomes a token, and transformer blocks process
+ * the tokens (Dosovitskiy et al., 2021). ViT, DINOv2 and the image towers of CLIP are one network with small
+ * differences:
  *
- * - DINOv2 scales the branches of its blocks (layer scale), and its variant with registers has four more tokens;
- * - CLIP's patches have no bias, a layer norm stands before the blocks, and a linear map follows the last one.
+ * - DINOv2 has layer scale on the branches of its blocks, and its variant with registers has four additional tokens.
+ * - CLIP has no bias in the patch embedding, a layer norm before the blocks, and a linear projection after the last
+ *   one.
  *
- * Features are the class token after the last layer norm (and, for CLIP, after the map into the space it shares with texts: what
- * `encode_image` gives, and what MIRO's authors train on). Parameters are named as in timm and DINOv2, and files under other
- * names are read too (transformer-names.ts).
+ * The features are the class token after the last layer norm (and, for CLIP, after the projection into the space shared
+ * with texts: the output of `encode_image`, which MIRO's authors train on). Parameters are named as in timm and DINOv2,
+ * and files with other names can be loaded too (transformer-names.ts).
  *
- * For the methods that look at stages: stage 0 is the map of patches [n, width, rows, columns], stages 1 to 4 end with each quarter
- * of the blocks and have all tokens, [n, width, tokens, 1], as in MIRO's code.
+ * For methods that use stages, stage 0 is the feature map of patches [n, width, rows, columns]. Stages 1 to 4 end with
+ * each quarter of the blocks and contain all tokens, [n, width, tokens, 1], as in MIRO's code.
  */
 
 import { cat, empty } from "../engine/ops.generated.js";
@@ -30,35 +32,35 @@ import { TransformerBlock } from "../nn/transformer-block.js";
 import { Backbone, type BackboneOptions, type OnStage, pictureShape, runSteps, type Step } from "./backbone.js";
 import { namedAsTransformer } from "./transformer-names.js";
 
-/** The sizes of a network, which its file of weights must have. */
+/** The sizes of a network, which its weight file must match. */
 export interface TransformerLayout {
   readonly width: number;
   readonly depth: number;
   readonly heads: number;
-  /** Side of a patch in pixels. */
+  /** The side length of a patch in pixels. */
   readonly patch: number;
-  /** Side of the pictures that the published positions are for. */
+  /** The side length of the pictures for which the position embeddings are published. */
   readonly side: number;
   readonly registers?: number;
   readonly layerScale?: boolean;
-  /** The features of CLIP: the width of the space that pictures and texts share. */
+  /** The number of features of CLIP: the width of the space shared by pictures and texts. */
   readonly projection?: number;
-  /** What is used where the weights do not say otherwise. */
+  /** The defaults, which the weights can override. */
   readonly variant: TransformerVariant;
 }
 
-/** What differs between publishers of the same network and is not in its tensors. */
+/** Properties that differ between publishers of the same network and are not stored in its tensors. */
 export interface TransformerVariant {
-  /** Of the layer norms. */
+  /** The epsilon of the layer norms. */
   readonly eps: number;
   readonly gelu: GeluKind;
-  /** How positions are resized to other picture sizes. */
+  /** The method for resizing position embeddings to other image sizes. */
   readonly positions: PositionRule;
 }
 
 const STAGES = 4;
 
-/** The convolution that makes tokens of patches; its name in files is `patch_embed.proj`. */
+/** The convolution that converts patches to tokens. Its name in files is `patch_embed.proj`. */
 class PatchEmbedding extends Layer {
   readonly proj: Conv2d;
 
@@ -122,7 +124,7 @@ export class VisionTransformer extends Backbone {
     this.stageChannels = Array.from({ length: STAGES + 1 }, () => width);
   }
 
-  /** The grid of patches of a picture [.., h, w]. */
+  /** Returns the grid of patches of a picture [.., h, w]. */
   private gridOf(shape: readonly number[]): Grid {
     const [height, width] = shape.slice(-2);
     const { patch } = this.layout;
@@ -136,7 +138,7 @@ export class VisionTransformer extends Backbone {
     return [height / patch, width / patch];
   }
 
-  /** As the papers' code draws them: 0.02 for positions and linear maps, almost 0 for the further tokens. */
+  /** Initializes as the papers' code does: 0.02 for positions and linear layers, almost 0 for the additional tokens. */
   protected override reset(random: Random): void {
     random.for("pos_embed").normal_(this.pos_embed, 0, 0.02);
     random.for("cls_token").normal_(this.cls_token, 0, 1e-6);
@@ -171,13 +173,13 @@ export class VisionTransformer extends Backbone {
       { forward: (map) => this.tokens(map, grid) },
       ...layers.map((block, i): Step => {
         const stage = ((i + 1) * STAGES) % layers.length === 0 ? ((i + 1) * STAGES) / layers.length : undefined;
-        // Of the last block only the class token is read, where nobody asks for its stage.
+        // If `onStage` is not given, only the class token of the last block is needed.
         const isLast = i === layers.length - 1 && onStage === undefined && block instanceof TransformerBlock;
         return { forward: (tokens) => (isLast ? block.forwardFirst(tokens) : block.forward(tokens)), stage };
       }),
       { forward: (tokens) => this.features(tokens) },
     ];
-    // Stages are shown with the channels second; the next block is given the tokens again.
+    // `onStage` receives maps with the channels as the second dimension. The next block receives tokens again.
     const shown =
       onStage &&
       ((map: Tensor, stage: number): Tensor =>
@@ -187,7 +189,7 @@ export class VisionTransformer extends Backbone {
     return this.dropout.forward(runSteps(x, steps, shown));
   }
 
-  /** The tokens before the blocks, [n, 1 + registers + patches, width]. */
+  /** Returns the tokens before the blocks, [n, 1 + registers + patches, width]. */
   private tokens(map: Tensor, grid: Grid): Tensor {
     const [n] = map.shape;
     const patches = toFullPrecision(map.flatten(2).transpose(1, 2)); // [n, patches, width]
@@ -197,7 +199,7 @@ export class VisionTransformer extends Backbone {
       leading: 1,
       rule: this.variant.positions,
     });
-    // Positions are added before tokens are put together, which saves a copy of all of them.
+    // Add the positions before concatenating the tokens, which saves a copy of all tokens.
     const first = this.cls_token.add(positions.narrow(1, 0, 1)).expand([n, -1, -1]);
     const rest = patches.add(positions.narrow(1, 1, positions.size(1) - 1));
     const parts = this.register_tokens ? [first, this.register_tokens.expand([n, -1, -1]), rest] : [first, rest];
@@ -206,12 +208,14 @@ export class VisionTransformer extends Backbone {
   }
 
   private features(tokens: Tensor): Tensor {
-    // Only the class token is needed, and a layer norm treats each token separately.
+    // Only the class token is needed, and layer norm processes each token separately.
     const features = this.norm.forward(tokens.select(1, 0));
     return toFullPrecision(this.projection ? this.projection.forward(features) : features);
   }
 
-  /** Tensors of a published file under this network's names, with its positions on this network's grid. */
+  /**
+   * Converts the tensors of a published file to this network's names, with position embeddings for this network's grid.
+   */
   override adopt(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
     const state = namedAsTransformer(tensors);
     const positions = state.get("pos_embed");

@@ -13,7 +13,7 @@ const FILES = fileURLToPath(new URL("../../tests/vectors/transformers/", import.
 const folder = mkdtempSync(join(tmpdir(), "nudge-facts-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A safetensors file with a header for these shapes and a hole for their numbers. */
+/** Writes a safetensors file with a header for these shapes and a sparse region for the data. */
 function writeHeader(name: string, shapes: Iterable<[string, readonly number[]]>): string {
   let end = 0;
   const header = JSON.stringify(
@@ -40,7 +40,7 @@ test.each(Object.keys(TRANSFORMERS))("%s is known by its tensors, and by a publi
   const path = scope(() => {
     using backbone = backboneNamed(id).build();
     const shapes = [...backbone.stateDict()].map(([name, { shape }]): [string, readonly number[]] => [
-      // timm has CLIP's projection as a head.
+      // timm stores CLIP's projection as a head.
       name === "projection.weight" ? "head.weight" : name,
       shape,
     ]);

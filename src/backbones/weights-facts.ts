@@ -1,6 +1,7 @@
 /**
- * What a file of weights says by its tensors, and what is published about it: which backbone it is of, what pictures must be
- * normalised with, and what its publisher chose that no tensor shows. Only the file's header is read.
+ * Information about a weight file, from its tensors and from the list of published weights: its backbone, the
+ * normalization of pictures, and choices of its publisher that the tensors do not show. Only the header of the file is
+ * read.
  */
 
 import type { Normalization } from "../data/normalization.js";
@@ -18,18 +19,21 @@ import { positionRule, renamed, schemeOf } from "./transformer-names.js";
 import type { TransformerLayout } from "./vision-transformer.js";
 
 export interface WeightsFacts {
-  /** The id of the backbone they are of; undefined where it is none of those that are known by their tensors. */
+  /** The id of the backbone, or undefined if the tensors match none of the known ones. */
   readonly backbone?: string;
-  /** What the tensors are, in words for an error. */
+  /** A description of the tensors for error messages. */
   readonly description: string;
   readonly normalization: Normalization;
-  /** What the publisher chose, where it is not the backbone's own choice. */
+  /** The choices of the publisher that differ from the defaults of the backbone. */
   readonly variant?: NetworkVariant;
-  /** Whether the file leaves open which GELU the network has: files of open_clip and Hugging Face for CLIP. */
+  /** Whether the file does not determine the variant of GELU: CLIP files of open_clip and Hugging Face. */
   readonly geluIsOpen?: true;
 }
 
-/** Of a file, and of its SHA-256 or the first digits of it, by which published files are known whatever they are called. */
+/**
+ * Returns the information about a file. Published files are recognized by their SHA-256, or its first digits,
+ * independently of their names.
+ */
 export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   using file = openWeights(path);
   const facts = transformerFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
@@ -44,7 +48,7 @@ export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   };
 }
 
-/** The published weights that a hash is of. */
+/** Returns the published weights with this hash. */
 function publishedAs(sha256: string | undefined): PublishedWeights | undefined {
   if (sha256 === undefined) return undefined;
   return publishedWeights().find(({ sha256: known = "" }) => {
@@ -53,7 +57,7 @@ function publishedAs(sha256: string | undefined): PublishedWeights | undefined {
   });
 }
 
-/** A model that this program has written states both itself. */
+/** Reads the information that models written by this program contain. */
 function factsOfModel({
   metadata,
 }: WeightsFile): (Pick<WeightsFacts, "variant"> & { normalization?: Normalization }) | undefined {
@@ -62,7 +66,7 @@ function factsOfModel({
     if (preprocessing?.kind !== "pictures") return undefined;
     return { normalization: normalizationOf(preprocessing), variant: backboneOptions?.variant };
   } catch {
-    return undefined; // what is wrong with it, reading it as a model reports
+    return undefined; // loading the file as a model reports the problem
   }
 }
 
@@ -77,7 +81,7 @@ function plainFacts({ tensors }: WeightsFile): WeightsFacts {
   };
 }
 
-/** Of EfficientNet, RegNet and ConvNeXt: the number of features and of blocks says which one it is. */
+/** EfficientNet, RegNet and ConvNeXt are identified by the number of features and of blocks. */
 function convolutionalFacts({ tensors }: WeightsFile): WeightsFacts | undefined {
   const found = convolutionalScheme(tensors.keys());
   if (!found) return undefined;
@@ -88,7 +92,7 @@ function convolutionalFacts({ tensors }: WeightsFile): WeightsFacts | undefined 
     const own = convolutionalName(name, found) ?? "";
     const block = /^(features\.\d+\.\d+\.(?=block|layer_scale)|trunk_output\.block\d+\.block\d+-\d+\.)/.exec(own)?.[0];
     if (block !== undefined) blocks.add(block);
-    // The last convolution or norm; of a RegNet, that of the widest stage.
+    // The last convolution or norm. For a RegNet, the last convolution of the widest stage.
     if (own === "features.8.0.weight" || own === "classifier.0.weight") width = shape[0];
     if (/\.f\.c\.0\.weight$/.test(own)) width = Math.max(width, shape[0]);
   }
@@ -138,7 +142,7 @@ function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
     normalization: has.clip ? "clip" : normalizationIn(scheme.id, has.layerScale),
     variant: {
       positions: positionRule(scheme, { dinov2: has.layerScale, registers: has.registers > 0 }),
-      // Hugging Face's ViT adds 1e-12 where the others add 1e-6; its DINOv2 adds 1e-6 too.
+      // Hugging Face's ViT has an epsilon of 1e-12, the others 1e-6. Its DINOv2 also has 1e-6.
       ...(scheme.id === "hugging-face" && !has.layerScale && { eps: 1e-12 }),
       ...(has.clip && isOpenAi && { gelu: "quick" as const }),
     },
@@ -146,6 +150,6 @@ function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
   };
 }
 
-/** What the publishers of a naming normalise with by default: timm's and Google's ViT to the range from -1 to 1. */
+/** Returns the default normalization of a publisher. timm's and Google's ViT normalize to the range from -1 to 1. */
 const normalizationIn = (scheme: string, dinov2: boolean): Normalization =>
   !dinov2 && (scheme === "timm" || scheme === "hugging-face") ? "half" : "imagenet";

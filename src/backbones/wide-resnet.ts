@@ -1,9 +1,9 @@
 /**
- * WideResNet-16-2 (Zagoruyko & Komodakis, 2016) as DomainBed has it for 32×32 pictures: convolutions with biases, the
- * stride in each block's second convolution, and 0.9 as the momentum of the last batch norm, whose running statistics
- * are therefore nearly the last batch's. Batch norm is trained. Parameter names are DomainBed's.
+ * WideResNet-16-2 (Zagoruyko & Komodakis, 2016) as in DomainBed for 32×32 pictures: convolutions with biases, the
+ * stride in each block's second convolution, and a momentum of 0.9 in the last batch norm, so that its running
+ * statistics are nearly those of the last batch. Batch norm is trained. The parameter names are DomainBed's.
  *
- * The norms stand before the convolutions, with a ReLU between, so there is nothing to fold.
+ * The norms come before the convolutions, with a ReLU in between, so they cannot be folded.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -88,7 +88,7 @@ export class WideResNet extends Backbone {
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
     const blocks = [this.layer1, this.layer2, this.layer3].flatMap(({ layers }, stage) => stageSteps(layers, stage));
-    // At 32×32 the last map is 8×8, and the 8×8 average of the original is the global one.
+    // For 32×32 pictures the last feature map is 8×8, so the original's 8×8 average is the global average.
     const last = (map: Tensor) => globalAverage(this.bn1.forward(map).relu_());
     return runSteps(x, [{ forward: (input) => this.conv1.forward(input) }, ...blocks, { forward: last }], onStage);
   }
