@@ -22,7 +22,7 @@ test.each(devices().length > 1 ? ["cpu", defaultDevice()] : ["cpu"])(
       const all = some(device);
       const copies = cloneAll(all);
       expect(copies.map((each) => each.toNumbers())).toEqual(all.map((each) => each.toNumbers()));
-      expect(copies.map((each) => each.isLaidOutAs(all[copies.indexOf(each)]))).toEqual(all.map(() => true));
+      expect(copies.map((each) => each.hasSameLayoutAs(all[copies.indexOf(each)]))).toEqual(all.map(() => true));
       expect(copies.map(({ requiresGrad }) => requiresGrad)).toEqual(all.map(() => false));
       zeroAll(all);
       for (const each of [...all, ...zerosLikeAll(copies)])
