@@ -1,4 +1,6 @@
-/** One traced call as its translation sees it: arguments by name, with the schema's defaults given by the translation. */
+/**
+ * One traced call with its arguments by name. The translation of the operator gives the default values of its schema.
+ */
 
 import { UsageError } from "../errors.js";
 import { elementOf, type OnnxGraph, type Value } from "./onnx-graph.js";
@@ -9,7 +11,7 @@ export class CallSite {
   constructor(
     readonly graph: OnnxGraph,
     readonly call: TracedCall,
-    /** The batch norm that goes into this convolution's weights, if one does. */
+    /** The batch norm that is folded into the weights of this convolution, if any. */
     readonly norm?: TracedCall,
   ) {}
 
@@ -22,19 +24,19 @@ export class CallSite {
     return this.call.arguments[name] !== undefined && this.call.arguments[name] !== null;
   }
 
-  /** An argument that is a tensor. */
+  /** A tensor argument. */
   tensor(name: string): TracedTensor {
     const value = this.call.arguments[name];
     if (typeof value === "object" && value !== null && "dtype" in value) return value as TracedTensor;
     return this.fail(`${name} is no tensor`);
   }
 
-  /** Tensors in a list. */
+  /** A list of tensors. */
   tensors(name: string): readonly TracedTensor[] {
     return this.call.arguments[name] as readonly TracedTensor[];
   }
 
-  /** A tensor or number as a value, in the dtype asked for. */
+  /** A tensor or number as a value of the requested dtype. */
   in(name: string, dtype?: string): Value {
     const value = this.call.arguments[name];
     if (typeof value === "number" || typeof value === "boolean")
@@ -42,7 +44,7 @@ export class CallSite {
     return this.cast(this.tensor(name), dtype);
   }
 
-  /** A tensor's value in a dtype: its own by default. */
+  /** The value of a tensor in a dtype; by default its own. */
   cast(tensor: TracedTensor, dtype: string = tensor.dtype): Value {
     const value = this.graph.value(tensor);
     return tensor.dtype === dtype ? value : this.node("Cast", [value], { to: ELEMENT[elementOf(dtype)] });
@@ -59,7 +61,7 @@ export class CallSite {
       : this.fail(`${name} depends on the batch size`);
   }
 
-  /** A list of numbers, `length` times the one where one stands for all. */
+  /** A list of numbers. A single number is repeated `length` times. */
   numbers(name: string, usual: readonly number[], length = usual.length): readonly number[] {
     const value = this.call.arguments[name] ?? usual;
     const list = (Array.isArray(value) ? value : [value]) as readonly number[];
@@ -67,7 +69,7 @@ export class CallSite {
     return list.length === 1 && length > 1 ? new Array<number>(length).fill(list[0]) : list;
   }
 
-  /** A dimension, counted from the first. */
+  /** A dimension as a non-negative index. */
   axis(name: string, rank: number, usual?: number): number {
     return (this.number(name, usual) + rank) % rank;
   }
@@ -76,7 +78,9 @@ export class CallSite {
     return this.graph.node(operator, inputs, attributes);
   }
 
-  /** A value in the shape of the first output, or another; one size at most depends on the batch. */
+  /**
+   * Reshapes a value to the shape of the first output, or to another shape. At most one size may depend on the batch.
+   */
   reshape(value: Value, shape: readonly Size[] = this.out.shape): Value {
     const free = shape.filter((size) => typeof size !== "number").length;
     const target =

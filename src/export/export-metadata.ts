@@ -1,9 +1,12 @@
-/** What an exported file says of itself, in texts that any program can read; our own key is there too, so that it is one of ours. */
+/**
+ * The metadata of an exported file, as texts that any program can read. It includes NUDGE's own key, so that NUDGE can
+ * load the file.
+ */
 
 import { showName } from "../data/show-name.js";
 import { METADATA_KEY, type ModelAbout, temperatureOf } from "../model/about.js";
 
-/** Metadata for ONNX and safetensors alike. */
+/** Metadata for ONNX and safetensors files. */
 export function exportMetadata(about: ModelAbout): Record<string, string> {
   return {
     [METADATA_KEY]: JSON.stringify(about),
@@ -15,7 +18,7 @@ export function exportMetadata(about: ModelAbout): Record<string, string> {
   };
 }
 
-/** What must be done to a picture, in words. */
+/** The preprocessing of a picture, as text. */
 export function preprocessingWords({ preprocessing }: ModelAbout): string {
   const { inputShape } = preprocessing;
   if (preprocessing.kind === "arrays") return `arrays without preprocessing, [batch, ${inputShape.join(", ")}]`;
@@ -27,7 +30,7 @@ export function preprocessingWords({ preprocessing }: ModelAbout): string {
   );
 }
 
-/** The licence of the starting weights, as far as it is known. */
+/** The license of the starting weights, if it is known. */
 export function licenceWords({ startingWeights }: ModelAbout): string {
   if (!startingWeights) return "Trained from random weights: no license of starting weights applies";
   const { licence, metadata } = startingWeights;

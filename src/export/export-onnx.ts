@@ -1,7 +1,7 @@
 /**
- * A model as an ONNX file: what its forward pass does, recorded and translated operator by operator, so that every network can be
- * written that uses operators with a translation. Batch norms are folded, the batch size is free, and labels, preprocessing and
- * licence are in the metadata.
+ * Exports a model as an ONNX file. The forward pass is recorded and translated operator by operator, so every network
+ * whose operators have a translation can be exported. Batch norms are folded, the batch size is free, and the metadata
+ * contains labels, preprocessing and license.
  */
 
 import { UsageError } from "../errors.js";
@@ -13,7 +13,7 @@ import { type TracedPorts, traceModel } from "./trace-model.js";
 import { port, translate } from "./translate.js";
 
 export interface OnnxOptions extends TracedPorts {
-  /** The program's version, for the record. */
+  /** The version of NUDGE, for the metadata. */
   version?: string;
 }
 
@@ -40,7 +40,7 @@ export function exportOnnx(model: Model, path: string, options: OnnxOptions = {}
   });
 }
 
-/** What the model must have for the inputs and outputs asked for. */
+/** Checks that the model supports the requested inputs and outputs. */
 function checkPorts({ path, about, distanceStatistics }: Model, { input, percentile }: TracedPorts): void {
   const { preprocessing, prediction } = about;
   if (input === "pixels" && preprocessing.kind !== "pictures")
@@ -53,7 +53,7 @@ function checkPorts({ path, about, distanceStatistics }: Model, { input, percent
     );
 }
 
-/** The names of a model's parameters and buffers in its file, by their handles. */
+/** The names of the model's parameters and buffers in its file, by handle. */
 function parameterNames({ network }: Model): Map<number, string> {
   const named = Object.entries(network.modules).flatMap(([part, module]) =>
     [...module.stateDict()].map(([own, { handle }]) => [handle, `${part}.${own}`] as const),
@@ -61,7 +61,7 @@ function parameterNames({ network }: Model): Map<number, string> {
   return new Map(named);
 }
 
-/** What cannot be recorded or translated, with what to do about it. */
+/** An error for a model that cannot be recorded or translated, with advice. */
 function inWords<T>(action: () => T): T {
   try {
     return action();

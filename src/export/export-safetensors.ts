@@ -1,7 +1,7 @@
 /**
- * A model as a safetensors file for others: batch norms folded, the backbone's tensors under the names of the checkpoints it
- * goes with (torchvision's for ResNets and MobileNetV2, after `backbone.`), labels, preprocessing and licence in the metadata.
- * It is a model file of ours still.
+ * Exports a model as a safetensors file for other programs. Batch norms are folded, the tensors of the backbone have
+ * the names of its published checkpoints after `backbone.` (torchvision's names for ResNets and MobileNetV2), and the
+ * metadata contains labels, preprocessing and license. NUDGE can still load the file.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -11,7 +11,7 @@ import type { Model } from "../model/index.js";
 import { exportMetadata } from "./export-metadata.js";
 import { foldBatchNorms } from "./fold-batch-norms.js";
 
-/** Writes the model. Its own batch norms are folded by it, which changes nothing but rounding. */
+/** Writes the model. Folding changes the batch norms of the model itself; its outputs change only by rounding. */
 export function exportSafetensors(model: Model, path: string): void {
   const tensors = new Map<string, Tensor>();
   foldBatchNorms(model);
@@ -20,7 +20,7 @@ export function exportSafetensors(model: Model, path: string): void {
   }
   if (model.distanceStatistics)
     for (const [name, tensor] of storedDistance(model.distanceStatistics)) tensors.set(name, tensor);
-  // `format: pt` is how other readers of safetensors know whose layout of dimensions it is.
-  // Other programs rewrite such files and keep what they do not know: checksums would soon be wrong.
+  // Other readers of safetensors recognize the layout of dimensions by `format: pt`. No checksums are stored: programs
+  // that rewrite such files keep unknown keys, and the checksums would then be wrong.
   writeWeights(path, tensors, { ...exportMetadata(model.about), format: "pt" }, { checksums: false });
 }

@@ -1,7 +1,8 @@
 /**
- * Batch norms folded into the convolutions before them, in place: what follows has weight 1, mean 0 and a variance that comes
- * to 1 with its epsilon, and only its bias is left to add where the convolution has none of its own. The network computes the
- * same in evaluation, and its tensors keep their names and shapes, so that every program that knows the architecture loads it.
+ * Folds batch norms into the convolutions before them, in place. The batch norm keeps weight 1, mean 0 and a variance
+ * that is 1 together with its epsilon; only its bias remains if the convolution has no bias. In evaluation mode the
+ * network computes the same outputs, and its tensors keep their names and shapes, so any program that knows the
+ * architecture can load it.
  */
 
 import { scope } from "../engine/scope.js";
@@ -14,8 +15,8 @@ import type { Trace, TracedCall, TracedTensor } from "./trace.js";
 import { traceModel } from "./trace-model.js";
 
 /**
- * Folds all pairs in a model, as the trace of its forward pass has them, and returns how many there were: none where there is no
- * trace, since the prediction is random, for example.
+ * Folds all pairs in the trace of a model's forward pass, and returns their number. The number is 0 if the model cannot
+ * be traced, for example because its prediction is random.
  */
 export function foldBatchNorms(model: Model): number {
   const pairs = [...pairsIn(model)];

@@ -1,4 +1,4 @@
-/** Models for other programs. */
+/** Exports models for other programs. */
 
 export { exportOnnx, type OnnxOptions } from "./export-onnx.js";
 export { exportSafetensors } from "./export-safetensors.js";

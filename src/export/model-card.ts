@@ -46,7 +46,7 @@ export function knownAccuracies(modelPath: string, about: ModelAbout): KnownAccu
   const folder = dirname(modelPath);
   if (!isRunFolder(folder) || !existsSync(join(folder, "records.jsonl"))) return [];
   const { settings, records } = readRun(folder);
-  if ((settings as { hash?: unknown }).hash !== about.settings.hash) return []; // another run's
+  if ((settings as { hash?: unknown }).hash !== about.settings.hash) return []; // the records are of another run
   return [...assessedAccuracies(folder, about, records), ...estimates(join(folder, ESTIMATE_FILE))];
 }
 

@@ -1,4 +1,4 @@
-/** An ONNX graph in the making: nodes are added in the order they run, and constants where they are first used. */
+/** Builds an ONNX graph. Nodes are added in the order of execution, and constants when they are first used. */
 
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -6,7 +6,7 @@ import { UsageError } from "../errors.js";
 import { type Attribute, type Constant, ELEMENT, type Element, type Node } from "./onnx-messages.js";
 import type { Size, TracedTensor } from "./trace.js";
 
-/** The name of a value that flows along the graph. */
+/** The name of a value in the graph. */
 export type Value = string;
 
 export class OnnxGraph {
@@ -17,30 +17,30 @@ export class OnnxGraph {
   private readonly shared = new Map<string, Value>();
   private serial = 0;
 
-  /** `names` has the names of parameters by their handles, so that the graph can be read beside the model file. */
+  /** `names` maps handles to parameter names, so that the graph uses the names of the model file. */
   constructor(
     readonly input: Value,
     private readonly names: ReadonlyMap<number, string>,
   ) {}
 
-  /** Adds a node with one output, and returns the output. */
+  /** Adds a node with one output and returns the output. */
   node(operator: string, inputs: readonly Value[], attributes: Readonly<Record<string, Attribute>> = {}): Value {
     const output = `${operator}_${this.serial++}`;
     this.nodes.push({ operator, inputs, output, attributes });
     return output;
   }
 
-  /** Gives a value another name: an output's. */
+  /** Renames a value, for example to the name of an output. */
   rename(value: Value, name: string): void {
     this.nodes.push({ operator: "Identity", inputs: [value], output: name, attributes: {} });
   }
 
-  /** Says which value a traced tensor is. */
+  /** Sets the value of a traced tensor. */
   bind(tensor: TracedTensor, value: Value): void {
     this.values.set(tensor, value);
   }
 
-  /** The value of a traced tensor; a constant is written when it is first asked for. */
+  /** The value of a traced tensor. A constant is written when it is first used. */
   value(tensor: TracedTensor): Value {
     const found = this.values.get(tensor);
     if (found !== undefined) return found;
@@ -52,7 +52,7 @@ export class OnnxGraph {
     return value;
   }
 
-  /** A constant as `make` changes it, under the name of the parameter it is of. */
+  /** A constant that `make` has transformed, under the name of its parameter. */
   weights(like: TracedTensor, make: (constant: Tensor) => Tensor): Value {
     const made = noGrad(() => scope(() => make(like.constant!).to({ device: "cpu" }).contiguous()));
     const name = this.names.get(like.source ?? -1) ?? "constant";
@@ -61,7 +61,7 @@ export class OnnxGraph {
     return value;
   }
 
-  /** Numbers of our own, a list unless a shape is given; the same ones are written once. */
+  /** A constant of the translation, by default a list. Equal constants are written once. */
   numbers(values: readonly number[], { shape = [values.length], dtype = "float32" }: NumbersOptions = {}): Value {
     const key = `${dtype}[${shape}]:${values}`;
     const element = elementOf(dtype);
@@ -71,12 +71,12 @@ export class OnnxGraph {
     return value;
   }
 
-  /** Sizes and axes: int64, a list. */
+  /** Sizes or axes, as an int64 list. */
   sizes(values: readonly number[]): Value {
     return this.numbers(values, { dtype: "int64" });
   }
 
-  /** A list of sizes, of which some may depend on the batch. */
+  /** A list of sizes, some of which may depend on the batch size. */
   list(sizes: readonly Size[]): Value {
     if (sizes.every((size) => typeof size === "number")) return this.sizes(sizes);
     const parts = sizes.map((size) => {
@@ -88,7 +88,7 @@ export class OnnxGraph {
 
   private batchSize?: Value;
 
-  /** The batch size, a list of one. */
+  /** The batch size, as a list with one element. */
   private batch(): Value {
     this.batchSize ??= this.node("Shape", [this.input], { start: 0, end: 1 });
     return this.batchSize;
@@ -115,7 +115,7 @@ const ARRAYS: Readonly<Record<Element, (values: readonly number[]) => ArrayBuffe
   bool: (values) => Uint8Array.from(values),
 };
 
-/** The element of a dtype, by ONNX's name. */
+/** The ONNX element type of a dtype. */
 export function elementOf(dtype: string): Element {
   if (dtype in ELEMENT) return dtype as Element;
   throw new UsageError(`it computes in ${dtype}, which has no translation`);

@@ -1,11 +1,14 @@
-/** The operators that layers are made of, in ONNX's: products, convolutions, norms, activations, pooling and attention. */
+/**
+ * ONNX translations of the operators that layers use: products, convolutions, norms, activations, pooling and
+ * attention.
+ */
 
 import type { CallSite } from "./call-site.js";
 import type { Value } from "./onnx-graph.js";
 import type { Translation } from "./onnx-operators.js";
 import type { TracedCall, TracedTensor } from "./trace.js";
 
-/** y = x·Wᵀ + b: one node where x is a matrix. */
+/** y = x·Wᵀ + b, as one node if x is a matrix. */
 const linear: Translation = (site) => {
   const [input, weight] = [site.tensor("input"), site.tensor("weight")];
   const bias = site.has("bias") ? [site.in("bias")] : [];
@@ -33,7 +36,7 @@ const product =
   (site) =>
     site.node("MatMul", [site.in("self"), site.in(other)]);
 
-/** A convolution over one or more dimensions, with the batch norm after it in its weights where there is one. */
+/** A convolution over one or more dimensions. The batch norm after it is folded into its weights, if there is one. */
 const convolution: Translation = (site) => {
   const weight = site.tensor("weight");
   const kernel = weight.shape.slice(2) as readonly number[];
@@ -69,7 +72,7 @@ interface Affine {
   readonly bias: TracedTensor;
 }
 
-/** A batch norm in evaluation as x·scale + shift, for each channel. */
+/** A batch norm in evaluation mode as x·scale + shift per channel. */
 function affine({ arguments: given }: TracedCall): Affine {
   const constant = (name: string) => (given[name] as TracedTensor | null | undefined)?.constant;
   const [mean, variance] = [constant("running_mean")!, constant("running_var")!];
@@ -84,7 +87,7 @@ function affine({ arguments: given }: TracedCall): Affine {
   return { scale, shift, bias: (given.bias ?? given.running_mean) as TracedTensor };
 }
 
-/** A batch norm that no convolution stands before: a factor and a term for each channel. */
+/** A batch norm without a convolution before it, as a factor and an offset per channel. */
 const batchNorm: Translation = (site) => {
   if (!hasFixedStatistics(site.call)) return site.fail("it uses the statistics of the batch");
   const { scale, shift, bias } = affine(site.call);
@@ -102,7 +105,10 @@ const batchNorm: Translation = (site) => {
 
 const CONVOLUTIONS = /^(conv[12]d|depthwise)$/;
 
-/** The batch norms that go into the convolution before them, with that convolution: nothing else may read its output. */
+/**
+ * The batch norms that are folded into the convolution before them, and that convolution, if no other operator reads
+ * its output.
+ */
 export function foldedNorms(
   calls: readonly TracedCall[],
   outputs: readonly TracedTensor[],
@@ -126,7 +132,7 @@ const hasFixedStatistics = ({
   [running_mean, running_var].every((each) => (each as TracedTensor | null)?.constant) &&
   [weight, bias].every((each) => !each || (each as TracedTensor).constant);
 
-/** Over the last dimensions. */
+/** Normalizes over the last dimensions. */
 const layerNorm: Translation = (site) => {
   const sizes = site.numbers("normalized_shape", []);
   const weight = site.has("weight")
@@ -138,7 +144,9 @@ const layerNorm: Translation = (site) => {
   ];
 };
 
-/** Group norm as an instance norm of the groups, which every version of every runtime has, then weight and bias. */
+/**
+ * Group norm as an instance norm of the groups, which every version of every runtime supports, then weight and bias.
+ */
 const groupNorm: Translation = (site) => {
   const { shape } = site.tensor("input");
   const groups = site.number("num_groups");
@@ -161,7 +169,7 @@ const groupNorm: Translation = (site) => {
   return value;
 };
 
-/** Windows over the last two dimensions. */
+/** Pooling windows over the last two dimensions. */
 const pool =
   (operator: "MaxPool" | "AveragePool"): Translation =>
   (site) => {
@@ -180,7 +188,7 @@ const pool =
     });
   };
 
-/** Averages over equal parts: of everything, or of windows that the sizes divide into. */
+/** Average pooling over equal parts: the whole map, or windows that divide its size evenly. */
 const adaptiveAverage: Translation = (site) => {
   const [, , height, width] = site.tensor("self").shape as readonly number[];
   const [rows, columns] = site.numbers("output_size", [1, 1]);
@@ -217,7 +225,7 @@ const alongDim =
   (site) =>
     site.node(operator, [site.in("self", site.out.dtype)], { axis: site.number("dim") });
 
-/** To sizes of its own; sample points as libtorch has them. */
+/** Resizes to given sizes, with the same sample points as libtorch. */
 const resize =
   (mode: string): Translation =>
   (site) => {

@@ -1,16 +1,19 @@
-/** ONNX's messages (onnx.proto, https://github.com/onnx/onnx): the fields a network needs, by their published numbers. */
+/**
+ * The messages of ONNX (onnx.proto, https://github.com/onnx/onnx) with the fields that a network needs, by their
+ * published numbers.
+ */
 
 import { Message } from "./protobuf.js";
 
-/** The operators are those of this set, and the file's layout is of this version: what ONNX 1.16 (2024) has. */
+/** The operator set and the version of the file format, which ONNX 1.16 (2024) supports. */
 export const OPSET = 21;
 const IR_VERSION = 10;
 
-/** Types of elements, by ONNX's numbers. */
+/** Element types by ONNX's numbers. */
 export const ELEMENT = { float32: 1, uint8: 2, int64: 7, bool: 9, float64: 11 } as const;
 export type Element = keyof typeof ELEMENT;
 
-/** An attribute of a node: a whole number, whole numbers, a float or a text. */
+/** An attribute of a node: an integer, a list of integers, a float or a string. */
 export type Attribute = number | readonly number[] | { readonly float: number } | { readonly text: string };
 
 const attributeTypes = { float: 1, whole: 2, text: 3, wholes: 7 } as const;
@@ -38,7 +41,7 @@ function nodeMessage({ operator, inputs, output, attributes }: Node): Message {
   return message;
 }
 
-/** Numbers that are part of the file. */
+/** A tensor that is stored in the file. */
 export interface Constant {
   readonly name: string;
   readonly element: Element;
@@ -50,7 +53,7 @@ export interface Constant {
 const tensorMessage = ({ name, element, shape, bytes }: Constant): Message =>
   new Message().wholes(1, shape).whole(2, ELEMENT[element]).text(8, name).bytes(9, bytes);
 
-/** An input or output: a size that is a text may be anything, and is the same wherever the text is. */
+/** An input or output. A size that is a string is free, and is equal wherever the same string is used. */
 export interface Port {
   readonly name: string;
   readonly element: Element;
@@ -76,7 +79,7 @@ export interface OnnxFile {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The file as bytes. */
+/** Returns the bytes of the file. */
 export function onnxParts(file: OnnxFile): readonly Uint8Array[] {
   const graph = new Message();
   for (const node of file.nodes) graph.message(1, nodeMessage(node));

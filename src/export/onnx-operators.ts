@@ -1,6 +1,6 @@
 /**
- * libtorch's operators in ONNX's, by name and without regard to whether they work in place: what a network's forward pass in
- * evaluation is made of. Shapes come from the trace, so that every way of writing a view is one reshape.
+ * ONNX translations of libtorch's operators in the forward pass of a network in evaluation mode. In-place operators are
+ * translated like the others. Shapes come from the trace, so every kind of view becomes one reshape.
  */
 
 import type { CallSite } from "./call-site.js";
@@ -8,7 +8,7 @@ import type { Value } from "./onnx-graph.js";
 import { layerOperators } from "./onnx-layer-operators.js";
 import type { Attribute } from "./onnx-messages.js";
 
-/** The nodes of a call; one value for each output that can be had. */
+/** Translates a call to nodes. Returns one value for each output that is available. */
 export type Translation = (site: CallSite) => Value | readonly Value[];
 
 const unary =
@@ -16,13 +16,13 @@ const unary =
   (site) =>
     site.node(operator, [site.in("self", site.out.dtype)], attributes);
 
-/** Both sides in the dtype of the result. */
+/** Both operands in the dtype of the result. */
 const binary =
   (operator: string): Translation =>
   (site) =>
     site.node(operator, [site.in("self", site.out.dtype), site.in("other", site.out.dtype)]);
 
-/** Both sides in one dtype; the result is a truth value. */
+/** Both operands in one dtype; the result is boolean. */
 const comparison =
   (operator: string): Translation =>
   (site) => {
@@ -52,7 +52,7 @@ const identity =
 
 const reshape: Translation = (site) => site.reshape(site.in("self"));
 
-/** A reduction over `dim`, over everything where there is none. */
+/** A reduction over `dim`, or over all dimensions if it is not given. */
 const reduction =
   (operator: string): Translation =>
   (site) => {
@@ -62,7 +62,7 @@ const reduction =
     return site.node(operator, inputs, { keepdims });
   };
 
-/** The extremes over everything or `dim`; the form that also returns places has no translation. */
+/** The minimum or maximum over all elements or over `dim`. The form that also returns indices has no translation. */
 const clip =
   (low: string, high: string): Translation =>
   (site) => {
@@ -79,7 +79,7 @@ const swapped = (rank: number, a: number, b: number): number[] =>
 
 const rankOf = (site: CallSite, name = "self"): number => site.tensor(name).shape.length;
 
-/** A piece along one dimension. */
+/** A slice along one dimension. */
 function piece(site: CallSite, axis: number, start: number, end: number, step = 1): Value {
   const lists = [[start], [end], [axis], [step]].map((list) => site.graph.sizes(list));
   return site.node("Slice", [site.in("self"), ...lists]);
@@ -98,7 +98,7 @@ const pieces: Translation = (site) => {
   });
 };
 
-/** A tensor of one number all over. */
+/** A tensor filled with one number. */
 const filled =
   (value?: number): Translation =>
   (site) => {
@@ -106,7 +106,7 @@ const filled =
     return site.node("Expand", [site.scalar(number), site.graph.list(site.out.shape)]);
   };
 
-/** The variance with a correction: the mean square of what is left without the mean, times n/(n − correction). */
+/** The variance with a correction: the mean squared deviation times n/(n − correction). */
 const variance: Translation = (site) => {
   const { shape } = site.tensor("self");
   const dims = site.has("dim") ? site.numbers("dim", []) : shape.map((_, i) => i);

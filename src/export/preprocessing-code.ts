@@ -1,6 +1,6 @@
 /**
- * Ready code that turns a picture's file into what a model takes, for programs other than this one: JavaScript with sharp, Python
- * with Pillow and NumPy. A test runs both and compares their numbers with those that `nudge predict` computes.
+ * Code for other programs that converts a picture file to the input of a model: JavaScript with sharp, and Python with
+ * Pillow and NumPy. A test runs both and compares their numbers with those of `nudge predict`.
  */
 
 import type { ModelAbout } from "../model/about.js";
@@ -10,7 +10,7 @@ export interface PreprocessingCode {
   readonly python: string;
 }
 
-/** The code for a model; null for one that does not take pictures. With `pixels`, normalising is inside the model. */
+/** The code for a model; null if its input is not pictures. With `pixels`, the model normalizes the picture itself. */
 export function preprocessingCode(
   { preprocessing }: ModelAbout,
   input: "normalised" | "pixels",

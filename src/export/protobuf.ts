@@ -1,5 +1,5 @@
 /**
- * Protocol Buffers' wire format, the writing half that ONNX needs: numbers as varints, floats, texts and bytes, messages in
+ * Writes the part of the Protocol Buffers wire format that ONNX needs: varints, floats, strings, bytes and nested
  * messages (https://protobuf.dev/programming-guides/encoding).
  */
 
@@ -7,7 +7,7 @@ const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
 
-/** A message in the making: its fields, each as the pieces of its bytes. */
+/** A message that is being built. Each field is a list of byte arrays. */
 export class Message {
   private readonly pieces: Uint8Array[] = [];
   private size = 0;
@@ -24,7 +24,7 @@ export class Message {
     return varint(BigInt((field << 3) | wireType));
   }
 
-  /** A whole number (int32, int64, enum), negative ones in ten bytes. */
+  /** An integer (int32, int64, enum). Negative ones take ten bytes. */
   whole(field: number, value: number | bigint): this {
     return this.push(this.tag(field, VARINT), varint(BigInt.asUintN(64, BigInt(value))));
   }
@@ -48,13 +48,13 @@ export class Message {
     return this.push(this.tag(field, LENGTH_DELIMITED), varint(BigInt(value.size)), ...value.pieces);
   }
 
-  /** Whole numbers in one packed field; nothing where there are none. */
+  /** Integers in one packed field; nothing if there are none. */
   wholes(field: number, values: readonly (number | bigint)[]): this {
     if (values.length === 0) return this;
     return this.bytes(field, Buffer.concat(values.map((value) => varint(BigInt.asUintN(64, BigInt(value))))));
   }
 
-  /** The bytes, in pieces that are not copied: weights are large. */
+  /** The bytes as a list of arrays that are not copied, because weights are large. */
   parts(): readonly Uint8Array[] {
     return this.pieces;
   }

@@ -1,4 +1,4 @@
-/** The trace of a model's prediction: from what is fed to it to logits, features and what else was asked for. */
+/** Traces the prediction of a model, from its input to logits, features and the other requested outputs. */
 
 import { empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
@@ -8,26 +8,26 @@ import { distancePercentiles } from "../model/domain-distance.js";
 import type { Model } from "../model/index.js";
 import { type Trace, trace } from "./trace.js";
 
-/** What goes in and what comes out. */
+/** The input and the outputs. */
 export interface TracedPorts {
   /**
-   * `normalised` (default): float32 [batch, channels, height, width], as `preprocessing` in the metadata says. `pixels`: uint8
-   * [batch, height, width, 3], the pixels of pictures of exactly this size.
+   * `normalised` (default): float32 [batch, channels, height, width], preprocessed as described by `preprocessing` in
+   * the metadata. `pixels`: uint8 [batch, height, width, 3], the pixels of pictures of exactly this size.
    */
   input?: "normalised" | "pixels";
   /** Adds the output `probabilities`: softmax(logits / temperature). */
   probabilities?: boolean;
-  /** Adds the output `percentile`: the percentage of validation pictures of the training domains that lie nearer to them. */
+  /** Adds the output `percentile`: the percentage of validation pictures that are nearer to the training domains. */
   percentile?: boolean;
 }
 
-/** Traces a model; dispose of the trace. */
+/** Traces a model. The caller disposes of the trace. */
 export function traceModel(model: Model, ports: TracedPorts = {}): Trace {
   const sample = ports.input === "pixels" ? pixelsFor(model) : samplesFor(model);
   return trace(model.network.modules, sample, (x) => forward(model, x, ports));
 }
 
-/** From the file's input to its outputs: this is what is traced. */
+/** The traced function, from the input of the file to its outputs. */
 function forward(model: Model, x: Tensor, { input, probabilities, percentile }: TracedPorts): Record<string, Tensor> {
   const { logits, features } = model.forward(input === "pixels" ? normalised(model, x) : x);
   const statistics = model.distanceStatistics;
@@ -52,7 +52,7 @@ const pixelsFor =
     return tensor(bytes, { shape: [count, height, width, channels] });
   };
 
-/** Bytes with the channels last to what the network takes: (p/255 − mean)/std, channels first. */
+/** Converts bytes with channels last to the input of the network: (p/255 − mean)/std, channels first. */
 function normalised({ about: { preprocessing } }: Model, pixels: Tensor): Tensor {
   const { mean, std } = preprocessing as { mean: readonly number[]; std: readonly number[] };
   const perChannel = (values: readonly number[]): Tensor => tensor(values).view(1, -1, 1, 1);

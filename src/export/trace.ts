@@ -1,6 +1,6 @@
 /**
- * A forward pass for any batch size: recorded at two sizes, and every number that differs between the recordings must be a
- * multiple of the size. Calls whose results are not needed are dropped.
+ * Traces a forward pass for any batch size. It is recorded at two batch sizes, and every number that differs between
+ * the recordings must be a multiple of the batch size. Calls whose results are not used are dropped.
  */
 
 import { type RecordedCall, type RecordedTensor, type Recording, record } from "../engine/recording.js";
@@ -9,16 +9,18 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { BatchNorm, type Module } from "../nn/index.js";
 
-/** A size along a dimension: a number, or a multiple of the batch size. */
+/** A size of a dimension: a number, or a multiple of the batch size. */
 export type Size = number | { readonly batch: number };
 
-/** Where a constant's shape has a multiple of the batch size, its values are the same all along that dimension. */
+/** If the shape of a constant has a multiple of the batch size, its values are equal along that dimension. */
 export type TracedTensor = Omit<RecordedTensor, "shape"> & { readonly shape: readonly Size[] };
 
 export interface TracedCall {
-  /** Without namespace, overload and the underscore of an operator that works in place: `add` for `aten::add_.Tensor`. */
+  /**
+   * The operator without namespace, overload and the underscore of in-place operators: `add` for `aten::add_.Tensor`.
+   */
   readonly operator: string;
-  /** As libtorch has it. */
+  /** The name in libtorch. */
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly outputs: readonly TracedTensor[];
@@ -32,10 +34,10 @@ export interface Trace extends Disposable {
   readonly outputs: Readonly<Record<string, TracedTensor>>;
 }
 
-/** The batch sizes that are compared. */
+/** The two batch sizes that are compared. */
 const SIZES = [2, 3] as const;
 
-/** Traces `forward` on the inputs that `sample` makes, [n, …]; `modules` name the layers. */
+/** Traces `forward` on the inputs that `sample` creates, [n, …]. `modules` gives the names of the layers. */
 export function trace(
   modules: Readonly<Record<string, Module>>,
   sample: (count: number) => Tensor,
@@ -61,8 +63,8 @@ export function trace(
 }
 
 /**
- * Runs `body` with every layer's name at hand while it computes, and batch norms on their own: whether one is folded into the
- * convolution before it depends on the batch size.
+ * Runs `body` with the name of each layer known while it computes. Batch norms are not fused, because whether one is
+ * fused with the convolution before it depends on the batch size.
  */
 function asLayers<T>(modules: Readonly<Record<string, Module>>, body: (place: () => string) => T): T {
   const path: string[] = [];
@@ -98,7 +100,7 @@ function asLayers<T>(modules: Readonly<Record<string, Module>>, body: (place: ()
   }
 }
 
-/** Two recordings of the same computation as one. */
+/** Merges two recordings of the same computation. */
 function merge(one: Recording, two: Recording): Omit<Trace, typeof Symbol.dispose> {
   const [calls, others] = [needed(one), needed(two)];
   const traced = new Map<RecordedTensor, TracedTensor>();
@@ -141,7 +143,7 @@ function merge(one: Recording, two: Recording): Omit<Trace, typeof Symbol.dispos
   };
 }
 
-/** The calls that the outputs come from. */
+/** The calls that the outputs depend on. */
 function needed({ calls, outputs }: Recording): RecordedCall[] {
   const wanted = new Set<unknown>(Object.values(outputs));
   const kept = calls.toReversed().filter((call) => {
@@ -155,7 +157,7 @@ function needed({ calls, outputs }: Recording): RecordedCall[] {
 const isTensor = (value: unknown): value is RecordedTensor =>
   typeof value === "object" && value !== null && "dtype" in value;
 
-/** A constant must be the same for both sizes, and along a dimension that grows with the batch all of it. */
+/** A constant must be equal for both batch sizes, and constant along a dimension that grows with the batch. */
 function checkConstant(one: Tensor, two: Tensor, shape: readonly Size[], where: string): void {
   const axis = shape.findIndex((size) => typeof size !== "number");
   if (axis < 0 && one.sharesMemoryWith(two)) return;

@@ -1,4 +1,4 @@
-/** A trace as an ONNX graph, call by call. */
+/** Translates a trace to an ONNX graph, call by call. */
 
 import { CallSite } from "./call-site.js";
 import { elementOf, OnnxGraph } from "./onnx-graph.js";
@@ -7,7 +7,7 @@ import type { Port } from "./onnx-messages.js";
 import { operators } from "./onnx-operators.js";
 import type { Trace, TracedTensor } from "./trace.js";
 
-/** The graph; `names` has the names of parameters by their handles. An operator without a translation is an error. */
+/** Returns the graph. `names` maps handles to parameter names. An operator without a translation is an error. */
 export function translate(
   { input, calls, outputs }: Trace,
   inputName: string,

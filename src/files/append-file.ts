@@ -1,4 +1,6 @@
-/** Appends to a file, all or nothing: what a full disk cut short is taken back, so its past is as it was. */
+/**
+ * Appends to a file, all or nothing. If the disk is full, the partial write is removed and the earlier content stays.
+ */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
@@ -6,13 +8,16 @@ import { DataError } from "../errors.js";
 import { syncFolder } from "./sync-folder.js";
 
 export interface AppendOptions {
-  /** What is appended, for the error: "12 records". */
+  /** The appended content, for errors: "12 records". */
   readonly what: string;
-  /** Whether it must have reached the disk before the call returns. */
+  /** Whether the data must be on disk before the call returns. */
   readonly sync?: boolean;
 }
 
-/** Adds bytes at the end of a file, which is made if need be; where that fails, a `DataError` names it. */
+/**
+ * Appends bytes to a file, which is created if it does not exist. Throws a `DataError` with the name of the file on
+ * failure.
+ */
 export function appendWhole(path: string, bytes: Uint8Array, { what, sync = false }: AppendOptions): void {
   let fd: number | undefined;
   let before = 0;
@@ -21,7 +26,7 @@ export function appendWhole(path: string, bytes: Uint8Array, { what, sync = fals
     before = fstatSync(fd).size;
     for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
     if (sync) fsyncSync(fd);
-    if (sync && before === 0) syncFolder(dirname(path)); // a new file has a name to lose
+    if (sync && before === 0) syncFolder(dirname(path)); // the name of a new file must be synced too
   } catch (cause) {
     if (fd !== undefined) takeBack(fd, before);
     const words = `${path}: ${what} could not be added: ${(cause as Error).message}`;
@@ -31,11 +36,11 @@ export function appendWhole(path: string, bytes: Uint8Array, { what, sync = fals
   }
 }
 
-/** Cutting needs no space, so it works on a full disk; where it does not, the next reader drops the half line. */
+/** Truncating needs no space, so it works on a full disk. If it fails, the next reader drops the incomplete line. */
 function takeBack(fd: number, size: number): void {
   try {
     ftruncateSync(fd, size);
   } catch {
-    // The error that led here is the one to see.
+    // The original error is the one to report.
   }
 }

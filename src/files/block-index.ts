@@ -1,20 +1,20 @@
 /**
- * The index of a store of blocks (content-store.ts): the first line says what the blocks are, then comes a line for each file that
- * was looked at. Everything in it is checked before it is believed: the files may come from another machine.
+ * The index of a store of blocks (content-store.ts). The first line describes the blocks; then there is one line per
+ * file. Everything is validated when it is read, because the files may come from another machine.
  */
 
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { canonicalJson } from "./canonical-json.js";
 
-/** A file as it was when it was looked at. */
+/** The size and time of a file when it was read. */
 export interface FileStamp {
   readonly bytes: number;
   /** Milliseconds. */
   readonly mtime: number;
 }
 
-/** The stamp of a file now; of one that is not there, that of none. */
+/** The current stamp of a file, or an empty one if the file does not exist. */
 export function stampOf(path: string): FileStamp {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -29,7 +29,7 @@ const GONE: FileStamp = { bytes: 0, mtime: 0 };
 /** A hash of a file's bytes: 32 hexadecimal digits of the SHA-256. */
 export const contentOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
 
-/** Where a block is. */
+/** The position of a block. */
 export interface Block {
   readonly file: string;
   readonly offset: number;
@@ -37,10 +37,10 @@ export interface Block {
   readonly crc: number;
 }
 
-/** A file and its block, with what is known of it. */
+/** A file and its block, with additional facts. */
 export type Stored<Facts> = FileStamp & { readonly path: string; readonly content: string } & Block & Facts;
 
-/** A file of which no block could be made: known, so that it is not tried again until it changes. */
+/** A file without a block, because none could be made. It is not tried again until the file changes. */
 export interface Failed extends FileStamp {
   readonly path: string;
   readonly problem: string;
@@ -51,11 +51,11 @@ export type StoreEntry<Facts> = Stored<Facts> | Failed;
 export const isStored = <Facts>(entry: StoreEntry<Facts> | undefined): entry is Stored<Facts> =>
   entry !== undefined && !("problem" in entry);
 
-/** What the blocks of an index are. */
+/** The kind of blocks in an index. */
 export interface IndexKind<Facts> {
-  /** What blocks are, and all that they depend on besides the file: another value, other blocks. */
+  /** What the blocks are, and everything they depend on other than the file. Another value means other blocks. */
   readonly kind: Readonly<Record<string, unknown>>;
-  /** Whether a line has the facts that go with a block, and the block is as long as they say. */
+  /** Whether a line has the facts that belong to a block, and the block has the expected length. */
   isWhole(entry: Block & Partial<Facts>): boolean;
 }
 
@@ -65,11 +65,13 @@ const VERSION = 1;
 export const INDEX_NAME = /^index-[0-9a-f]{16}\.jsonl$/;
 export const BLOCKS_NAME = /^blocks-[0-9a-f]{16}-[0-9a-f]{16}\.bin$/;
 
-/** The first line of an index, of the files of a folder; without one, what all indexes of this kind have in common. */
+/**
+ * The first line of an index for the files of a folder; without a folder, the part that all indexes of this kind share.
+ */
 export const headerOf = (kind: IndexKind<object>["kind"], root?: string): string =>
   canonicalJson({ format: FORMAT, version: VERSION, ...kind, root });
 
-/** The lines of an index; undefined where there is none. */
+/** The lines of an index; undefined if it does not exist. */
 export function readIndex<Facts>(
   path: string,
   { kind, isWhole }: IndexKind<Facts>,
@@ -83,14 +85,14 @@ export function readIndex<Facts>(
   }
   const lines = text.split("\n");
   const torn = lines.pop() !== "";
-  if (lines.length === 0) return { entries: [], torn: true }; // killed before its first line was whole
+  if (lines.length === 0) return { entries: [], torn: true }; // the process was killed before the first line was complete
   const header = parse(lines[0]);
-  if (header === undefined) return { entries: [], torn: true }; // lost in a power cut: what follows says nothing without it
+  if (header === undefined) return { entries: [], torn: true }; // lost in a power failure; the other lines are meaningless without it
   const { root: _, ...found } = header;
   if (canonicalJson(found) !== headerOf(kind)) return "other kind";
   const entries = lines.slice(1).flatMap((line) => {
     const entry = parse(line);
-    return entry && isEntry(entry, isWhole) ? [entry] : []; // anything else was torn, and then something was added after it
+    return entry && isEntry(entry, isWhole) ? [entry] : []; // other invalid lines were truncated, and then more was appended
   });
   return { entries, torn };
 }

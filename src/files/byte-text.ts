@@ -1,4 +1,4 @@
-/** A number of bytes for people: `203 MB`, `1.2 GB`. */
+/** A number of bytes as text: `203 MB`, `1.2 GB`. */
 export function byteText(bytes: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB"];
   let value = bytes;

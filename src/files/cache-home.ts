@@ -1,4 +1,4 @@
-/** The folder for what can be made again. */
+/** The folder for files that can be recreated. */
 
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,19 +1,19 @@
 /**
- * One text for one value: JSON with sorted keys and no spaces (RFC 8785). Hashes of settings and splits are hashes of it,
- * so that they do not depend on the order in which an object was put together.
+ * Canonical JSON: equal values give equal texts, with sorted keys and no spaces (RFC 8785). Settings and splits are
+ * hashed in this form, so that hashes do not depend on the order of keys.
  */
 import { createHash } from "node:crypto";
 import { UsageError } from "../errors.js";
 
-/** Texts of objects that are hashed again and again and never change. */
+/** Cached texts of immutable objects that are hashed often. */
 export type KnownTexts = WeakMap<object, string>;
 
-/** The canonical JSON of plain data; a key whose value is undefined is omitted. */
+/** The canonical JSON of plain data. Keys with the value undefined are omitted. */
 export function canonicalJson(value: unknown, known?: KnownTexts): string {
   if (value === null || typeof value === "boolean" || typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new UsageError(`canonical JSON: expected finite numbers, got ${value}`);
-    return JSON.stringify(value); // RFC 8785 takes JavaScript's text of numbers
+    return JSON.stringify(value); // RFC 8785 uses JavaScript's number format
   }
   const text = known?.get(value as object);
   if (text !== undefined) return text;
@@ -21,7 +21,8 @@ export function canonicalJson(value: unknown, known?: KnownTexts): string {
   if (typeof value === "object" && isPlain(value)) {
     const record = value as Readonly<Record<string, unknown>>;
     let text = "";
-    // By UTF-16 units, as the RFC says, which is how JavaScript sorts; one loop, since sweeps hash by the hundred thousand.
+    // Sorted by UTF-16 code units, as the RFC requires and JavaScript does. One loop, because sweeps compute hundreds
+    // of thousands of hashes.
     for (const key of Object.keys(record).sort())
       if (record[key] !== undefined)
         text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(record[key], known)}`;
@@ -31,7 +32,7 @@ export function canonicalJson(value: unknown, known?: KnownTexts): string {
   throw new UsageError(`canonical JSON: expected plain data, got ${kind}`);
 }
 
-/** An object written in braces or read from JSON, and not one of some class, whose fields would say too little. */
+/** Whether a value is a plain object. The fields of a class instance would be incomplete. */
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
@@ -42,7 +43,7 @@ export function shortHash(value: unknown, known?: KnownTexts): string {
   return textHash(canonicalJson(value, known));
 }
 
-/** The same of a canonical JSON that is there. */
+/** The same hash for an existing canonical JSON text. */
 export function textHash(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("hex").slice(0, 16);
 }

@@ -1,14 +1,16 @@
 /**
- * Blocks of bytes made from files (a picture's pixels, its features), kept on disk under the content of the file they were made
- * from: a file that was copied, linked, moved or touched has its block already. Lines and blocks are only ever added.
+ * Blocks of bytes that were computed from files (the pixels or features of a picture), stored on disk under the content
+ * of the file. A file that was copied, linked, moved or touched already has its block. Lines and blocks are only
+ * appended.
  *
- *     index-<of>.jsonl           what is known of the files of one folder: first what the blocks are, then a line a file
- *     blocks-<of>-<random>.bin   the blocks of one writer, so that no two ever write to the same file
- *     lock-<of>/                 one writer at a time for each index
+ *     index-<of>.jsonl           the files of one folder: first the kind of blocks, then one line per file
+ *     blocks-<of>-<random>.bin   the blocks of one writer, so that two writers never write to the same file
+ *     lock-<of>/                 allows one writer at a time for each index
  *
- * A line has a file's path, size and time, the hash of its bytes, where its block is, and the block's checksum. It is added when
- * its block is on disk, so whatever kills a writer, what the index says is there; a torn line is passed over. Indexes of other
- * folders in the same place lend their blocks where these are of the same kind. Other files there are left alone.
+ * A line has the path, size and time of a file, the hash of its bytes, the position of its block, and the checksum of
+ * the block. It is appended after its block is on disk, so the index is correct even if a writer is killed; truncated
+ * lines are skipped. Indexes of other folders in the same place share their blocks if they are of the same kind. Other
+ * files are not touched.
  */
 
 import { randomBytes } from "node:crypto";
@@ -47,29 +49,29 @@ import { makeFolder } from "./make-folder.js";
 export { contentOf, type FileStamp, isStored, type Stored, type StoreEntry, stampOf } from "./block-index.js";
 
 export interface StoreOptions<Facts> extends IndexKind<Facts> {
-  /** In errors: `picture cache`. */
+  /** The name in errors: `picture cache`. */
   readonly what: string;
-  /** The folder that paths start from. */
+  /** The folder that paths are relative to. */
   readonly root: string;
-  /** What to do where it cannot be written. */
+  /** Advice if it cannot be written. */
   readonly advice: string;
-  /** Writes all bytes; for tests. */
+  /** Writes all bytes; replaced in tests. */
   readonly write?: (fd: number, bytes: Uint8Array) => void;
 }
 
-/** Bytes kept in memory before they are written: few enough to lose, enough for the disk. */
+/** The number of bytes that are buffered before a write: few enough to lose, and enough for the disk. */
 const FLUSH_BYTES = 32 * 2 ** 20;
 
 export class ContentStore<Facts extends object = object> implements Disposable {
   readonly entries = new Map<string, StoreEntry<Facts>>();
   private readonly of: string;
   private readonly index: string;
-  /** Blocks of other indexes by content, read when first asked for. */
+  /** Blocks of other indexes by content, read when they are first needed. */
   private others: Map<string, Stored<Facts>> | undefined;
   private readonly own = new Map<string, Stored<Facts>>();
   private readonly open = new Map<string, { fd: number; size: number }>();
   private readonly damaged = new Set<string>();
-  /** Every block file that a line of this index names or named. */
+  /** Every block file that a line of this index names or has named. */
   private readonly named = new Set<string>();
   private writer: { name: string; fd: number; index: number; size: number } | undefined;
   private torn = false;
@@ -77,7 +79,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
   private scratch = new Uint8Array(0);
   private waiting = nothing<Facts>();
 
-  /** Reads what is in the folder, which need not be there yet. */
+  /** Reads the folder, which may not exist yet. */
   constructor(
     readonly folder: string,
     private readonly options: StoreOptions<Facts>,
@@ -87,7 +89,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     this.refresh();
   }
 
-  /** Reads the index again: another process may have added to it. */
+  /** Reads the index again, because another process may have appended to it. */
   refresh(): void {
     this.entries.clear();
     this.own.clear();
@@ -109,14 +111,14 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     if (isStored(entry)) this.own.set(entry.content, entry);
   }
 
-  /** Whether the file is as it was when the entry was made, and its block is there. */
+  /** Whether the file has not changed since the entry was made, and its block exists. */
   isFresh(path: string, stamp: FileStamp): boolean {
     const entry = this.entries.get(path);
     if (entry === undefined || entry.bytes !== stamp.bytes || entry.mtime !== stamp.mtime) return false;
     return !isStored(entry) || this.has(entry);
   }
 
-  /** The block made from the same content, of this index or another. */
+  /** The block with the same content in this index or another. */
   find(content: string): Stored<Facts> | undefined {
     const own = this.own.get(content);
     if (own && this.has(own)) return own;
@@ -127,12 +129,12 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return other && this.has(other) ? other : undefined;
   }
 
-  /** Whether a block is there whole: a file that was cut short or removed has lost what it lost. */
+  /** Whether a block is complete. The block file may have been truncated or removed. */
   private has({ file, offset, length }: Block): boolean {
     return !this.damaged.has(`${file} ${offset}`) && offset + length <= this.fileOf(file).size;
   }
 
-  /** The descriptor of the file that a block is in. */
+  /** The descriptor of the file that contains a block. */
   descriptorOf({ file }: Block): number {
     return this.fileOf(file).fd;
   }
@@ -150,12 +152,12 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return known;
   }
 
-  /** A block's bytes; undefined where they are not those that were written. */
+  /** The bytes of a block; undefined if they do not match the checksum. */
   read(entry: Stored<Facts>): Uint8Array | undefined {
     return this.isIntact(entry) ? this.scratch.slice(0, entry.length) : undefined;
   }
 
-  /** Whether a block's bytes are those that were written; where they are not, it counts as missing from now on. */
+  /** Whether the bytes of a block match its checksum. If not, the block counts as missing. */
   isIntact(entry: Stored<Facts>): boolean {
     const { file, offset, length, crc } = entry;
     if (this.scratch.length < length) this.scratch = new Uint8Array(length);
@@ -168,7 +170,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return intact;
   }
 
-  /** Becomes the one writer of this index; it waits for another, and reads what that one added. */
+  /** Takes the lock for writing to this index. Waits for another writer, and reads what it appended. */
   async take(options?: LockOptions): Promise<FolderLock> {
     try {
       makeFolder(this.folder);
@@ -180,7 +182,10 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return this.lock;
   }
 
-  /** Adds a file with its block, or with that of an entry of the same content, or with why it has none. See `flush`. */
+  /**
+   * Adds a file with its block, with the block of an entry with the same content, or with the reason why it has none.
+   * See `flush`.
+   */
   add(
     path: string,
     stamp: FileStamp,
@@ -206,7 +211,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     if (this.waiting.length >= FLUSH_BYTES) this.flush();
   }
 
-  /** Puts what is waiting on disk: blocks first, and when they are there, their lines. */
+  /** Writes the buffer to disk: blocks first, then their lines. */
   flush(): void {
     const { bytes, length, entries } = this.waiting;
     if (entries.length === 0) return;
@@ -223,7 +228,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
         for (const each of bytes) write(writer.fd, each);
         if (length > 0) fdatasyncSync(writer.fd);
       } catch (error) {
-        ftruncateSync(writer.fd, writer.size); // gives back what room there was
+        ftruncateSync(writer.fd, writer.size); // frees the space of the incomplete write
         throw error;
       }
       writer.size += length;
@@ -237,7 +242,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     const path = join(this.folder, this.index);
     const whole = statSync(path, { throwIfNoEntry: false }) !== undefined && (this.entries.size > 0 || !this.torn);
     if (!whole)
-      writeFileSync(path, `${headerOf(this.options.kind, this.options.root)}\n`); // a first line that was torn leaves nothing worth keeping
+      writeFileSync(path, `${headerOf(this.options.kind, this.options.root)}\n`); // without a complete first line nothing is worth keeping
     else if (this.torn) writeFileSync(path, "\n", { flag: "a" });
     const name = `blocks-${this.of}-${randomBytes(8).toString("hex")}.bin`;
     const fd = openSync(join(this.folder, name), "wx+");
@@ -246,12 +251,12 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return { name, fd, index: openSync(path, "a"), size: 0 };
   }
 
-  /** Removes blocks of this index that a killed writer left and no line ever named; only the holder of the lock may. */
+  /** Removes blocks of this index that a killed writer left and no line names. Requires the lock. */
   removeLeftovers(): void {
     for (const name of this.blockFiles()) if (!this.named.has(name)) rmSync(join(this.folder, name), { force: true });
   }
 
-  /** Forgets everything that was made for this folder, but for blocks that others use; only the holder of the lock may. */
+  /** Deletes everything for this folder, except blocks that other indexes use. Requires the lock. */
   clear(): void {
     rmSync(join(this.folder, this.index), { force: true });
     this.refresh();
@@ -261,7 +266,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     this.named.clear();
   }
 
-  /** Bytes in the blocks of this index that none of its entries needs. */
+  /** The bytes in the blocks of this index that no entry uses. */
   unusedBytes(): number {
     const needed = new Map<string, number>();
     for (const entry of this.entries.values())
@@ -276,7 +281,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     return readdirSync(this.folder).filter((name) => name.startsWith(`blocks-${this.of}-`) && BLOCKS_NAME.test(name));
   }
 
-  /** The blocks that other indexes of the same kind name. */
+  /** The blocks that other indexes of the same kind use. */
   private readOthers(): Map<string, Stored<Facts>> {
     const found = new Map<string, Stored<Facts>>();
     for (const name of readdirSync(this.folder)) {
@@ -296,7 +301,7 @@ export class ContentStore<Facts extends object = object> implements Disposable {
     }
   }
 
-  /** The system's refusal in words. */
+  /** The system error as text. */
   private refused(what: "read" | "written" | "made", cause: unknown): unknown {
     if (!(cause instanceof Error) || !("code" in cause)) return cause;
     const { code = "", message } = cause as NodeJS.ErrnoException;

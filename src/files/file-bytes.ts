@@ -1,11 +1,11 @@
 /**
- * Bytes of an untrusted file: every read is checked against the file's size, nothing is allocated on the
- * word of a length field alone, and every failure is a `DataError` that names the file.
+ * Reads bytes of an untrusted file. Every read is checked against the size of the file, no length field alone causes an
+ * allocation, and every failure is a `DataError` with the name of the file.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { DataError } from "../errors.js";
 
-/** A regular file opened for reading. */
+/** A regular file that is open for reading. */
 export class SourceFile {
   #open = true;
 
@@ -15,7 +15,7 @@ export class SourceFile {
     readonly size: number,
   ) {}
 
-  /** Opens a regular file; anything else (missing, a folder, a pipe that would block) is a `DataError`. */
+  /** Opens a regular file. Anything else (a missing file, a folder, a pipe that would block) is a `DataError`. */
   static open(path: string): SourceFile {
     let fd: number | undefined;
     try {
@@ -29,12 +29,15 @@ export class SourceFile {
     }
   }
 
-  /** The error to throw about this file. */
+  /** Creates the error for this file. */
   error(message: string, options?: ErrorOptions): DataError {
     return new DataError(`${this.path}: ${message}`, options);
   }
 
-  /** Exactly `length` bytes from `offset` on, in a fresh buffer; `what` names them when the file is too short. */
+  /**
+   * Reads exactly `length` bytes at `offset` into a new buffer. `what` names them in the error if the file is too
+   * short.
+   */
   read(offset: number, length: number, what: string): Buffer {
     if (!(offset >= 0 && length >= 0 && length <= this.size - offset)) {
       throw this.error(`${what} should be ${length} bytes at byte ${offset}, but the file has ${this.size} bytes`);
@@ -57,7 +60,7 @@ export class SourceFile {
     }
   }
 
-  /** Closes the file; a second call does nothing. */
+  /** Closes the file. A second call has no effect. */
   close(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -68,24 +71,24 @@ export class SourceFile {
 const WINDOW_BYTES = 1 << 16;
 const LONGEST_LINE = 4096;
 
-/** Reads a range of a file from front to back through a small window, so that its size costs no memory. */
+/** Reads a range of a file sequentially through a small window, so that memory does not depend on its size. */
 export class ByteReader {
   #window: Buffer = Buffer.alloc(0);
   #cursor = 0;
-  /** The file position just after the window. */
+  /** The file position after the window. */
   #next: number;
 
   constructor(
     readonly file: SourceFile,
     begin: number,
     readonly end: number,
-    /** What is being read, for errors: `the pickle`. */
+    /** What is read, for errors: `the pickle`. */
     readonly what: string,
   ) {
     this.#next = begin;
   }
 
-  /** Where in the file the next byte is. */
+  /** The file position of the next byte. */
   get position(): number {
     return this.#next - (this.#window.length - this.#cursor);
   }
@@ -100,14 +103,14 @@ export class ByteReader {
     return this.#window[this.#cursor++];
   }
 
-  /** The next `length` bytes; the view holds until the next call. */
+  /** The next `length` bytes. The view is valid until the next call. */
   bytes(length: number): Buffer {
     if (this.#window.length - this.#cursor < length) this.#fill(length);
     this.#cursor += length;
     return this.#window.subarray(this.#cursor - length, this.#cursor);
   }
 
-  /** The bytes up to the next newline, without it. */
+  /** The bytes up to the next newline, excluding it. */
   line(): string {
     const codes: number[] = [];
     for (let code = this.byte(); code !== 0x0a; code = this.byte()) {

@@ -1,19 +1,20 @@
 /**
- * One process at a time at some work on disk, also where several machines share it: a lock that a killed process left
- * behind is taken over.
+ * A lock on disk that lets one process at a time do some work, even if several machines share the disk. A lock that a
+ * killed process left is taken over.
  *
- *     lock/now/owner.json      who has it
- *     lock/now/beat-<token>    a number that goes up while the owner lives
- *     lock/<token>/            what was `now` once
+ *     lock/now/owner.json      the owner
+ *     lock/now/beat-<token>    a counter that increases while the owner is alive
+ *     lock/<token>/            an earlier `now`
  *
- * Only renames decide, and each is tied to the token it is about. Taking renames a folder with the owner's name already in
- * it to `now`, which fails where there is one. Ending an ownership, by its owner or by others who hold that for dead,
- * renames `now` to that owner's token, which fails where it was done before: so one who comes late with old knowledge can
- * never put away the lock of the next owner. That is why the past is kept until the work is finished.
+ * The protocol uses only renames, each with the token of one ownership. To take the lock, a process renames a folder
+ * with its owner.json to `now`, which fails if `now` exists. To end an ownership, the owner or a process that considers
+ * it dead renames `now` to the token of that owner, which fails if this was done before. So a process with outdated
+ * knowledge can never remove the lock of the next owner. This is why earlier folders are kept until the work is
+ * finished.
  *
- * An owner is dead at once where its process was of this machine and is gone, else when its number has stood still for a
- * while by our own clock (clocks of two machines are not compared). An owner that was stopped for so long finds another's
- * token in the folder, and must stop: `held` says so, and is to be asked before every rename.
+ * An owner is dead if its process was on this machine and has ended, or if its counter has not changed for a while by
+ * our own clock (clocks of two machines are not compared). An owner that was suspended for that long finds another
+ * token in the folder and must stop: check `held` before every rename.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -36,27 +37,27 @@ import { startBeat, stopBeat } from "./heartbeat.js";
 import { lifeOf, type ProcessIdentity, thisProcess } from "./process-identity.js";
 import { syncFolder } from "./sync-folder.js";
 
-/** Who has a lock. */
+/** The owner of a lock. */
 export interface LockOwner extends ProcessIdentity {
   readonly token: string;
 }
 
 export interface LockOptions {
-  /** Called once, where another process has the lock. */
+  /** Called once if another process has the lock. */
   onWait?: (owner: LockOwner | undefined) => void;
-  /** Milliseconds after which a lock whose number stands still counts as left behind. */
+  /** Milliseconds after which a lock whose counter does not change counts as abandoned. */
   stillFor?: number;
-  /** Milliseconds between two looks at another's lock. */
+  /** Milliseconds between two checks of another process's lock. */
   poll?: number;
 }
 
-/** How long a lock's number may stand still, unless notified. */
+/** The default time in milliseconds for which a counter may stay unchanged. */
 export const STILL_MS = 30_000;
 
-/** How often one who takes a dead owner's lock away may find another's in its place. */
+/** How many times a process that removes the lock of a dead owner may find a new owner. */
 const TRIES = 5;
 
-/** A lock that this process has taken. */
+/** A lock that this process holds. */
 export class FolderLock implements Disposable {
   private given = false;
 
@@ -68,7 +69,7 @@ export class FolderLock implements Disposable {
     startBeat(this.own("beat"), stillFor / 6);
   }
 
-  /** Takes the lock, waiting for another's. The folder above it must be there. */
+  /** Takes the lock; waits if another process has it. The parent folder must exist. */
   static async take(folder: string, options: LockOptions = {}): Promise<FolderLock> {
     const { onWait, stillFor = STILL_MS, poll = 100 } = options;
     const watch = new LockWatch(folder, stillFor);
@@ -81,7 +82,9 @@ export class FolderLock implements Disposable {
     }
   }
 
-  /** Takes the lock if it is free or its owner is dead, without waiting. A `watch` remembers since when a number stands still. */
+  /**
+   * Takes the lock without waiting if it is free or its owner is dead. `watch` remembers when the counter last changed.
+   */
   static tryTake(folder: string, watch = new LockWatch(folder)): FolderLock | undefined {
     const token = randomUUID();
     for (let tries = 0; tries < TRIES; tries++) {
@@ -90,44 +93,44 @@ export class FolderLock implements Disposable {
       if (owner === undefined) return undefined;
       endOwnership(folder, owner.token);
     }
-    return undefined; // others are faster, each time
+    return undefined; // other processes were faster each time
   }
 
-  /** Whether the lock is still ours. */
+  /** Whether this process still holds the lock. */
   get held(): boolean {
     try {
-      readdirSync(this.folder); // a network file system looks again at names in a folder that is opened
+      readdirSync(this.folder); // network file systems refresh the names in a folder when it is opened
     } catch {
       return false;
     }
     return ownerOf(this.folder)?.token === this.token;
   }
 
-  /** Leaves a note for those who look at the lock; it goes with it. */
+  /** Writes a note for processes that look at the lock. It is removed with the lock. */
   note(text: string): void {
     try {
       writeFileSync(this.own("note"), text);
     } catch {
-      // Taken away: `held` will say so. A note is no matter to fail for.
+      // The lock was taken over, which `held` reports. A missing note is not an error.
     }
   }
 
-  /** Marks the work as finished, so that no process can come late: the past is removed with the lock. */
+  /** Marks the work as finished: removes the lock and the earlier folders, so that no late process can act on them. */
   finish(): void {
     if (this.given) return;
     this[Symbol.dispose]();
     remove(this.folder);
   }
 
-  /** Gives the lock back. */
+  /** Releases the lock. */
   [Symbol.dispose](): void {
     if (this.given) return;
     this.given = true;
     stopBeat(this.own("beat"));
     try {
-      if (this.held) endOwnership(this.folder, this.token); // not where somebody removed the whole folder by hand, past and all
+      if (this.held) endOwnership(this.folder, this.token); // unless somebody removed the whole folder by hand
     } catch {
-      // A disk that cannot be written to any more: the lock is left behind, and taken over.
+      // The disk cannot be written. The lock is abandoned, and another process will take it over.
     }
   }
 
@@ -136,11 +139,11 @@ export class FolderLock implements Disposable {
   }
 }
 
-/** Looks at a lock now and then, and says when its owner is to be held for dead. */
+/** Checks a lock repeatedly and determines whether its owner is dead. */
 export class LockWatch {
   private seen = "";
   private since = performance.now();
-  /** How often its number was seen to change. */
+  /** The number of observed changes of the counter. */
   private beats = 0;
 
   constructor(
@@ -148,7 +151,7 @@ export class LockWatch {
     readonly stillFor: number = STILL_MS,
   ) {}
 
-  /** The owner, where there is one and it is dead. */
+  /** The owner, if there is one and it is dead. */
   deadOwner(): Pick<LockOwner, "token"> | undefined {
     const owner = ownerOf(this.folder);
     if (owner && lifeOf(owner) === "gone") return owner;
@@ -165,14 +168,17 @@ export class LockWatch {
     return performance.now() - this.since > this.stillFor ? owner : undefined;
   }
 
-  /** Whether the owner is certainly alive: a process of this machine, or one whose number has gone up since it was looked at. */
+  /**
+   * Whether the owner is certainly alive: a process on this machine, or one whose counter has increased since the first
+   * check.
+   */
   get alive(): boolean {
     const owner = ownerOf(this.folder);
     if (owner === undefined) return false;
     return lifeOf(owner) === "alive" || (this.beats > 0 && this.seen.startsWith(owner.token));
   }
 
-  /** A lock whose owner cannot be read, as after a power cut, by the number of its folder. */
+  /** The inode of a lock's folder, for a lock whose owner cannot be read, for example after a power failure. */
   private unreadable(): { token: string } | undefined {
     const found = statSync(join(this.folder, NOW), { throwIfNoEntry: false });
     return found && { token: `unreadable-${found.ino}` };
@@ -185,7 +191,7 @@ export function ownerOf(folder: string): LockOwner | undefined {
   if (text === undefined) return undefined;
   try {
     const owner = JSON.parse(text) as LockOwner;
-    const isName = typeof owner.token === "string" && /^[\w-]+$/.test(owner.token); // it becomes that of a folder
+    const isName = typeof owner.token === "string" && /^[\w-]+$/.test(owner.token); // becomes the lock of a folder
     return isName ? owner : undefined;
   } catch {
     return undefined;
@@ -197,7 +203,7 @@ export function noteOf(folder: string, { token }: LockOwner): string | undefined
   return read(join(folder, NOW, `note-${token}`));
 }
 
-/** When the note of a lock's owner was written last, in milliseconds by the clock of the disk. */
+/** The time at which the note was last written, in milliseconds by the clock of the disk. */
 export function noteTime(folder: string, { token }: LockOwner): number | undefined {
   return statSync(join(folder, NOW, `note-${token}`), { throwIfNoEntry: false })?.mtimeMs;
 }
@@ -215,7 +221,7 @@ function read(path: string): string | undefined {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** Puts a lock of ours where none is. A folder can be renamed to a name that no folder has, or an empty one. */
+/** Creates the lock if there is none. A folder can be renamed to an unused name or to the name of an empty folder. */
 function take(folder: string, token: string): boolean {
   if (ownerOf(folder) !== undefined) return false;
   const owner: LockOwner = { ...thisProcess(), token };
@@ -224,14 +230,14 @@ function take(folder: string, token: string): boolean {
   try {
     mkdirSync(ready);
     writeFileSync(join(ready, `beat-${token}`), "0");
-    writeSynced(join(ready, OWNER_FILE), JSON.stringify(owner)); // an owner that cannot be read is waited for
+    writeSynced(join(ready, OWNER_FILE), JSON.stringify(owner)); // wait for an owner that cannot be read
     syncFolder(ready);
     if (!rename(ready, join(folder, NOW))) remove(ready);
   } catch (error) {
     remove(ready);
-    if (codeOf(error) !== "ENOENT") throw error; // the lock's folder went, with an owner that had finished
+    if (codeOf(error) !== "ENOENT") throw error; // the folder was removed by an owner that had finished
   }
-  return ownerOf(folder)?.token === token; // a network's answer to the rename may be lost, so the folder has the word
+  return ownerOf(folder)?.token === token; // the response of a network file system may be lost, so the folder is checked
 }
 
 function writeSynced(path: string, text: string): void {
@@ -252,14 +258,16 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Ends an ownership, and no other: its token is a name that is given once. It may have been ended before, by its owner or by another. */
+/**
+ * Ends one ownership and no other, because its token is unique. The owner or another process may have ended it before.
+ */
 function endOwnership(folder: string, token: string): void {
   rename(join(folder, NOW), join(folder, token));
 }
 
 /**
- * Renames a folder to a name that none has; whether it did. A folder that has the name stays as it is. What that failure is called
- * differs: SFTP knows only "failure", which sshfs reports as EPERM.
+ * Renames a folder to an unused name, and returns whether it did. An existing folder is not replaced. The error code
+ * varies: SFTP knows only "failure", which sshfs reports as EPERM.
  */
 function rename(from: string, to: string): boolean {
   for (let tries = 1; ; tries++) {
@@ -268,9 +276,9 @@ function rename(from: string, to: string): boolean {
       return true;
     } catch (error) {
       const code = codeOf(error) ?? "";
-      // ENOENT: what was to be renamed is gone, or the folder around it.
+      // ENOENT: the folder to rename or its parent does not exist any more.
       if (["ENOENT", "ENOTEMPTY", "EEXIST"].includes(code) || existsSync(to)) return false;
-      if (tries === TRIES) throw error; // there was no such folder, also not for a moment
+      if (tries === TRIES) throw error; // the folder did not exist at any time
     }
   }
 }
@@ -279,6 +287,6 @@ function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Another process is looking into it; an empty folder, or a lock that it will give back, does no harm.
+    // Another process has opened it. An empty folder, or a lock that will be released, is harmless.
   }
 }

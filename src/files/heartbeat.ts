@@ -1,14 +1,14 @@
 /**
- * Counters in files that go up while this process lives. They are counted in a thread of their own: a step of a large
- * network can keep the main thread for longer than others may wait. A counter, not the file's time: network file systems
- * keep times for up to a minute where they have them, and read the content of a file again when it is opened.
+ * Counters in files that increase while this process is alive. They are updated in a separate thread, because a step of
+ * a large network can block the main thread for too long. A counter is used instead of the modification time, because
+ * network file systems cache times for up to a minute but read the content again when a file is opened.
  */
 
 import { Worker } from "node:worker_threads";
 
 /**
- * What the thread runs: text, so that it starts the same from sources and from the built package. A file is written in place
- * and never made: one that was taken away stays away.
+ * The code of the thread, as text, so that it starts in the same way from sources and from the built package. It writes
+ * to existing files only, so a file that was removed is not created again.
  */
 const THREAD = `
 const { openSync, writeSync, closeSync } = require("node:fs");
@@ -32,15 +32,15 @@ let thread: Worker | undefined;
 function tell(message: { path: string; every?: number }): void {
   if (thread === undefined) {
     thread = new Worker(THREAD, { eval: true, stdin: false, execArgv: [] });
-    thread.unref(); // it keeps no process alive
+    thread.unref(); // does not keep the process alive
     thread.on("error", () => {
-      thread = undefined; // no memory for it, say: then others take the lock over, and its owner finds out
+      thread = undefined; // for example, not enough memory; other processes then take over the lock, and the owner notices
     });
   }
   thread.postMessage(message);
 }
 
-/** Counts in a file that is there, until `stopBeat` or the end of the process. */
+/** Counts in an existing file until `stopBeat` or the end of the process. */
 export function startBeat(path: string, everyMs: number): void {
   tell({ path, every: everyMs });
 }

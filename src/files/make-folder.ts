@@ -1,12 +1,12 @@
 /**
- * Makes folders. Node's own recursive `mkdir` must not be used: where the system answers that there is no such place though
- * the folder above it is there, as in /proc, it tries for ever; and on a read-only disk it gives that answer as its reason.
+ * Creates folders. Node's recursive `mkdir` must not be used: if the system reports ENOENT although the parent exists,
+ * as in /proc, it loops forever, and on a read-only disk it reports a misleading reason.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { syncFolder } from "./sync-folder.js";
 
-/** Makes a folder and those above it that are missing; the system's error where it cannot. */
+/** Creates a folder and its missing parents. Throws the error of the system on failure. */
 export function makeFolder(path: string): void {
   const missing: string[] = [];
   for (let folder = resolve(path); !isFolder(folder) && folder !== dirname(folder); folder = dirname(folder))
@@ -14,9 +14,9 @@ export function makeFolder(path: string): void {
   for (const folder of missing.reverse()) {
     try {
       mkdirSync(folder);
-      syncFolder(dirname(folder)); // or what is synced in it later could be lost with it
+      syncFolder(dirname(folder)); // otherwise files that are synced in it later could be lost with it
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isFolder(folder)) throw error; // made by another meanwhile
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isFolder(folder)) throw error; // created by another process meanwhile
     }
   }
 }
@@ -25,6 +25,6 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // not there, or under a file: making it will say what is wrong
+    return false; // missing, or below a file: creating it will report the problem
   }
 }

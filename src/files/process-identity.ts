@@ -1,7 +1,7 @@
 /**
- * A process by name, so that another of the same machine can determine whether it is gone: a number alone is given again to
- * others, and two machines may call themselves the same, as containers and fresh images do. So a process is its number
- * and its starting time, in one namespace of numbers, in one boot of one kernel.
+ * Identifies a process, so that another process on the same machine can determine whether it has ended. A process id
+ * alone is reused, and two machines may have the same host name, as containers and fresh images do. So a process is
+ * identified by its id and start time in one PID namespace and one boot of one kernel.
  */
 
 import { readFileSync, readlinkSync } from "node:fs";
@@ -9,11 +9,11 @@ import { hostname } from "node:os";
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** For people to read. */
+  /** A readable description. */
   readonly host: string;
-  /** Processes of the same place can ask for each other. */
+  /** Processes with the same place can check each other. */
   readonly place: string;
-  /** When it started, in the kernel's ticks; null where the system does not say. */
+  /** The start time in ticks of the kernel; null if the system does not report it. */
   readonly started: string | null;
 }
 
@@ -25,7 +25,10 @@ const attempt = <T>(action: () => T): T | null => {
   }
 };
 
-/** State and starting time of a process; null where there is none, or no /proc to ask. The name before may have spaces and brackets. */
+/**
+ * The state and start time of a process; null if it does not exist or there is no /proc. The name before them may
+ * contain spaces and brackets.
+ */
 const statusOf = (pid: number): { state: string; started: string } | null =>
   attempt(() => {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -49,7 +52,7 @@ export function thisProcess(): ProcessIdentity {
   return own;
 }
 
-/** Whether a process is certainly there, certainly gone, or one that cannot be asked for from here. */
+/** Whether a process is certainly running, certainly gone, or cannot be checked from here. */
 export function lifeOf({ pid, place, started }: ProcessIdentity): "alive" | "gone" | "unknown" {
   if (place !== thisProcess().place) return "unknown";
   try {
@@ -58,7 +61,7 @@ export function lifeOf({ pid, place, started }: ProcessIdentity): "alive" | "gon
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return "gone";
   }
   const status = statusOf(pid);
-  if (status === null) return "alive"; // no /proc: the signal's word
-  // A killed process whose parent has not asked for it yet still answers to a signal: state Z.
+  if (status === null) return "alive"; // no /proc: use the result of the signal
+  // A killed process whose parent has not waited for it still accepts signals; its state is Z.
   return status.state === "Z" || (started !== null && status.started !== started) ? "gone" : "alive";
 }

@@ -1,19 +1,23 @@
-/** Replaces a file in one step: written beside, synced to disk, then renamed, so that a reader sees the old or the new. */
+/**
+ * Replaces a file atomically: it is written next to the old one, synced to disk and renamed, so a reader sees either
+ * the old or the new content.
+ */
 import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DataError } from "../errors.js";
 import { syncFolder } from "./sync-folder.js";
 
-/** Node refuses writes of 2 GiB and over in one call. */
+/** Node does not write 2 GiB or more in one call. */
 const LARGEST_WRITE = 1 << 30;
 
 /**
- * Writes `path` through `produce`, which calls `write` for each piece. When anything fails, the old file is untouched,
- * the new one is gone, and the error is the producer's own or a `DataError` that names the file.
+ * Writes `path` through `produce`, which calls `write` for each piece. On failure the old file is unchanged, the new
+ * one is removed, and the error is that of `produce` or a `DataError` with the name of the file.
  */
 export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) => void) => void): void {
-  // No number of a process: in a container, the next one has the same, and what a killed one left would be in its way.
+  // A random name and not the process id, which is reused in containers: a file that a killed process left would be in
+  // the way.
   const beside = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   const attempt = <T>(action: () => T): T => {
     try {
@@ -38,7 +42,10 @@ export function replaceFile(path: string, produce: (write: (bytes: Uint8Array) =
   syncFolder(dirname(path));
 }
 
-/** The error of a file that could not be written; the system's words name a temporary file, where it is a folder that is missing. */
+/**
+ * The error for a file that could not be written. The message of the system names a temporary file, although the folder
+ * is missing.
+ */
 export function notWritten(path: string, cause: NodeJS.ErrnoException): DataError {
   const why = cause.code === "ENOENT" ? `there is no folder ${dirname(path)}` : cause.message;
   return new DataError(`${path}: could not be written: ${why}`, { cause });

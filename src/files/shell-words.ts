@@ -1,8 +1,8 @@
-/** Paths and other texts as a POSIX shell reads them back. */
+/** Quotes paths and other texts for a POSIX shell. */
 
-/** Text as one word of a shell command. */
+/** Quotes a text as one word of a shell command. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A command line of these words. */
+/** Joins words to a command line. */
 export const quoteWords = (words: readonly string[]): string => words.map(shellWord).join(" ");

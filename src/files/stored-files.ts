@@ -1,6 +1,6 @@
 /**
- * The files of one run, or of one sweep, for those who read them: in a folder (here) or inside a packed study (src/pack).
- * Readers of runs ask for files by name and never for a path, so that they read both alike.
+ * The files of a run or a sweep for reading: in a folder (here) or in a packed study (src/pack). Readers ask for files
+ * by name instead of path, so that they can read both.
  */
 
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
@@ -8,18 +8,18 @@ import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { DataError } from "../errors.js";
 
-/** Files that are kept together. A name may have folders in it, as `attempts/0123.json`. */
+/** A set of files. A name may contain folders, such as `attempts/0123.json`. */
 export interface StoredFiles {
-  /** The folder, or the pack and the place in it: what messages and reports call it. */
+  /** The folder, or the pack and the path in it, as shown in messages and reports. */
   readonly path: string;
   has(name: string): boolean;
-  /** The text of a file; undefined where there is no such file, an error where it cannot be read. */
+  /** The text of a file; undefined if it does not exist. Throws if it cannot be read. */
   text(name: string): string | undefined;
-  /** The bytes of a file that may be large, piece by piece; undefined where there is no such file. */
+  /** The bytes of a possibly large file, in pieces; undefined if it does not exist. */
   pieces(name: string): Iterable<Buffer> | undefined;
-  /** The names of the files in a folder among these; none where there is no such folder. */
+  /** The names of the files in a subfolder; empty if it does not exist. */
   names(folder: string): string[];
-  /** When a file was last written, in milliseconds since 1970; 0 where there is none, or where it is not known. */
+  /** The modification time of a file in milliseconds since 1970; 0 if it does not exist or the time is unknown. */
   time(name: string): number;
 }
 
@@ -59,13 +59,13 @@ export class FolderFiles implements StoredFiles {
   }
 }
 
-/** The files of a folder that is given by its path; files that are given stay what they are. */
+/** The files of a folder that is given by its path. Other values are returned unchanged. */
 export const filesOf = (place: string | StoredFiles): StoredFiles =>
   typeof place === "string" ? new FolderFiles(place) : place;
 
 const PIECE = 1 << 20;
 
-/** The bytes of an open file, piece by piece; closes it in the end. */
+/** The bytes of an open file, in pieces. Closes the file at the end. */
 export function* piecesOf(fd: number): Generator<Buffer> {
   try {
     for (;;) {
@@ -79,7 +79,10 @@ export function* piecesOf(fd: number): Generator<Buffer> {
   }
 }
 
-/** The whole lines of a text that comes in pieces, of which only one is in memory; `torn` gets what follows the last newline, if anything. */
+/**
+ * The complete lines of a text that arrives in pieces, of which only one is in memory. `torn` receives the text after
+ * the last newline, if any.
+ */
 export function* textLines(pieces: Iterable<Buffer>, torn: (rest: string) => void): Generator<string> {
   const decoder = new StringDecoder("utf8");
   let rest = "";

@@ -1,7 +1,7 @@
 /**
- * What is read from disk may come from another machine, another version or a damaged disk. It is checked once, where it is read,
- * by a schema (valibot), and trusted from there on. A message of a schema is what was expected, as in `expected "seed" to be
- * an integer of at least 0, got -1`.
+ * Data from disk may come from another machine, another version or a damaged disk. It is validated once, when it is
+ * read, by a schema (valibot), and trusted afterwards. The message of a schema is the expected value, as in `expected
+ * "seed" to be an integer of at least 0, got -1`.
  */
 
 import * as v from "valibot";
@@ -10,7 +10,9 @@ import { DataError } from "../errors.js";
 /** A schema of values of a type. */
 export type Schema<T> = v.GenericSchema<unknown, T>;
 
-/** A value of an untrusted file, short enough for an error; one that is nested too deeply to be written is called so. */
+/**
+ * A value of an untrusted file, shortened for an error message. A value that is nested too deeply is described instead.
+ */
 export function show(value: unknown): string {
   let text: string;
   try {
@@ -21,7 +23,7 @@ export function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** The value of an object's schema, or in words what is wrong. */
+/** The validated value, or a text that describes the problem. */
 export function checked<T>(schema: Schema<T>, value: unknown): { readonly value: T } | string {
   if (!isObject(value)) return `expected an object, got ${show(value)}`;
   const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
@@ -29,21 +31,21 @@ export function checked<T>(schema: Schema<T>, value: unknown): { readonly value:
   const [{ message, path = [] }] = result.issues;
   const place = path.map(({ key }) => String(key)).join(".");
   const found = path.reduce<unknown>((inside, { key }) => (inside as Record<string, unknown>)?.[String(key)], value);
-  // What valibot says of a key that is not there is its own; all other messages are ours.
+  // The message for a missing key comes from valibot; all others come from our schemas.
   return found === undefined ? `"${place}" is missing` : `expected "${place}" to be ${message}, got ${show(found)}`;
 }
 
 interface StoredFile {
   readonly path: string;
-  /** What it is, for errors: `the settings of a run`. */
+  /** The content, for errors: `the settings of a run`. */
   readonly what: string;
-  /** What to do about a file that is not as it should be. */
+  /** Advice for a file that is not valid. */
   readonly remedy?: string;
-  /** The format that this version writes; a file of a later one is not read. */
+  /** The format that this version writes. Files with a later format are not read. */
   readonly format?: number;
 }
 
-/** The value in the text of a JSON file, checked; what is wrong is a `DataError` that names the file. */
+/** Parses and validates the text of a JSON file. Throws a `DataError` with the name of the file. */
 export function parseStored<T>(schema: Schema<T>, text: string, file: StoredFile): T {
   const { path, what, remedy } = file;
   const end = remedy === undefined ? "" : `. ${remedy}`;
@@ -60,7 +62,7 @@ export function parseStored<T>(schema: Schema<T>, text: string, file: StoredFile
   return found.value;
 }
 
-/** Words for a file that a later version has written; undefined where it is not one. */
+/** The message for a file that a later version has written; undefined for other files. */
 export function laterFormat(parsed: unknown, { what, format: known = 1 }: Pick<StoredFile, "what" | "format">) {
   const { format } = (parsed ?? {}) as { readonly format?: unknown };
   return typeof format === "number" && format > known
@@ -68,7 +70,7 @@ export function laterFormat(parsed: unknown, { what, format: known = 1 }: Pick<S
     : undefined;
 }
 
-/** The value in a text where one that is not as it should be is as good as none. */
+/** Parses and validates a text; undefined if it is not valid. */
 export function parseIfFits<T>(schema: Schema<T>, text: string | undefined): T | undefined {
   try {
     const found = checked(schema, JSON.parse(text ?? "null"));
@@ -82,7 +84,7 @@ const isPlain = (value: unknown): boolean => value === null || typeof value !== 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Any text that is not empty. */
+/** Any non-empty string. */
 export const nameSchema = v.pipe(v.string("a name"), v.nonEmpty("a name"));
 
 const DIFFERENT = "a list of different names";
@@ -101,13 +103,13 @@ export const wholeSchema = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minVa
 
 export const numberSchema = v.pipe(v.number("a number"), v.finite("a number"));
 
-/** Texts, numbers and truth values by name; checked by hand, since a union of schemas for each takes ten times as long. */
+/** Strings, numbers and booleans by name. Checked by hand, because a union of schemas takes ten times as long. */
 export const scalarsSchema = v.custom<Readonly<Record<string, string | number | boolean | null>>>(
   (value) => isObject(value) && Object.values(value).every(isPlain),
   "values by name",
 );
 
-/** The same, and lists of texts among them. */
+/** The same, and lists of strings. */
 export const requestSchema = v.custom<Readonly<Record<string, string | number | boolean | null | readonly string[]>>>(
   (value) => isObject(value) && Object.values(value).every((item) => isPlain(item) || v.is(textsSchema, item)),
   "settings by name",

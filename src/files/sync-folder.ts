@@ -1,15 +1,15 @@
-/** Makes the names in a folder survive a power cut: files that were made in it, renamed or removed. */
+/** Syncs the names in a folder to disk, so that created, renamed and removed files survive a power failure. */
 
 import { closeSync, fsyncSync, openSync } from "node:fs";
 
-/** Some file systems cannot sync a folder; then the names are as safe as those make them. */
+/** Some file systems cannot sync a folder; their names are then as safe as the file system makes them. */
 export function syncFolder(folder: string): void {
   let fd: number | undefined;
   try {
     fd = openSync(folder, "r");
     fsyncSync(fd);
   } catch {
-    // Nothing to undo: what was written is there, under its new name or under the old one.
+    // There is nothing to undo: the file exists under its new or its old name.
   } finally {
     if (fd !== undefined) closeSync(fd);
   }

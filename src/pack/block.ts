@@ -1,17 +1,17 @@
 /**
- * The blocks of a packed study. A pack is a tar archive that was compressed in pieces of half a megabyte: each is a whole gzip
- * member, so that any tool for `.tar.gz` reads the file, and has a field of its own in the gzip header, so that it can be
- * checked, skipped and found again without the others. Layout, little-endian (docs/packs.md):
+ * The blocks of a packed study. A pack is a tar archive that is compressed in blocks of half a megabyte. Each block is
+ * a complete gzip member, so any tool for `.tar.gz` reads the file. Each has an extra field in its gzip header, so it
+ * can be checked, skipped and found without the other blocks. Layout, little-endian (docs/packs.md):
  *
  *     0   1f 8b 08 04 00 00 00 00 02 ff   gzip: deflate, with an extra field, no time, no system
  *     10  u16 24                          length of the extra field
- *     12  "NU", u16 20                    our subfield and its length
- *     16  u16 version, u16 flags          1; bit 0: the last run goes on in the next block
- *     20  u32 stored                      bytes of this block, header and trailer included
- *     24  u32 raw                         bytes that it decompresses to
- *     28  u32 carried                     bytes at the start of those that go on with what an earlier block began
+ *     12  "NU", u16 20                    subfield and its length
+ *     16  u16 version, u16 flags          1; bit 0: the last run continues in the next block
+ *     20  u32 stored                      bytes of this block, including header and trailer
+ *     24  u32 raw                         bytes after decompression
+ *     28  u32 carried                     bytes at the start that continue an entry of an earlier block
  *     32  u32 check                       CRC-32 of the block with these four bytes as zeros
- *     36  deflate data, then gzip's own u32 CRC-32 and u32 length of the decompressed bytes
+ *     36  deflate data, then gzip's u32 CRC-32 and u32 length of the decompressed bytes
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -21,43 +21,46 @@ import { DataError } from "../errors.js";
 /** The version that is written. */
 export const PACK_VERSION = 1;
 
-/** Bytes of a block before compression, at most. A file that claims more is refused before anything is decompressed. */
+/**
+ * The maximum number of bytes of a block before compression. A file that claims more is refused before anything is
+ * decompressed.
+ */
 export const MOST_RAW = 1 << 19;
 
 const HEADER = 36;
 const TRAILER = 8;
 
-/** What deflate makes of bytes that cannot be compressed, at most. */
+/** The maximum size of a block that cannot be compressed. */
 const MOST_STORED = HEADER + MOST_RAW + (MOST_RAW >> 8) + 64 + TRAILER;
 
-/** How every block begins. */
+/** The first bytes of every block. */
 const START = Buffer.from("1f8b08040000000002ff18004e551400", "hex");
 
 const GOES_ON = 1;
 
-/** A block to be written. */
+/** A block to write. */
 export interface NewBlock {
   readonly raw: Buffer;
   readonly carried: number;
-  /** Whether the last run goes on in the next block. */
+  /** Whether the last run continues in the next block. */
   readonly goesOn: boolean;
 }
 
-/** Where a block is, and what its header says. */
+/** The position of a block and the content of its header. */
 export interface BlockPlace extends Omit<NewBlock, "raw"> {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
   readonly offset: number;
   readonly stored: number;
 }
 
-/** A part of the file that is no block any more. */
+/** A part of the file that is not a valid block. */
 export interface Damage {
   readonly number: number;
   readonly damaged: string;
 }
 
-/** The bytes of a block; the same for the same content. */
+/** Returns the bytes of a block. Equal content gives equal bytes. */
 export function blockBytes({ raw, carried, goesOn }: NewBlock): Buffer {
   const deflated = deflateRawSync(raw, { level: 9, memLevel: 9 });
   const bytes = Buffer.alloc(HEADER + deflated.length + TRAILER);
@@ -74,12 +77,12 @@ export function blockBytes({ raw, carried, goesOn }: NewBlock): Buffer {
   return bytes;
 }
 
-/** Whether a block is at the start of a file, or near it where the first is damaged. */
+/** Whether a file starts with a block, or has one near its start if the first is damaged. */
 export function isPack(path: string): boolean {
   return withFile(path, (fd) => readAt(fd, 0, MOST_STORED + START.length).includes(START));
 }
 
-/** The content of a block that was found before. */
+/** Reads the content of a block whose position is known. */
 export function readBlock(path: string, { number, offset, stored }: BlockPlace): Buffer {
   return withFile(path, (fd) => {
     const found = decompressed(readAt(fd, offset, stored), path);
@@ -88,7 +91,10 @@ export function readBlock(path: string, { number, offset, stored }: BlockPlace):
   });
 }
 
-/** The blocks of a pack in order, each checked and with its content; where one is damaged, what is wrong, then the next one. */
+/**
+ * Reads the blocks of a pack in order, checks each, and yields its content. For a damaged block it yields the problem
+ * and continues with the next.
+ */
 export function* readBlocks(path: string): Generator<{ place: BlockPlace; raw: Buffer } | Damage> {
   const fd = openSync(path, "r");
   try {
@@ -109,7 +115,7 @@ export function* readBlocks(path: string): Generator<{ place: BlockPlace; raw: B
   }
 }
 
-/** What a header says, if that can be. */
+/** Parses a header; undefined if it is invalid. */
 function placeOf(
   header: Buffer,
   { number, offset, size }: { number: number; offset: number; size: number },
@@ -123,7 +129,7 @@ function placeOf(
   return { number, offset, stored, carried, goesOn: (header.readUInt16LE(18) & GOES_ON) !== 0 };
 }
 
-/** The content of a block, or what is wrong with it. */
+/** The content of a block, or the problem with it. */
 function decompressed(bytes: Buffer, path: string): Buffer | string {
   if (bytes.length < HEADER + TRAILER) return "it is cut short";
   const [version, rawLength, check] = [bytes.readUInt16LE(16), bytes.readUInt32LE(24), bytes.readUInt32LE(32)];
@@ -134,7 +140,7 @@ function decompressed(bytes: Buffer, path: string): Buffer | string {
       `${path}: a packed study of format ${version}, and this version of NUDGE reads format ${PACK_VERSION}. Update NUDGE`,
     );
   try {
-    // In one chunk, since the usual ones of 16 kB take twice the time; gzip's own checksum has nothing to add to ours.
+    // One chunk, because the default chunks of 16 kB take twice the time. gzip's own checksum is not needed.
     const deflated = bytes.subarray(HEADER, -TRAILER);
     const raw = inflateRawSync(deflated, {
       chunkSize: Math.max(1024, rawLength),
@@ -146,7 +152,7 @@ function decompressed(bytes: Buffer, path: string): Buffer | string {
   }
 }
 
-/** Where the next block begins, or the end of the file. */
+/** The start of the next block, or the end of the file. */
 function nextStart(fd: number, from: number, size: number): number {
   const window = 1 << 20;
   for (let at = from; at < size; at += window - START.length + 1) {
@@ -170,7 +176,7 @@ function withFile<T>(path: string, use: (fd: number) => T): T {
   }
 }
 
-/** So many bytes from a place, or as many as there are. */
+/** Reads bytes at a position, fewer at the end of the file. */
 function readAt(fd: number, offset: number, count: number): Buffer {
   const bytes = Buffer.allocUnsafe(count);
   let done = 0;

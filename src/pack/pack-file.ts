@@ -1,6 +1,6 @@
 /**
- * Reading a packed study (docs/packs.md): its blocks one after the other, of which a few are in memory, and the files of runs in
- * them. What is damaged is skipped and noted, and all else is read. Where files are is kept, so that they can be asked for again.
+ * Reads a packed study (docs/packs.md): its blocks in order, of which only a few are in memory, and the files of its
+ * runs. Damaged parts are skipped and noted. The positions of files are stored, so that they can be read again.
  */
 
 import { join } from "node:path";
@@ -10,34 +10,34 @@ import type { StoredFiles } from "../files/stored-files.js";
 import { type BlockPlace, isPack, readBlock, readBlocks } from "./block.js";
 import { padded, parseTarHeader, paxName, TAR_UNIT, type TarEntry } from "./tar.js";
 
-/** How the names of packs end. */
+/** The file extension of packs. */
 export const PACK_ENDING = ".nudge";
 
-/** Whether a file is to be read as a pack, by its name. */
+/** Whether a file name is that of a pack. */
 export const isPackName = (name: string): boolean => name.endsWith(PACK_ENDING);
 
-/** Where a pack is unpacked, if nothing else is said. */
+/** The default folder for unpacking. */
 export const withoutPackEnding = (path: string): string =>
   isPackName(path) ? path.slice(0, -PACK_ENDING.length) : `${path}-unpacked`;
 
-/** The file that each run begins with in a pack. */
+/** The first file of each run in a pack. */
 export const FIRST_FILE = "settings.json";
 
-/** Blocks that are kept decompressed, half a megabyte each. */
+/** The number of blocks that are kept decompressed, of half a megabyte each. */
 const MOST_KEPT = 4;
 
-/** A text that is asked for in one piece is no longer than this. */
+/** The maximum length of a text that is read at once. */
 const MOST_TEXT = 1 << 28;
 
-/** Packs with more runs than any study has are read so far. */
+/** The maximum number of runs that are read, more than any study has. */
 const MOST_RUNS = 1_000_000;
 
-/** As many problems are described; of more, how many there are. */
+/** The maximum number of problems that are described. More are counted. */
 const MOST_NOTES = 50;
 
 /** A packed study. */
 export class PackFile {
-  /** The files of the study itself, such as its plan; complete as soon as the first run is read. */
+  /** The files of the study itself, such as its plan. They are complete when the first run is read. */
   study: PackedFiles;
   private found: PackedFiles[] = [];
   private problems: string[] = [];
@@ -47,7 +47,7 @@ export class PackFile {
   private readonly shared = new Map<string, string>();
   private isRead = false;
 
-  /** `shown` is what messages call the file. */
+  /** `shown` is the name of the file in messages. */
   constructor(
     readonly path: string,
     private readonly shown = path,
@@ -59,7 +59,7 @@ export class PackFile {
     this.study = new PackedFiles(this, shown);
   }
 
-  /** The runs, in the order of their names. Reads the file the first time. */
+  /** The runs, sorted by name. The first call reads the file. */
   *runs(): Generator<PackedFiles> {
     if (this.isRead) {
       yield* this.found;
@@ -85,7 +85,7 @@ export class PackFile {
     this.isRead = true;
   }
 
-  /** What was wrong with what has been read so far. */
+  /** The problems in what has been read so far. */
   get notes(): readonly string[] {
     const more = this.unsaid > 0 ? [`${this.shown}: and ${this.unsaid} more problems like these`] : [];
     return [...this.problems, ...more];
@@ -96,7 +96,7 @@ export class PackFile {
     else this.unsaid++;
   }
 
-  /** One text for all that are equal to it. */
+  /** Returns one shared string for equal strings. */
   once(text: string): string {
     const known = this.shared.get(text);
     if (known !== undefined) return known;
@@ -104,7 +104,7 @@ export class PackFile {
     return text;
   }
 
-  /** The bytes of a file that begins in a block and may go on in the next ones. */
+  /** The bytes of a file that starts in a block and may continue in the next ones. */
   *bytes({ block, at, size }: Place): Generator<Buffer> {
     let [left, from] = [size, at];
     for (let number = block; left > 0; number++) {
@@ -128,28 +128,28 @@ export class PackFile {
   }
 }
 
-/** File names that are kept once for all runs: there are a dozen of them. */
+/** File names that all runs share. There are about a dozen. */
 const MOST_SHARED = 100;
 
-/** Where a file begins: the block, the place in it, and how long the file is. */
+/** The start of a file (block and offset) and its size. */
 interface Place {
   readonly block: number;
   readonly at: number;
   readonly size: number;
 }
 
-/** From so many files on, names are looked up in a map. */
+/** From this number of files on, names are looked up in a map. */
 const MANY = 20;
 
 /** The files of a run in a pack, or those of the study itself. */
 export class PackedFiles implements StoredFiles {
   private readonly files: string[] = [];
-  /** Block, place and size of each, in a row: there may be a hundred thousand runs. */
+  /** Block, offset and size of each file in one array, because there may be a hundred thousand runs. */
   private readonly places: number[] = [];
   private index: Map<string, number> | undefined;
   private seconds = 0;
 
-  /** `folder` is its place in the pack. */
+  /** `folder` is the folder in the pack. */
   constructor(
     private readonly pack: PackFile,
     readonly path: string,
@@ -194,7 +194,7 @@ export class PackedFiles implements StoredFiles {
     return this.files.filter((name) => name.startsWith(start)).map((name) => name.slice(start.length));
   }
 
-  /** All files of these. */
+  /** All of these files. */
   get all(): readonly string[] {
     return this.files;
   }
@@ -204,18 +204,18 @@ export class PackedFiles implements StoredFiles {
   }
 }
 
-/** Goes through the entries of the archive, block by block. */
+/** Iterates over the entries of the archive, block by block. */
 class Scan {
   private run: PackedFiles | undefined;
-  /** Runs of which all is known. */
+  /** Runs that have been read completely. */
   private readonly whole: PackedFiles[] = [];
-  /** Bytes of the entry that was begun last and that are in the blocks to come. */
+  /** The number of bytes of the current entry that are in later blocks. */
   private left = 0;
   /** The long name of the next entry. */
   private longName: string | undefined;
   private before = "";
   private count = 0;
-  /** Whether the block before is missing. */
+  /** Whether the previous block is missing. */
   private isLost = false;
   private isOver = false;
 
@@ -224,13 +224,13 @@ class Scan {
     private readonly shown: string,
   ) {}
 
-  /** A block, or the rest of one, is missing: what goes on in it is lost. */
+  /** A block, or the rest of one, is missing, so the entry that continues in it is lost. */
   lose(): void {
     if (this.run) this.pack.note(`${this.run.path}: skipped: a part of it is missing`);
     [this.run, this.longName, this.left, this.isLost] = [undefined, undefined, 0, true];
   }
 
-  /** The runs that are known to be whole once this block is. */
+  /** The runs that are complete after this block. */
   *add({ number, carried, goesOn }: BlockPlace, raw: Buffer): Generator<PackedFiles> {
     let at = this.isLost ? carried : Math.min(this.left, raw.length);
     this.left -= this.isLost ? 0 : at;
@@ -272,7 +272,7 @@ class Scan {
     }
     if (name.endsWith(`/${FIRST_FILE}`)) this.begin(name.slice(0, -FIRST_FILE.length - 1));
     const files = this.run ?? (this.count === 0 ? pack.study : undefined);
-    if (!files) return; // of a run that is skipped
+    if (!files) return; // part of a run that is skipped
     const start = files.folder === "" ? "" : `${files.folder}/`;
     if (name.startsWith(start)) files.add(pack.once(name.slice(start.length)), place, time);
     else pack.note(`${shown}: skipped ${name}, which belongs to no run`);
@@ -295,6 +295,6 @@ class Scan {
   }
 }
 
-/** Whether a name stays inside the folder that it is unpacked into. */
+/** Whether a name stays inside the folder into which it is unpacked. */
 const isSafe = (name: string): boolean =>
   !/[\\\0]/.test(name) && name.split("/").every((part) => !["", ".", ".."].includes(part));

@@ -1,6 +1,6 @@
 /**
- * Packs a study: which files of it, and what of them. Weights, checkpoints, logs and figures stay behind; what is packed is what
- * reports and the dashboard read.
+ * Packs a study: chooses its files and their content. Weights, checkpoints, logs and figures are not packed; the files
+ * that reports and the dashboard read are.
  */
 
 import { basename } from "node:path";
@@ -12,7 +12,7 @@ import { ATTEMPTS, CANCELLED, PLAN_FILE, SWEEP_FILE } from "../sweep/sweep-folde
 import { openStudy, type StudyRun } from "./study.js";
 import { type PackedEntry, type PackedUnit, writePack } from "./write-pack.js";
 
-/** The files of a run that are packed, the settings first: a run begins with them. */
+/** The files of a run that are packed. The settings come first, because they mark the start of a run. */
 const RUN_FILES = [
   SETTINGS_FILE,
   RECORDS_FILE,
@@ -25,23 +25,23 @@ const RUN_FILES = [
 ];
 
 export interface PackWishes {
-  /** Records of these metrics alone. */
+  /** Pack only records of these metrics. */
   readonly metrics?: readonly string[];
-  /** Only runs that are done. */
+  /** Pack only finished runs. */
   readonly finished?: boolean;
-  /** Without paths and names of the machine that the runs were made on. */
+  /** Remove paths and names of the machine on which the runs were made. */
   readonly anonymous?: boolean;
 }
 
 export interface Packed {
   readonly runs: number;
-  /** Of those, how many are not done. */
+  /** The number of runs among these that are not finished. */
   readonly unfinished: number;
   readonly bytes: number;
   readonly notes: readonly string[];
 }
 
-/** Packs runs of one study into a file. The same runs and wishes give the same bytes. */
+/** Packs the runs of one study into a file. Equal runs and options give equal bytes. */
 export function packStudy(places: readonly string[], out: string, wishes: PackWishes = {}): Packed {
   const { sweep, runs: all, notes } = openStudy(places);
   const isDone = ({ files }: StudyRun): boolean => files.has(DONE_FILE);
@@ -72,7 +72,7 @@ function sweepEntries(files: StoredFiles, wishes: PackWishes): PackedEntry[] {
   const text = files.text(SWEEP_FILE) ?? "";
   const entries = [entryOf(SWEEP_FILE, anonymous || metrics ? json(toSweep(parsed(files, SWEEP_FILE))) : text)];
   if (files.has(PLAN_FILE)) entries.push(planEntry(files, anonymous));
-  // What became of tries names machines and paths.
+  // The results of attempts contain names of machines and paths.
   if (anonymous) return entries;
   for (const folder of [ATTEMPTS, CANCELLED])
     for (const name of files.names(folder).sort())
@@ -80,7 +80,7 @@ function sweepEntries(files: StoredFiles, wishes: PackWishes): PackedEntry[] {
   return entries;
 }
 
-/** A plan may be too long for memory, so it is gone through twice: for its size, and to be packed. */
+/** A plan may not fit into memory, so it is read twice: for its size, and to pack it. */
 function planEntry(files: StoredFiles, anonymous = false): PackedEntry {
   const toLine = (line: string): Buffer => Buffer.from(`${anonymous ? anonymousPlanLine(line) : line}\n`);
   function* content(): Generator<Buffer> {
@@ -116,14 +116,14 @@ function runUnit({ folder, files }: StudyRun, { metrics, anonymous }: PackWishes
   return { entries, time: startOf(files) };
 }
 
-/** When the run was started, as it says itself: times of files are other ones in every copy. */
+/** The start of the run according to its own files, because file times differ between copies. */
 function startOf(files: StoredFiles): number {
   const started = /"started":\s*"([^"]+)"/.exec(files.text("environment.json") ?? "")?.[1];
   const seconds = Math.floor(Date.parse(started ?? "") / 1000);
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
 }
 
-/** Without half a line at the end, which a run at work may be writing. */
+/** Without an incomplete last line, which a running process may be writing. */
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf("\n") + 1);
 
 function recordLines(files: StoredFiles, text: string, metrics: readonly string[] | undefined): string {
@@ -152,7 +152,7 @@ function parsed(files: StoredFiles, name: string): Fields {
   }
 }
 
-/** Settings of a run without where its files lay. */
+/** The settings of a run without the paths of its files. */
 function anonymousSettings({ request, ...settings }: Fields): Fields {
   const { weights } = settings;
   return {
@@ -164,7 +164,7 @@ function anonymousSettings({ request, ...settings }: Fields): Fields {
   };
 }
 
-/** What makes a run again: paths are left to whoever makes it. */
+/** The settings that reproduce a run, without paths. */
 const withoutPaths = ({ root, cache, weights, device, threads, ...rest }: Fields): Fields => rest;
 
 const anonymousRequest = ({ given, ...asked }: Fields): Fields => ({

@@ -1,4 +1,6 @@
-/** What there is to pack: the runs of a sweep, of a folder of runs, of one run, or of a pack that was made before. */
+/**
+ * The content of a study to pack: the runs of a sweep, of a folder of runs, of a single run, or of an existing pack.
+ */
 
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -9,25 +11,28 @@ import { DONE_FILE, isRunFolder } from "../records/run.js";
 import { isSweepFolder, planLines, SWEEP_FILE } from "../sweep/sweep-folder.js";
 import { PackFile } from "./pack-file.js";
 
-/** A run and the folder it has in the pack. */
+/** A run and its folder in the pack. */
 export interface StudyRun {
   readonly folder: string;
   readonly files: StoredFiles;
 }
 
 export interface Study {
-  /** The files of the sweep itself; undefined where the runs are of none. */
+  /** The files of the sweep itself; undefined if the runs do not belong to a sweep. */
   readonly sweep: StoredFiles | undefined;
-  /** In the order of their folders. */
+  /** Sorted by folder. */
   readonly runs: readonly StudyRun[];
-  /** What could not be read. */
+  /** Problems with files that could not be read. */
   readonly notes: readonly string[];
 }
 
-/** Deep enough for a folder of folders of runs, as reports read them. */
+/** The depth of nested folders of runs, as in reports. */
 const DEEPEST = 4;
 
-/** Puts the pieces of a study together: a run that is in several is taken where it is done, or from the first. */
+/**
+ * Combines several sources into a study. A run that is in several is taken from the one in which it is finished, or
+ * from the first.
+ */
 export function openStudy(places: readonly string[]): Study {
   const studies = places.map(openOne);
   const [first, ...others] = studies.flatMap(({ sweep }) => sweep ?? []);
@@ -60,7 +65,7 @@ function openOne(place: string): Study {
   return { sweep: undefined, runs: runsIn(place, ""), notes: [] };
 }
 
-/** The run folders below a folder, with the path from `start` as their names. */
+/** The run folders below a folder, named by their path from `start`. */
 function runsIn(folder: string, start: string, depth = 0): StudyRun[] {
   const names = new FolderFiles(folder).names("").filter((name) => !name.startsWith("."));
   return names.flatMap((name) => {
@@ -76,7 +81,7 @@ function runsIn(folder: string, start: string, depth = 0): StudyRun[] {
   });
 }
 
-/** All that the others planned must be in the plan that is kept. */
+/** The plan that is kept must contain everything that the others planned. */
 function checkPlan(kept: StoredFiles, other: StoredFiles): void {
   const ids = new Set(Array.from(planLines(kept), ({ id }) => id));
   for (const { id, title } of planLines(other))

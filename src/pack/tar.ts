@@ -1,29 +1,29 @@
 /**
- * Headers of a tar archive (POSIX ustar), for plain files alone. A name that does not fit into a header gets an extended one
- * (pax) before it, which every tar of this century reads. The package `tar`, which unpacks datasets, takes longer to load than most
- * reports take to make, so it is not used here.
+ * Headers of a tar archive (POSIX ustar) for regular files. A name that does not fit into a header gets an extended
+ * header (pax) before it, which every current tar program reads. The package `tar`, which unpacks datasets, is not used
+ * here, because loading it takes longer than most reports.
  */
 
-/** Headers and contents fill pieces of this many bytes. */
+/** The block size of tar: headers and contents are padded to a multiple of it. */
 export const TAR_UNIT = 512;
 
-/** What an entry's header says. */
+/** The content of an entry's header. */
 export interface TarEntry {
   readonly name: string;
   readonly size: number;
   /** Seconds since 1970. */
   readonly time: number;
-  /** `0` for a plain file. */
+  /** `0` for a regular file. */
   readonly type: string;
 }
 
 /** The end of an archive. */
 export const TAR_END = Buffer.alloc(2 * TAR_UNIT);
 
-/** A length with what fills its last unit. */
+/** A length, rounded up to full blocks. */
 export const padded = (size: number): number => Math.ceil(size / TAR_UNIT) * TAR_UNIT;
 
-/** The header of a file, to be followed by its padded content. */
+/** The header of a file. Its padded content follows. */
 export function tarHeader({ name, size, time }: Omit<TarEntry, "type">): Buffer {
   const [prefix, base] = splitName(name);
   if (base !== undefined) return header(base, { prefix, size, time, type: "0" });
@@ -54,14 +54,14 @@ function header(
   return bytes;
 }
 
-/** The sum of a header's bytes, with blanks where it is written. */
+/** The sum of the bytes of a header, with spaces in the field of the checksum. */
 function checksum(bytes: Buffer): number {
   let sum = 8 * 32;
   for (let i = 0; i < TAR_UNIT; i++) if (i < 148 || i >= 156) sum += bytes[i];
   return sum;
 }
 
-/** A name as a header holds it, in two parts; without the second where it does not fit. */
+/** A name in the two fields of a header; undefined if it does not fit. */
 function splitName(name: string): [prefix: string, base: string | undefined] {
   if (Buffer.byteLength(name) <= 100) return ["", name];
   for (let cut = name.indexOf("/"); cut > 0; cut = name.indexOf("/", cut + 1)) {
@@ -71,7 +71,10 @@ function splitName(name: string): [prefix: string, base: string | undefined] {
   return ["", undefined];
 }
 
-/** `LENGTH path=NAME\n`, in which the length counts its own digits. */
+/**
+ * `LENGTH path=NAME
+ * `. The length includes its own digits.
+ */
 function paxRecord(name: string): Buffer {
   const rest = Buffer.byteLength(` path=${name}\n`);
   let length = rest;
@@ -79,12 +82,12 @@ function paxRecord(name: string): Buffer {
   return Buffer.from(`${length} path=${name}\n`);
 }
 
-/** The name in an extended header; undefined where there is none. */
+/** The name in an extended header; undefined if there is none. */
 export const paxName = (record: Buffer): string | undefined => /^\d+ path=(.+)\n/m.exec(record.toString("utf8"))?.[1];
 
 /**
- * What a header says; `end` for the zeros at the end of an archive, undefined where it is no header. Its own checksum is not looked
- * at: that of the block has all bytes in it.
+ * Parses a header; `end` for the zeros at the end of an archive, undefined if it is invalid. Its checksum is not
+ * checked, because the checksum of the block covers all bytes.
  */
 export function parseTarHeader(bytes: Buffer): TarEntry | "end" | undefined {
   if (bytes.length < TAR_UNIT) return undefined;

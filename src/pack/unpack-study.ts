@@ -1,6 +1,7 @@
 /**
- * Unpacks a packed study into the folders it was made from: `tar xzf` does the same, without the checks. The files are written
- * beside the place and renamed to it in the end, so that a study is there whole or not at all, whatever ends the process.
+ * Unpacks a packed study into the original folders. `tar xzf` does the same without the checks. The files are written
+ * next to the destination and renamed at the end, so an interrupted command leaves either the complete study or
+ * nothing.
  */
 
 import { randomUUID } from "node:crypto";
@@ -23,7 +24,7 @@ import { notWritten } from "../files/replace-file.js";
 import { syncFolder } from "../files/sync-folder.js";
 import { type PackedFiles, PackFile } from "./pack-file.js";
 
-/** Unpacks into a folder that is empty or is not there yet; how many runs it had, and what was damaged. */
+/** Unpacks into a folder that is empty or does not exist. Returns the number of runs and the damaged parts. */
 export function unpackStudy(path: string, out: string): { runs: number; notes: readonly string[] } {
   const pack = new PackFile(path);
   const there = statSync(out, { throwIfNoEntry: false });
@@ -42,7 +43,7 @@ export function unpackStudy(path: string, out: string): { runs: number; notes: r
     }
     write(pack.study, beside, folders);
     for (const folder of folders) syncFolder(folder);
-    attempt(out, () => renameSync(beside, place)); // onto an empty folder too
+    attempt(out, () => renameSync(beside, place)); // also replaces an empty folder
   } catch (error) {
     rmSync(beside, { recursive: true, force: true });
     throw error;
@@ -70,7 +71,7 @@ function write(files: PackedFiles, folder: string, folders: Set<string>): void {
   }
 }
 
-/** Makes folders that are not among those made; they are synced together in the end. */
+/** Creates missing folders. They are synced together at the end. */
 function makeFolders(folder: string, made: Set<string>): void {
   if (made.has(folder)) return;
   makeFolders(dirname(folder), made);

@@ -1,24 +1,24 @@
-/** Writing a packed study: an archive of the files that reports and the dashboard read, in blocks. */
+/** Writes a packed study: an archive, in blocks, of the files that reports and the dashboard read. */
 
 import { replaceFile } from "../files/replace-file.js";
 import { blockBytes, MOST_RAW } from "./block.js";
 import { padded, TAR_END, tarHeader } from "./tar.js";
 
-/** A file to be packed. */
+/** A file to pack. */
 export interface PackedEntry {
   readonly name: string;
   readonly size: number;
   content(): Iterable<Buffer>;
 }
 
-/** Files that belong together, as those of a run do. One that fits into a block is in one. */
+/** Files that belong together, such as those of a run. If they fit into a block, they are in one block. */
 export interface PackedUnit {
   readonly entries: readonly PackedEntry[];
-  /** Seconds since 1970 that the files bear. */
+  /** The time of the files, in seconds since 1970. */
   readonly time: number;
 }
 
-/** Writes a pack, in one step: its place has the old file or the whole new one. Returns its size in bytes. */
+/** Writes a pack atomically: the path has the old file or the complete new one. Returns its size in bytes. */
 export function writePack(path: string, units: Iterable<PackedUnit>): number {
   let size = 0;
   replaceFile(path, (write) => {
@@ -42,17 +42,17 @@ export function writePack(path: string, units: Iterable<PackedUnit>): number {
   return size;
 }
 
-/** Cuts the archive into blocks, between units where that can be. */
+/** Splits the archive into blocks, between units if possible. */
 class BlockWriter {
   private parts: Buffer[] = [];
   private length = 0;
   private carried = 0;
-  /** Bytes of the unit that are still to come. */
+  /** The remaining bytes of the unit. */
   private left = 0;
 
   constructor(private readonly write: (bytes: Buffer) => void) {}
 
-  /** A unit of so many bytes begins. */
+  /** Starts a unit with this number of bytes. */
   begin(size: number): void {
     if (this.length > 0 && this.length + size > MOST_RAW) this.flush();
     this.left = size;

@@ -1,7 +1,8 @@
 /**
- * Chooses the strength of the exact probe's penalty on the training domains alone. Each domain is held out in turn, near-copies
- * together. Of the strengths within one standard error of the best, the one closest to C = 0.01 is chosen. With one group there
- * is no domain to hold out: a fifth of its pictures is held out instead, five times, and C is at most 0.01.
+ * Chooses the strength of the exact probe's penalty on the training domains alone. Each domain is held out in turn,
+ * near-copies together. Among the strengths within one standard error of the best, the one closest to C = 0.01 is
+ * chosen. With only one group no domain can be held out: a fifth of its pictures is held out instead, five times, and C
+ * is at most 0.01.
  */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
@@ -11,7 +12,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { type Choice, type CorrectByDomain, simplestWithinError } from "../selection/simplest-within-error.js";
 import { balancedWeights, fitLogistic, type LinearFit } from "./logistic-regression.js";
 
-/** Features [n, width] of pictures of one domain, and their labels. */
+/** Features [n, width] of pictures of one domain, with their labels. */
 export interface LabelledFeatures {
   readonly x: Tensor;
   readonly labels: ArrayLike<number>;
@@ -20,31 +21,31 @@ export interface LabelledFeatures {
 /** scikit-learn's C, from the strongest penalty to the weakest. */
 export const STRENGTHS: readonly number[] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1];
 
-/** The strength to use unless held-out domains give evidence for another. */
+/** The strength that is used if held-out domains give no evidence for another. */
 const USUAL = 0.01;
 
-/** Choosing needs no more: the mean gradient is then below what any picture's class depends on. */
+/** The tolerance for choosing: a smaller mean gradient does not change the predicted class of any picture. */
 const CHOOSING = { tolerance: 1e-4, dtype: "float32" } as const;
-/** Pictures that a fit for choosing is made from. */
+/** The number of pictures in a fit for choosing. */
 const MOST_PICTURES = 20_000;
-/** Parts of one group's pictures, each held out once. */
+/** The number of parts of a single group, each of which is held out once. */
 const PARTS = 5;
 
 export interface ProbeOptions {
   readonly classes: number;
-  /** Whether all classes count the same, however many pictures they have. */
+  /** Whether classes are weighted equally, regardless of their number of pictures. */
   readonly balanced?: boolean;
 }
 
 export interface ChosenStrength extends Choice {
   readonly c: number;
-  /** What each strength of the path got right, by held-out domain (or part, where there is one group). */
+  /** The number of correct predictions of each strength, by held-out domain (or part, with one group). */
   readonly right: readonly CorrectByDomain[];
-  /** Whether domains were held out, or parts of the one group there is. */
+  /** Whether domains were held out, or parts of the only group. */
   readonly by: "domains" | "parts";
 }
 
-/** The exact probe of some domains together. */
+/** Fits the exact probe to several domains together. */
 export function fitProbe(
   domains: readonly LabelledFeatures[],
   strengths: readonly number[],
@@ -60,7 +61,7 @@ export function fitProbe(
   );
 }
 
-/** 1 for each picture whose class a fit says, 0 for the others. */
+/** 1 for each correctly predicted picture, 0 for the others. */
 export function rightOf(
   { weight, bias }: Pick<LinearFit, "weight" | "bias">,
   { x, labels }: LabelledFeatures,
@@ -69,7 +70,7 @@ export function rightOf(
   return Uint8Array.from(said, (k, i) => (k === labels[i] ? 1 : 0));
 }
 
-/** Chooses C; `groups` are domains that are held out together. */
+/** Chooses C. `groups` are domains that are held out together. */
 export function chooseStrength(
   groups: readonly (readonly LabelledFeatures[])[],
   options: ProbeOptions,
@@ -99,10 +100,11 @@ export function chooseStrength(
 }
 
 /**
- * The strength closest to the usual one, of those within one standard error of the best. A few held-out domains decide little, and the strongest penalty
- * within one standard error was too strong for domains that were withheld from everything: on Office-31 with 31 classes, dslr had 95.2 % and
- * webcam 90.7 %; the closest to C = 0.01 has 97.2 and 91.2. Parts of one set of pictures cannot show a shift of domains, so they always favour weak
- * penalties; there, none weaker than the usual one is chosen (with amazon withheld: 61.9 % instead of 61.6).
+ * Returns the strength closest to the default among those within one standard error of the best. A few held-out domains
+ * give little evidence, and the strongest penalty within one standard error was too strong for domains that were not
+ * used at all: on Office-31 with 31 classes, dslr had 95.2 % and webcam 90.7 %; with the strength closest to C = 0.01
+ * they have 97.2 and 91.2. Parts of a single group cannot show a domain shift and always favor weak penalties, so no
+ * penalty weaker than the default is chosen there (with amazon held out: 61.9 % instead of 61.6).
  */
 function closestToUsual({ scores }: Choice, strengths: readonly number[], byDomains: boolean): number {
   const distance = (i: number): number => Math.abs(Math.log(strengths[i] / USUAL));
@@ -120,14 +122,17 @@ const taken = ({ x, labels }: LabelledFeatures, at: readonly number[]): Labelled
   labels: at.map((i) => labels[i]),
 });
 
-/** As many pictures as choosing is done with, evenly of all: the same at every call. */
+/** A fixed, evenly spaced subset of the pictures, which is large enough for choosing. */
 function fewer(domains: readonly LabelledFeatures[]): readonly LabelledFeatures[] {
   const share = MOST_PICTURES / countOf(domains);
   if (share >= 1) return domains;
   return domains.map((each) => taken(each, evenlyChosen(places(each.x.rows), Math.ceil(share * each.x.rows))));
 }
 
-/** Every fifth picture of each domain, from the first, the second, …: pictures are in the order of their classes, so all have some. */
+/**
+ * Every fifth picture of each domain, starting at the first, the second, and so on. Pictures are sorted by class, so
+ * every part has all classes.
+ */
 function partsOf(domains: readonly LabelledFeatures[]): LabelledFeatures[][] {
   return places(PARTS).map((part) =>
     domains.map((each) =>

@@ -1,7 +1,7 @@
 /**
- * Features of a dataset's pictures by a frozen backbone, each computed once: pictures as they are (no augmentation), resized
- * and normalised as in evaluation. Pictures are taken in chunks of fixed places in the dataset's order, so that a run that was
- * killed half-way computes the rest in the same batches.
+ * Computes the features of a dataset's pictures with a frozen backbone, each once. Pictures are not augmented, and are
+ * resized and normalized as in evaluation. They are processed in fixed chunks in the order of the dataset, so an
+ * interrupted run computes the rest in the same batches.
  */
 
 import { readFile } from "node:fs/promises";
@@ -27,25 +27,27 @@ import {
   type SeenPicture,
 } from "./feature-cache.js";
 
-/** Pictures that are decoded and written together. */
+/** The number of pictures that are decoded and written together. */
 const CHUNK = 32;
 /**
- * Pictures in a forward pass on a CPU. More make maps of over 32 MB, which the C library has from the system for every use and
- * gives back: with 32 pictures a third of the time goes into clearing them.
+ * The number of pictures in a forward pass on a CPU. With more, feature maps exceed 32 MB, and the C library then
+ * requests and returns their memory for every use: with 32 pictures, a third of the time is spent on clearing it.
  */
 const AT_ONCE_ON_CPU = 4;
-/** Chunks after which it is known how long the others take, and seconds that are worth saying. */
+/**
+ * The number of chunks after which the remaining time is estimated, and the shortest time in seconds that is reported.
+ */
 const MEASURED = 3;
 const WORTH_SAYING = 10;
-/** Chunks from one write to the next. */
+/** The number of chunks between two writes. */
 const CHUNKS_A_WRITE = 16;
 
 export interface ExtractOptions {
-  /** Says what is going on, and where the features are kept. */
+  /** Receives messages about the progress and the location of the features. */
   say?: (text: string) => void;
-  /** How far it is. */
+  /** Receives the progress. */
   progress?: (text: string) => void;
-  /** Asked after every chunk: whether to stop there; what was computed is kept. */
+  /** Called after every chunk. If it returns true, the extraction stops; computed features are kept. */
   shouldStop?: () => boolean;
 }
 
@@ -55,12 +57,15 @@ export interface ExtractInput {
     TrainSettings,
     "backbone" | "weightsHash" | "normalization" | "variant" | "seed" | "device" | "cache" | "inputShape"
   >;
-  /** The backbone's width, and its features of a batch, [n, width]; it is called only where some are missing. */
+  /**
+   * The width of the backbone, and a function that computes the features [n, width] of a batch. It is called only if
+   * features are missing.
+   */
   readonly width: number;
   readonly forward: (x: Tensor) => Tensor;
 }
 
-/** The features of all pictures of a dataset; null where it was stopped. The store is the caller's to close. */
+/** The features of all pictures of a dataset, or null if it was stopped. The caller closes the store. */
 export async function extractFeatures(input: ExtractInput, options: ExtractOptions = {}): Promise<FeatureStore | null> {
   const { dataset, settings } = input;
   const { say = () => {} } = options;
@@ -102,7 +107,7 @@ interface Place extends SampleId {
   readonly path: string;
 }
 
-/** The chunks of which some features are missing, damaged, or of pictures that have changed since. */
+/** The chunks with features that are missing, damaged, or of pictures that have changed. */
 function chunksMissing({ root, domains }: PictureDataset, store: FeatureStore): Place[][] {
   return domains.flatMap(({ files }, domain) => {
     const chunks: Place[][] = [];
@@ -115,14 +120,17 @@ function chunksMissing({ root, domains }: PictureDataset, store: FeatureStore): 
   });
 }
 
-/** A picture as it is now. */
+/** The current state of a picture. */
 async function look(root: string, { path }: Place): Promise<SeenPicture> {
   const file = resolve(root, path);
   const stamp = stampOf(file);
   return { path, stamp, content: await readFile(file).then(contentOf, () => "") };
 }
 
-/** The chunks that have to be computed: not those whose pictures all lie, byte for byte, under other names in the store. */
+/**
+ * The chunks that have to be computed. Chunks whose pictures are all stored under other names, with identical bytes,
+ * are excluded.
+ */
 async function chunksToCompute(dataset: PictureDataset, store: FeatureStore): Promise<Place[][]> {
   const left: Place[][] = [];
   for (const chunk of chunksMissing(dataset, store))
@@ -171,7 +179,7 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   return store;
 }
 
-/** The features of some pictures, a row each. */
+/** The features of some pictures, one row each. */
 function computed(
   { settings, forward, width }: ExtractInput,
   source: SampleSource<FoundPicture>,

@@ -1,50 +1,52 @@
-/** Features of pictures, computed once: on disk, as blocks of 32-bit floats under the picture's content, or in memory. */
+/**
+ * A cache of picture features: on disk, as blocks of 32-bit floats keyed by the content of the picture, or in memory.
+ */
 
 import { DataError } from "../errors.js";
 import { ContentStore, type FileStamp, isStored, type StoreEntry } from "../files/content-store.js";
 
-/** What features are of: another value here, other features. */
+/** What the features depend on. Another value means other features. */
 export interface FeatureKey {
   readonly backbone: string;
-  /** The hash of the file of weights; or how they were drawn. */
+  /** The hash of the weights file, or how the weights were drawn. */
   readonly weights: string;
   readonly inputShape: readonly number[];
-  /** How a picture comes to that shape, in words. */
+  /** The preprocessing of a picture, as text. */
   readonly preprocessing: string;
-  /** `cpu` or `cuda`: they round differently. */
+  /** `cpu` or `cuda`, which round differently. */
   readonly device: string;
-  /** Numbers in a row. */
+  /** The number of features. */
   readonly width: number;
 }
 
-/** A picture that was looked at. */
+/** A picture that was read. */
 export interface SeenPicture {
   readonly path: string;
   readonly stamp: FileStamp;
-  /** The hash of its bytes; empty where it is not there. */
+  /** The hash of its bytes; empty if the file is missing. */
   readonly content: string;
 }
 
-/** Where features are kept. */
+/** A store of features. */
 export interface FeatureStore extends Disposable {
-  /** By the picture's path; `problem` where it has none. */
+  /** The entry of a picture, by path; `problem` if it has no features. */
   readonly entries: ReadonlyMap<string, object>;
-  /** The features of a picture that is there. */
+  /** The features of a stored picture. */
   read(path: string): Float32Array;
-  /** Whether the features of a picture are known as it is now. */
+  /** Whether the store has the features of the current version of a picture. */
   isKnown(path: string, stamp: FileStamp): boolean;
-  /** Takes those of pictures with the same bytes, if there are any for all of these; whether there were. */
+  /** Uses the features of pictures with the same bytes, if all of these have some. Returns whether it did. */
   takeKnown(pictures: readonly SeenPicture[]): boolean;
-  /** Adds a picture's features, or why it has none; they are kept once `flush` has run. */
+  /** Adds the features of a picture, or the reason why it has none. They are stored by `flush`. */
   add(picture: SeenPicture, outcome: Float32Array | { readonly problem: string }): void;
   flush(): void;
 }
 
-/** Why a picture has no features; undefined where it has. */
+/** The reason why a picture has no features; undefined if it has features. */
 export const problemOf = (entry: object | undefined): string | undefined =>
   entry === undefined ? "it has no features" : (entry as { problem?: string }).problem;
 
-/** Features that are kept for as long as the process runs. */
+/** Features that are kept in memory until the process ends. */
 export class FeaturesInMemory implements FeatureStore {
   readonly entries = new Map<string, Float32Array | { readonly problem: string }>();
 
@@ -71,12 +73,12 @@ export class FeaturesInMemory implements FeatureStore {
   }
 }
 
-/** The features in a folder; close it when done. */
+/** The features in a folder. The caller closes it. */
 export class FeatureCache implements FeatureStore {
   private readonly store: ContentStore;
   readonly take: ContentStore["take"];
 
-  /** Reads what is in the folder, which need not be there yet. */
+  /** Reads the folder, which may not exist yet. */
   constructor(folder: string, root: string, key: FeatureKey) {
     this.store = new ContentStore(folder, {
       what: "feature cache",

@@ -1,13 +1,13 @@
 /**
- * A dataset of pictures as one of their features: the same domains, labels and places, so that its splits and batches are
- * those of the pictures. Pictures that cannot be read have no features, and are excluded from the split.
+ * Turns a dataset of pictures into a dataset of their features, with the same domains, labels and indices, so that
+ * splits and batches are the same. Pictures that cannot be read have no features and are excluded from the split.
  */
 
 import type { ArrayDataset, PictureDataset } from "../data/dataset.js";
 import type { DomainSplit, Split } from "../data/split.js";
 import { type FeatureStore, problemOf } from "./feature-cache.js";
 
-/** Features in the place of pictures. */
+/** Returns the dataset with features instead of pictures. */
 export function featureDataset(dataset: PictureDataset, store: FeatureStore, width: number): ArrayDataset {
   const { id, title, root, classes, hasDomains, options, notes } = dataset;
   return {
@@ -22,7 +22,7 @@ export function featureDataset(dataset: PictureDataset, store: FeatureStore, wid
   };
 }
 
-/** The split without the pictures that have no features, and why they have none. */
+/** The split without the pictures that have no features, and the reasons why they have none. */
 export function withoutLost(
   split: Split,
   dataset: PictureDataset,

@@ -1,6 +1,6 @@
 /**
- * The backbone of an exact probe: its samples are features that were computed once, and it returns them unchanged. The network they come from is put in its place
- * when the model is written.
+ * The backbone of an exact probe. Its samples are features that were computed once, and it returns them unchanged. When
+ * the model is written, it is replaced by the network that computed the features.
  */
 
 import { Backbone } from "../backbones/backbone.js";

@@ -1,13 +1,13 @@
 /**
- * L-BFGS for smooth convex functions of one tensor (Nocedal and Wright, Numerical Optimization, 2006, Algorithm 7.4), with a
- * diagonal first guess of the inverse Hessian and a backtracking line search. Deterministic; one call of the function for most
- * iterations, since the full step mostly does.
+ * L-BFGS for smooth convex functions of one tensor (Nocedal and Wright, Numerical Optimization, 2006, Algorithm 7.4),
+ * with a diagonal initial inverse Hessian and a backtracking line search. It is deterministic. Most iterations evaluate
+ * the function once, because the full step usually suffices.
  */
 
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 
-/** A function's value and gradient at a point. */
+/** The value and gradient of a function at a point. */
 export interface Point {
   readonly value: number;
   readonly gradient: Tensor;
@@ -15,9 +15,9 @@ export interface Point {
 
 export interface MinimiseOptions {
   readonly start: Tensor;
-  /** The diagonal of an inverse Hessian, as a tensor that multiplies a gradient. */
+  /** The diagonal of an approximate inverse Hessian, as a tensor that multiplies a gradient. */
   readonly inverse: Tensor;
-  /** Stops when no entry of the gradient is larger. */
+  /** Stops when no entry of the gradient exceeds this value. */
   readonly tolerance: number;
   readonly mostIterations: number;
 }
@@ -30,10 +30,10 @@ export interface Minimum {
   readonly gradient: number;
 }
 
-/** Pairs of steps and changes of the gradient that are remembered. */
+/** The number of stored pairs of steps and gradient changes. */
 const MEMORY = 20;
 const MOST_HALVINGS = 30;
-/** The share of the decrease promised by the slope that a step must bring (Armijo). */
+/** The fraction of the decrease predicted by the slope that a step must reach (Armijo condition). */
 const SUFFICIENT = 1e-4;
 
 interface Pair {
@@ -42,7 +42,7 @@ interface Pair {
   readonly product: number;
 }
 
-/** The minimum of a convex function; the result belongs to the scope around. */
+/** Minimizes a convex function. The result belongs to the current scope. */
 export function minimise(at: (theta: Tensor) => Point, options: MinimiseOptions): Minimum {
   const { start, inverse, tolerance, mostIterations } = options;
   return scope(() => {
@@ -53,7 +53,7 @@ export function minimise(at: (theta: Tensor) => Point, options: MinimiseOptions)
     let iterations = 0;
     for (; largest > tolerance && iterations < mostIterations; iterations++) {
       const next = scope(() => step(at, { theta, now, direction: descent(now.gradient, pairs, inverse) }));
-      if (!next) break; // rounding leaves nothing to gain
+      if (!next) break; // rounding errors exceed any further decrease
       pairs.push(...pairOf(theta, now, next));
       for (const old of pairs.splice(0, Math.max(0, pairs.length - MEMORY))) dispose(old.step, old.change);
       dispose(theta, now.gradient);
@@ -71,7 +71,7 @@ const dispose = (...tensors: readonly Tensor[]): void => {
 const largestOf = (gradient: Tensor): number => scope(() => gradient.abs().max().item());
 const dot = (a: Tensor, b: Tensor): number => scope(() => a.mul(b).sum().item());
 
-/** The two-loop recursion: minus the inverse Hessian, as the pairs tell it, times the gradient. */
+/** The two-loop recursion: minus the approximate inverse Hessian times the gradient. */
 function descent(gradient: Tensor, pairs: readonly Pair[], inverse: Tensor): Tensor {
   let q = gradient;
   const shares: number[] = [];
@@ -81,7 +81,7 @@ function descent(gradient: Tensor, pairs: readonly Pair[], inverse: Tensor): Ten
     q = q.sub(change.mul(share));
   }
   const last = pairs.at(-1);
-  // How much the diagonal is off, as the last step tells.
+  // The scale of the diagonal according to the last step.
   const scale = last ? last.product / dot(last.change, last.change.mul(inverse)) : 1;
   let r = q.mul(inverse).mul(scale);
   for (const [i, { step, change, product }] of pairs.entries())
@@ -94,11 +94,11 @@ interface Move {
   readonly now: Point;
 }
 
-/** The first of the full step, half of it, a quarter, … that brings enough; undefined where none does. */
+/** The first sufficient step among the full step, half of it, a quarter, and so on; undefined if none is sufficient. */
 function step(at: (theta: Tensor) => Point, { theta, now, direction }: Move & { direction: Tensor }): Move | undefined {
   const slope = dot(now.gradient, direction);
   if (!(slope < 0)) return undefined;
-  // Near the minimum a step gains less than rounding takes: then the gradient alone says whether it is one.
+  // Near the minimum a step decreases the value by less than the rounding error, so only the gradient is compared.
   const rounding = 4 * Math.abs(now.value) * (theta.dtype === "float64" ? 2 ** -52 : 2 ** -23);
   for (let i = 0, length = 1; i < MOST_HALVINGS; i++, length /= 2) {
     const there = theta.add(direction.mul(length));
@@ -108,7 +108,7 @@ function step(at: (theta: Tensor) => Point, { theta, now, direction }: Move & { 
   return undefined;
 }
 
-/** What a step shows about the curvature; nothing if it is lost to rounding. */
+/** The curvature along a step; undefined if it is lost to rounding. */
 function pairOf(theta: Tensor, now: Point, next: Move): Pair[] {
   const [moved, change] = [next.theta.sub(theta), next.now.gradient.sub(now.gradient)];
   const product = dot(moved, change);

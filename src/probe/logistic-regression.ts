@@ -1,14 +1,14 @@
 /**
- * Multinomial logistic regression, solved to convergence: the exact probe. The problem is convex, so there is one answer,
- * and no seed, batch size or number of steps changes it.
+ * Multinomial logistic regression, solved to convergence: the exact probe. The problem is convex, so it has one
+ * solution, which does not depend on a seed, a batch size or a number of steps.
  *
- *     minimise over W, b:   C · Σᵢ wᵢ · crossEntropy(W zᵢ + b, yᵢ) + ½ ‖W‖²        z: features, standardised
+ *     minimize over W, b:   C · Σᵢ wᵢ · crossEntropy(W zᵢ + b, yᵢ) + ½ ‖W‖²        z: standardized features
  *
- * This is scikit-learn's objective, with its C (a small C is a strong penalty; the intercept b is not penalised) and its class
- * weights. It is solved in float64 by L-BFGS (Nocedal and Wright, Numerical Optimization, 2006, Algorithm 7.4) in the basis of the
- * features' principal directions, where the Hessian is close to diagonal: the inverse of that diagonal is what L-BFGS starts
- * from in every iteration, which cuts hundreds of iterations to a few dozen. The rotation changes nothing else, since the L2 penalty
- * does not depend on the basis.
+ * This is scikit-learn's objective, with its C (a small C is a strong penalty; the intercept b is not penalized) and
+ * its class weights. It is solved in float64 by L-BFGS (Nocedal and Wright, Numerical Optimization, 2006, Algorithm
+ * 7.4) in the basis of the features' principal directions, where the Hessian is close to diagonal. Every iteration
+ * starts from the inverse of that diagonal, which reduces hundreds of iterations to a few dozen. The rotation does not
+ * change the solution, because the L2 penalty does not depend on the basis.
  */
 
 import { cat, full, zeros } from "../engine/ops.generated.js";
@@ -17,32 +17,38 @@ import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { minimise, type Point } from "./lbfgs.js";
 
-/** A linear classifier of features as they come: standardisation is folded in. On the device of the features. */
+/**
+ * A linear classifier of unstandardized features: the standardization is folded in. It is on the device of the
+ * features.
+ */
 export interface LinearFit {
   readonly weight: Tensor; // [classes, width]
   readonly bias: Tensor; // [classes]
   readonly c: number;
   readonly iterations: number;
-  /** The largest entry of the gradient of the mean objective (divided by C·Σw): 0 at the exact answer. */
+  /** The largest entry of the gradient of the mean objective (divided by C·Σw); 0 at the exact solution. */
   readonly gradient: number;
-  /** The objective in full, as scikit-learn has it. */
+  /** The full objective, as in scikit-learn. */
   readonly objective: number;
 }
 
 export interface LogisticOptions {
   readonly classes: number;
-  /** scikit-learn's C. Several are solved from the strongest penalty to the weakest, each started from the one before. */
+  /**
+   * scikit-learn's C. Several values are solved from the strongest penalty to the weakest, each starting from the
+   * previous solution.
+   */
   readonly strengths: readonly number[];
   /** A weight for each class; all 1 by default. */
   readonly classWeights?: readonly number[];
-  /** Stops when no entry of the gradient of the mean objective is larger. */
+  /** Stops when no entry of the gradient of the mean objective exceeds this value. */
   readonly tolerance?: number;
   readonly mostIterations?: number;
-  /** float64 by default; float32 takes half the time, and is enough to choose a strength. */
+  /** float64 by default. float32 takes half the time and is sufficient to choose a strength. */
   readonly dtype?: "float64" | "float32";
 }
 
-/** Weights by which all classes count the same, as scikit-learn's `balanced`: n / (classes · count). */
+/** Class weights n / (classes · count), as scikit-learn's `balanced`. */
 export function balancedWeights(labels: ArrayLike<number>, classes: number): number[] {
   const counts = new Array<number>(classes).fill(0);
   for (let i = 0; i < labels.length; i++) counts[labels[i]]++;
@@ -51,7 +57,7 @@ export function balancedWeights(labels: ArrayLike<number>, classes: number): num
 }
 
 /**
- * Fits features [n, width] to labels, once for each strength, in the order given. The fits belong to the scope around.
+ * Fits features [n, width] to labels, once for each strength, in the given order. The fits belong to the current scope.
  *
  * @example const [fit] = fitLogistic(features, labels, { classes: 7, strengths: [0.01] });
  */
@@ -82,7 +88,7 @@ export function fitLogistic(features: Tensor, labels: ArrayLike<number>, options
   );
 }
 
-/** Standardised features in the basis of their principal directions, and the objective in that basis. */
+/** Standardized features in the basis of their principal directions, and the objective in that basis. */
 class Problem {
   /** [n, rank + 1]: rotated features, and a column of ones for the intercept. */
   private readonly z: Tensor;
@@ -105,7 +111,7 @@ class Problem {
     const { device, dtype } = x;
     this.mean = x.mean(0, true);
     const spread = x.variance(0, { correction: 0, keepdim: true }).sqrt();
-    this.deviation = spread.where(spread.gt(0), 1); // a feature that never changes says nothing, and stays 0
+    this.deviation = spread.where(spread.gt(0), 1); // a constant feature carries no information and stays 0
     const standardised = x.sub(this.mean).div(this.deviation);
     const { values, vectors } = principal(standardised);
     this.basis = vectors;
@@ -123,7 +129,7 @@ class Problem {
     this.variances = withRow(values.unsqueeze(1), 1);
   }
 
-  /** The mean objective (divided by C · Σw) and its gradient at theta [rank + 1, classes]; `ridge` is 1 / (C · Σw). */
+  /** The mean objective (divided by C · Σw) and its gradient at theta [rank + 1, classes]. `ridge` is 1 / (C · Σw). */
   at(theta: Tensor, ridge: number): Point {
     return scope(() => {
       const logs = this.z.matmul(theta).logSoftmax(1);
@@ -135,22 +141,25 @@ class Problem {
     });
   }
 
-  /** About the inverse of the Hessian's diagonal, [rank + 1, 1]: along a direction it is variance · mean p(1 − p) + ridge. */
+  /**
+   * The approximate inverse of the Hessian's diagonal, [rank + 1, 1]. Along a direction, the diagonal is variance ·
+   * mean p(1 − p) + ridge.
+   */
   inverseHessian(theta: Tensor, ridge: number): Tensor {
     return scope(() => {
       const p = this.z.matmul(theta).softmax(1);
       const curvature = p.neg().add(1).mul(p).mul(this.weights).sum().item() / (this.total * theta.size(1));
-      const ridges = withRow(full([this.rank, 1], ridge, like(theta)), 0); // the intercept has none
+      const ridges = withRow(full([this.rank, 1], ridge, like(theta)), 0); // the intercept is not penalized
       return this.variances.mul(Math.max(curvature, 1e-4)).add(ridges).reciprocal();
     });
   }
 
-  /** Theta without its intercept, which has no penalty. */
+  /** Theta without its intercept, which is not penalized. */
   private penalised(theta: Tensor): Tensor {
     return withRow(theta.narrow(0, 0, this.rank), 0);
   }
 
-  /** The classifier of features as they come. */
+  /** The classifier of unstandardized features. */
   unrotated(theta: Tensor): Pick<LinearFit, "weight" | "bias"> {
     const weight = this.basis.matmul(theta.narrow(0, 0, this.rank)).div(this.deviation.t()); // [width, classes]
     const bias = theta.narrow(0, this.rank, 1).sub(this.mean.matmul(weight)).squeeze(0);
@@ -158,13 +167,15 @@ class Problem {
   }
 }
 
-/** The principal directions of standardised features, without those in which nothing varies, and the variance along each. */
+/**
+ * The principal directions of standardized features and the variance along each, without directions of zero variance.
+ */
 function principal(x: Tensor): { values: Tensor; vectors: Tensor } {
   const [n, width] = x.shape;
-  const few = n < width; // then the smaller of the two Gram matrices has the same eigenvalues
+  const few = n < width; // the smaller of the two Gram matrices has the same nonzero eigenvalues
   const gram = (few ? x.matmul(x.t()) : x.t().matmul(x)).div(n);
   const [values, vectors] = gram.linalgEigh();
-  const all = values.toNumbers(); // from small to large
+  const all = values.toNumbers(); // in ascending order
   const epsilon = x.dtype === "float64" ? 2 ** -52 : 2 ** -23;
   const least = Math.max(n, width) * epsilon * Math.max(all.at(-1) ?? 0, Number.MIN_VALUE);
   const first = all.findIndex((value) => value > least);

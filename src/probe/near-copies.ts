@@ -1,12 +1,13 @@
 /**
- * Domains that are near-copies of each other: the same objects with another camera, or one set of pictures under two names. Held out
- * alone, such a domain says nothing of new ones, since its twin is trained on; so near-copies are held out together.
+ * Finds domains that are near-copies of each other: the same objects with another camera, or one set of pictures under
+ * two names. Holding out only one of them says nothing about new domains, because the model is trained on the other. So
+ * near-copies are held out together.
  *
- * A picture is nearly always nearer to a picture of its own domain than to any of another. In near-copies that fails for many. What is counted
- * is the share of pictures whose nearest neighbour is in the other domain, divided by the share that there would be if the two were
- * one set of pictures, dealt out at random: 0 for domains far apart, 1 for no difference. Office-31's dslr and webcam, which show the same
- * objects, have 0.35 to 0.8 (all or ten of the classes, 224 or 288 pixels); its other pairs at most 0.1; PACS's paintings and photographs, its nearest,
- * 0.26 one way and 0.07 the other.
+ * The nearest neighbor of a picture is nearly always in its own domain, except in near-copies. The measure is the
+ * fraction of pictures whose nearest neighbor is in the other domain, divided by the fraction that is expected if both
+ * were one set of pictures, split at random: 0 for very different domains, 1 for no difference. Office-31's dslr and
+ * webcam, which show the same objects, have 0.35 to 0.8 (all or ten of the classes, 224 or 288 pixels); its other pairs
+ * have at most 0.1; PACS's paintings and photographs, its closest pair, 0.26 in one direction and 0.07 in the other.
  */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
@@ -14,12 +15,12 @@ import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 
-/** The relative share, both ways, from which two domains are near-copies. */
+/** Two domains are near-copies if the relative fraction is at least this, in both directions. */
 const SHARE = 0.2;
-/** Pictures of a domain that are looked at, and that are looked for: their number squared is what it costs. */
+/** The number of pictures of a domain that are compared, and with how many. The cost is their product. */
 const MOST_PICTURES = 2000;
 
-/** Domains, by their places, in groups of near-copies; a domain that is like no other is a group of its own. */
+/** The indices of domains, grouped by near-copies. A domain without near-copies is a group with one element. */
 export function nearCopyGroups(domains: readonly Tensor[]): number[][] {
   const groups = domains.map((_, i) => [i]);
   const shares = nearestElsewhere(domains);
@@ -27,7 +28,7 @@ export function nearCopyGroups(domains: readonly Tensor[]): number[][] {
   const relative = (a: number, b: number): number => (shares[a][b] * (count(a) + count(b))) / Math.max(1, count(b));
   for (let a = 0; a < domains.length; a++)
     for (let b = a + 1; b < domains.length; b++)
-      // Both ways, so that a large domain does not swallow a small one whose pictures are few and far apart.
+      // Both directions must agree, so that a large domain is not merged with a small one with few, scattered pictures.
       if (Math.min(relative(a, b), relative(b, a)) >= SHARE) join(groups, a, b);
   return groups.filter((group) => group.length > 0);
 }
@@ -39,7 +40,10 @@ function join(groups: number[][], a: number, b: number): void {
   to.sort((x, y) => x - y);
 }
 
-/** For each two domains, the share of the first one's pictures that lie nearer to one of the second than to any of their own. */
+/**
+ * For each pair of domains, the fraction of the first one's pictures that are nearer to a picture of the second than to
+ * any of their own.
+ */
 export function nearestElsewhere(domains: readonly Tensor[]): number[][] {
   return noGrad(() =>
     scope(() => {

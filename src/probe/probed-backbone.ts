@@ -1,9 +1,9 @@
 /**
- * The backbone of a probe: a frozen network, then a square linear map A that starts as the identity. What is trained and
- * penalised is A·f(x), as in the paper's Sections 3.1 and 4, with a real network's features f(x) for its inputs.
+ * The backbone of a probe: a frozen network, then a square linear map A that starts as the identity. A·f(x) is trained
+ * and penalized, as in the paper's Sections 3.1 and 4, with the features f(x) of a real network as inputs.
  *
- * Training runs on features that were computed once (extract-features.ts), so it sees the map alone; the whole is put together
- * for the model file, which then is like any other: pictures in, logits out.
+ * Training uses features that were computed once (extract-features.ts), so it needs only the map. Network and map are
+ * combined for the model file, which is like any other: pictures in, logits out.
  */
 
 import { Backbone } from "../backbones/backbone.js";
@@ -14,13 +14,13 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { Linear } from "../nn/linear.js";
 import { toFullPrecision } from "../nn/precision.js";
 
-/** A frozen backbone and the map on top; its tensors are `body.…` and `map.weight`. */
+/** A frozen backbone followed by the map. Its tensors are `body.…` and `map.weight`. */
 export class ProbedBackbone extends Backbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   readonly map: Linear;
 
-  /** `body` comes with its values; the map is the identity until another is loaded. */
+  /** `body` is already initialized. The map is the identity until another is loaded. */
   constructor(readonly body: Backbone) {
     super();
     this.width = body.width;
@@ -34,7 +34,7 @@ export class ProbedBackbone extends Backbone {
   }
 }
 
-/** The map alone, for training on features: its tensor has the name it has in the whole. */
+/** The map alone, for training on features. Its tensor has the same name as in the whole model. */
 export function identityMap(width: number): LinearMap {
   const map = new LinearMap({ inputShape: [width] });
   becomeIdentity(map.map);
