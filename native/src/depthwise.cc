@@ -5,6 +5,9 @@
 // Forward and the map's gradient: a thread makes a strip of a row for eight channels, so that what neighbours share is read once
 // and nothing is shared between threads. The weight's gradient: a thread slides along rows with the nine sums of four channels;
 // threads' sums are added up in a fixed order, so that the same numbers come out each time.
+//
+// nudge::depthwise_clamp: clamp(depthwise(x, weight) + bias), as bias_clamp after it would do, with the same numbers: forward and
+// backward one pass over the map less each. The weight's gradient masks the map's on its way and sums up the bias's.
 #include "cuda-kernels.h"
 #include "fused-kernels.h"
 
@@ -23,9 +26,12 @@ using at::Tensor;
 const char* const kernels::DEPTHWISE_SOURCE = R"cuda(
 struct Maps { unsigned from_height, from_width, to_height, to_width, groups; };
 
+// What comes after the convolution; a convolution alone has none.
+struct Clamp { const float* bias; float low, high; };
+
 // A strip of the target's row. Turned around, the taps give the gradient of stride 1.
-template <int STRIDE, bool TURNED>
-__device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
+template <int STRIDE, bool TURNED, bool CLAMPED>
+__device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps, Clamp clamp) {
   constexpr int STRIP = STRIDE == 1 ? 7 : 4;  // the maps of a 224 × 224 picture are 7, 14, 28 … wide
   const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
   if (item >= items) return;
@@ -57,19 +63,32 @@ __device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, u
       }
     }
   }
+  if (CLAMPED) {
+    const float* bias = clamp.bias + 8 * group;
+#pragma unroll
+    for (int place = 0; place < STRIP; place++)  // rounded in between, as two operators would
+      for (int k = 0; k < 8; k++)
+        sums[place][k] = clamped(__uint_as_float(rounded(sums[place][k]) << 16) + bias[k], clamp.low, clamp.high);
+  }
 #pragma unroll
   for (int place = 0; place < STRIP; place++)
     if (first + place < maps.to_width) to[(line * maps.to_width + first + place) * maps.groups + group] = packed(sums[place]);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) depthwise_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
-  strip_forward<1, false>(from, taps, to, items, maps);
+  strip_forward<1, false, false>(from, taps, to, items, maps, Clamp());
 }
 extern "C" __global__ void __launch_bounds__(256, 2) depthwise_2(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
-  strip_forward<2, false>(from, taps, to, items, maps);
+  strip_forward<2, false, false>(from, taps, to, items, maps, Clamp());
+}
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_clamp_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps, Clamp clamp) {
+  strip_forward<1, false, true>(from, taps, to, items, maps, clamp);
+}
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_clamp_2(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps, Clamp clamp) {
+  strip_forward<2, false, true>(from, taps, to, items, maps, clamp);
 }
 extern "C" __global__ void __launch_bounds__(256, 2) depthwise_map_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
-  strip_forward<1, true>(from, taps, to, items, maps);
+  strip_forward<1, true, false>(from, taps, to, items, maps, Clamp());
 }
 
 // The map's gradient of stride 2: eight places of a row of the map, from at most five of each of at most two rows.
@@ -112,17 +131,21 @@ __device__ void unpack_four(uint2 from, float* to) {
   to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
 }
 
+// Where the clamped `out` met a bound the gradient is 0: it goes to `masked`.
+struct Unclamp { const uint2* out; uint2* masked; float low, high; };
+
 // `map` is what went in, `gradient` that of what came out; `maps.groups` are of four channels here. Blocks are laid out as in
-// bias_clamp_backward, and sums go to `partial` [blocks, 9, channels].
-template <int STRIDE>
+// bias_clamp_backward, and sums go to `partial` [blocks, 9, channels]; after a clamp [blocks, 10, channels], the bias's last.
+template <int STRIDE, bool CLAMPED>
 __device__ void weight_sums(const uint2* map, const uint2* gradient, float* partial, unsigned lines, unsigned span,
-                            unsigned lines_a_block, Maps maps) {
+                            unsigned lines_a_block, Maps maps, Unclamp unclamp) {
+  constexpr int SUMS = CLAMPED ? 10 : 9;
   __shared__ float shared[256 * 4];
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
   const uint2 nothing = make_uint2(0, 0);
-  float sums[9][4] = {};
+  float sums[SUMS][4] = {};
   if (first < height && group < maps.groups) {
     const unsigned end = min(lines, (blockIdx.x + 1) * lines_a_block);
     for (unsigned line = blockIdx.x * lines_a_block + first; line < end; line += height) {
@@ -144,6 +167,16 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
       for (unsigned x = 0; x < maps.to_width; x++) {
         float value[4];
         unpack_four(given[x * maps.groups], value);
+        if (CLAMPED) {
+          const unsigned at = (line * maps.to_width + x) * maps.groups + group;
+          float seen[4];
+          unpack_four(unclamp.out[at], seen);
+          for (int k = 0; k < 4; k++) {
+            if (!(seen[k] > unclamp.low && seen[k] < unclamp.high)) value[k] = 0;
+            sums[SUMS - 1][k] += value[k];
+          }
+          unclamp.masked[at] = make_uint2(pack(value[0], value[1]), pack(value[2], value[3]));
+        }
 #pragma unroll
         for (int ky = 0; ky < 3; ky++) {
           const unsigned at = x * STRIDE;
@@ -165,7 +198,7 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
   }
   const unsigned channels = maps.groups * 4;
 #pragma unroll
-  for (int tap = 0; tap < 9; tap++) {
+  for (int tap = 0; tap < SUMS; tap++) {
     for (int k = 0; k < 4; k++) shared[k * 256 + threadIdx.x] = sums[tap][k];
     __syncthreads();
     for (unsigned j = threadIdx.x; j < span * 4; j += blockDim.x) {
@@ -173,7 +206,7 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
       if (blockIdx.y * span + which >= maps.groups) continue;
       float total = 0;
       for (unsigned r = 0; r < height; r++) total += shared[k * 256 + r * span + which];
-      partial[(blockIdx.x * 9 + tap) * channels + (blockIdx.y * span + which) * 4 + k] = total;
+      partial[(blockIdx.x * SUMS + tap) * channels + (blockIdx.y * span + which) * 4 + k] = total;
     }
     __syncthreads();
   }
@@ -181,11 +214,19 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
 
 extern "C" __global__ void __launch_bounds__(256) depthwise_weight_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
                                               unsigned span, unsigned lines_a_block, Maps maps) {
-  weight_sums<1>(map, gradient, partial, lines, span, lines_a_block, maps);
+  weight_sums<1, false>(map, gradient, partial, lines, span, lines_a_block, maps, Unclamp());
 }
 extern "C" __global__ void __launch_bounds__(256) depthwise_weight_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
                                               unsigned span, unsigned lines_a_block, Maps maps) {
-  weight_sums<2>(map, gradient, partial, lines, span, lines_a_block, maps);
+  weight_sums<2, false>(map, gradient, partial, lines, span, lines_a_block, maps, Unclamp());
+}
+extern "C" __global__ void __launch_bounds__(256) depthwise_unclamp_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                               unsigned span, unsigned lines_a_block, Maps maps, Unclamp unclamp) {
+  weight_sums<1, true>(map, gradient, partial, lines, span, lines_a_block, maps, unclamp);
+}
+extern "C" __global__ void __launch_bounds__(256) depthwise_unclamp_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                               unsigned span, unsigned lines_a_block, Maps maps, Unclamp unclamp) {
+  weight_sums<2, true>(map, gradient, partial, lines, span, lines_a_block, maps, unclamp);
 }
 )cuda";
 
@@ -203,9 +244,18 @@ Tensor convolved(const Tensor& x, const Tensor& weight, int64_t stride) {
 
 #ifdef NUDGE_KERNELS
 
-// As the kernels have it: the same order as Maps above.
+// As the kernels have them: the same order as above.
 struct Maps {
   unsigned fromHeight, fromWidth, toHeight, toWidth, groups;
+};
+struct Clamp {
+  const float* bias;
+  float low, high;
+};
+struct Unclamp {
+  const void* out;
+  void* masked;
+  float low, high;
 };
 
 Maps mapsOf(const Tensor& from, const Tensor& to, int64_t channelsPerGroup) {
@@ -220,13 +270,31 @@ Tensor emptyMap(const Tensor& like, int64_t height, int64_t width) {
 unsigned linesOf(const Tensor& map) { return static_cast<unsigned>(map.size(0) * map.size(2)); }
 
 // One of the kernels that make strips of a row.
-void makeStrips(const char* name, const Tensor& from, const Tensor& taps, const Tensor& to, unsigned strip) {
+template <typename... More>
+void makeStrips(const char* name, const Tensor& from, const Tensor& taps, const Tensor& to, unsigned strip, More... more) {
   Maps maps = mapsOf(from, to, 8);
   unsigned items = linesOf(to) * ((maps.toWidth + strip - 1) / strip) * maps.groups;
-  kernels::launch(name, from, {(items + 255) / 256}, from.data_ptr(), taps.data_ptr(), to.data_ptr(), items, maps);
+  kernels::launch(name, from, {(items + 255) / 256}, from.data_ptr(), taps.data_ptr(), to.data_ptr(), items, maps, more...);
 }
 
-Tensor weightGradient(const Tensor& x, const Tensor& gradient, int64_t stride) {
+Tensor tapsOf(const Tensor& weight) { return weight.reshape({-1, 9}).t().contiguous(); }
+
+Tensor emptyOutput(const Tensor& x, int64_t stride) {
+  return emptyMap(x, (x.size(2) - 1) / stride + 1, (x.size(3) - 1) / stride + 1);
+}
+
+Tensor mapGradient(const Tensor& x, const Tensor& gradient, const Tensor& taps, int64_t stride) {
+  Tensor result = at::empty_like(x);
+  if (stride == 1)
+    makeStrips("depthwise_map_1", gradient, taps, result, 7);
+  else
+    makeStrips("depthwise_map_2", gradient, taps, result, 8);
+  return result;
+}
+
+// Sums over all places of a channel, in float32: of the nine taps, and where something is unclamped of the bias.
+template <typename... More>
+Tensor weightSums(const char* name, const Tensor& x, const Tensor& gradient, int64_t rows, More... more) {
   Maps maps = mapsOf(x, gradient, 4);
   unsigned lines = linesOf(gradient);
   unsigned across = (maps.groups + 31) / 32, span = (maps.groups + across - 1) / across, height = 256 / span;
@@ -234,21 +302,25 @@ Tensor weightGradient(const Tensor& x, const Tensor& gradient, int64_t stride) {
   unsigned blocks = std::max(1u, std::min((lines + height - 1) / height, 1024 / across));
   unsigned linesPerBlock = (lines + blocks - 1) / blocks;
   blocks = (lines + linesPerBlock - 1) / linesPerBlock;
-  unsigned sums = 9 * static_cast<unsigned>(x.size(1));
-  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat)), total = at::empty({9, x.size(1)}, partial.options());
-  kernels::launch(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, {blocks, across}, x.data_ptr(),
-                  gradient.data_ptr(), partial.data_ptr<float>(), lines, span, linesPerBlock, maps);
+  unsigned sums = static_cast<unsigned>(rows * x.size(1));
+  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat)), total = at::empty({rows, x.size(1)}, partial.options());
+  kernels::launch(name, x, {blocks, across}, x.data_ptr(), gradient.data_ptr(), partial.data_ptr<float>(), lines, span,
+                  linesPerBlock, maps, more...);
   kernels::launch("add_partials", x, {(sums + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks, sums);
+  return total;
+}
+
+// The gradient of the weight from the sums of its taps.
+Tensor weightOf(const Tensor& sums, const Tensor& x) {
   Tensor result = at::empty({x.size(1), 9}, x.options());
-  result.copy_(total.t());
+  result.copy_(sums.narrow(0, 0, 9).t());
   return result.view({x.size(1), 1, 3, 3});
 }
 
 struct Depthwise : torch::autograd::Function<Depthwise> {
   static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, int64_t stride) {
     at::AutoDispatchBelowADInplaceOrView below;
-    Tensor taps = weight.reshape({-1, 9}).t().contiguous();
-    Tensor y = emptyMap(x, (x.size(2) - 1) / stride + 1, (x.size(3) - 1) / stride + 1);
+    Tensor taps = tapsOf(weight), y = emptyOutput(x, stride);
     if (stride == 1)
       makeStrips("depthwise_1", x, taps, y, 7);
     else
@@ -269,12 +341,46 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
       return {ofX, ofWeight, none};
     }
     Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    Tensor ofX = at::empty_like(x);
+    Tensor sums = weightSums(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, gradient, 9);
+    return {mapGradient(x, gradient, saved[2], stride), weightOf(sums, x), none};
+  }
+};
+
+struct DepthwiseClamp : torch::autograd::Function<DepthwiseClamp> {
+  static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, const Variable& bias, int64_t stride,
+                          double low, double high) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    Tensor taps = tapsOf(weight), out = emptyOutput(x, stride), add = bias.to(at::kFloat).contiguous();
+    Clamp clamp = {add.data_ptr<float>(), static_cast<float>(low), static_cast<float>(high)};
     if (stride == 1)
-      makeStrips("depthwise_map_1", gradient, saved[2], ofX, 7);
+      makeStrips("depthwise_clamp_1", x, taps, out, 7, clamp);
     else
-      makeStrips("depthwise_map_2", gradient, saved[2], ofX, 8);
-    return {ofX, weightGradient(x, gradient, stride), none};
+      makeStrips("depthwise_clamp_2", x, taps, out, 4, clamp);
+    context->save_for_backward({x, weight, taps, out});
+    context->saved_data["stride"] = stride;
+    context->saved_data["low"] = low;
+    context->saved_data["high"] = high;
+    context->saved_data["dtype"] = static_cast<int64_t>(bias.scalar_type());
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    variable_list saved = context->get_saved_variables();
+    const Variable &x = saved[0], &weight = saved[1], &out = saved[3];
+    int64_t stride = context->saved_data["stride"].toInt();
+    double low = context->saved_data["low"].toDouble(), high = context->saved_data["high"].toDouble();
+    auto dtype = static_cast<at::ScalarType>(context->saved_data["dtype"].toInt());
+    Variable none;
+    if (at::GradMode::is_enabled()) {  // to be differentiated again
+      Tensor masked = gradients[0] * at::logical_and(out.detach() > low, out.detach() < high).to(gradients[0].scalar_type());
+      auto [ofX, ofWeight, ofBias] = at::convolution_backward(masked, x, weight, c10::nullopt, {stride, stride}, {1, 1}, {1, 1},
+                                                              false, {0, 0}, x.size(1), {true, true, false});
+      return {ofX, ofWeight, masked.sum({0, 2, 3}, false, dtype), none, none, none};
+    }
+    Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast), masked = at::empty_like(gradient);
+    Unclamp unclamp = {out.data_ptr(), masked.data_ptr(), static_cast<float>(low), static_cast<float>(high)};
+    Tensor sums = weightSums(stride == 1 ? "depthwise_unclamp_1" : "depthwise_unclamp_2", x, gradient, 10, unclamp);
+    return {mapGradient(x, masked, saved[2], stride), weightOf(sums, x), sums[9].to(dtype), none, none, none};
   }
 };
 
@@ -284,19 +390,33 @@ bool known(const Tensor& x, const Tensor& weight, int64_t stride) {
 
 #endif
 
-Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
+void checkShapes(const Tensor& x, const Tensor& weight) {
   TORCH_CHECK(x.dim() == 4 && weight.dim() == 4 && weight.size(0) == x.size(1) && weight.size(1) == 1 && weight.size(2) == 3 && weight.size(3) == 3,
               "depthwise: expected a map [n, c, h, w] and weights [c, 1, 3, 3], got ", x.sizes(), " and ", weight.sizes());
+}
+
+Tensor depthwise(const Tensor& x, const Tensor& weight, int64_t stride) {
+  checkShapes(x, weight);
 #ifdef NUDGE_KERNELS
   if (known(x, weight, stride)) return Depthwise::apply(x, weight, stride);
 #endif
   return convolved(x, weight, stride);
 }
 
+Tensor depthwiseClamp(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, double low, double high) {
+  checkShapes(x, weight);
+  TORCH_CHECK(bias.dim() == 1 && bias.size(0) == x.size(1), "depthwise_clamp: expected a bias [", x.size(1), "], got ", bias.sizes());
+#ifdef NUDGE_KERNELS
+  if (known(x, weight, stride) && bias.is_cuda()) return DepthwiseClamp::apply(x, weight, bias, stride, low, high);
+#endif
+  return biasClamp(depthwise(x, weight, stride), bias, c10::nullopt, low, high);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(nudge, library) {
   library.def("depthwise(Tensor x, Tensor weight, int stride) -> Tensor", depthwise);
+  library.def("depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor", depthwiseClamp);
 }
 
 }  // namespace nudge

@@ -5,6 +5,13 @@
 
 #include <tuple>
 
+namespace nudge {
+
+// The operator of fused.cc, with gradients.
+at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual, double low, double high);
+
+}  // namespace nudge
+
 namespace nudge::kernels {
 
 // A bfloat16 map on a GPU with its channels last, a multiple of eight of them: what kernels over maps know.

@@ -112,11 +112,11 @@ std::tuple<Tensor, Tensor> foldNorm(const Tensor& weight, const Tensor& gamma, c
   return {made[0], made[1]};
 }
 
+}  // namespace
+
 Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high) {
   return BiasClamp::apply(y, bias, residual, low, high);
 }
-
-}  // namespace
 
 TORCH_LIBRARY(nudge, library) {
   library.def(

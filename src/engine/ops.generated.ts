@@ -177,6 +177,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
   ["nudge::bias_clamp", "", "y bias residual low high"],
   ["nudge::depthwise", "", "x weight stride"],
+  ["nudge::depthwise_clamp", "", "x weight bias stride low high"],
   ["nudge::augment", "", "source samples size tallest mean deviation channels_last bicubic"],
 ];
 
@@ -1223,8 +1224,14 @@ export function depthwise(x: Tensor | number, weight: Tensor | number, stride: n
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
+/** `nudge::depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor` */
+export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias: Tensor | number, stride: number, low: number, high: number): Tensor {
+  const op = ids[168] ?? resolve(168);
+  return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
+}
+
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[168] ?? resolve(168);
+  const op = ids[169] ?? resolve(169);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

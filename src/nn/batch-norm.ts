@@ -10,7 +10,7 @@
 
 import { unknownName } from "../closest-name.js";
 import { fusedKernelsProblem } from "../engine/device.js";
-import { batchNorm, biasClamp, empty, foldNorm, ones, zeros } from "../engine/ops.generated.js";
+import { batchNorm, biasClamp, depthwiseClamp, empty, foldNorm, ones, zeros } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import { keep } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -156,7 +156,7 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
 
 /**
  * Computes the folded convolution with three operators. On a GPU the first and the last are custom kernels
- * (native/src/fused.cc).
+ * (native/src/fused.cc). A depthwise convolution and the clamp after it are one operator.
  */
 function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
   const { weight, bias, running_mean, running_var, eps } = norm;
@@ -164,6 +164,8 @@ function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: Af
   const half = input.dtype === "bfloat16";
   const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
   const [low, high] = RANGES[act ?? "none"];
+  if (conv.isDepthwise3 && !residual && Number.isFinite(low))
+    return depthwiseClamp(input, kernel, shift, conv.stride, low, high);
   const y = biasClamp(conv.convolve(input, kernel, null), shift, residual ?? null, low, high);
   return act === "silu" ? silu(y) : y;
 }

@@ -48,7 +48,7 @@ export class Conv2d extends Layer {
   }
 
   /** Whether this is a depthwise 3 × 3 convolution, for which there is a custom operator (native/src/depthwise.cc). */
-  private get isDepthwise3(): boolean {
+  get isDepthwise3(): boolean {
     const { inputs, outputs, groups, padding } = this;
     return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;
   }

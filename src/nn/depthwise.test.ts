@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
 import { devices } from "../engine/device.js";
-import { conv2d, depthwise } from "../engine/ops.generated.js";
+import { biasClamp, conv2d, depthwise, depthwiseClamp } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 
@@ -76,6 +76,28 @@ for (const device of EVERYWHERE) {
       expectClose(wide(penalty(true)), wide(penalty(false)), { rtol: rounding, atol: rounding });
     });
   });
+}
+
+for (const device of EVERYWHERE) {
+  test.each([1, 2])(
+    `${device}: with bias and clamp in one operator, the numbers are those of two (stride %i)`,
+    (stride) => {
+      for (const shape of MAPS)
+        scope(() => {
+          const x = made("x", shape, device).requiresGrad_();
+          const weight = made("weight", [shape[1], 1, 3, 3], device).requiresGrad_();
+          const bias = formulaTensor("bias", [shape[1]], { dtype: "float32" }).to({ device }).requiresGrad_();
+          const [one, two] = [
+            depthwiseClamp(x, weight, bias, stride, 0, 0.5),
+            biasClamp(depthwise(x, weight, stride), bias, null, 0, 0.5),
+          ];
+          const gradient = made("g", [...one.shape], device);
+          const [got, expected] = [one, two].map((out) => [out, ...grad(out, [x, weight, bias], { gradient })]);
+          for (const i of [0, 1, 2]) expect(got[i].toNumbers()).toEqual(expected[i].toNumbers());
+          expectClose(wide(got[3]), wide(expected[3]), { rtol: 1e-5, atol: 1e-5 }); // summed in another order
+        });
+    },
+  );
 }
 
 test("weights of another shape are refused", () => {

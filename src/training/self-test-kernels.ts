@@ -5,7 +5,7 @@
 
 import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
 import { augmentOnDevice } from "../data/augment-device.js";
-import { biasClamp, conv2d, depthwise, foldNorm } from "../engine/ops.generated.js";
+import { biasClamp, conv2d, depthwise, depthwiseClamp, foldNorm } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor, tensor } from "../engine/tensor.js";
@@ -22,6 +22,8 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["kernel fold_norm and its gradients", () => closeTo(() => foldNormPairs(device))],
   ["kernel depthwise and its gradients, stride 1", () => closeTo(() => depthwisePairs(device, 1))],
   ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
+  ["kernel depthwise_clamp as depthwise and bias_clamp, stride 1", () => closeTo(() => depthwiseClampPairs(device, 1))],
+  ["kernel depthwise_clamp as depthwise and bias_clamp, stride 2", () => closeTo(() => depthwiseClampPairs(device, 2))],
   ["augmentation on the device", () => sameBytes(device)],
 ];
 
@@ -113,6 +115,23 @@ function depthwisePairs(device: string, stride: number): Pairs {
     ["gradient of the map", ofX, expected[0]],
     ["gradient of the weight", ofWeight, expected[1]],
   ];
+}
+
+/** One operator against two, whose numbers it rounds in the same places. */
+function depthwiseClampPairs(device: string, stride: number): Pairs {
+  const channels = 40;
+  const x = drawn("x", [3, channels, 15, 14], device, true).requiresGrad_();
+  const weight = drawn("kernel", [channels, 1, 3, 3], device, true).requiresGrad_();
+  const bias = drawn("bias", [channels], device).requiresGrad_();
+  const run = (one: boolean): Tensor[] => {
+    const out = one
+      ? depthwiseClamp(x, weight, bias, stride, 0, 0.7)
+      : biasClamp(depthwise(x, weight, stride), bias, null, 0, 0.7);
+    return [out, ...grad(out, [x, weight, bias], { gradient: drawn("g", out.shape, device, true) })];
+  };
+  const [got, expected] = [run(true), run(false)];
+  const names = ["output", "gradient of the map", "gradient of the weight", "gradient of the bias"];
+  return names.map((what, i) => [what, got[i], exact(expected[i])]);
 }
 
 /** Pictures of several sizes, cropped, resized, flipped and with other colours: the pixels are those of the host, to the byte. */
