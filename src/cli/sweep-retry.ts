@@ -4,10 +4,10 @@ import { rmSync } from "node:fs";
 import { Command } from "commander";
 import { UsageError } from "../errors.js";
 import { shellWord } from "../files/shell-words.js";
+import { StatusReader } from "../run-index/status.js";
 import { forgetAttempts } from "../sweep/attempts.js";
 import { cancelledIds, uncancelRun } from "../sweep/cancel-marks.js";
 import { namedRuns } from "../sweep/run-list.js";
-import { StatusReader } from "../sweep/status.js";
 import { planLines, sweepPaths } from "../sweep/sweep-folder.js";
 import { RunFolder } from "../training/run-folder.js";
 

@@ -2,11 +2,11 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
+import { runDetails } from "../run-index/run-details.js";
+import { StatusReader, type SweepStatus } from "../run-index/status.js";
+import { statusText } from "../run-index/status-text.js";
 import { launchers } from "../sweep/launchers/index.js";
-import { runDetails } from "../sweep/run-details.js";
 import { namedRuns } from "../sweep/run-list.js";
-import { StatusReader, type SweepStatus } from "../sweep/status.js";
-import { statusText } from "../sweep/status-text.js";
 import { planLines } from "../sweep/sweep-folder.js";
 import { realNumber } from "./parse-options.js";
 

@@ -2,19 +2,19 @@
 
 import type { ServerResponse } from "node:http";
 import { UsageError } from "../errors.js";
+import type { IndexedRun } from "../run-index/indexed-run.js";
 import { EventStream } from "./event-stream.js";
-import type { IndexedRun } from "./indexed-run.js";
 import type { Live } from "./live.js";
 import { readPicture } from "./picture-file.js";
 import { runCurves, runDetails } from "./run-details.js";
-import type { RunIndex } from "./run-index.js";
 import { wrongPicture } from "./run-mistakes.js";
+import type { RunRows } from "./run-rows.js";
 import type { Tables } from "./tables.js";
 import { readToySettings, trainToy } from "./toy.js";
 
 /** What there is to answer from. */
 export interface Asked {
-  readonly index: RunIndex;
+  readonly index: RunRows;
   readonly live: Live;
   readonly tables: Tables;
   /** How many toy tasks are being trained. */
@@ -88,7 +88,7 @@ export const answers: Readonly<Record<string, Answer>> = {
   },
 };
 
-function runAsked(index: RunIndex, query: URLSearchParams): IndexedRun {
+function runAsked(index: RunRows, query: URLSearchParams): IndexedRun {
   const entry = index.run(query.get("run") ?? "");
   if (!entry) throw new UsageError("the folder has no run with this name");
   return entry;

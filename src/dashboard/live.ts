@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Events } from "./api.js";
 import type { EventStream } from "./event-stream.js";
 import { asTyped } from "./run-details.js";
-import { type Changes, ROWS_A_PIECE, type RunIndex } from "./run-index.js";
+import { type Changes, ROWS_A_PIECE, type RunRows } from "./run-rows.js";
 
 /** Milliseconds between two looks, with somebody watching and without. */
 const WATCHED_MS = 1_000;
@@ -19,14 +19,14 @@ export class Live {
   private stopped = false;
   private lastSent = "";
 
-  constructor(private readonly index: RunIndex) {}
+  constructor(private readonly rows: RunRows) {}
 
   /** Looks again and again, until `stop`. */
   async run(): Promise<void> {
     while (!this.stopped) {
       const begun = performance.now();
       try {
-        await this.index.look(
+        await this.rows.look(
           (changes) => this.tell(changes),
           () => this.stopped,
         );
@@ -51,12 +51,12 @@ export class Live {
 
   /** Tells a page all there is, and from then on what changes. */
   add(stream: EventStream): void {
-    const paths = this.index.places.map(({ path }) => path);
+    const paths = this.rows.index.places.map(({ path }) => path);
     const hello: Events["hello"] = { folder: paths.join(", "), typed: paths.map(asTyped).join(" ") };
     stream.send("hello", JSON.stringify(hello));
-    stream.send("sweeps", JSON.stringify(this.index.sweepList()));
-    sendRows([stream], this.index.rows());
-    stream.send("progress", JSON.stringify(this.index.progress));
+    stream.send("sweeps", JSON.stringify(this.rows.sweepList()));
+    sendRows([stream], this.rows.rows());
+    stream.send("progress", JSON.stringify(this.rows.progress));
     for (const oldest of this.open().slice(0, -(MOST_STREAMS - 1))) oldest.end();
     this.streams.add(stream);
     this.wake.abort();
@@ -77,7 +77,7 @@ export class Live {
   }
 
   private tellProgress(): void {
-    const progress = JSON.stringify(this.index.progress);
+    const progress = JSON.stringify(this.rows.progress);
     if (progress === this.lastSent) return;
     this.lastSent = progress;
     for (const stream of this.open()) stream.send("progress", progress);

@@ -1,7 +1,7 @@
 /** A picture from disk for a browser: known by its first bytes, never by its name, so that nothing else can pass for one. */
 
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { readAt } from "./inside.js";
+import { readAt } from "../files/inside-files.js";
 
 /** Larger ones are not for a page of many. */
 const MOST_BYTES = 32 << 20;

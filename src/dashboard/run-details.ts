@@ -1,12 +1,13 @@
 /** What the page shows of one run beyond the list: settings, environment, log, every curve, and the pictures it gets wrong. */
 
 import { relative, sep } from "node:path";
+import { jsonIn, readEnd } from "../files/inside-files.js";
 import { shellWord } from "../files/shell-words.js";
+import { FolderFiles } from "../files/stored-files.js";
 import { recordIn } from "../records/record.js";
 import { RECORDS_FILE, SETTINGS_FILE } from "../records/run.js";
+import type { IndexedRun } from "../run-index/indexed-run.js";
 import type { CurveData, RunCurves, RunDetails } from "./api.js";
-import type { IndexedRun } from "./indexed-run.js";
-import { jsonIn } from "./inside.js";
 import { runMistakes } from "./run-mistakes.js";
 
 /** Of a log, as much of its end as a person may want to read. */
@@ -15,7 +16,7 @@ const LOG_BYTES = 256 << 10;
 /** Settings, environment, the log's end and the assessment; pictures from below the `roots` are shown. */
 export async function runDetails(run: IndexedRun, roots: readonly string[]): Promise<RunDetails> {
   const { id, files } = run;
-  const log = run.logEnd(LOG_BYTES);
+  const log = files instanceof FolderFiles ? readEnd(files, "log.txt", LOG_BYTES) : undefined;
   const text = log?.cut ? log.text.slice(log.text.indexOf("\n") + 1) : (log?.text ?? "");
   return {
     id,

@@ -8,10 +8,10 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { ASSESSMENT_FILE, type Assessment as StoredAssessment } from "../analysis/assessment.js";
 import { findDomainFolders } from "../data/discover.js";
+import { jsonIn, liesIn } from "../files/inside-files.js";
 import type { StoredFiles } from "../files/stored-files.js";
 import { ESTIMATE_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { Assessment } from "./api.js";
-import { jsonIn, liesIn } from "./inside.js";
 
 /** The assessment among the files of a run; null where there is none that can be read. */
 export async function runMistakes(files: StoredFiles, roots: readonly string[]): Promise<Assessment | null> {

@@ -17,7 +17,7 @@ import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/
 import { isPackName, PackFile } from "../pack/pack-file.js";
 import { type Asked, answers } from "./answers.js";
 import { Live } from "./live.js";
-import { RunIndex } from "./run-index.js";
+import { RunRows } from "./run-rows.js";
 import { Tables } from "./tables.js";
 
 export interface DashboardOptions {
@@ -54,7 +54,7 @@ export interface Dashboard extends AsyncDisposable {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { folder, base = new URL("../", import.meta.url) } = options;
   const places = [folder].flat().map(realPlace);
-  const index = new RunIndex(...places);
+  const index = new RunRows(...places);
   const chosen = [...places, ...(options.dataRoots ?? []).map(realData)];
   const pictureRoots = (): string[] => [...chosen, ...rememberedDataRoots()];
   const live = new Live(index);

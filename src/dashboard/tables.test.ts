@@ -11,11 +11,11 @@ import { cellNumbers } from "../report/table.js";
 import { selections } from "../selection/index.js";
 import { writePlan } from "../sweep/sweep-folder.js";
 import type { ReportData } from "./api.js";
-import { RunIndex } from "./run-index.js";
+import { RunRows } from "./run-rows.js";
 import { Tables } from "./tables.js";
 
-async function tablesOf(root: string): Promise<{ tables: Tables; index: RunIndex }> {
-  const index = new RunIndex(realpathSync(root));
+async function tablesOf(root: string): Promise<{ tables: Tables; index: RunRows }> {
+  const index = new RunRows(realpathSync(root));
   await index.look(() => {});
   return { tables: new Tables(index), index };
 }

@@ -1,6 +1,7 @@
 /** The tables of the report over the runs of the index, as the page prints them: made when asked for, kept until a run changes. */
 
 import { setImmediate as turn } from "node:timers/promises";
+import type { RunResult } from "../records/run-reader.js";
 import { comparisonWords } from "../report/comparison-table.js";
 import { type ModelList, modelTable } from "../report/model-list.js";
 import { withoutDuplicates } from "../report/read-results.js";
@@ -9,9 +10,8 @@ import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type T
 import type { StudiedSetting, WeightStudy } from "../report/weight-study.js";
 import { selectionNamed, selections } from "../selection/index.js";
 import type { CellText, ReportData, TableData, WeightData, WeightPoint } from "./api.js";
-import type { TabledRun } from "./indexed-run.js";
 import { asTyped } from "./run-details.js";
-import type { RunIndex } from "./run-index.js";
+import type { RunRows } from "./run-rows.js";
 
 export interface TablesAsked {
   readonly selection: string;
@@ -28,12 +28,12 @@ const MOST_KEPT = 8;
 export class Tables {
   private readonly kept = new Map<string, { version: number; text: Promise<string> }>();
 
-  constructor(private readonly index: RunIndex) {}
+  constructor(private readonly rows: RunRows) {}
 
   /** The answer as JSON. An unknown rule is a UsageError. */
   json(asked: TablesAsked): Promise<string> {
     const key = JSON.stringify(asked);
-    const { version } = this.index;
+    const { version } = this.rows;
     const before = this.kept.get(key);
     if (before?.version === version) return before.text;
     const text = this.make(asked).then((report) => JSON.stringify(report));
@@ -54,11 +54,11 @@ export class Tables {
   }
 
   /** The runs as tables take them, in slices: the first time this is much work. */
-  private async collect(sweep: string | undefined): Promise<TabledRun[]> {
-    const tabled: TabledRun[] = [];
+  private async collect(sweep: string | undefined): Promise<RunResult[]> {
+    const tabled: RunResult[] = [];
     let since = performance.now();
-    for (const entry of this.index.runs(sweep)) {
-      const run = entry.forTables();
+    for (const entry of this.rows.runs(sweep)) {
+      const run = entry.result();
       if (run) tabled.push(run);
       if (performance.now() - since < SLICE_MS) continue;
       await turn();

@@ -35,8 +35,13 @@ export class FolderFiles implements StoredFiles {
     return this.ifThere(name, (path) => readFileSync(path, "utf8"));
   }
 
+  /** Opens a file to read; undefined where there is no such file. */
+  open(name: string): number | undefined {
+    return this.ifThere(name, (path) => openSync(path, "r"));
+  }
+
   pieces(name: string): Iterable<Buffer> | undefined {
-    const fd = this.ifThere(name, (path) => openSync(path, "r"));
+    const fd = this.open(name);
     return fd === undefined ? undefined : piecesOf(fd);
   }
 

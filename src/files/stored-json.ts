@@ -24,7 +24,7 @@ export function show(value: unknown): string {
 }
 
 /** The validated value, or a text that describes the problem. */
-export function checked<T>(schema: Schema<T>, value: unknown): { readonly value: T } | string {
+function checked<T>(schema: Schema<T>, value: unknown): { readonly value: T } | string {
   if (!isObject(value)) return `expected an object, got ${show(value)}`;
   const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
   if (result.success) return { value: result.output };
@@ -63,7 +63,7 @@ export function parseStored<T>(schema: Schema<T>, text: string, file: StoredFile
 }
 
 /** The message for a file that a later version has written; undefined for other files. */
-export function laterFormat(parsed: unknown, { what, format: known = 1 }: Pick<StoredFile, "what" | "format">) {
+function laterFormat(parsed: unknown, { what, format: known = 1 }: Pick<StoredFile, "what" | "format">) {
   const { format } = (parsed ?? {}) as { readonly format?: unknown };
   return typeof format === "number" && format > known
     ? `${what} in format ${format}, and this version of NUDGE reads formats up to ${known}. Update NUDGE`

@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import type { Assessment } from "../analysis/assessment.js";
-import { filesOf, type StoredFiles } from "../files/stored-files.js";
+import type { StoredFiles } from "../files/stored-files.js";
 import type { EvaluatedRun, Method, StepEvaluation } from "./evaluated-run.js";
 import { datasetIn } from "./own-pictures.js";
 import type { RunRecord } from "./record.js";
@@ -23,7 +23,7 @@ import {
   type SettingScalar,
   type StoredRun,
 } from "./run.js";
-import { type PackedAccuracies, scanAccuracies, unpack } from "./scan-accuracies.js";
+import { type AccuracyScan, type PackedAccuracies, unpack } from "./scan-accuracies.js";
 import { recordsIn } from "./store.js";
 
 /** A run folder as reports take it: the run, its models, and what was wrong. */
@@ -53,30 +53,30 @@ export class RunReader {
     return value;
   }
 
-  /** Reads a run, by its folder or its files; undefined where there is none. `adapt` is for what only its sweep knows. */
-  read(place: string | StoredFiles, adapt = (settings: RunSettings) => settings): RunResult | undefined {
-    const files = filesOf(place);
+  /** The settings of a run; undefined where there are none. `adapt` is for what only its sweep knows. */
+  settings(files: StoredFiles, adapt = (settings: RunSettings) => settings): RunSettings | undefined {
     const text = files.text(SETTINGS_FILE);
-    if (text === undefined) return undefined;
-    const settings = this.compact(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
-    const records = files.text(RECORDS_FILE);
-    const scanned = records === undefined ? undefined : scanAccuracies(records, settings);
-    if (scanned === undefined) {
+    return text === undefined ? undefined : this.compact(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
+  }
+
+  /**
+   * A run of which the accuracies were scanned, where all of its records are sound; else it is read again, carefully. `text` is
+   * that of its records, if it is at hand.
+   */
+  result(files: StoredFiles, settings: RunSettings, scan: AccuracyScan | undefined, text?: string): RunResult {
+    const packed = scan?.packed(settings.testDomains);
+    if (packed === undefined) {
       const stored = readRun(files, settings);
       const { runs, notes } = evaluatedRuns(stored);
       return { stored, runs, notes: [...stored.notes, ...notes] };
     }
     const runs: EvaluatedRun[] = [];
-    for (const [model, { steps, values }] of scanned)
+    for (const [model, { steps, values }] of packed)
       runs.push(
         new PackedRun(files.path, settings, this.once(methodOf(settings, model)), { steps: this.once(steps), values }),
       );
-    this.kept += records!.length;
-    return {
-      stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : records),
-      runs,
-      notes: NONE,
-    };
+    this.kept += text?.length ?? 0;
+    return { stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : text), runs, notes: NONE };
   }
 
   /**
@@ -93,6 +93,7 @@ export class RunReader {
       regularizers: this.once(all.regularizers),
       averaging: this.once(all.averaging),
       fixed: this.once(all.fixed),
+      combination: all.combination,
       hparams: all.hparams, // of a search they are different in every run
       hparamsSeed: all.hparamsSeed,
       trialSeed: all.trialSeed,

@@ -12,8 +12,6 @@ import { ASSESSMENT_FILE, type Assessment, parseAssessment } from "../analysis/a
 import { DataError } from "../errors.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import {
-  checked,
-  laterFormat,
   nameSchema,
   namesSchema,
   numberSchema,
@@ -109,6 +107,7 @@ export function readRun(place: string | StoredFiles, known?: RunSettings): Store
   const { records, notes } =
     text === undefined ? { records: [], notes: [notEvaluated(folder)] } : recordsIn(join(folder, RECORDS_FILE), text);
   const assessment = ownAssessment(files, settings);
+  const estimate = ownAssessment(files, settings, ESTIMATE_FILE);
   return {
     folder,
     settings,
@@ -117,6 +116,7 @@ export function readRun(place: string | StoredFiles, known?: RunSettings): Store
     begun: files.time(SETTINGS_FILE),
     notes,
     ...(assessment && { assessment }),
+    ...(estimate && { estimate }),
   };
 }
 
@@ -158,12 +158,6 @@ const unreadable = (path: string, cause: unknown): DataError =>
 /** The settings in the text of a file, checked. */
 export const parseSettings = (path: string, text: string): RunSettings =>
   parseStored(settingsSchema, text, { path, what: WHAT });
-
-/** The settings in a parsed file, or in words what is wrong with them. */
-export function toSettings(parsed: unknown): RunSettings | string {
-  const found = laterFormat(parsed, { what: WHAT }) ?? checked(settingsSchema, parsed);
-  return typeof found === "string" ? found : found.value;
-}
 
 const WHAT = "the settings of a run";
 

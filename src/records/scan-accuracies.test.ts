@@ -2,10 +2,15 @@ import { expect, test } from "vitest";
 import { accuraciesAt, somePacsSettings } from "../../tests/support/run-folders.js";
 import { evaluationsOf } from "./evaluated-run.js";
 import { formatRecord, type RunRecord } from "./record.js";
-import { scanAccuracies, unpack } from "./scan-accuracies.js";
+import type { RunSettings } from "./run.js";
+import { AccuracyScan, type PackedAccuracies, unpack } from "./scan-accuracies.js";
 
 const settings = somePacsSettings;
 const textOf = (records: readonly RunRecord[]): string => records.map(formatRecord).join("");
+const scanAccuracies = (
+  text: string,
+  { domains, testDomains }: Pick<RunSettings, "domains" | "testDomains">,
+): Map<string, PackedAccuracies> | undefined => new AccuracyScan(domains).add(text).packed(testDomains);
 const loss = (step: number): RunRecord => ({
   step,
   model: "current",
@@ -51,4 +56,40 @@ test.each([
   const text = textOf([...accuraciesAt(0, 0.5), loss(0)]);
   expect(scanAccuracies(text, settings)).toBeDefined();
   expect(scanAccuracies(damage(text), settings)).toBeUndefined();
+});
+
+test("what is added in pieces is what is read at once", () => {
+  const [first, second] = [textOf(accuraciesAt(0, 0.5)), textOf([...accuraciesAt(300, 0.25), loss(300)])];
+  const scan = new AccuracyScan(settings.domains).add(first);
+  expect(scan.packed(settings.testDomains)).toEqual(scanAccuracies(first, settings));
+  expect(scan.add(second).packed(settings.testDomains)).toEqual(scanAccuracies(first + second, settings));
+});
+
+test("lines that are no records are passed over, also where they look like a known kind", () => {
+  const row = (step: number, value: number): string =>
+    formatRecord({ ...loss(step), domain: "sketch", split: "in", metric: "accuracy", value });
+  const good = row(100, 0.75);
+  for (const bad of ["", "garbage", "{}", "[1]", '{"step":', ',"value":']
+    .map((line) => `${line}\n`)
+    .concat(
+      good.replace("100", "-1"),
+      good.replace("100", "1.5"),
+      good.replace("0.75", "null"),
+      good.replace("0.75}", "0.75"),
+    )) {
+    const scan = new AccuracyScan(settings.domains).add(row(0, 0.5) + bad);
+    expect([scan.count, scan.lastStep, scan.packed(settings.testDomains)], bad).toEqual([1, 0, undefined]);
+    expect(scan.add(good).lastAccuracy(["sketch"], "in")).toBe(0.75);
+  }
+});
+
+test("the last evaluation's mean accuracy needs every domain", () => {
+  const row = (step: number, value: number, domain = "sketch"): string =>
+    formatRecord({ ...loss(step), domain, split: "in", metric: "accuracy", value });
+  const scan = new AccuracyScan(settings.domains);
+  expect([scan.lastStep, scan.lastAccuracy(["sketch"], "in")]).toEqual([null, null]);
+  scan.add(row(0, 0.5) + row(0, 0.7, "photo") + row(300, 0.6));
+  expect([scan.lastStep, scan.lastAccuracy(["sketch"], "in")]).toEqual([300, 0.6]);
+  expect(scan.lastAccuracy(["sketch", "photo"], "in")).toBeNull(); // photo only at step 0
+  expect(scan.add(row(300, 0.8, "photo")).lastAccuracy(["sketch", "photo"], "in")).toBeCloseTo(0.7, 12);
 });

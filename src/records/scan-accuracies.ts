@@ -7,8 +7,8 @@
  */
 
 import type { DomainAccuracy, StepEvaluation } from "./evaluated-run.js";
-import { ACCURACY } from "./record.js";
-import { type RecordKind, scanLine } from "./scan-line.js";
+import { ACCURACY, CURRENT } from "./record.js";
+import { type RecordKind, type RecordTaker, scanLine } from "./scan-line.js";
 
 /** The accuracies of one model: by evaluation, then domain, then `in` and `out`; NaN where a part was not evaluated. */
 export interface PackedAccuracies {
@@ -16,42 +16,77 @@ export interface PackedAccuracies {
   readonly values: readonly number[];
 }
 
-/** Accuracies by model, in the order of the file; undefined where the file needs the careful reader. */
-export function scanAccuracies(
-  text: string,
-  { domains, testDomains }: { readonly domains: readonly string[]; readonly testDomains: readonly string[] },
-): Map<string, PackedAccuracies> | undefined {
-  const width = 2 * domains.length;
-  const found = new Map<string, Packing>();
-  let own: Packing | undefined;
-  let isWhole = true;
-  const take = (step: number, { model, domain, split }: RecordKind, value: number): void => {
+/** The accuracies of a record file as far as it was read; more can be added as it grows. */
+export class AccuracyScan implements RecordTaker {
+  readonly metrics = ACCURACIES;
+  private readonly found = new Map<string, Packing>();
+  /** The model of the last accuracy. */
+  private own: Packing | undefined;
+  /** Whether all lines are records, and all accuracies numbers. */
+  private isSound = true;
+  /** How many accuracies were read. */
+  count = 0;
+  /** The step of the last accuracy; null before the first. */
+  lastStep: number | null = null;
+
+  constructor(private readonly domains: readonly string[]) {}
+
+  /** Adds whole lines. Lines that are no records are passed over. */
+  add(text: string): this {
+    for (let [from, to] = [0, 0]; from < text.length; from = to + 1) {
+      to = text.indexOf("\n", from);
+      if (to < 0) to = text.length;
+      if (to === text.length || !scanLine(text, this, from, to)) this.isSound = false;
+    }
+    return this;
+  }
+
+  take(step: number, { model, domain, split }: RecordKind, value: number): void {
     if (domain === null || (split !== "in" && split !== "out")) return;
-    if (Number.isNaN(value)) isWhole = false;
+    if (Number.isNaN(value)) this.isSound = false;
+    this.count++;
+    this.lastStep = step;
+    let { own } = this;
     if (own?.model !== model) {
-      own = found.get(model) ?? { model, steps: [], values: [], at: -1 };
-      found.set(model, own);
+      own = this.found.get(model) ?? { model, steps: [], values: [], at: -1 };
+      this.found.set(model, own);
+      this.own = own;
     }
     if (own.steps[own.at] !== step) {
       own.at = own.steps.indexOf(step);
       if (own.at < 0) own.at = own.steps.push(step) - 1;
     }
+    const width = 2 * this.domains.length;
     while (own.values.length < width * own.steps.length) own.values.push(Number.NaN);
-    const column = domains.indexOf(domain);
+    const column = this.domains.indexOf(domain);
     if (column >= 0) own.values[width * own.at + 2 * column + (split === "in" ? 0 : 1)] = value;
-  };
-  const taker = { metrics: ACCURACIES, take };
-  for (let [from, to] = [0, 0]; from < text.length; from = to + 1) {
-    to = text.indexOf("\n", from);
-    if (to < 0 || !scanLine(text, taker, from, to) || !isWhole) return undefined;
   }
-  const needed = domains.flatMap((name, i) => [...(testDomains.includes(name) ? [2 * i] : []), 2 * i + 1]);
-  for (const packed of found.values()) {
-    for (let i = 0; i < packed.steps.length; i++)
-      if (needed.some((place) => Number.isNaN(packed.values[width * i + place]))) return undefined;
-    packed.values = packed.values.slice(); // without the room that was left to grow
+
+  /** Accuracies by model, in the order of the file; undefined where the file needs the careful reader. */
+  packed(testDomains: readonly string[]): Map<string, PackedAccuracies> | undefined {
+    if (!this.isSound) return undefined;
+    const width = 2 * this.domains.length;
+    const needed = this.domains.flatMap((name, i) => [...(testDomains.includes(name) ? [2 * i] : []), 2 * i + 1]);
+    const packed = new Map<string, PackedAccuracies>();
+    for (const [model, { steps, values }] of this.found) {
+      for (let i = 0; i < steps.length; i++)
+        if (needed.some((place) => Number.isNaN(values[width * i + place]))) return undefined;
+      packed.set(model, { steps: steps.slice(), values: values.slice() }); // without the room that was left to grow
+    }
+    return packed;
   }
-  return found;
+
+  /** The mean accuracy of the trained model at the last step on one part of some domains; null where one is missing. */
+  lastAccuracy(domains: readonly string[], split: "in" | "out"): number | null {
+    const current = this.found.get(CURRENT);
+    if (domains.length === 0 || !current) return null;
+    const start = 2 * this.domains.length * current.steps.indexOf(this.lastStep ?? -1);
+    const values = domains.map(
+      (domain) => current.values[start + 2 * this.domains.indexOf(domain) + (split === "in" ? 0 : 1)] ?? Number.NaN,
+    );
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return Number.isNaN(mean) ? null : mean;
+  }
 }
 
 const ACCURACIES: ReadonlySet<string> = new Set([ACCURACY]);
@@ -60,7 +95,7 @@ const ACCURACIES: ReadonlySet<string> = new Set([ACCURACY]);
 interface Packing {
   readonly model: string;
   readonly steps: number[];
-  values: number[];
+  readonly values: number[];
   at: number;
 }
 

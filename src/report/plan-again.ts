@@ -3,7 +3,7 @@
 import { shellWord } from "../files/shell-words.js";
 import { withoutPackEnding } from "../pack/pack-file.js";
 import { isObject } from "../records/json-lines.js";
-import type { ReportedSweep } from "../sweep/reported-sweep.js";
+import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 
 /** What is given as an option; everything else is given as a setting, `steps=300`. */
 const OPTIONS: Readonly<Record<string, string>> = {

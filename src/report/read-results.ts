@@ -3,22 +3,18 @@
  * levels deep. Other content is skipped and reported; one damaged run does not affect the others.
  */
 
-import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { byCodePoint } from "../data/code-point-order.js";
 import { isPictureName } from "../data/folder-tree.js";
 import { DataError } from "../errors.js";
-import type { StoredFiles } from "../files/stored-files.js";
-import { isPackName, PackFile } from "../pack/pack-file.js";
 import { withoutChangedPictures } from "../records/changed-pictures.js";
 import { RESULTS_FILE, readDomainBed } from "../records/domainbed.js";
 import { type EvaluatedRun, methodKey } from "../records/evaluated-run.js";
 import { notEvaluated, type StoredRun } from "../records/run.js";
-import { RunReader } from "../records/run-reader.js";
 import { readSwad } from "../records/swad.js";
-import { FixedByHand } from "../sweep/fixed-by-hand.js";
-import { type ReportedSweep, readReportedSweep } from "../sweep/reported-sweep.js";
-import { isSweepFolder, readSweepFile, SWEEP_FILE, sweepPaths } from "../sweep/sweep-folder.js";
+import type { Found, Listed } from "../run-index/folder-scan.js";
+import type { ReportedSweep } from "../run-index/indexed-sweep.js";
+import { RunIndex } from "../run-index/run-index.js";
 
 export interface Results {
   /** In the order of folder names. */
@@ -31,21 +27,32 @@ export interface Results {
   readonly notes: readonly string[];
 }
 
-/** Deep enough for a folder of sweeps of runs. */
-const DEEPEST = 4;
-
 /** Reads all runs in folders, each of which can be a run itself, and in packs. */
 export function readResults(folders: readonly string[]): Results {
-  const reader = new Reader();
-  for (const folder of folders) {
+  for (const folder of folders)
     if (!existsSync(folder))
       throw new DataError(`${folder}: no such folder. Expected a folder of runs, a run folder or a packed study`);
-    if (reader.visit(folder, realpathSync(folder))) continue;
-    if (reader.holdsPictures) throw pictureFolder(folder);
-    reader.notes.push(`${folder}: no runs in it`);
+  const index = new RunIndex(folders);
+  // Each run is read when it is found, since the blocks of a pack are not in memory for long; what is wrong is noted below.
+  for (const run of index.find()) if (run) ifSound(() => run.result());
+  const reader = new Reader(index);
+  for (const root of index.roots) {
+    if (reader.visit(root)) continue;
+    if (reader.holdsPictures) throw pictureFolder(root.path);
+    reader.notes.push(`${root.path}: no runs in it`);
   }
   const { runs, notes } = withoutDuplicates(reader);
   return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
+}
+
+/** Damaged content is an error that does not affect the rest. */
+function ifSound<T>(read: () => T): T | Error {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DataError || (error as NodeJS.ErrnoException).code) return error as Error;
+    throw error;
+  }
 }
 
 /** The user passed the folder of pictures instead of the folder of runs. */
@@ -57,6 +64,7 @@ function pictureFolder(folder: string): DataError {
   );
 }
 
+/** Collects what an index found, in the order of folder names, with notes on what was skipped. */
 class Reader implements Results {
   readonly runs: EvaluatedRun[] = [];
   readonly stored: StoredRun[] = [];
@@ -66,9 +74,8 @@ class Reader implements Results {
   private readonly visited = new Map<string, boolean>();
   /** Files that were skipped in the last folder, and how many of them are pictures. */
   private foreign = { files: 0, pictures: 0 };
-  private readonly reader = new RunReader();
-  /** Of the sweep that is being read. */
-  private fixedByHand: FixedByHand | undefined;
+
+  constructor(private readonly index: RunIndex) {}
 
   /** Whether most of the skipped files are pictures; there are some among the files of a report. */
   get holdsPictures(): boolean {
@@ -76,85 +83,77 @@ class Reader implements Results {
     return pictures > files / 2;
   }
 
-  /** Reads a folder and its subfolders; returns whether there is any run. `place` is its path without links. */
-  visit(folder: string, place: string, depth = 0): boolean {
-    if (depth === 0) this.foreign = { files: 0, pictures: 0 };
-    const before = this.visited.get(place);
+  /** Takes a folder and its subfolders; returns whether there is any run. */
+  visit(found: Found): boolean {
+    if (found.depth === 0) this.foreign = { files: 0, pictures: 0 };
+    const before = this.visited.get(found.real);
     if (before !== undefined) return before;
-    this.visited.set(place, false);
-    const found = this.orNoted(() => {
-      if (statSync(folder).isFile()) return this.readPack(folder);
-      return (
-        this.readOwn(folder) || this.readOther(folder) || this.readSweep(folder) || this.descend(folder, place, depth)
-      );
-    });
-    this.visited.set(place, found);
-    return found;
+    this.visited.set(found.real, false);
+    const any = this.orNoted(() => this.take(found));
+    this.visited.set(found.real, any);
+    return any;
+  }
+
+  private take(found: Found): boolean {
+    const listed = this.index.at(found);
+    if (listed.kind === "pack") return this.takePack(found, listed);
+    if (listed.problem) throw listed.problem;
+    if (listed.kind === "run") return this.takeRun(found);
+    if (listed.kind === "results") return this.takeOther(found.path);
+    return listed.kind === "sweep" ? this.takeSweep(found, listed) : this.takeChildren(found, listed);
   }
 
   /** Damaged content is reported and does not affect the rest. */
   private orNoted(read: () => boolean): boolean {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof DataError) && !(error as NodeJS.ErrnoException).code) throw error;
-      this.notes.push(`skipped: ${(error as Error).message}`);
-      return true;
-    }
+    const found = ifSound(read);
+    if (typeof found === "boolean") return found;
+    this.notes.push(`skipped: ${found.message}`);
+    return true;
   }
 
-  private descend(folder: string, place: string, depth: number): boolean {
-    const entries = readdirSync(folder, { withFileTypes: true })
-      .filter(({ name }) => !name.startsWith("."))
-      // Links come last, so that a run is listed under its own name.
-      .sort((a, b) => Number(a.isSymbolicLink()) - Number(b.isSymbolicLink()) || byCodePoint(a.name, b.name));
-    const isFolder = (entry: Dirent): boolean =>
-      entry.isDirectory() ||
-      (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isDirectory() === true);
-    const isRead = (entry: Dirent): boolean => isFolder(entry) || isPackName(entry.name);
-    const foreign = entries.filter((entry) => !isRead(entry)).map(({ name }) => name);
+  private takeChildren({ path }: Found, { foreign, children }: Listed): boolean {
     this.foreign.files += foreign.length;
     this.foreign.pictures += foreign.filter(isPictureName).length;
     if (foreign.length > 0) {
       const more = foreign.length > 4 ? ` and ${foreign.length - 4} more` : "";
       const are = foreign.length === 1 ? "is not a run" : "are not runs";
-      this.notes.push(`${folder}: skipped ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
+      this.notes.push(`${path}: skipped ${foreign.slice(0, 4).join(", ")}${more}, which ${are}`);
     }
-    if (depth === DEEPEST) return false;
     let any = false;
-    for (const entry of entries.filter(isRead)) {
-      const path = join(folder, entry.name);
-      const below = entry.isSymbolicLink() ? realpathSync(path) : join(place, entry.name);
+    for (const child of children) {
       const notes = this.notes.length;
-      if (this.visit(path, below, depth + 1)) any = true;
-      else if (this.notes.length > notes) this.notes.splice(notes, Infinity, `${path}: skipped: it contains no runs`);
+      if (this.visit(child)) any = true;
+      else if (this.notes.length > notes)
+        this.notes.splice(notes, Infinity, `${child.path}: skipped: it contains no runs`);
     }
     return any;
   }
 
-  private readOwn(place: string | StoredFiles): boolean {
-    const result = this.reader.read(place, (settings) => this.fixedByHand?.settingsOf(settings) ?? settings);
+  private takeRun({ id }: Found): boolean {
+    const result = this.index.run(id)?.result();
     if (!result) return false;
     this.stored.push(result.stored);
-    this.runs.push(...result.runs);
-    this.notes.push(...result.notes);
+    for (const run of result.runs) this.runs.push(run);
+    for (const note of result.notes) this.notes.push(note);
     return true;
   }
 
   /** The runs of a sweep, and its planned runs; its other files are ignored. */
-  private readSweep(folder: string): boolean {
-    if (!isSweepFolder(folder)) return false;
-    const sweep = readReportedSweep(folder);
-    const { runs } = sweepPaths(folder);
-    this.sweeps.push(sweep);
+  private takeSweep({ id, path }: Found, { children }: Listed): boolean {
     const [notes, stored] = [this.notes.length, this.stored.length];
-    this.fixedByHand = new FixedByHand(sweep.asked ?? []);
-    const any = existsSync(runs) && this.descend(runs, realpathSync(runs), 1);
-    this.fixedByHand = undefined;
+    const sweep = this.reportedSweep(id);
+    const any = children.some((runs) => this.orNoted(() => this.takeChildren(runs, this.index.at(runs))));
     this.forgetEarly(notes, stored);
-    if (!any && sweep.firstFailure === null)
-      this.notes.push(`${folder}: no run of the sweep has started; start it with: nudge sweep run ${folder}`);
+    if (!any && sweep?.firstFailure === null)
+      this.notes.push(`${path}: no run of the sweep has started; start it with: nudge sweep run ${path}`);
     return true;
+  }
+
+  private reportedSweep(id: string): ReportedSweep | undefined {
+    const sweep = ifSound(() => this.index.sweeps.get(id)!.reported());
+    if (sweep instanceof Error) this.notes.push(`skipped: ${sweep.message}`);
+    else this.sweeps.push(sweep);
+    return sweep instanceof Error ? undefined : sweep;
   }
 
   /** One line per sweep states how many of its runs are done, started or failed; runs without records need no note each. */
@@ -164,43 +163,25 @@ class Reader implements Results {
   }
 
   /** The runs of a packed study, and its planned runs. */
-  private readPack(path: string): boolean {
-    const pack = new PackFile(path);
+  private takePack({ id }: Found, { children, study, problem, notes: problems = [] }: Listed): boolean {
     const [notes, stored] = [this.notes.length, this.stored.length];
-    for (const run of pack.runs()) {
-      this.fixedByHand ??= new FixedByHand(requestsIn(pack.study));
-      this.orNoted(() => this.readOwn(run));
-    }
-    this.fixedByHand = undefined;
-    const runs = this.stored.slice(stored);
-    if (pack.study.has(SWEEP_FILE)) {
-      this.orNoted(() => {
-        this.sweeps.push({ ...readReportedSweep(pack.study), packed: true });
-        return true;
-      });
+    for (const run of children) this.orNoted(() => this.takeRun(run));
+    if (problem) throw problem;
+    const any = this.stored.length > stored;
+    if (study) {
+      this.reportedSweep(id);
       this.forgetEarly(notes, stored);
     }
-    this.notes.push(...pack.notes);
-    return runs.length > 0;
+    this.notes.push(...problems);
+    return any;
   }
 
-  private readOther(folder: string): boolean {
+  private takeOther(folder: string): boolean {
     const path = join(folder, RESULTS_FILE);
-    if (!existsSync(path)) return false;
     const { runs, notes } = isSwad(path) ? readSwad(path) : readDomainBed(path);
     this.runs.push(...runs);
     this.notes.push(...notes);
     return true;
-  }
-}
-
-/** The requests of a sweep; empty if there is no sweep, or an unreadable one, which is reported elsewhere. */
-function requestsIn(files: StoredFiles): readonly unknown[] {
-  try {
-    return files.has(SWEEP_FILE) ? readSweepFile(files).requests : [];
-  } catch (error) {
-    if (error instanceof DataError) return [];
-    throw error;
   }
 }
 

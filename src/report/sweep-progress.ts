@@ -2,7 +2,7 @@
 
 import { basename, join, sep } from "node:path";
 import type { StoredRun } from "../records/index.js";
-import type { ReportedSweep } from "../sweep/reported-sweep.js";
+import type { ReportedSweep } from "../run-index/indexed-sweep.js";
 import { noCounts, RUN_STATES, type RunSigns, runState, type StateCounts } from "../sweep/run-state.js";
 import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
 

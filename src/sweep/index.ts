@@ -6,8 +6,6 @@ export { type MadePlan, makePlan, type SweepAsked } from "./make-plan.js";
 export { type PlanOptions, planRuns } from "./plan-runs.js";
 export { type Preset, partInWords, presetNamed, presets } from "./presets.js";
 export { RUN_STATES, type RunState } from "./run-state.js";
-export { type RunStatus, StatusReader, type SweepStatus } from "./status.js";
-export { statusText } from "./status-text.js";
 export {
   isSweepFolder,
   type PlannedRun,

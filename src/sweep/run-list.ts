@@ -1,6 +1,7 @@
 /** The runs of a plan as those need them who work them off: a hundred thousand take some tens of megabytes. */
 
 import { UsageError } from "../errors.js";
+import type { StoredFiles } from "../files/stored-files.js";
 import { planLines, type RunRequest } from "./sweep-folder.js";
 
 /** A run of a plan; its request is kept as text until it is wanted. */
@@ -9,6 +10,7 @@ export class ListedRun {
     readonly id: string,
     readonly name: string,
     readonly title: string,
+    readonly dataset: string | undefined,
     readonly cost: number | undefined,
     private readonly requestText: string,
   ) {}
@@ -19,10 +21,11 @@ export class ListedRun {
 }
 
 /** All runs of a sweep, in the plan's order. */
-export function readRunList(folder: string): ListedRun[] {
+export function readRunList(place: string | StoredFiles): ListedRun[] {
   return Array.from(
-    planLines(folder),
-    ({ id, name, title, cost, request }) => new ListedRun(id, name, title, cost, JSON.stringify(request)),
+    planLines(place),
+    ({ id, name, title, dataset, cost, request }) =>
+      new ListedRun(id, name, title, dataset, cost, JSON.stringify(request)),
   );
 }
 

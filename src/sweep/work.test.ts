@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import { StatusReader } from "../run-index/status.js";
 import { readAttempts } from "./attempts.js";
 import { cancelAll, cancelRun, cancelToken } from "./cancel-marks.js";
 import { growPlan, makePlan } from "./index.js";
-import { StatusReader } from "./status.js";
 import { type PlannedRun, sweepPaths } from "./sweep-folder.js";
 import { type WorkEvent, type WorkOptions, work } from "./work.js";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { RESUMABLE } from "../../src/cli/failure.js";
 import { main } from "../../src/cli/main.js";
-import { StatusReader } from "../../src/sweep/status.js";
+import { StatusReader } from "../../src/run-index/status.js";
 import { type PlannedRun, readPlan, sweepPaths } from "../../src/sweep/sweep-folder.js";
 import { catchPrinted } from "../support/printed.js";
 import { until } from "../support/slurm-cluster.js";

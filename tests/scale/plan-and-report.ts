@@ -34,8 +34,8 @@ async function pack(): Promise<number> {
 
 async function status(): Promise<number> {
   const [{ StatusReader }, { statusText }] = await Promise.all([
-    import("../../src/sweep/status.js"),
-    import("../../src/sweep/status-text.js"),
+    import("../../src/run-index/status.js"),
+    import("../../src/run-index/status-text.js"),
   ]);
   const found = new StatusReader(folder).read();
   statusText(found);

@@ -1,19 +1,18 @@
 /**
- * A sweep of the index: its plan, the place of each planned run in the grid (a row a method, a column a held-out domain), and
- * what was decided about runs: failed for good, hopeless, cancelled. The plan is read again only when its file changes.
+ * A sweep on the page: how many of its runs are in which state, the grid of them (a row a method, a column a held-out domain), and
+ * rows of those that have no folder yet.
  */
 
 import { basename } from "node:path";
 import { findDataset } from "../data/datasets/index.js";
-import type { StoredFiles } from "../files/stored-files.js";
 import { commonFixed, type FixedSettings, fixedText, NOTHING_FIXED, withoutFixed } from "../records/fixed-settings.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { CURRENT } from "../records/record.js";
+import type { IndexedSweep } from "../run-index/indexed-sweep.js";
 import { datasetTitle, methodTitle } from "../settings/names.js";
-import { FixedByHand } from "../sweep/fixed-by-hand.js";
-import { noCounts, runState, stateWord, type Verdict } from "../sweep/run-state.js";
-import { ATTEMPTS, CANCELLED, PLAN_FILE, type PlannedRun, planLines, readSweepFile } from "../sweep/sweep-folder.js";
-import { readVerdicts } from "../sweep/verdicts.js";
+import type { FixedByHand } from "../sweep/fixed-by-hand.js";
+import type { ListedRun } from "../sweep/run-list.js";
+import { noCounts, runState, stateWord } from "../sweep/run-state.js";
 import type { GridCell, RunRow, RunState, SweepGrid, SweepRow } from "./api.js";
 
 /** What is kept of a planned run. */
@@ -35,72 +34,39 @@ interface Planned {
 
 type StateOf = (id: string) => RunState | undefined;
 
-/** What changed so lately, in milliseconds, is read again: the clock's grain may hide a second change. */
-const YOUNG_MS = 2_000;
-
 /** More runs than this in a cell are counted, not shown one by one. */
 const MOST_IN_CELL = 120;
 
-export class SweepEntry {
-  private planTime = -1;
-  private decidedTime = -1;
-  private verdicts = new Map<string, Verdict>();
+export class SweepRows {
+  private listed: readonly ListedRun[] | undefined;
   private plan: readonly Planned[] = [];
   /** What was set by hand in all runs alike, which tells no row of the grid from another. */
   private common = NOTHING_FIXED;
-  /** What was set by hand in runs of earlier versions. */
-  byHand = new FixedByHand([]);
-  private name = "";
+  private name: string;
   private protocol: readonly string[] = [];
   private problem: string | null = null;
 
-  constructor(
-    readonly id: string,
-    readonly files: StoredFiles,
-  ) {}
-
-  /** Looks again; whether the plan or what was decided about runs changed. */
-  refresh(): boolean {
-    const decided = this.readVerdicts();
-    return this.readPlan() || decided;
+  constructor(readonly sweep: IndexedSweep) {
+    this.name = sweep.id;
   }
 
-  /** What was decided about the run in this folder. */
-  verdictOn(run: string): Verdict | undefined {
-    return this.verdicts.get(basename(run).slice(0, 16));
+  private get id(): string {
+    return this.sweep.id;
   }
 
-  /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so the times of folders show every change. */
-  private readVerdicts(): boolean {
-    const time = Math.max(this.files.time(ATTEMPTS), this.files.time(CANCELLED));
-    if (time === this.decidedTime) return false;
-    this.decidedTime = Date.now() - time > YOUNG_MS ? time : -1;
-    const now = readVerdicts(this.files);
-    // A verdict that is the same stays the same object: runs look whether theirs is another.
-    for (const [id, before] of this.verdicts) {
-      const verdict = now.get(id);
-      if (verdict?.state === before.state && verdict.error === before.error) now.set(id, before);
-    }
-    this.verdicts = now;
-    return true;
-  }
-
-  private readPlan(): boolean {
-    const time = this.files.time(PLAN_FILE);
-    if (time === this.planTime) return false;
-    this.planTime = time;
-    this.name = this.id;
+  /** Takes in the plan where it is another one now; one that cannot be read costs no run. */
+  private readPlan(): readonly Planned[] {
     try {
-      const file = readSweepFile(this.files);
-      [this.name, this.protocol] = [file.name, file.protocol];
-      this.byHand = new FixedByHand(file.requests);
-      this.plan = Array.from(planLines(this.files), (run) => toPlanned(run, this.byHand));
+      const { file, plan, byHand } = this.sweep;
+      [this.name, this.protocol, this.problem] = [file.name, file.protocol, null];
+      if (plan === this.listed) return this.plan;
+      this.listed = plan;
+      this.plan = plan.map((run) => toPlanned(run, byHand));
       this.common = commonFixed(this.plan.map(({ fixed }) => fixed));
-      this.problem = null;
     } catch (error) {
       this.problem = (error as Error).message;
     }
-    return true;
+    return this.plan;
   }
 
   /** The id under which a planned run is, or will be, in the index. */
@@ -109,8 +75,10 @@ export class SweepEntry {
   }
 
   /** The planned runs that have no folder yet, as rows. */
-  waiting(has: (id: string) => boolean): RunRow[] {
-    return this.plan.filter((planned) => !has(this.runId(planned))).map((planned) => this.waitingRow(planned));
+  waiting(has: (id: string) => boolean, stateOf: StateOf): RunRow[] {
+    return this.readPlan()
+      .filter((planned) => !has(this.runId(planned)))
+      .map((planned) => this.waitingRow(planned, stateOf));
   }
 
   row(stateOf: StateOf): SweepRow {
@@ -121,7 +89,7 @@ export class SweepEntry {
 
   /** A run without settings has failed before it began, or waits. */
   private stateOfPlanned(planned: Planned, stateOf: StateOf): RunState {
-    const verdict = this.verdicts.get(planned.id);
+    const verdict = this.sweep.verdicts.get(planned.id);
     return stateOf(this.runId(planned)) ?? runState({ isDone: false, isBegun: false, verdict });
   }
 
@@ -158,11 +126,12 @@ export class SweepEntry {
     };
   }
 
-  private waitingRow(planned: Planned): RunRow {
+  private waitingRow(planned: Planned, stateOf: StateOf): RunRow {
     const { dataset, own, heldOut, method, fixed, trial, draw, steps } = planned;
-    const verdict = this.verdicts.get(planned.id);
-    const state = runState({ isDone: false, isBegun: false, verdict });
-    const problem = verdict?.error ?? (state === "waiting" ? null : stateWord(state));
+    const verdict = this.sweep.verdicts.get(planned.id);
+    const state = this.stateOfPlanned(planned, stateOf);
+    const problem =
+      verdict?.error ?? (["waiting", "stopped", "running", "done"].includes(state) ? null : stateWord(state));
     return {
       id: this.runId(planned),
       state,
@@ -206,7 +175,7 @@ function shownCell(cell: GridCell | undefined): GridCell | null {
   return cell.runs.length > MOST_IN_CELL ? { counts: cell.counts, runs: [] } : cell;
 }
 
-function toPlanned({ id, name, dataset, title, request }: PlannedRun, byHand: FixedByHand): Planned {
+function toPlanned({ id, name, dataset, title, request }: ListedRun, byHand: FixedByHand): Planned {
   const names = (key: string): readonly string[] => {
     const value = request[key];
     return Array.isArray(value) ? value : typeof value === "string" && value !== "" ? value.split(",") : [];

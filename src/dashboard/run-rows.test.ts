@@ -10,19 +10,19 @@ import { packStudy } from "../pack/pack-study.js";
 import { formatRecord } from "../records/record.js";
 import { Outcome } from "../report/outcome.js";
 import { readResults } from "../report/read-results.js";
+import { StatusReader } from "../run-index/status.js";
 import { trainingDomain } from "../selection/index.js";
 import { failAttempt, giveUp } from "../sweep/attempts.js";
 import { cancelRun, uncancelRun } from "../sweep/cancel-marks.js";
 import { noCounts } from "../sweep/run-state.js";
-import { StatusReader } from "../sweep/status.js";
 import { writePlan } from "../sweep/sweep-folder.js";
 import type { RunRow } from "./api.js";
-import { type Changes, RunIndex } from "./run-index.js";
+import { type Changes, RunRows } from "./run-rows.js";
 
 const realFolder = (): string => realpathSync(temporaryFolder());
 
 /** One look, with what it told. */
-async function look(index: RunIndex): Promise<{ runs: RunRow[]; gone: string[]; sweeps: Changes["sweeps"] }> {
+async function look(index: RunRows): Promise<{ runs: RunRow[]; gone: string[]; sweeps: Changes["sweeps"] }> {
   const all: Changes = { runs: [], gone: [], sweeps: [] };
   await index.look(({ runs, gone, sweeps }) => {
     all.runs.push(...runs);
@@ -50,7 +50,7 @@ test("a run is done, running, stopped or failed as its files say", async () => {
   writeFileSync(join(root, "broken", "settings.json"), "{");
   using lock = await FolderLock.take(join(running, "lock"));
   lock.note('{ "step": 120, "steps": 300, "left": 42 }');
-  const { runs } = await look(new RunIndex(root));
+  const { runs } = await look(new RunRows(root));
   const rows = new Map(runs.map((row) => [row.id, row]));
   expect([...rows].map(([id, { state }]) => [id, state]).sort()).toEqual([
     ["broken", "failed"],
@@ -77,14 +77,14 @@ test("a run is done, running, stopped or failed as its files say", async () => {
 test("somebody's own pictures go by the name of their folder", async () => {
   const root = realFolder();
   writeRun(join(root, "own"), { settings: { dataset: "image-folder", data: "pictures/clinics/" } as object });
-  expect((await look(new RunIndex(root))).runs).toMatchObject([{ dataset: "clinics", own: true, assessed: false }]);
+  expect((await look(new RunRows(root))).runs).toMatchObject([{ dataset: "clinics", own: true, assessed: false }]);
 });
 
 test("a finished run on own pictures has the accuracies of its own report, and not those of its last evaluation", async () => {
   const root = realFolder();
   writeOwnRun(root, "held", { right: 12, heldOut: "day" }); // of 20; of the 16 that are evaluated while training, 8
   writeOwnRun(root, "open", { right: 12, heldOut: "day", assessed: false });
-  const { runs } = await look(new RunIndex(root));
+  const { runs } = await look(new RunRows(root));
   const rows = new Map(runs.map((row) => [row.id, row]));
   expect(rows.get("held")).toMatchObject({ assessed: true, test: 0.6, validation: 0.75 });
   expect(rows.get("open")).toMatchObject({ assessed: false, test: 0.5, validation: 0.75 });
@@ -93,7 +93,7 @@ test("a finished run on own pictures has the accuracies of its own report, and n
 test("a model for use has the estimate of runs that held one domain out each, also one that is written later", async () => {
   const root = realFolder();
   const run = writeOwnRun(root, "use", { right: 0 });
-  const index = new RunIndex(root);
+  const index = new RunRows(root);
   expect((await look(index)).runs).toMatchObject([{ test: null, expected: null, validation: 0.75 }]);
   const estimate = JSON.parse(readFileSync(join(run, "assessment.json"), "utf8"));
   const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...estimate.domains[i], part: "held out", accuracy }));
@@ -107,7 +107,7 @@ test("a probe is told from a run that trained the whole network by its name", as
   const root = realFolder();
   writeRun(join(root, "full"));
   writeRun(join(root, "probe"), { settings: { probe: true } as object });
-  const { runs } = await look(new RunIndex(root));
+  const { runs } = await look(new RunRows(root));
   expect(runs.map(({ method }) => method).sort()).toEqual(["ERM", "ERM, probe"]);
 });
 
@@ -115,7 +115,7 @@ test("a second look tells only what changed, and what is gone", async () => {
   const root = realFolder();
   const one = writeRun(join(root, "one"), { done: false });
   const two = writeRun(join(root, "two"), { done: false });
-  const index = new RunIndex(root);
+  const index = new RunRows(root);
   await look(index);
   const { version } = index;
   age(one, two);
@@ -144,7 +144,7 @@ test("a second look tells only what changed, and what is gone", async () => {
 test("a finished run that was removed and begun anew between two looks is read anew", async () => {
   const root = realFolder();
   const run = writeRun(join(root, "one"), { records: accuraciesAt(900, 0.9) });
-  const index = new RunIndex(root);
+  const index = new RunRows(root);
   expect((await look(index)).runs).toMatchObject([{ state: "done", step: 900 }]);
   age(root);
   rmSync(run, { recursive: true });
@@ -163,7 +163,7 @@ test("links are followed inside the folder, once, and never out of it", async ()
   // A run of ours whose files are another's: its settings are not read.
   mkdirSync(join(root, "hollow"));
   symlinkSync(join(outside, "foreign", "settings.json"), join(root, "hollow", "settings.json"));
-  const { runs } = await look(new RunIndex(root));
+  const { runs } = await look(new RunRows(root));
   expect(runs.map(({ id, state }) => [id, state]).sort()).toEqual([
     ["hollow", "failed"],
     ["runs/own", "done"],
@@ -183,7 +183,7 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
   writePlan(sweep, { name: "three", protocol: ["As usual."], requests: [] }, planned);
   writeRun(join(sweep, "runs", planned[0].name));
   failAttempt(sweep, planned[1].id, new Error("no memory"), 0);
-  const index = new RunIndex(root);
+  const index = new RunRows(root);
   const { runs, sweeps } = await look(index);
   expect(runs.map(({ id, state, problem, fixed }) => [id, state, problem, fixed])).toEqual([
     [`sweep/runs/${planned[0].name}`, "done", null, {}],
@@ -219,7 +219,7 @@ test("a plan that cannot be read is told, and costs no run", async () => {
   writeFileSync(join(root, "sweep.json"), "{}");
   writeFileSync(join(root, "plan.jsonl"), "");
   writeRun(join(root, "runs", "one"));
-  const { runs, sweeps } = await look(new RunIndex(root));
+  const { runs, sweeps } = await look(new RunRows(root));
   expect(runs).toHaveLength(1);
   expect(sweeps[0].problem).toContain('"format" is missing');
 });
@@ -232,7 +232,7 @@ test("the runs and the plan of a pack are those of its folder, and a pack that i
     writeRun(join(sweep, "runs", name), { settings: { trialSeed: i }, done: i < 2 });
   failAttempt(sweep, planned[3].id, new Error("no memory"), 0);
   packStudy([sweep], join(packs, "study.nudge"));
-  const [whole, packed] = [new RunIndex(root), new RunIndex(packs)];
+  const [whole, packed] = [new RunRows(root), new RunRows(packs)];
   const [a, b] = [await look(whole), await look(packed)];
   const plain = (value: unknown): string =>
     JSON.stringify(value, (key, item) => (key === "at" ? null : item)).replaceAll("study.nudge", "study");
@@ -240,8 +240,8 @@ test("the runs and the plan of a pack are those of its folder, and a pack that i
   expect(plain(b.sweeps)).toEqual(plain(a.sweeps));
   expect(plain(packed.grid("study.nudge"))).toEqual(plain(whole.grid("study")));
   const tables = ({ runs }: { runs: unknown }): string => plain(runs);
-  expect(tables(packed.run(`study.nudge/runs/${planned[0].name}`)!.forTables()!).replaceAll(packs, root)).toEqual(
-    tables(whole.run(`study/runs/${planned[0].name}`)!.forTables()!),
+  expect(tables(packed.run(`study.nudge/runs/${planned[0].name}`)!.result()!).replaceAll(packs, root)).toEqual(
+    tables(whole.run(`study/runs/${planned[0].name}`)!.result()!),
   );
   expect(await look(packed)).toEqual({ runs: [], gone: [], sweeps: [] });
   writeFileSync(join(sweep, "runs", planned[2].name, "done"), "");
@@ -256,7 +256,7 @@ test("several places are one index, and a pack alone is one as well", async () =
   writeRun(join(root, "b", "runs", "x"));
   packStudy([join(root, "b", "runs")], join(root, "b.nudge"));
   const ids = async (...paths: string[]): Promise<string[]> =>
-    (await look(new RunIndex(...paths))).runs.map(({ id }) => id);
+    (await look(new RunRows(...paths))).runs.map(({ id }) => id);
   expect(await ids(join(root, "b.nudge"))).toEqual(["x"]);
   expect(await ids(join(root, "a", "runs"), join(root, "b.nudge"))).toEqual(["runs/x", "b.nudge/x"]);
   expect(await ids(join(root, "a", "runs"), join(root, "b", "runs"))).toEqual(["runs-1/x", "runs-2/x"]);
@@ -282,7 +282,7 @@ test("status, report and dashboard agree on what became of every run", async () 
   cancelRun(sweep, cancelled.id);
   cancelRun(sweep, failed.id);
   const expected = { ...noCounts(), done: 1, stopped: 2, failed: 2, hopeless: 1, cancelled: 1, waiting: 1 };
-  const { sweeps, runs } = await look(new RunIndex(root));
+  const { sweeps, runs } = await look(new RunRows(root));
   expect(sweeps[0].counts).toEqual(expected);
   expect(runs.find(({ id }) => id.endsWith(again.name))).toMatchObject({
     state: "stopped",

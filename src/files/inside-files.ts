@@ -3,9 +3,9 @@
  * never one that would make the reader wait (a pipe), never more than was asked for.
  */
 
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { piecesOf, type StoredFiles } from "../files/stored-files.js";
+import { FolderFiles, type StoredFiles } from "./stored-files.js";
 
 /** Whether `path` is `root` or lies in it; both must be real paths. */
 export function liesIn(root: string, path: string): boolean {
@@ -14,7 +14,7 @@ export function liesIn(root: string, path: string): boolean {
 }
 
 /** Whether a file or folder is there and really lies in `root`, a real path. */
-export function isInside(root: string, path: string): boolean {
+function isInside(root: string, path: string): boolean {
   try {
     return liesIn(root, realpathSync.native(path));
   } catch {
@@ -23,7 +23,7 @@ export function isInside(root: string, path: string): boolean {
 }
 
 /** Opens a plain file whose folder really lies in `root` (a real path) and which is no link itself; undefined otherwise. */
-export function openInside(root: string, path: string): number | undefined {
+function openInside(root: string, path: string): number | undefined {
   let fd: number | undefined;
   try {
     if (!isInside(root, dirname(path))) return undefined;
@@ -37,8 +37,8 @@ export function openInside(root: string, path: string): number | undefined {
 }
 
 /** The text of a file, or its end where it is longer than `most` bytes; undefined where there is none to read. */
-export function readEnd(root: string, path: string, most: number): { text: string; cut: boolean } | undefined {
-  const fd = openInside(root, path);
+export function readEnd(files: FolderFiles, name: string, most: number): { text: string; cut: boolean } | undefined {
+  const fd = files.open(name);
   if (fd === undefined) return undefined;
   try {
     const { size } = fstatSync(fd);
@@ -52,36 +52,32 @@ export function readEnd(root: string, path: string, most: number): { text: strin
 }
 
 /** The files of a folder that is read so; one that is not to be read is as if it were not there. */
-export class InsideFiles implements StoredFiles {
+export class InsideFiles extends FolderFiles {
   /** `root` is a real path. */
   constructor(
     private readonly root: string,
-    readonly path: string,
-  ) {}
+    path: string,
+  ) {
+    super(path);
+  }
 
-  has(name: string): boolean {
-    const fd = openInside(this.root, join(this.path, name));
+  override open(name: string): number | undefined {
+    return openInside(this.root, join(this.path, name));
+  }
+
+  override has(name: string): boolean {
+    const fd = this.open(name);
     if (fd !== undefined) closeSync(fd);
     return fd !== undefined;
   }
 
-  text(name: string): string | undefined {
-    const read = readEnd(this.root, join(this.path, name), MOST_TEXT);
+  override text(name: string): string | undefined {
+    const read = readEnd(this, name, MOST_TEXT);
     return read?.cut ? undefined : read?.text;
   }
 
-  pieces(name: string): Iterable<Buffer> | undefined {
-    const fd = openInside(this.root, join(this.path, name));
-    return fd === undefined ? undefined : piecesOf(fd);
-  }
-
-  names(folder: string): string[] {
-    const path = join(this.path, folder);
-    return isInside(this.root, path) ? readdirSync(path) : [];
-  }
-
-  time(name: string): number {
-    return statSync(join(this.path, name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  override names(folder: string): string[] {
+    return isInside(this.root, join(this.path, folder)) ? super.names(folder) : [];
   }
 }
 

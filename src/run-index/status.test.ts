@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { finishRun, writeSweep } from "../../tests/support/sweeps.js";
 import { thisProcess } from "../files/process-identity.js";
+import { failAttempt, giveUp } from "../sweep/attempts.js";
+import { cancelRun } from "../sweep/cancel-marks.js";
+import { sweepPaths } from "../sweep/sweep-folder.js";
 import { RunFolder } from "../training/run-folder.js";
-import { failAttempt, giveUp } from "./attempts.js";
-import { cancelRun } from "./cancel-marks.js";
 import { runDetails } from "./run-details.js";
 import { StatusReader } from "./status.js";
 import { statusText } from "./status-text.js";
-import { sweepPaths } from "./sweep-folder.js";
 
 test("every state is counted once, and what is worth a word has one", () => {
   const folder = temporaryFolder();

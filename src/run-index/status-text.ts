@@ -1,9 +1,9 @@
 /** The status of a sweep as a person reads it. */
 
 import { shellWord } from "../files/shell-words.js";
+import { RUN_STATES, stateWord } from "../sweep/run-state.js";
+import { shortLine } from "../sweep/short-titles.js";
 import { duration } from "../training/reporter.js";
-import { RUN_STATES, stateWord } from "./run-state.js";
-import { shortLine } from "./short-titles.js";
 import type { RunStatus, SweepStatus } from "./status.js";
 
 /** So many of a kind are listed, unless all are asked for. */

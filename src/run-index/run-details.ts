@@ -3,10 +3,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../files/shell-words.js";
+import { readAttempts } from "../sweep/attempts.js";
+import { sweepPaths } from "../sweep/sweep-folder.js";
 import { duration } from "../training/reporter.js";
-import { readAttempts } from "./attempts.js";
 import type { RunStatus } from "./status.js";
-import { sweepPaths } from "./sweep-folder.js";
 
 /** Lines of a run's log that are shown. */
 const LOG_LINES = 15;

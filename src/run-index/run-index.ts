@@ -1,0 +1,126 @@
+/**
+ * All runs and sweeps under some folders and in packs, in memory, and kept up to date by looking again: the one index that
+ * `nudge report`, `nudge sweep status` and the dashboard read. A look reads what changed since the last one, and each reader asks
+ * for as much as it needs: which runs there are (`find`), what became of them (`IndexedRun.lookAtState`), their accuracies
+ * (`IndexedRun.result`), or all of that again and again (`look`).
+ *
+ * It polls: file system notifications do not work across network disks, and ten thousand of them cost more than a look at the
+ * few runs that are at work. Looks are generators, so that a server can answer between two steps of one.
+ */
+
+import { basename } from "node:path";
+import { FolderFiles, type StoredFiles } from "../files/stored-files.js";
+import { RunReader } from "../records/run-reader.js";
+import { FolderScan, type Found, type Listed, type Place } from "./folder-scan.js";
+import { type Change, IndexedRun } from "./indexed-run.js";
+import { IndexedSweep } from "./indexed-sweep.js";
+
+/** Finished runs of which each look makes sure that they are still the same. */
+const DONE_A_LOOK = 200;
+
+export class RunIndex {
+  readonly places: readonly Place[];
+  private readonly scan: FolderScan;
+  private readonly reader = new RunReader();
+  private readonly entries = new Map<string, IndexedRun>();
+  private readonly found = new Map<string, IndexedSweep>();
+  private toCheck: IndexedRun[] = [];
+  /** Whether the last look found other runs, plans or decisions than the one before. */
+  hasChanged = false;
+
+  /** `isConfined` is for folders that somebody else may have filled: links out of them are not followed. Their paths are real. */
+  constructor(paths: readonly string[], { isConfined = false } = {}) {
+    this.places = placesAt(paths, isConfined);
+    this.scan = new FolderScan(this.places);
+  }
+
+  /** The folders and packs that are looked at, and what the last look found in one. */
+  get roots(): readonly Found[] {
+    return this.scan.roots;
+  }
+
+  at(found: Found): Listed {
+    return this.scan.at(found);
+  }
+
+  /** What the last look found in all folders and packs. */
+  listed(): Iterable<Listed> {
+    return this.scan.all();
+  }
+
+  /** The run of this id; only runs that were found have one. */
+  run(id: string): IndexedRun | undefined {
+    return this.entries.get(id);
+  }
+
+  get runs(): ReadonlyMap<string, IndexedRun> {
+    return this.entries;
+  }
+
+  get sweeps(): ReadonlyMap<string, IndexedSweep> {
+    return this.found;
+  }
+
+  /** Looks which runs and sweeps there are; yields each run, and in between nothing where one may pause. */
+  *find(): Generator<IndexedRun | undefined> {
+    const seen = new Set<string>();
+    this.hasChanged = false;
+    for (const { found, kind } of this.scan.look()) {
+      if (kind === "run") yield this.addRun(found);
+      else if (kind === "sweep") yield this.addSweep(found);
+      else yield;
+      seen.add(found.id);
+    }
+    for (const known of [this.entries, this.found])
+      for (const id of known.keys())
+        if (!seen.has(id)) {
+          known.delete(id);
+          this.hasChanged = true;
+        }
+  }
+
+  /** Finds runs and looks at each again; yields those that changed. */
+  *look(): Generator<{ readonly run: IndexedRun; readonly change: Change } | undefined> {
+    for (const _ of this.find()) yield;
+    this.checkSomeDone();
+    for (const run of this.entries.values()) yield { run, change: run.refresh() };
+  }
+
+  private addSweep({ id, files }: Found): undefined {
+    let sweep = this.found.get(id);
+    if (!sweep || !areSame(sweep.files, files)) sweep = new IndexedSweep(id, files);
+    this.found.set(id, sweep);
+    if (sweep.refresh()) this.hasChanged = true;
+  }
+
+  private addRun({ id, files, sweep }: Found): IndexedRun {
+    let run = this.entries.get(id);
+    if (!run || !areSame(run.files, files) || run.sweep?.id !== sweep?.id) {
+      run = new IndexedRun(id, files, sweep && this.found.get(sweep.id), this.reader);
+      this.entries.set(id, run);
+      this.hasChanged = true;
+    }
+    return run;
+  }
+
+  /** A run that was finished can have been removed and started again between two looks. */
+  private checkSomeDone(): void {
+    if (this.toCheck.length === 0) this.toCheck = [...this.entries.values()].filter(({ isDone }) => isDone);
+    for (const { id, files, sweep, isAnother } of this.toCheck.splice(-DONE_A_LOOK))
+      if (isAnother && this.entries.get(id)?.files === files)
+        this.entries.set(id, new IndexedRun(id, files, sweep, this.reader));
+  }
+}
+
+/** The files of a folder are other objects whenever it is listed again; those of a pack where the pack was replaced. */
+const areSame = (before: StoredFiles, now: StoredFiles): boolean =>
+  before === now || (before instanceof FolderFiles && before.path === now.path);
+
+/** Ids of one place begin with nothing; of several, with its name, and its number where another has that name. */
+function placesAt(paths: readonly string[], isConfined: boolean): Place[] {
+  if (paths.length === 1) return [{ id: "", path: paths[0], isConfined }];
+  const names = paths.map((path) => basename(path));
+  const isTwice = (name: string): boolean =>
+    ["", ".", ".."].includes(name) || names.indexOf(name) !== names.lastIndexOf(name);
+  return paths.map((path, i) => ({ id: isTwice(names[i]) ? `${names[i]}-${i + 1}` : names[i], path, isConfined }));
+}
