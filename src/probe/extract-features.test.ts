@@ -5,7 +5,7 @@ import sharp from "sharp";
 import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
-import { augmentOnHost, plainDraw } from "../data/augment.js";
+import { augmentOnHost, drawLength, plainDraw } from "../data/augment.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { decodeFile } from "../data/decode.js";
 import { liveTensors } from "../engine/device.js";
@@ -58,7 +58,7 @@ test("features are those of the picture as evaluation sees it, each computed onc
   const path = pictures.domains[1].files[3];
   const { width, height, pixels } = await decodeFile(join(pictures.root, path));
   const expected = scope(() => {
-    const draw = new Float32Array(14);
+    const draw = new Float32Array(drawLength);
     plainDraw(width, height, draw);
     const block = { source: tensor(pixels), offsets: Float64Array.of(0), sizes: Int32Array.of(width, height) };
     return twoMeans(augmentOnHost(block, draw, { size: 224 })).toNumbers();
