@@ -17,6 +17,7 @@ import { portableExp, portableLog } from "../engine/portable-math.js";
 import { Tensor } from "../engine/tensor.js";
 import { handle } from "../engine/wrap.js";
 import { UsageError } from "../errors.js";
+import type { Interpolation } from "./framing.js";
 import { normalizations } from "./normalization.js";
 
 /** From where to where something is drawn, uniformly. */
@@ -154,9 +155,6 @@ export interface PixelBlock {
   /** Width and height of each. */
   readonly sizes: Int32Array;
 }
-
-/** By which pixels that lie between those of a picture are computed, as PIL does it. */
-export type Interpolation = "bilinear" | "bicubic";
 
 export interface AugmentOptions {
   /** Width and height of the result. */

@@ -17,6 +17,7 @@ import { estimatePixels } from "./cache-estimate.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeBytes, decodersAtOnce, defaultShortSide } from "./decode.js";
 import type { DecodedPicture } from "./decoded-picture.js";
+import type { Interpolation } from "./framing.js";
 import { openPictureBlocks, type PictureFacts, type StoredPicture } from "./picture-blocks.js";
 import { showName } from "./show-name.js";
 
@@ -25,6 +26,8 @@ export interface CacheOptions {
   folder?: string;
   /** Scale down pictures whose short side is longer; null keeps all as they are. The default is 256. */
   shortSide?: number | null;
+  /** The filter that scales them down; the default is Lanczos'. */
+  filter?: Interpolation;
   /** Throw away what was made for this folder of pictures, and begin again. */
   fresh?: boolean;
   /** Called before anything is decoded. */
@@ -70,8 +73,8 @@ type Blocks = ContentStore<PictureFacts>;
 
 /** Brings a dataset's cache up to date: decodes what is missing or has changed. */
 export async function buildCache(dataset: PictureDataset, options: CacheOptions = {}): Promise<CacheReport> {
-  const { folder, shortSide = defaultShortSide } = options;
-  using store = openPictureBlocks(dataset, { folder, shortSide });
+  const { folder, shortSide = defaultShortSide, filter } = options;
+  using store = openPictureBlocks(dataset, { folder, shortSide, filter });
   return await updateCache(store, dataset, options);
 }
 
@@ -132,7 +135,7 @@ async function decodeInto(
   store: Blocks,
   missing: readonly Missing[],
   { root, upright }: PictureDataset,
-  { onProgress, shouldStop, shortSide }: CacheOptions,
+  { onProgress, shouldStop, shortSide, filter }: CacheOptions,
 ): Promise<{ added: number; known: number }> {
   const read = async (path: string): Promise<Read> => {
     const bytes = await readFile(resolve(root, path)).catch((cause: Error) => {
@@ -142,7 +145,7 @@ async function decodeInto(
     const same = store.find(content);
     return same
       ? { content, same }
-      : { content, picture: await decodeBytes(bytes, resolve(root, path), { shortSide, upright }) };
+      : { content, picture: await decodeBytes(bytes, resolve(root, path), { shortSide, filter, upright }) };
   };
   const begin = ({ path }: Missing): Promise<Read> => {
     const reading = read(path);

@@ -18,6 +18,8 @@ import sharp, { type Sharp } from "sharp";
 import { native } from "../engine/load.js";
 import { DataError } from "../errors.js";
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
+import { defaultShortSide } from "./default-short-side.js";
+import type { Interpolation } from "./framing.js";
 import { bytesInMemory } from "./picture-header/tiff-tags.js";
 import { type PictureHeader, readPictureHeader } from "./picture-header.js";
 import { readBmp } from "./read-bmp.js";
@@ -36,12 +38,13 @@ export const readsHeic = sharp.format.heif?.input?.fileSuffix?.includes(".heic")
 /** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE: 4, or what bin/nudge.cjs asked for) and the cores allow. */
 export const decodersAtOnce = Math.min(availableParallelism() + 1, Number(process.env.UV_THREADPOOL_SIZE) || 4);
 
-/** The default short side that pictures are scaled down to. */
-export const defaultShortSide = 256;
+export { defaultShortSide } from "./default-short-side.js";
 
 export interface DecodeOptions {
   /** Scale down pictures whose short side is longer; null keeps the original sizes (default: 256). */
   shortSide?: number | null;
+  /** The filter that scales down, with antialias; the default is Lanczos'. */
+  filter?: Interpolation;
   /** Turn a picture as its EXIF data asks, as a person sees it. */
   upright?: boolean;
 }
@@ -84,8 +87,9 @@ async function decodeOrdinary(
 async function decodeOther(
   bytes: Uint8Array,
   path: string,
-  { shortSide = defaultShortSide, upright = false }: DecodeOptions,
+  { shortSide = defaultShortSide, filter, upright = false }: DecodeOptions,
 ): Promise<DecodedPicture> {
+  const scaling = { shortSide, filter };
   try {
     // Only what is known by its content is handed to a decoder, whatever the file is called.
     const reading = readPictureHeader(bytesInMemory(bytes));
@@ -96,14 +100,24 @@ async function decodeOther(
       throw new Error(
         "it is HEIC, which this build of sharp cannot decode: convert it to JPEG or PNG, for instance with heif-convert",
       );
-    if (header.format === "BMP") return await scaleDown(readBmp(bytes), shortSide);
-    if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), shortSide);
-    return await decodeBySharp(bytes, header, { shortSide, upright });
+    if (header.format === "BMP") return await scaleDown(readBmp(bytes), scaling);
+    if (header.format === "PPM" || header.format === "PGM") return await scaleDown(readPnm(bytes), scaling);
+    return await decodeBySharp(bytes, header, { ...scaling, upright });
   } catch (cause) {
     const why = (cause as Error).message.split("\n")[0];
     throw new DataError(`picture ${showName(path)}: could not be decoded: ${why}`, { cause });
   }
 }
+
+/** How a picture that is too large is scaled down. */
+interface Scaling {
+  readonly shortSide: number | null;
+  readonly filter?: Interpolation;
+}
+
+/** A filter by sharp's name for it. */
+const kernelOf = (filter: Interpolation | undefined): "lanczos3" | "linear" | "cubic" =>
+  filter === undefined ? "lanczos3" : filter === "bicubic" ? "cubic" : "linear";
 
 type Decoded = Omit<DecodedPicture, "truncated">;
 
@@ -111,7 +125,7 @@ type Decoded = Omit<DecodedPicture, "truncated">;
 async function decodeBySharp(
   bytes: Uint8Array,
   header: PictureHeader,
-  options: Required<DecodeOptions>,
+  options: Scaling & { upright: boolean },
 ): Promise<DecodedPicture> {
   try {
     return { ...(await decodeOnce(bytes, header, options, "truncated")), truncated: header.truncated };
@@ -123,7 +137,7 @@ async function decodeBySharp(
 async function decodeOnce(
   bytes: Uint8Array,
   header: PictureHeader,
-  { shortSide, upright }: Required<DecodeOptions>,
+  { upright, ...scaling }: Scaling & { upright: boolean },
   failOn: "truncated" | "none",
 ): Promise<Decoded> {
   // PIL turns a TIFF by its orientation when it loads it, and nothing else.
@@ -131,14 +145,15 @@ async function decodeOnce(
   const image = sharp(bytes, { failOn, ignoreIcc: true, limitInputPixels: mostPixels, autoOrient });
   if (header.colours === "CMYK") {
     image.pipelineColourspace("cmyk").toColourspace("cmyk");
-    return scaleDown(fromCmyk(await toRaw(image)), shortSide);
+    return scaleDown(fromCmyk(await toRaw(image)), scaling);
   }
   image.toColourspace("srgb").removeAlpha();
   // A JPEG may be scaled while it is decoded, which is faster; another format's alpha must not weigh in.
-  const target = header.format === "JPEG" ? scaledSize(autoOrient ? asSeen(header) : header, shortSide) : undefined;
-  if (target) image.resize({ ...target, fit: "fill" });
+  const target =
+    header.format === "JPEG" ? scaledSize(autoOrient ? asSeen(header) : header, scaling.shortSide) : undefined;
+  if (target) image.resize({ ...target, fit: "fill", kernel: kernelOf(scaling.filter) });
   const picture = await toRaw(image);
-  return target ? picture : scaleDown(picture, shortSide);
+  return target ? picture : scaleDown(picture, scaling);
 }
 
 /** The size after the turn: from 5 on, EXIF's orientations lay a picture on its side. */
@@ -160,13 +175,16 @@ export function scaledSize(
   return { width: Math.round(width * scale), height: Math.round(height * scale) };
 }
 
-/** Scaled down where it is too large, by Lanczos' filter: what is then resized to 224 stays nearest to a resize in one go. */
-async function scaleDown<T extends Decoded>(picture: T, shortSide: number | null): Promise<T> {
+/**
+ * Scaled down where it is too large: by Lanczos' filter, after which a resize to 224 stays nearest to a resize in one go, or by
+ * the filter of the resize that this stands for.
+ */
+async function scaleDown<T extends Decoded>(picture: T, { shortSide, filter }: Scaling): Promise<T> {
   const target = scaledSize(picture, shortSide);
   if (!target) return picture;
   const { width, height, pixels } = picture;
   const image = sharp(pixels, { raw: { width, height, channels: 3 }, limitInputPixels: mostPixels });
-  return { ...picture, ...(await toRaw(image.resize({ ...target, fit: "fill" }))) };
+  return { ...picture, ...(await toRaw(image.resize({ ...target, fit: "fill", kernel: kernelOf(filter) }))) };
 }
 
 /** Four inks to RGB, as PIL: each channel is what its ink and black let through. */

@@ -5,11 +5,13 @@ import type { PixelBlock } from "./augment.js";
 import type { PictureDataset } from "./dataset.js";
 import { decodeFile } from "./decode.js";
 import { blockOf, sizesOf } from "./file-pictures.js";
+import type { Interpolation } from "./framing.js";
 import { pixelBytes } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
 export interface DecodedPicturesOptions {
   shortSide: number | null;
+  filter?: Interpolation;
   device: string;
   /** Bytes of decoded pictures that may be kept for the next time. */
   memoryLimit: number;
@@ -35,11 +37,12 @@ export class DecodedPictures implements PictureStore {
   }
 
   private async decode(domain: number, index: number): Promise<FoundPicture | LostPicture> {
+    const { shortSide, filter } = this.options;
     const path = resolve(this.dataset.root, this.dataset.domains[domain].files[index]);
     try {
       const picture = {
         offset: 0,
-        ...(await decodeFile(path, { shortSide: this.options.shortSide, upright: this.dataset.upright })),
+        ...(await decodeFile(path, { shortSide, filter, upright: this.dataset.upright })),
       };
       const bytes = pixelBytes(picture);
       if (!this.kept[domain].has(index) && this.bytes + bytes <= this.options.memoryLimit) {

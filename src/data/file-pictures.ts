@@ -13,7 +13,7 @@ import { DataError } from "../errors.js";
 import { type ContentStore, isStored } from "../files/content-store.js";
 import type { PixelBlock } from "./augment.js";
 import type { PictureDataset } from "./dataset.js";
-import { decodeFile } from "./decode.js";
+import { type DecodeOptions, decodeFile } from "./decode.js";
 import type { PictureFacts, StoredPicture } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 import { upload } from "./upload.js";
@@ -28,7 +28,7 @@ export class FilePictures implements PictureStore {
   constructor(
     private readonly dataset: PictureDataset,
     private readonly store: ContentStore<PictureFacts>,
-    private readonly shortSide: number | null,
+    private readonly scaling: Pick<DecodeOptions, "shortSide" | "filter">,
     readonly device: string,
   ) {
     this.found = dataset.domains.map(() => []);
@@ -57,9 +57,9 @@ export class FilePictures implements PictureStore {
   }
 
   private async decode(path: string): Promise<FoundPicture | LostPicture> {
-    const { shortSide } = this;
+    const { root, upright } = this.dataset;
     try {
-      const decoded = await decodeFile(resolve(this.dataset.root, path), { shortSide, upright: this.dataset.upright });
+      const decoded = await decodeFile(resolve(root, path), { ...this.scaling, upright });
       return { ...sizeOf(decoded), offset: 0, pixels: decoded.pixels };
     } catch (error) {
       if (!(error instanceof DataError)) throw error;

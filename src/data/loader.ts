@@ -16,10 +16,11 @@ import { DataError, UsageError } from "../errors.js";
 import { byteText } from "../files/byte-text.js";
 import { type Augmentation, domainBedAugmentation, drawAugmentation } from "./augment.js";
 import { type Dataset, domainNamed } from "./dataset.js";
+import { type Framing, framingAt } from "./framing.js";
 import { inOrder, isLost, quietly, slices } from "./in-order.js";
 import type { Colours } from "./normalization.js";
 import type { LostPicture, PictureStore, SampleId } from "./picture-store.js";
-import { arraySource, type DrawSample, pictureSource, plain, type SampleSource } from "./sample-source.js";
+import { arraySource, type DrawSample, pictureSource, type SampleSource } from "./sample-source.js";
 import { createSampler, type Sampler } from "./sampler.js";
 import type { Split, SplitName } from "./split.js";
 import { upload } from "./upload.js";
@@ -46,6 +47,8 @@ export interface LoaderOptions {
   channelsLast?: boolean;
   /** What pictures are normalised with; ImageNet's by default. */
   colours?: Colours;
+  /** How pictures become squares of the dataset's size; the whole picture is resized by default. */
+  framing?: Framing;
   /** The number of batches to prepare ahead (default: 2). */
   ahead?: number;
   /** How many steps there will be: nothing is prepared beyond them. */
@@ -102,7 +105,8 @@ export class Loader {
 
   constructor(private readonly options: LoaderOptions) {
     const { dataset, pictures, split, seed, batchSize, classBalanced, device = "cpu" } = options;
-    const making = { device, channelsLast: options.channelsLast ?? false, colours: options.colours };
+    const { channelsLast = false, colours, framing = {} } = options;
+    const making = { device, channelsLast, colours, framing };
     checkMemory(dataset, options.trainDomains.length, batchSize);
     this.training = new Set(options.trainDomains);
     this.augmentation = dataset.augmentable
@@ -122,11 +126,10 @@ export class Loader {
     const { evaluationSize: size } = options;
     this.evaluated =
       dataset.kind === "pictures" && size !== undefined
-        ? (pictureSource(
-            { ...dataset, inputShape: [dataset.inputShape[0], size, size] },
-            pictures as PictureStore,
-            making,
-          ) as SampleSource)
+        ? (pictureSource({ ...dataset, inputShape: [dataset.inputShape[0], size, size] }, pictures as PictureStore, {
+            ...making,
+            framing: framingAt(framing, dataset.inputShape[1], size),
+          }) as SampleSource)
         : this.source;
     const domains = options.trainDomains.map((name) => {
       const { labels } = domainNamed(dataset, name);
@@ -148,7 +151,7 @@ export class Loader {
     const places = placesInDomains(samples);
     const draw: DrawSample =
       augmentation === null
-        ? plain
+        ? this.source.plain
         : (i, width, height, into) => {
             const random = keyedRandom(seed, "augment", step, samples[i].domain, places[i]);
             drawAugmentation(random, width, height, into, augmentation);
@@ -175,7 +178,7 @@ export class Loader {
         const random = keyedRandom(seed, "evaluate", step, domain, samples[i].index);
         drawAugmentation(random, width, height, into, augmentation!);
       };
-      yield this.make(this.evaluated, samples, found, augmented ? draw : plain);
+      yield this.make(this.evaluated, samples, found, augmented ? draw : this.evaluated.plain);
     }
   }
 

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { cacheHome } from "../files/cache-home.js";
 import { ContentStore, type Stored, type StoreOptions } from "../files/content-store.js";
 import type { PictureDataset } from "./dataset.js";
+import type { Interpolation } from "./framing.js";
 
 /** What a block's pixels are. */
 export interface PictureFacts {
@@ -34,13 +35,14 @@ export function openPictureBlocks(
   {
     folder,
     shortSide,
+    filter,
     write,
-  }: { folder?: string; shortSide: number | null } & Pick<StoreOptions<PictureFacts>, "write">,
+  }: { folder?: string; shortSide: number | null; filter?: Interpolation } & Pick<StoreOptions<PictureFacts>, "write">,
 ): ContentStore<PictureFacts> {
   const isSide = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
   return new ContentStore(resolve(folder ?? join(cacheHome(), "nudge", "pictures")), {
     what: "picture cache",
-    kind: { of: "decoded pictures", shortSide, upright: upright === true },
+    kind: { of: "decoded pictures", shortSide, upright: upright === true, ...(filter && { filter }) },
     root: realFolder(root),
     isWhole: ({ width, height, length }) => isSide(width) && isSide(height) && pixelBytes({ width, height }) === length,
     advice:

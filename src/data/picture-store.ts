@@ -15,6 +15,7 @@ import type { Dataset, PictureDataset } from "./dataset.js";
 import { defaultShortSide } from "./decode.js";
 import { DecodedPictures } from "./decoded-pictures.js";
 import { FilePictures } from "./file-pictures.js";
+import type { Interpolation } from "./framing.js";
 import { MemoryPictures } from "./memory-pictures.js";
 import { openPictureBlocks, type PictureFacts } from "./picture-blocks.js";
 
@@ -58,6 +59,8 @@ export interface PictureStoreOptions {
   cache?: string | boolean;
   /** Scale down pictures whose short side is longer; null keeps the original sizes (default: 256). */
   shortSide?: number | null;
+  /** The filter that scales them down; the default is Lanczos'. */
+  filter?: Interpolation;
   /** Bytes of pixels that may be held in memory: the GPU's where `device` is one and there is a cache, else the host's. */
   memoryLimit?: number;
   device?: string;
@@ -72,20 +75,20 @@ export interface PictureStoreOptions {
 export async function openPictures(dataset: Dataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
   if (dataset.kind !== "pictures")
     throw new UsageError(`dataset ${dataset.id} has arrays and no picture files: pass it to a Loader directly`);
-  const { cache = true, shortSide = defaultShortSide, device = "cpu" } = options;
+  const { cache = true, shortSide = defaultShortSide, filter, device = "cpu" } = options;
   const memoryLimit = options.memoryLimit ?? defaultMemoryLimit(cache === false ? "cpu" : device);
-  if (cache === false) return new DecodedPictures(dataset, { shortSide, device, memoryLimit });
+  if (cache === false) return new DecodedPictures(dataset, { shortSide, filter, device, memoryLimit });
   const { onPlan, onProgress, shouldStop } = options;
   const folder = typeof cache === "string" ? cache : undefined;
-  const store = openPictureBlocks(dataset, { folder, shortSide });
+  const store = openPictureBlocks(dataset, { folder, shortSide, filter });
   let files: FilePictures | undefined;
   try {
-    const update = () => updateCache(store, dataset, { shortSide, onPlan, onProgress, shouldStop });
+    const update = () => updateCache(store, dataset, { shortSide, filter, onPlan, onProgress, shouldStop });
     const { bytes, bad, pictures } = await update();
     if (bad.length === pictures)
       throw new DataError(`none of the ${pictures} pictures can be decoded; the first: ${bad[0]?.problem}`);
     if (bytes > memoryLimit) {
-      files = new FilePictures(dataset, store, shortSide, device);
+      files = new FilePictures(dataset, store, { shortSide, filter }, device);
       return files;
     }
     if (areDamaged(store, dataset)) await update();

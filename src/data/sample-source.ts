@@ -6,25 +6,31 @@ import { deviceNamed } from "../engine/device.js";
 import { keep, scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
-import { augmentOnHost, drawLength, type PixelBlock, plainDraw } from "./augment.js";
+import { augmentOnHost, centreCropDraw, drawLength, type PixelBlock, plainDraw } from "./augment.js";
 import { augmentOnDevice } from "./augment-device.js";
 import type { ArrayDataset, PictureDataset } from "./dataset.js";
 import { type DecodedPicture, type DecodeOptions, decodeBytes, readPicture } from "./decode.js";
 import { blockOf, sizesOf } from "./file-pictures.js";
+import type { Framing } from "./framing.js";
 import { asArrays, type Colours, normalizations } from "./normalization.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
 /** Writes the draw of the i-th sample of a batch, for a picture of this size. */
 export type DrawSample = (i: number, width: number, height: number, into: Float32Array) => void;
 
-/** The draw of a sample as it is, not augmented. */
-export const plain: DrawSample = (_, width, height, into) => plainDraw(width, height, into);
+/** The draw of a sample as it is, not augmented: the whole of it, or the centre after a resize. */
+const plainDrawOf =
+  ({ resize: shortSide }: Framing, size: number): DrawSample =>
+  (_, width, height, into) =>
+    shortSide === undefined
+      ? plainDraw(width, height, into)
+      : centreCropDraw({ width, height }, { shortSide, size }, into);
 
 /** Samples as they are, kept until it is disposed of; null where there are none. */
 export const plainTensor = <Found>(
-  source: Pick<SampleSource<Found>, "make">,
+  source: Pick<SampleSource<Found>, "make" | "plain">,
   found: readonly Found[],
-): Tensor | null => (found.length === 0 ? null : keep(source.make(found, plain)));
+): Tensor | null => (found.length === 0 ? null : keep(source.make(found, source.plain)));
 
 /** Where a loader's samples come from. `Found` is what `find` gives and `make` takes. */
 export interface SampleSource<Found = unknown> {
@@ -33,6 +39,8 @@ export interface SampleSource<Found = unknown> {
   expect(found: readonly Found[]): void;
   /** Resolves when other threads can finish what was begun, while this thread computes. */
   started?(): Promise<unknown>;
+  /** The draw of a sample that is not augmented. */
+  readonly plain: DrawSample;
   /** The samples as one tensor on the loader's device, float32 [n, …]. */
   make(found: readonly Found[], draw: DrawSample): Tensor;
   /** A sample's name, for reports. */
@@ -44,6 +52,8 @@ export interface SourceOptions {
   channelsLast: boolean;
   /** What pictures are normalised with; ImageNet's by default. */
   colours?: Colours;
+  /** How pictures of any shape become squares; the whole picture is resized by default. */
+  framing?: Framing;
 }
 
 /** The draws of a batch. */
@@ -59,9 +69,10 @@ function drawAll(sizes: Int32Array, draw: DrawSample): Float32Array {
 export function pictureSource(
   dataset: PictureDataset,
   store: PictureStore,
-  { device, channelsLast, colours = normalizations.imagenet }: SourceOptions,
+  { device, channelsLast, colours = normalizations.imagenet, framing = {} }: SourceOptions,
 ): SampleSource<FoundPicture> {
   const size = squareSize(dataset);
+  const { interpolation } = framing;
   if (deviceNamed(store.device) !== deviceNamed(device))
     throw new UsageError(
       `loader: the pictures were opened for ${store.device}, and the batches are to be on ${device}`,
@@ -70,10 +81,11 @@ export function pictureSource(
   return {
     find: (sample) => store.find(sample),
     expect: (found) => store.expect(found),
+    plain: plainDrawOf(framing, size),
     make(found, draw) {
       const block = store.block(found);
       try {
-        return augment(block, drawAll(block.sizes, draw), { size, channelsLast, ...asArrays(colours) });
+        return augment(block, drawAll(block.sizes, draw), { size, channelsLast, interpolation, ...asArrays(colours) });
       } finally {
         if (block.owned) block.source?.dispose();
       }
@@ -86,24 +98,27 @@ export function pictureSource(
 export type PictureInput = string | Uint8Array;
 
 /** How pictures become what a network takes. */
-export interface PictureShape extends DecodeOptions, Colours {
+export interface PictureShape extends Omit<DecodeOptions, "filter">, Colours, Framing {
   readonly inputShape: readonly number[];
 }
 
 /** Pictures that were named or given one by one, decoded when they are asked for, on the host. */
 export function givenPictures(
   pictures: readonly PictureInput[],
-  { inputShape, mean, std, ...decoding }: PictureShape,
+  { inputShape, mean, std, resize, interpolation, shortSide, upright }: PictureShape,
 ): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
   const reading: Promise<unknown>[] = [];
+  const decoding = { shortSide, filter: interpolation, upright };
   const decode = async (input: PictureInput, i: number): Promise<DecodedPicture> => {
     if (typeof input !== "string") return decodeBytes(input, `number ${i + 1}`, decoding);
     const bytes = readPicture(input);
     reading.push(bytes);
     return decodeBytes(await bytes, input, decoding);
   };
-  const options = { size: inputShape[1], ...asArrays({ mean, std }) };
+  const size = inputShape[1];
+  const options = { size, interpolation, ...asArrays({ mean, std }) };
   return {
+    plain: plainDrawOf({ resize }, size),
     // Once a file's bytes are here, the decoder's threads need nothing more from this one.
     started: () => Promise.allSettled(reading.splice(0)),
     find: ({ index }) =>
@@ -133,6 +148,7 @@ export function arraySource(
   return {
     find: remembering(dataset),
     expect() {},
+    plain: plainDrawOf({}, size),
     make: (found, draw) =>
       scope(() => {
         const made = augmentable ? augmented(found as Uint8Array[], draw) : stacked(found);

@@ -123,11 +123,11 @@ export class ModelDataset {
   /** The samples in batches. No batch spans two domains. */
   async *batches(batchSize = 64): AsyncGenerator<LabelledBatch, void, undefined> {
     for (const { domain, places } of this.chosen) {
-      const { find, make, started } = this.sourceOf(domain);
+      const { find, make, plain, started } = this.sourceOf(domain);
       const at = (this.dataset.domains as readonly Domain[]).indexOf(domain);
       const finder = { find: (index: number) => find({ domain: at, index }), started };
       for await (const { samples, found, lost } of inOrder(slices(places, batchSize), finder)) {
-        const x = plainTensor({ make }, found);
+        const x = plainTensor({ make, plain }, found);
         yield {
           x,
           samples: samples.map((i) => this.sample(domain, i)),
@@ -142,21 +142,21 @@ export class ModelDataset {
     return { name: files?.[i] ?? `${domain}/${i}`, domain, label: this.match.places[labels[i]]! };
   }
 
-  private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make" | "started"> {
+  private sourceOf({ files }: Domain): Pick<SampleSource, "find" | "make" | "plain" | "started"> {
     const { dataset } = this;
     const { preprocessing } = this.model.about;
     const colours = preprocessing.kind === "pictures" ? preprocessing : undefined;
     if (dataset.kind === "arrays")
       return arraySource(dataset, { device: "cpu", channelsLast: false, colours }) as Pick<
         SampleSource,
-        "find" | "make"
+        "find" | "make" | "plain"
       >;
     if (preprocessing.kind !== "pictures")
       throw new UsageError(`model ${this.model.path}: it does not accept pictures`);
     const paths = files!.map((file) => resolve(dataset.root, file));
     return givenPictures(paths, { ...preprocessing, upright: dataset.upright }) as Pick<
       SampleSource,
-      "find" | "make" | "started"
+      "find" | "make" | "plain" | "started"
     >;
   }
 }

@@ -12,8 +12,8 @@ export class KeptPictures implements Disposable {
 
   /** As `openPictures`; the store that it returns stays this object's to dispose of. */
   async open(dataset: PictureDataset, options: PictureStoreOptions): Promise<PictureStore> {
-    const { cache = true, device = "cpu", shortSide, memoryLimit } = options;
-    const key = JSON.stringify([cache, device, shortSide, memoryLimit]);
+    const { cache = true, device = "cpu", shortSide, filter, memoryLimit } = options;
+    const key = JSON.stringify([cache, device, shortSide, filter, memoryLimit]);
     if (this.kept?.dataset !== dataset || this.kept.key !== key) {
       this[Symbol.dispose](); // first: both may not fit
       this.kept = { dataset, key, store: await openPictures(dataset, options) };

@@ -8,10 +8,10 @@ import {
   centreCropDraw,
   drawAugmentation,
   drawLength,
-  type Interpolation,
   type PixelBlock,
 } from "../../src/data/augment.js";
 import { augmentOnDevice } from "../../src/data/augment-device.js";
+import type { Interpolation } from "../../src/data/framing.js";
 import { devices } from "../../src/engine/device.js";
 import { keyedRandom } from "../../src/engine/philox.js";
 import { openSafetensors } from "../../src/engine/safetensors.js";
