@@ -1,7 +1,27 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { trainedBackbones } from "./backbone-of-weights.js";
 import { backboneNamed } from "./index.js";
-import { fileOf, publishedWeights, publishedWeightsNamed } from "./published-weights.js";
+import {
+  fileOf,
+  framingOf,
+  type PublishedFraming,
+  publishedWeights,
+  publishedWeightsNamed,
+} from "./published-weights.js";
+
+/** What torchvision's own presets say (tests/vectors/torchvision_preprocessing.py). */
+const presets: Record<string, PublishedFraming> = JSON.parse(
+  readFileSync(new URL("../../tests/vectors/torchvision-preprocessing.json", import.meta.url), "utf8"),
+);
+
+const keyOf = ({ backbone, title }: PublishedWeights): string => `${backbone} ${title}`;
+
+test("weights of torchvision are prepared for as its presets do", () => {
+  const ours = publishedWeights().filter(({ title }) => title.startsWith("torchvision "));
+  expect(Object.keys(presets).sort()).toEqual(ours.map(keyOf).sort());
+  for (const weights of ours) expect(framingOf(weights), weights.name).toEqual(presets[keyOf(weights)]);
+});
 
 test("no two files have one name", () => {
   const files = publishedWeights().map(fileOf);

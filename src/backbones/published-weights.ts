@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import type { Interpolation } from "../data/framing.js";
 import type { Normalization } from "../data/normalization.js";
 import { DataError } from "../errors.js";
 import type { GeluKind } from "../nn/activation.js";
@@ -26,8 +27,10 @@ export interface PublishedWeights {
   readonly top1?: number;
   /** The normalization of pictures. The default is ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
-  /** The height and width of the training pictures. The default is 224. */
+  /** How the publisher prepares pictures for evaluation, where it is not `usualFraming`. */
   readonly size?: number;
+  readonly resize?: number;
+  readonly interpolation?: Interpolation;
   /** Choices of the publisher that are not stored in the file, if they matter. */
   readonly gelu?: GeluKind;
   readonly positions?: PositionRule;
@@ -36,6 +39,25 @@ export interface PublishedWeights {
   /** Where this information comes from. */
   readonly source: string;
 }
+
+/** How pictures become the input of a network, as the publisher of its weights evaluates it. */
+export interface PublishedFraming {
+  /** Height and width. */
+  readonly size: number;
+  /** The short side that is resized to before the centre is cropped; `stretch` if the whole picture is resized. */
+  readonly resize: number | "stretch";
+  readonly interpolation: Interpolation;
+}
+
+/** The framing of most weights for ImageNet. */
+export const usualFraming: PublishedFraming = { size: 224, resize: 256, interpolation: "bilinear" };
+
+/** The framing of published weights. */
+export const framingOf = ({ size, resize, interpolation }: PublishedWeights): PublishedFraming => ({
+  size: size ?? usualFraming.size,
+  resize: resize ?? usualFraming.resize,
+  interpolation: interpolation ?? usualFraming.interpolation,
+});
 
 let known: readonly PublishedWeights[] | undefined;
 

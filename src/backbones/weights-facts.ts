@@ -4,6 +4,7 @@
  * read.
  */
 
+import { basename } from "node:path";
 import type { Normalization } from "../data/normalization.js";
 import { normalizationOf } from "../data/normalization.js";
 import { openWeights } from "../engine/open-weights.js";
@@ -13,7 +14,15 @@ import type { NetworkVariant } from "./backbone.js";
 import { backboneOfNames } from "./backbone-of-weights.js";
 import { convolutionalName, convolutionalScheme } from "./convolutional-names.js";
 import { backboneNamed, backbones } from "./index.js";
-import { type PublishedWeights, publishedWeights } from "./published-weights.js";
+import {
+  fileOf,
+  framingOf,
+  type PublishedFraming,
+  type PublishedWeights,
+  publishedWeights,
+  publishedWeightsNamed,
+  usualFraming,
+} from "./published-weights.js";
 import { TRANSFORMERS } from "./transformer-layouts.js";
 import { positionRule, renamed, schemeOf } from "./transformer-names.js";
 import type { TransformerLayout } from "./vision-transformer.js";
@@ -24,6 +33,8 @@ export interface WeightsFacts {
   /** A description of the tensors for error messages. */
   readonly description: string;
   readonly normalization: Normalization;
+  /** How pictures of any shape become its input. */
+  readonly framing: PublishedFraming;
   /** The choices of the publisher that differ from the defaults of the backbone. */
   readonly variant?: NetworkVariant;
   /** Whether the file does not determine the variant of GELU: CLIP files of open_clip and Hugging Face. */
@@ -37,34 +48,37 @@ export interface WeightsFacts {
 export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   using file = openWeights(path);
   const facts = transformerFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
-  const { normalization, gelu, positions } = publishedAs(sha256) ?? {};
+  const published = publishedAs(path, sha256, facts.backbone);
+  const { normalization, gelu, positions } = published ?? {};
   const own = factsOfModel(file);
   const variant = { ...facts.variant, ...(gelu && { gelu }), ...(positions && { positions }), ...own?.variant };
   return {
     ...facts,
     normalization: own?.normalization ?? normalization ?? facts.normalization,
+    framing: own?.framing ?? (published ? framingOf(published) : facts.framing),
     ...(Object.keys(variant).length > 0 && { variant }),
     ...(facts.geluIsOpen && variant.gelu === undefined ? { geluIsOpen: true } : { geluIsOpen: undefined }),
   };
 }
 
-/** Returns the published weights with this hash. */
-function publishedAs(sha256: string | undefined): PublishedWeights | undefined {
+/** Returns the published weights with this hash; without a published hash, those of this backbone and file name. */
+function publishedAs(path: string, sha256: string | undefined, backbone?: string): PublishedWeights | undefined {
   if (sha256 === undefined) return undefined;
-  return publishedWeights().find(({ sha256: known = "" }) => {
-    const digits = Math.min(known.length, sha256.length);
-    return digits >= 8 && known.slice(0, digits) === sha256.slice(0, digits);
+  return publishedWeights().find((each) => {
+    if (each.sha256 === undefined) return each.backbone === backbone && fileOf(each) === basename(path);
+    const digits = Math.min(each.sha256.length, sha256.length);
+    return digits >= 8 && each.sha256.slice(0, digits) === sha256.slice(0, digits);
   });
 }
 
 /** Reads the information that models written by this program contain. */
-function factsOfModel({
-  metadata,
-}: WeightsFile): (Pick<WeightsFacts, "variant"> & { normalization?: Normalization }) | undefined {
+function factsOfModel({ metadata }: WeightsFile): Partial<WeightsFacts> | undefined {
   try {
     const { preprocessing, backboneOptions } = JSON.parse(metadata.nudge ?? "null") ?? {};
     if (preprocessing?.kind !== "pictures") return undefined;
-    return { normalization: normalizationOf(preprocessing), variant: backboneOptions?.variant };
+    const { inputShape, resize = "stretch", interpolation = "bilinear" } = preprocessing;
+    const framing = { size: Number(inputShape[1]), resize, interpolation };
+    return { normalization: normalizationOf(preprocessing), framing, variant: backboneOptions?.variant };
   } catch {
     return undefined; // loading the file as a model reports the problem
   }
@@ -78,7 +92,14 @@ function plainFacts({ tensors }: WeightsFile): WeightsFacts {
     description:
       backbone ?? `no network that is known here (${tensors.size} tensors, for example ${JSON.stringify(first)})`,
     normalization: "imagenet",
+    framing: framingOfBackbone(backbone),
   };
+}
+
+/** Returns the framing of the weights that a backbone starts from by default. */
+function framingOfBackbone(backbone: string | undefined): PublishedFraming {
+  const published = backbone === undefined ? undefined : publishedWeightsNamed(backbone);
+  return published ? framingOf(published) : usualFraming;
 }
 
 /** EfficientNet, RegNet and ConvNeXt are identified by the number of features and of blocks. */
@@ -104,6 +125,7 @@ function convolutionalFacts({ tensors }: WeightsFile): WeightsFacts | undefined 
     backbone,
     description: `${names[family]} of ${width} features and ${blocks.size} blocks, under ${title} names`,
     normalization: "imagenet",
+    framing: title === "timm's" && family === "convnext" ? BICUBIC_256 : framingOfBackbone(backbone),
   };
 }
 
@@ -140,6 +162,9 @@ function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
     backbone,
     description: `${kind} of width ${width}, ${depth} blocks, patches of ${patch} pixels${registers}, under ${scheme.title} names`,
     normalization: has.clip ? "clip" : normalizationIn(scheme.id, has.layerScale),
+    framing: has.layerScale
+      ? BICUBIC_256
+      : framingAtSize(has.clip ? CLIP : (VIT[scheme.id] ?? usualFraming), trainedSize(shapes, patch)),
     variant: {
       positions: positionRule(scheme, { dinov2: has.layerScale, registers: has.registers > 0 }),
       // Hugging Face's ViT has an epsilon of 1e-12, the others 1e-6. Its DINOv2 also has 1e-6.
@@ -149,6 +174,27 @@ function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
     ...(has.clip && !isOpenAi && { geluIsOpen: true }),
   };
 }
+
+const CLIP: PublishedFraming = { size: 224, resize: 224, interpolation: "bicubic" };
+/** Meta's of DINOv2, and timm's of ConvNeXt. */
+const BICUBIC_256: PublishedFraming = { size: 224, resize: 256, interpolation: "bicubic" };
+/** Of ViT, by naming; that of torchvision is the usual one. Hugging Face's processor resizes the whole picture. */
+const VIT: Readonly<Record<string, PublishedFraming>> = {
+  timm: { size: 224, resize: 248, interpolation: "bicubic" },
+  "hugging-face": { size: 224, resize: "stretch", interpolation: "bilinear" },
+};
+
+/** The height and width that the position embeddings of a transformer are for; undefined where they are not a square's. */
+function trainedSize(shapes: ReadonlyMap<string, StoredTensor["shape"]>, patch: number): number | undefined {
+  const side = Math.sqrt((shapes.get("pos_embed")?.at(-2) ?? 0) - 1);
+  return Number.isInteger(side) && side > 0 ? side * patch : undefined;
+}
+
+const framingAtSize = (framing: PublishedFraming, size = framing.size): PublishedFraming => ({
+  ...framing,
+  size,
+  resize: framing.resize === "stretch" ? "stretch" : Math.floor((framing.resize * size) / framing.size),
+});
 
 /** Returns the default normalization of a publisher. timm's and Google's ViT normalize to the range from -1 to 1. */
 const normalizationIn = (scheme: string, dinov2: boolean): Normalization =>

@@ -4,11 +4,12 @@
  */
 import { Command } from "commander";
 import type { CachePlan, CacheReport } from "../data/cache.js";
+import type { Interpolation } from "../data/framing.js";
 import { openDataset } from "../data/open-dataset.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { StoppedError, UsageError } from "../errors.js";
 import { RESUMABLE } from "./failure.js";
-import { wholeNumber } from "./parse-options.js";
+import { oneOf, wholeNumber } from "./parse-options.js";
 import { onStopSignals } from "./stop-signals.js";
 import { terminalLine } from "./terminal-line.js";
 
@@ -18,6 +19,7 @@ interface CacheCommandOptions {
   root?: string;
   out?: string;
   shortSide: number;
+  interpolation?: Interpolation;
   full: boolean;
   fresh: boolean;
   json: boolean;
@@ -38,6 +40,11 @@ export function cacheCommand(write: Write): Command {
       wholeNumber("--short-side", 1),
       256,
     )
+    .option(
+      "--interpolation <filter>",
+      "scale down with the filter of a run's interpolation: bilinear or bicubic (default: Lanczos, as for preprocessing=domainbed)",
+      oneOf<Interpolation>("interpolation", ["bilinear", "bicubic"]),
+    )
     .option("--full", "store every picture at its full size", false)
     .option("--fresh", "delete the cache of this folder and build it again", false)
     .option("--json", "print the result as JSON", false)
@@ -47,6 +54,7 @@ export function cacheCommand(write: Write): Command {
 Examples:
   nudge data cache ./pictures
   nudge data cache pacs --root data --short-side 256
+  nudge data cache ./pictures --interpolation bilinear   # for weights of torchvision
   nudge data cache ./pictures --full --out /scratch/pixels`,
     )
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
@@ -67,6 +75,7 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   const building = buildCache(dataset, {
     folder: options.out,
     shortSide: options.full ? null : options.shortSide,
+    filter: options.interpolation,
     fresh: options.fresh,
     onPlan: (plan) => tell(planText(plan)),
     onProgress: ({ done, total }) => {

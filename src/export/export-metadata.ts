@@ -23,9 +23,14 @@ export function preprocessingWords({ preprocessing }: ModelAbout): string {
   const { inputShape } = preprocessing;
   if (preprocessing.kind === "arrays") return `arrays without preprocessing, [batch, ${inputShape.join(", ")}]`;
   const [, height, width] = inputShape;
+  const { shortSide, resize, interpolation } = preprocessing;
+  const by = interpolation === undefined ? "" : ` (${interpolation}, with antialiasing)`;
+  const framed =
+    resize === undefined
+      ? `resized to exactly ${width}×${height} (${interpolation ?? "bilinear"}, with antialiasing), without keeping the aspect ratio`
+      : `the short side resized to ${resize} (${interpolation ?? "bilinear"}, with antialiasing), the centre cropped to ${width}×${height}`;
   return (
-    `RGB, rotated as its EXIF data says; if the short side is longer than ${preprocessing.shortSide} pixels, scaled down to that; resized to exactly ${width}×${height} (bilinear, ` +
-    `with antialiasing), without keeping the aspect ratio; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
+    `RGB, rotated as its EXIF data says; if the short side is longer than ${shortSide} pixels, scaled down to that${by}; ${framed}; divided by 255; minus [${preprocessing.mean.join(", ")}], divided by ` +
     `[${preprocessing.std.join(", ")}]; [batch, 3, ${height}, ${width}]`
   );
 }

@@ -160,6 +160,13 @@ function codeLines(about: ModelAbout, input: ModelCard["input"]): string[] {
   ];
 }
 
+/** How pictures get the size of the input, for a model that normalises them itself. */
+function pixelWords({ preprocessing }: ModelAbout): string {
+  if (preprocessing.kind !== "pictures" || preprocessing.resize === undefined)
+    return "pictures resized to exactly this size";
+  return `pictures whose short side is resized to ${preprocessing.resize} and whose centre is cropped to this size`;
+}
+
 function accuracyLines(known: readonly KnownAccuracy[]): string[] {
   if (known.length === 0)
     return [
@@ -186,7 +193,7 @@ function usage({
   const { inputShape } = about.preprocessing;
   return [
     input === "pixels"
-      ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], pictures resized to exactly this size; the model normalizes them.`
+      ? `- Input \`pixels\`: uint8 [batch, ${inputShape[1]}, ${inputShape[2]}, 3], ${pixelWords(about)}; the model normalizes them.`
       : `- Input \`input\`: float32 [batch, ${inputShape.join(", ")}]. Preprocessing: ${preprocessingWords(about)}`,
     `- Outputs: \`logits\` [batch, ${about.classes.length}], in the order of the classes above; \`features\`.`,
     ...outputs.map((name) => `- Output ${OUTPUT_WORDS[name]}`),

@@ -8,8 +8,10 @@ import sharp, { type Sharp } from "sharp";
 import { expect, onTestFinished, test } from "vitest";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
+import type { Framing } from "../data/framing.js";
 import { scope } from "../engine/scope.js";
 import { loadModel, type Model } from "../model/index.js";
+import { storedColours } from "../model/read-about.js";
 import { preprocessingCode } from "./preprocessing-code.js";
 
 /** A Python with Pillow and NumPy; undefined where there is none. */
@@ -36,9 +38,19 @@ function drawn(width: number, height: number): Sharp {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
-async function setUp(): Promise<{ folder: string; model: Model; files: string[] }> {
+/** DomainBed's way, and those of two publishers of weights. */
+const framings: { name: string; framing: Framing }[] = [
+  { name: "the whole picture", framing: {} },
+  { name: "the centre, bilinear", framing: { resize: 110, interpolation: "bilinear" } },
+  { name: "the centre, bicubic", framing: { resize: 101, interpolation: "bicubic" } },
+  { name: "the whole picture, bicubic", framing: { interpolation: "bicubic" } },
+];
+
+async function setUp(framing: Framing): Promise<{ folder: string; model: Model; files: string[] }> {
   const folder = temporaryFolder();
-  writeMadeModel(join(folder, "model.safetensors"), { inputShape: [3, 96, 96] });
+  const inputShape = [3, 96, 96];
+  const preprocessing = { kind: "pictures", inputShape, shortSide: 256, ...framing, ...storedColours };
+  writeMadeModel(join(folder, "model.safetensors"), { inputShape, about: { preprocessing } });
   const model = await loadModel(join(folder, "model.safetensors"));
   onTestFinished(() => model.dispose());
   const files: string[] = [];
@@ -66,8 +78,8 @@ function difference(a: ArrayLike<number>, b: readonly number[]): { most: number;
   return { most: Math.max(...steps), mean: steps.reduce((sum, each) => sum + each, 0) / steps.length };
 }
 
-test("the JavaScript of a card gives the model's own numbers", async () => {
-  const { folder, model, files } = await setUp();
+test.each(framings)("the JavaScript of a card gives the model's own numbers: $name", async ({ framing }) => {
+  const { folder, model, files } = await setUp(framing);
   const code = preprocessingCode(model.about, "normalised")!.javascript;
   const place = join(folder, "preprocess.mjs");
   writeFileSync(place, code.replace('from "sharp"', `from ${JSON.stringify(import.meta.resolve("sharp"))}`));
@@ -79,10 +91,10 @@ test("the JavaScript of a card gives the model's own numbers", async () => {
   }
 });
 
-test.skipIf(!python)(
-  "the Python of a card gives the model's own numbers, but for another decoder (needs Pillow)",
-  async () => {
-    const { folder, model, files } = await setUp();
+test.skipIf(!python).each(framings)(
+  "the Python of a card gives the model's own numbers, but for another decoder (needs Pillow): $name",
+  async ({ framing }) => {
+    const { folder, model, files } = await setUp(framing);
     writeFileSync(join(folder, "card.py"), preprocessingCode(model.about, "normalised")!.python);
     const program = "import sys, card; [card.preprocess(f).astype('float32').tofile(f + '.raw') for f in sys.argv[1:]]";
     execFileSync(python!, ["-c", program, ...files], { cwd: folder });
@@ -95,7 +107,9 @@ test.skipIf(!python)(
         ? [0, 0]
         : file.endsWith("huge.jpg")
           ? [6, 0.7]
-          : [1.1, 0.25];
+          : framing.interpolation
+            ? [2.1, 0.5] // these filters keep less of what is fine, so that a step more or less shows
+            : [1.1, 0.25];
       expect(most, file).toBeLessThanOrEqual(atMost);
       expect(mean, file).toBeLessThanOrEqual(onAverage);
     }
@@ -103,7 +117,7 @@ test.skipIf(!python)(
 );
 
 test("pixels come as bytes for a file that normalises by itself", async () => {
-  const { model } = await setUp();
+  const { model } = await setUp({});
   const code = preprocessingCode(model.about, "pixels")!;
   expect(code.javascript).toContain("Uint8Array [96, 96, 3]");
   expect(code.python).toContain("uint8 [96, 96, 3]");

@@ -16,8 +16,11 @@ export function preprocessingCode(
   input: "normalised" | "pixels",
 ): PreprocessingCode | null {
   if (preprocessing.kind !== "pictures") return null;
-  const { shortSide, mean, std, inputShape } = preprocessing;
+  const { shortSide, mean, std, inputShape, resize, interpolation } = preprocessing;
   const size = inputShape[1];
+  const cubic = interpolation === "bicubic";
+  const kernel = interpolation === undefined ? "" : `, kernel: "${cubic ? "cubic" : "linear"}"`;
+  const support = cubic ? "2 * stretch" : "stretch";
   const isPixels = input === "pixels";
   return {
     javascript: `import sharp from "sharp";
@@ -28,10 +31,16 @@ export async function preprocess(file) {
   const [w, h] = orientation >= 5 ? [height, width] : [width, height];
   const image = sharp(file, { autoOrient: true, ignoreIcc: true, failOn: "none" }).toColourspace("srgb").removeAlpha();
   const scale = ${shortSide} / Math.min(w, h);
-  if (scale < 1) image.resize({ width: Math.round(w * scale), height: Math.round(h * scale), fit: "fill" });
+  if (scale < 1) image.resize({ width: Math.round(w * scale), height: Math.round(h * scale), fit: "fill"${kernel} });
   const { data, info } = await image.raw({ depth: "uchar" }).toBuffer({ resolveWithObject: true });
-  const rows = resize(data, info.width, info.height, true); // each row to ${size} pixels
-  const pixels = resize(rows, info.height, ${size}, false); // then each column
+${
+  resize === undefined
+    ? `  const [wide, high] = [${size}, ${size}]; // whatever its shape`
+    : `  const short = Math.min(info.width, info.height);
+  const [wide, high] = [info.width, info.height].map((side) => (side === short ? ${resize} : Math.floor((${resize} * side) / short)));`
+}
+  const rows = resize(data, info.width, wide, info.height, true); // each row to \`wide\` pixels, of which the centre is kept
+  const pixels = resize(rows, info.height, high, ${size}, false); // then each column
 ${
   isPixels
     ? "  return pixels;"
@@ -43,28 +52,41 @@ ${
 }
 }
 
-/** Lines of \`length\` pixels to ${size}, by a triangle as wide as the scale asks (bilinear with antialias). */
-function resize(from, length, lines, isRows) {
+/** The ${size} pixels in the middle of lines of \`length\` pixels that are resized to \`target\` (${cubic ? "bicubic" : "bilinear"} with antialias). */
+function resize(from, length, target, lines, isRows) {
   const to = new Uint8Array((isRows ? lines : ${size}) * ${size} * 3);
-  const scale = length / ${size};
-  const support = Math.max(scale, 1);
+  const scale = length / target;
+  const stretch = Math.max(scale, 1);
+  const support = ${support};
+  const half = (target - ${size}) / 2;
+  const begin = half % 1 === 0 ? half : 2 * Math.round(half / 2); // a half goes to the even number, as in Python
   for (let at = 0; at < ${size}; at++) {
-    const centre = (at + 0.5) * scale;
+    const centre = (begin + at + 0.5) * scale;
     const first = Math.max(0, Math.floor(centre - support + 0.5));
     const last = Math.min(length, Math.floor(centre + support + 0.5));
-    const triangle = [];
-    for (let k = first; k < last; k++) triangle.push(Math.max(0, 1 - Math.abs((k + 0.5 - centre) / support)));
-    const total = triangle.reduce((sum, weight) => sum + weight, 0);
-    const weights = triangle.map((weight) => Math.floor((weight / total) * 2 ** 22 + 0.5)); // fixed point, as in Pillow
+    const exact = [];
+    for (let k = first; k < last; k++) exact.push(kernel(Math.abs((k + 0.5 - centre) / stretch)));
+    const total = exact.reduce((sum, weight) => sum + weight, 0);
+    const weights = exact.map((weight) => Math.sign(weight) * Math.floor((Math.abs(weight) / total) * 2 ** 22 + 0.5)); // fixed point, as in Pillow
     for (let line = 0; line < lines; line++)
       for (let channel = 0; channel < 3; channel++) {
         let sum = 2 ** 21;
         for (let k = first; k < last; k++)
           sum += weights[k - first] * from[isRows ? (line * length + k) * 3 + channel : (k * ${size} + line) * 3 + channel];
-        to[isRows ? (line * ${size} + at) * 3 + channel : (at * ${size} + line) * 3 + channel] = Math.floor(sum / 2 ** 22);
+        to[isRows ? (line * ${size} + at) * 3 + channel : (at * ${size} + line) * 3 + channel] = Math.min(Math.max(Math.floor(sum / 2 ** 22), 0), 255);
       }
   }
   return to;
+}
+
+/** What a pixel at this distance weighs. */
+function kernel(distance) {
+${
+  cubic
+    ? `  if (distance < 1) return (1.5 * distance - 2.5) * distance * distance + 1;
+  return distance < 2 ? (((distance - 5) * distance + 8) * distance - 4) * -0.5 : 0;`
+    : "  return Math.max(0, 1 - distance);"
+}
 }
 `,
     python: `import numpy as np
@@ -82,8 +104,17 @@ def preprocess(file):
             image.draft("RGB", (before[0] // 2, before[1] // 2))
             if image.size == before:
                 break
-        image = image.convert("RGB").resize((int(width * scale + 0.5), int(height * scale + 0.5)), Image.LANCZOS)
-    image = ImageOps.exif_transpose(image).convert("RGB").resize((${size}, ${size}), Image.BILINEAR)
+        image = image.convert("RGB").resize((int(width * scale + 0.5), int(height * scale + 0.5)), Image.${interpolation === undefined ? "LANCZOS" : interpolation.toUpperCase()})
+    image = ImageOps.exif_transpose(image).convert("RGB")
+${
+  resize === undefined
+    ? `    image = image.resize((${size}, ${size}), Image.${cubic ? "BICUBIC" : "BILINEAR"})`
+    : `    short = min(image.size)
+    wide, high = (${resize} if side == short else ${resize} * side // short for side in image.size)
+    image = image.resize((wide, high), Image.${cubic ? "BICUBIC" : "BILINEAR"})
+    left, top = round((wide - ${size}) / 2), round((high - ${size}) / 2)
+    image = image.crop((left, top, left + ${size}, top + ${size}))`
+}
     pixels = np.asarray(image)
 ${
   isPixels

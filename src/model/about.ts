@@ -4,13 +4,20 @@
  */
 
 import type { NetworkVariant } from "../backbones/backbone.js";
+import type { Interpolation } from "../data/framing.js";
 import type { SettingScalar } from "../records/run.js";
 
 /** The metadata key of all files of this program. */
 export const METADATA_KEY = "nudge";
 
-/** The format that is written. Format 1, of earlier versions, is read too. */
-export const MODEL_FORMAT = 2;
+/** The latest format. Formats 1 and 2, of earlier versions, are read too. */
+export const MODEL_FORMAT = 3;
+
+/** The format that is written: 2 where earlier versions prepare pictures in the same way, so that they can read it too. */
+export const formatFor = (preprocessing: Preprocessing): number =>
+  preprocessing.kind === "pictures" && (preprocessing.resize !== undefined || preprocessing.interpolation !== undefined)
+    ? MODEL_FORMAT
+    : 2;
 
 /** How the backbone is built: the part of `BackboneOptions` that the file stores. */
 export interface StoredBackboneOptions {
@@ -29,11 +36,15 @@ export interface StoredBackboneOptions {
 /** The preprocessing of a sample: the same as in the evaluations during training. */
 export type Preprocessing =
   | {
-      /** Pictures: scaled down to a short side, resized to exactly the input size (bilinear, antialias), normalised. */
+      /** Pictures: scaled down to a short side, resized to the input size or cropped to it (antialias), normalised. */
       readonly kind: "pictures";
       /** Channels, height, width. */
       readonly inputShape: readonly number[];
       readonly shortSide: number;
+      /** The short side that is resized to before the centre is cropped; absent if the whole picture is resized. */
+      readonly resize?: number;
+      /** Of every resize, also while decoding. Absent: bilinear, after Lanczos' filter while decoding. */
+      readonly interpolation?: Interpolation;
       /** Of red, green and blue, in units where 255 is 1. */
       readonly mean: readonly number[];
       readonly std: readonly number[];

@@ -66,5 +66,19 @@ function scaled(rows: readonly (readonly number[])[]): HeatMap {
 /** The heat map of one decoded picture for a class; null for a model without heat maps. */
 export function heatMapOf(model: Model, picture: DecodedPicture, label: number): HeatMap | null {
   using x = model.tensorOf([picture]);
-  return (x && heatMaps(model, x, [label])?.[0]) ?? null;
+  const heat = x && heatMaps(model, x, [label])?.[0];
+  return heat ? overPicture(heat, model.about, picture) : null;
+}
+
+/** A heat map of the centre of a picture with cells of 0 around it, so that it covers the whole picture. */
+function overPicture(heat: HeatMap, { preprocessing }: Model["about"], { width, height }: DecodedPicture): HeatMap {
+  if (preprocessing.kind !== "pictures" || preprocessing.resize === undefined) return heat;
+  const size = preprocessing.inputShape[1];
+  const scale = preprocessing.resize / Math.min(width, height);
+  const margin = (side: number, cells: number): number => Math.round((cells * ((side * scale) / size - 1)) / 2);
+  const zeros = (count: number): number[] => new Array<number>(count).fill(0);
+  const [columns, rows] = [margin(width, heat[0].length), margin(height, heat.length)];
+  const wide = heat.map((row) => [...zeros(columns), ...row, ...zeros(columns)]);
+  const empty = Array.from({ length: rows }, () => zeros(wide[0].length));
+  return [...empty, ...wide, ...empty];
 }

@@ -164,7 +164,8 @@ export class Model implements Disposable {
 
   /** Decodes a picture's file, for `predictDecoded`. */
   decode(picture: Uint8Array): Promise<DecodedPicture> {
-    return decodeBytes(picture, "as sent", { shortSide: this.pictures().shortSide, upright: true });
+    const { shortSide, interpolation: filter } = this.pictures();
+    return decodeBytes(picture, "as sent", { shortSide, filter, upright: true });
   }
 
   /** @internal Decoded pictures in the format of the network's input, to be disposed of; null for an empty list. */

@@ -7,6 +7,7 @@ import { LEAST_TEMPERATURE, MOST_TEMPERATURE } from "../analysis/temperature.js"
 import type { NetworkVariant } from "../backbones/backbone.js";
 import { imageNetMean, imageNetStd } from "../data/augment.js";
 import { defaultShortSide } from "../data/decode.js";
+import type { Interpolation } from "../data/framing.js";
 import type { WeightsFile } from "../engine/stored-tensor.js";
 import { DataError } from "../errors.js";
 import type { GeluKind } from "../nn/activation.js";
@@ -102,6 +103,10 @@ function preprocessing(facts: StoredFacts): Preprocessing {
     kind: "pictures",
     inputShape: shape,
     shortSide: facts.whole("shortSide", 1, LARGEST_SIDE),
+    ...(facts.has("resize") && { resize: facts.whole("resize", shape[1], LARGEST_SIDE) }),
+    ...(facts.has("interpolation") && {
+      interpolation: facts.oneOf<Interpolation>("interpolation", ["bilinear", "bicubic"]),
+    }),
     ...colours(facts),
   };
 }

@@ -8,7 +8,6 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { PictureDataset } from "../data/dataset.js";
-import { defaultShortSide } from "../data/decode.js";
 import { inOrder, isLost } from "../data/in-order.js";
 import { realFolder } from "../data/picture-blocks.js";
 import { type FoundPicture, openPictures, type SampleId } from "../data/picture-store.js";
@@ -18,6 +17,7 @@ import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { cacheHome } from "../files/cache-home.js";
 import { contentOf, stampOf } from "../files/content-store.js";
+import { framingOf, scalingOf } from "../settings/preprocessing.js";
 import { coloursOf, type TrainSettings } from "../settings/settings.js";
 import {
   FeatureCache,
@@ -55,7 +55,18 @@ export interface ExtractInput {
   readonly dataset: PictureDataset;
   readonly settings: Pick<
     TrainSettings,
-    "backbone" | "weightsHash" | "normalization" | "variant" | "seed" | "device" | "cache" | "inputShape"
+    | "backbone"
+    | "weightsHash"
+    | "normalization"
+    | "variant"
+    | "seed"
+    | "device"
+    | "cache"
+    | "inputShape"
+    | "evaluationSize"
+    | "size"
+    | "resize"
+    | "interpolation"
   >;
   /**
    * The width of the backbone, and a function that computes the features [n, width] of a batch. It is called only if
@@ -92,12 +103,15 @@ export async function extractFeatures(input: ExtractInput, options: ExtractOptio
 
 function keyOf({ dataset, settings, width }: ExtractInput): FeatureKey {
   const { backbone, weightsHash, seed, inputShape, device, normalization, variant } = settings;
+  const { shortSide, filter } = scalingOf(settings);
+  const { resize } = framingOf(settings);
+  const how = resize === undefined ? "resized to the shape" : `short side resized to ${resize}, centre cropped`;
   const colours = normalization === undefined ? "ImageNet's mean and deviation" : `normalized as ${normalization}`;
   return {
     backbone,
     weights: `${weightsHash ?? `drawn with seed ${seed}`}${variant ? ` ${JSON.stringify(variant)}` : ""}`,
     inputShape,
-    preprocessing: `${dataset.upright ? "turned upright, " : ""}short side to ${defaultShortSide} at most, resized to the shape, ${colours}`,
+    preprocessing: `${dataset.upright ? "turned upright, " : ""}short side to ${shortSide} at most, ${how}${filter ? ` (${filter})` : ""}, ${colours}`,
     device: device.split(":")[0],
     width,
   };
@@ -145,11 +159,13 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   const chunks = await chunksToCompute(dataset, store);
   const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (total === 0) return store;
-  using pictures = await openPictures(dataset, { cache: false, memoryLimit: 0, device: settings.device });
+  using pictures = await openPictures(dataset, {
+    ...{ cache: false, memoryLimit: 0, device: settings.device, ...scalingOf(settings) },
+  });
   const begun = performance.now();
   let done = 0;
   const source = pictureSource(dataset, pictures, {
-    ...{ device: settings.device, channelsLast: true, colours: coloursOf(settings) },
+    ...{ device: settings.device, channelsLast: true, colours: coloursOf(settings), framing: framingOf(settings) },
   });
   const finder = {
     find: async (place: Place) => ({ seen: await look(dataset.root, place), found: await source.find(place) }),

@@ -4,6 +4,7 @@
  */
 
 import type { Freeze } from "../backbones/depth.js";
+import type { Interpolation } from "../data/framing.js";
 import type { Normalization } from "../data/normalization.js";
 import { UsageError } from "../errors.js";
 import type { Precision } from "../nn/precision.js";
@@ -20,6 +21,7 @@ import {
   whole,
   word,
 } from "../options.js";
+import type { PreprocessingName, Resize } from "./preprocessing.js";
 import type { ProtocolName } from "./protocols.js";
 
 /**
@@ -67,6 +69,11 @@ const freezeKind: Kind<Freeze | "none"> = {
   },
 };
 
+const resizeKind: Kind<Resize> = {
+  accepts: "a number of pixels of at least 32, or stretch",
+  read: (name, value) => (value === "stretch" ? value : whole(32).read(name, value)),
+};
+
 const strength: Kind<number | "auto"> = {
   accepts: "auto, or a number above 0",
   read: (name, value) => (value === "auto" ? value : number({ above: 0 }).read(name, value)),
@@ -100,6 +107,19 @@ export const keys = {
   normalization: option(
     word<Normalization>("imagenet", "half", "clip"),
     "the mean and deviation that pictures are normalized with: imagenet, half (the range -1 to 1) or clip; the default is what the weights were trained with",
+  ),
+  preprocessing: option(
+    word<PreprocessingName>("weights", "domainbed"),
+    "what size, resize and interpolation default to: weights (as the publisher of the weights evaluates pictures; the default for your own pictures) or domainbed (the default for benchmarks)",
+  ),
+  size: option(whole(32), "height and width of pictures in pixels (default: what preprocessing says, usually 224)"),
+  resize: option(
+    resizeKind,
+    "the short side in pixels that a picture is resized to before its centre is cropped at evaluation, or stretch to resize the whole picture to the input size whatever its shape (default: what preprocessing says; stretch for domainbed)",
+  ),
+  interpolation: option(
+    word<Interpolation>("bilinear", "bicubic"),
+    "how pictures are resized, with antialias, as Pillow does it (default: what preprocessing says; bilinear for domainbed)",
   ),
   activation: option(
     word<"exact" | "quick">("exact", "quick"),
@@ -289,6 +309,10 @@ const OF_ROWS: readonly string[] = [
   "backbone",
   "pretrained",
   "normalization",
+  "preprocessing",
+  "size",
+  "resize",
+  "interpolation",
   "activation",
   "lora",
   "loraAlpha",

@@ -65,6 +65,12 @@ export class SettingsMemo {
     if (!this.texts.has(value)) this.texts.set(value, canonicalJson(value));
   }
 
+  /** A dataset whose pictures have this height and width. */
+  resized(dataset: Dataset, size: number | undefined): Dataset {
+    if (size === undefined || size === dataset.inputShape[1]) return dataset;
+    return this.once(`resized ${this.numberOf(dataset)} ${size}`, () => ({ ...dataset, inputShape: [3, size, size] }));
+  }
+
   /** The names of a dataset's domains. */
   domainNames(dataset: Dataset): readonly string[] {
     return this.once(`domains ${this.numberOf(dataset)}`, () => {

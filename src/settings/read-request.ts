@@ -10,6 +10,7 @@ import { parse } from "yaml";
 import { DataError, UsageError } from "../errors.js";
 import { parseSettings } from "../records/run.js";
 import type { Request } from "./keys.js";
+import { recordedRequest } from "./preprocessing.js";
 
 /** What the words are if they are options of a dataset and not settings. */
 export const DATASET_OPTIONS = "options of the dataset as key=value";
@@ -41,7 +42,7 @@ export function readConfig(path: string): Request {
   checkDepth(path, parsed);
   if (!("hash" in parsed && isObject(parsed.request))) return flatten(parsed);
   const { fixed } = parseSettings(path, JSON.stringify(parsed));
-  return { fixed: Object.keys(fixed), ...flatten(parsed.request) };
+  return { fixed: Object.keys(fixed), ...recordedRequest(flatten(parsed.request)) };
 }
 
 /** Merges settings over those of a file. If the file is that of a run, the settings given here count as explicit too. */

@@ -8,7 +8,7 @@ import { availableParallelism } from "node:os";
 import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { checkDomains } from "../algorithms/check-domains.js";
 import type { FollowerDefinition } from "../averaging/index.js";
-import { type Dataset, domainsNamed } from "../data/dataset.js";
+import { type Dataset, domainsNamed, type PictureDataset } from "../data/dataset.js";
 import { datasets, findDataset } from "../data/datasets/index.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { splitOf } from "../data/own-split.js";
@@ -25,6 +25,7 @@ import { SettingsMemo } from "./memo.js";
 import type { Method } from "./method.js";
 import { optimizationSettings } from "./optimization.js";
 import { partialTraining } from "./partial-training.js";
+import { preprocessingSettings } from "./preprocessing.js";
 import { exactProtocol, type Protocol, probeProtocol, protocolFor } from "./protocols.js";
 import { rangesByName, withDraws, withoutDrawnOptions, withoutRanges } from "./search.js";
 import { type Sibling, siblingHash, type TrainSettings } from "./settings.js";
@@ -94,13 +95,15 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const given = withDefaults(readKeys(asked));
   const method = memo.method(given);
   const options = optionsIn(asked);
-  const dataset = await datasetOf(given, options, memo);
-  if (dataset.classes.length < 2)
+  const opened = await datasetOf(given, options, memo);
+  if (opened.classes.length < 2)
     throw new DataError(
-      `dataset ${given.data}: there is only one class, "${dataset.classes[0]}", so there is nothing to classify; put the pictures of each class in a folder of their own`,
+      `dataset ${given.data}: there is only one class, "${opened.classes[0]}", so there is nothing to classify; put the pictures of each class in a folder of their own`,
     );
-  const testDomains = testDomainsOf(asked, given, dataset);
-  const weights = startingWeights(dataset, given, memo);
+  const testDomains = testDomainsOf(asked, given, opened);
+  const weights = startingWeights(opened, given, memo);
+  const preprocessing = preprocessingSettings(given, weights, { dataset: opened, isOwn: isOwn(opened) });
+  const dataset = memo.resized(opened, preprocessing.size);
   const { trialSeed, hparamsSeed, probe } = given;
   const draw = { trialSeed, hparamsSeed, pretrained: weights.file !== null, probe: probe !== false };
   const values = valuesOf(asked, method, memo.usual(method, dataset, draw));
@@ -121,6 +124,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     regularizers: regularizers.map(({ id, settings }) => ({ id, settings })),
     averaging,
     ...networkSettings(weights, given, memo),
+    ...preprocessing,
     ...partialTraining(given, weights.backbone),
     ...loraSettings(given, weights),
     ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
@@ -140,9 +144,12 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   return { settings, dataset, ...method, regularizers, hashOf };
 }
 
+/** Whether pictures are somebody's own, also a plug-in's. */
+const isOwn = (dataset: Dataset): dataset is PictureDataset =>
+  dataset.kind === "pictures" && !datasets[dataset.id]?.published;
+
 function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly string[], memo: SettingsMemo) {
   const { data, root = null, cache = null, trialSeed, holdout } = given;
-  const isOwn = dataset.kind === "pictures" && !datasets[dataset.id]?.published;
   return {
     data: data!,
     root,
@@ -152,7 +159,7 @@ function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly
     domains: memo.domainNames(dataset),
     testDomains,
     splitHash: memo.splitHash(dataset, { trialSeed, testDomains, holdout }),
-    ...(isOwn && { pictures: memo.picturesHash(dataset) }),
+    ...(isOwn(dataset) && { pictures: memo.picturesHash(dataset) }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
   };

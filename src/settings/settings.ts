@@ -4,12 +4,14 @@ import { followers } from "../averaging/index.js";
 import type { LoraTarget } from "../backbones/add-lora.js";
 import type { NetworkVariant } from "../backbones/backbone.js";
 import type { Freeze } from "../backbones/depth.js";
+import type { Interpolation } from "../data/framing.js";
 import { type Colours, type Normalization, normalizations } from "../data/normalization.js";
 import type { PluginFile } from "../definitions.js";
 import { canonicalJson, type KnownTexts, textHash } from "../files/canonical-json.js";
 import type { Precision } from "../nn/precision.js";
 import { underFormerNames } from "../options.js";
 import type { PluginSettings, RunSettings, SettingScalar } from "../records/run.js";
+import type { PreprocessingName, Resize } from "./preprocessing.js";
 import type { ProtocolName } from "./protocols.js";
 
 /** The complete settings. Together with the files that they name, they determine every record of a run on the CPU. */
@@ -35,6 +37,12 @@ export interface TrainSettings extends RunSettings {
   readonly weightsHash: string | null;
   /** What pictures are normalized with; absent for ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
+  /** Where the defaults of the next three come from; absent for arrays, and in runs from before there was a choice. */
+  readonly preprocessing?: PreprocessingName;
+  /** How pictures become the input of the network; absent where it is DomainBed's way. */
+  readonly size?: number;
+  readonly resize?: Resize;
+  readonly interpolation?: Interpolation;
   /** As given; absent if the weights determine it. */
   readonly activation?: "exact" | "quick";
   /** What the publisher of the weights chose and no tensor shows; absent if it is the default of the backbone. */
@@ -115,6 +123,7 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "threads",
   "fixed",
   "protocol", // the values that it determines are hashed
+  "preprocessing", // likewise
   "checkpointEvery",
   "format",
   "hash",

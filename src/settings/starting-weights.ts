@@ -4,7 +4,7 @@ import type { NetworkVariant } from "../backbones/backbone.js";
 import { trainedBackbones } from "../backbones/backbone-of-weights.js";
 import { findWeights } from "../backbones/find-weights.js";
 import { backboneNamed } from "../backbones/index.js";
-import { publishedWeightsNamed } from "../backbones/published-weights.js";
+import { type PublishedFraming, publishedWeightsNamed, usualFraming } from "../backbones/published-weights.js";
 import type { WeightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import type { Normalization } from "../data/normalization.js";
@@ -18,6 +18,8 @@ export interface StartingWeights {
   readonly file: string | null;
   /** What the pictures are normalized with. */
   readonly normalization: Normalization;
+  /** How its publisher prepares pictures; absent if it starts from random weights. */
+  readonly framing?: PublishedFraming;
   /** What the publisher chose, where it is not the backbone's own choice. */
   readonly variant?: NetworkVariant;
 }
@@ -42,7 +44,8 @@ export function startingWeights(dataset: Dataset, given: GivenKeys, memo: Settin
     );
   const variant = facts?.variant || gelu ? { ...facts?.variant, ...gelu } : undefined;
   const normalization = given.normalization ?? facts?.normalization ?? "imagenet";
-  return { backbone, file, normalization, ...(variant && { variant }) };
+  const framing = facts?.framing ?? usualFraming;
+  return { backbone, file, normalization, framing, ...(variant && { variant }) };
 }
 
 /** Refuses weights of another network, where both are known by their tensors. */

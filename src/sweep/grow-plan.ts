@@ -134,7 +134,7 @@ function covers(run: PlannedRun, other: PlannedRun): boolean {
 /** All that the trained weights depend on. */
 function trajectory({ request }: PlannedRun): string {
   const isAveraging = (name: string): boolean => Object.hasOwn(followers, name.slice(0, name.indexOf(".")));
-  const { averaging: _, protocol: __, fixed: ___, ...rest } = request;
+  const { averaging: _, protocol: __, fixed: ___, preprocessing: ____, ...rest } = request;
   return canonicalJson(Object.fromEntries(Object.entries(rest).filter(([name]) => !isAveraging(name))));
 }
 

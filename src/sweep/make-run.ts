@@ -3,6 +3,7 @@
 import { DataError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import type { SettingsMemo } from "../settings/memo.js";
+import { recordedRequest } from "../settings/preprocessing.js";
 import { resolve } from "../settings/resolve.js";
 import type { KeptPictures } from "../training/kept-pictures.js";
 import { readTrainSettings } from "../training/run-folder.js";
@@ -31,7 +32,7 @@ const MAY_MOVE = ["data", "root", "cache", "weights"];
 /** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
   const { sweep, device, threads, memo, kept, shouldStop, version } = options;
-  const planned: Request = run.request;
+  const planned: Request = recordedRequest(run.request);
   const begun = folder.isBegun ? readTrainSettings(folder.path) : undefined;
   const moved = Object.fromEntries(Object.entries(planned).filter(([name]) => MAY_MOVE.includes(name)));
   const request: Request = begun ? { ...begun.request, ...moved } : { threads, ...planned };

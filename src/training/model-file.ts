@@ -6,7 +6,6 @@
 
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import { Backbone } from "../backbones/index.js";
-import { defaultShortSide } from "../data/decode.js";
 import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -14,8 +13,8 @@ import { writeWeights } from "../engine/weights.js";
 import { EngineError, UsageError } from "../errors.js";
 import {
   type ClassifierKind,
+  formatFor,
   METADATA_KEY,
-  MODEL_FORMAT,
   type ModelAbout,
   type PredictionPath,
   type Preprocessing,
@@ -24,6 +23,7 @@ import {
 import { Layer, Linear, type Module, withPrecision } from "../nn/index.js";
 import { mergedState } from "../nn/lora.js";
 import type { SettingScalar } from "../records/run.js";
+import { evaluationFraming, scalingOf } from "../settings/preprocessing.js";
 import type { Plan } from "../settings/resolve.js";
 import { coloursOf, evaluationShape } from "../settings/settings.js";
 import type { Learner } from "./learner.js";
@@ -71,8 +71,9 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
   const x = sample.narrow(0, 0, Math.min(TRIED, sample.rows));
   const plain = plainPair(learner, x, settings.precision);
   const modules = plain ? Object.values(PLAIN) : modulesForPrediction(learner, x);
+  const preprocessing = preprocessingOf(plan);
   const about: ModelAbout = {
-    format: MODEL_FORMAT,
+    format: formatFor(preprocessing),
     model,
     step,
     backbone: settings.backbone,
@@ -82,7 +83,7 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
     dataset: settings.dataset,
     domains: settings.domains.filter((name) => !settings.testDomains.includes(name)),
     testDomains: settings.testDomains,
-    preprocessing: preprocessingOf(plan),
+    preprocessing,
     prediction: plain ? { kind: "plain", classifier: kindOf(plain.classifier) } : ownPath(plan),
     modules,
     startingWeights: settings.weights === null ? null : aboutWeights(settings.weights, settings.weightsHash),
@@ -100,7 +101,8 @@ export function writeModel(path: string, { plan, learner, sample, model, step }:
 function preprocessingOf({ settings, dataset }: Plan): Preprocessing {
   const inputShape = evaluationShape(settings);
   if (!dataset.augmentable) return { kind: "arrays", inputShape };
-  return { kind: "pictures", inputShape, shortSide: defaultShortSide, ...coloursOf(settings) };
+  const { shortSide } = scalingOf(settings);
+  return { kind: "pictures", inputShape, shortSide, ...evaluationFraming(settings), ...coloursOf(settings) };
 }
 
 /** The two modules that a plain prediction goes through, by the names that a model file has them under. */

@@ -17,6 +17,7 @@ import { replaceFile } from "../files/replace-file.js";
 import { requestSchema } from "../files/stored-json.js";
 import { isObject, readJsonLines } from "../records/json-lines.js";
 import { DONE_FILE, RECORDS_FILE, readSettings, SETTINGS_FILE } from "../records/run.js";
+import { recordedRequest } from "../settings/preprocessing.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Environment } from "./environment.js";
 
@@ -198,7 +199,7 @@ export function readTrainSettings(folder: string): TrainSettings {
   const settings = readSettings(join(folder, SETTINGS_FILE)) as TrainSettings;
   if (settings.format !== 1 || !v.is(requestSchema, settings.request))
     throw new DataError(`${join(folder, SETTINGS_FILE)}: the run cannot be resumed: its settings have no "request"`);
-  return settings;
+  return { ...settings, request: recordedRequest(settings.request) };
 }
 
 /** A process that was killed just now may take a moment to be gone; one that is at work is there after that too. */

@@ -15,6 +15,7 @@ import { type ExtractOptions, extractFeatures } from "../probe/extract-features.
 import { featureDataset, withoutLost } from "../probe/feature-dataset.js";
 import { FeaturesBackbone } from "../probe/features-backbone.js";
 import { identityMap } from "../probe/probed-backbone.js";
+import { atEvaluation, framingOf, scalingOf } from "../settings/preprocessing.js";
 import type { Plan } from "../settings/resolve.js";
 import { coloursOf, evaluationShape, trainDomainsOf } from "../settings/settings.js";
 import type { KeptPictures } from "./kept-pictures.js";
@@ -42,6 +43,7 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     augmentation: hparams.dataAugmentation ? undefined : null,
     channelsLast: likesChannelsLast(settings),
     colours: coloursOf(settings),
+    framing: framingOf(settings),
   };
 }
 
@@ -61,7 +63,7 @@ export async function openSamples(
     return null;
   };
   const { kept } = options;
-  const how: PictureStoreOptions = { cache, device: settings.device, ...toldOf(options) };
+  const how: PictureStoreOptions = { cache, device: settings.device, ...scalingOf(settings), ...toldOf(options) };
   const pictures = await (kept ? kept.open(dataset, how) : openPictures(dataset, how)).catch(stopped);
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
@@ -82,7 +84,7 @@ export async function openFeatures(plan: Plan, options: ExtractOptions): Promise
   if (plan.dataset.kind !== "pictures") throw new TypeError(`features of ${plan.dataset.id}`); // settling a run has refused it
   const inputShape = evaluationShape(plan.settings);
   const dataset = { ...plan.dataset, inputShape };
-  const settings = { ...plan.settings, inputShape };
+  const settings = atEvaluation(plan.settings);
   using body = bodyOf(plan).eval().to({ device: settings.device, memoryFormat: "channels_last" });
   const { width } = body;
   const store = await extractFeatures({ dataset, settings, width, forward: (x) => body.forward(x) }, options);

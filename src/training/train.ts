@@ -16,6 +16,7 @@ import { DataError, EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { RunRecord } from "../records/record.js";
 import { cutRecords, RecordStore, readRecords } from "../records/store.js";
+import { preprocessingWords } from "../settings/preprocessing.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
@@ -176,6 +177,8 @@ class Loop implements Disposable {
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
     if (run.plan.settings.probe !== "exact" && run.progress.next === 0) run.say(sizeWords(run.learner.size()));
+    const prepared = run.progress.next === 0 ? preprocessingWords(run.plan.settings) : undefined;
+    if (prepared !== undefined) run.say(prepared);
     if (run.progress.next === 0 && !run.progress.updated)
       for (const follower of run.followers) follower.begin?.(run.learner.parameters());
     if (run.plan.settings.probe === "exact" && run.progress.next === 0)
