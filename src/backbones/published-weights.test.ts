@@ -6,6 +6,7 @@ import {
   fileOf,
   framingOf,
   type PublishedFraming,
+  type PublishedWeights,
   publishedWeights,
   publishedWeightsNamed,
 } from "./published-weights.js";
