@@ -1,10 +1,11 @@
 /**
- * The augmentation of augment.ts for pictures whose bytes are on a GPU: by kernels of our own (native/src/augment-kernels.cc),
- * or, where a GPU has none, with tensor operators, which take about ten times as long. (Those run on the CPU too, where the
- * addon's own kernel is faster.) The arithmetic of all is PIL's, to the byte.
+ * The augmentation of augment.ts for pictures whose bytes are on a GPU: with our own kernels
+ * (native/src/augment-kernels.cc), or, if the GPU has none, with tensor operators, which take about ten times as long.
+ * (The operators also run on the CPU, where the kernel of the addon is faster.) All variants compute the same bytes as
+ * PIL.
  *
- * A resize is two products with matrices of weights, one for each sample: its crop, of whatever size, is padded to the largest
- * crop of the batch, and weights are zero on the padding. A flip is a matrix with its rows the other way round.
+ * A resize is two matrix products per sample. Its crop is padded to the largest crop of the batch, and the weights are
+ * zero on the padding. A flip reverses the rows of a matrix.
  */
 import { fusedKernelsProblem } from "../engine/device.js";
 import { arange, augmentPictures, cat } from "../engine/ops.generated.js";
@@ -15,10 +16,13 @@ import { type AugmentOptions, drawField, drawLength, imageNetMean, imageNetStd, 
 import { jitterOnDevice } from "./jitter-device.js";
 import { upload } from "./upload.js";
 
-/** Most pixels, padding included, that are worked on at once: what a batch of 224 needs, and long strips do not exceed. */
+/**
+ * The maximum number of pixels, including padding, that are processed at once: enough for a batch at size 224, and not
+ * exceeded by long strips.
+ */
 const pixelsAtOnce = 2 ** 24;
 
-/** Carries out the draws on the device that the pixels are on: float32 [n, 3, size, size]. */
+/** Applies the draws on the device of the pixels: float32 [n, 3, size, size]. */
 export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options: AugmentOptions): Tensor {
   const { source, offsets, sizes } = pixels;
   if (!source) throw new UsageError("augmentation on a device: expected the pixels there, got files");
@@ -41,14 +45,14 @@ export function augmentOnDevice(pixels: PixelBlock, draws: Float32Array, options
   );
 }
 
-/** One sample: where its picture begins, the bytes of one of its rows, and its draw. */
+/** One sample: the start of its picture, the bytes per row, and its draw. */
 interface Sample {
   readonly offset: number;
   readonly stride: number;
   readonly draw: Float32Array;
 }
 
-/** A device cannot say what is wrong with an address: so nothing outside the bytes is asked for. NaN is nowhere inside. */
+/** A device cannot report an invalid address, so all positions are checked to be inside the bytes. NaN is rejected. */
 function checkInside(
   i: number,
   draw: Float32Array,
@@ -64,13 +68,16 @@ function checkInside(
   );
 }
 
-/** The size that a crop is resized to, and where the result begins in it. */
+/** The size that a crop is resized to, and the start of the result in it. */
 function targetOf(draw: Float32Array, size: number): Record<"wide" | "high" | "x" | "y", number> {
   const [wide, high, x, y] = Array.from(draw.subarray(drawField.wide), Math.floor);
   return { wide: wide || size, high: high || size, x, y };
 }
 
-/** Where each sample's crop begins, the pixels of a row of its picture, and its draw from the width on; see `struct Sample`. */
+/**
+ * The start of each sample's crop, the pixels per row of its picture, and its draw from the width on; see `struct
+ * Sample`.
+ */
 function augmentByKernels(source: Tensor, samples: readonly Sample[], options: AugmentOptions): Tensor {
   const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
   const { device } = source;
@@ -91,7 +98,7 @@ function augmentByKernels(source: Tensor, samples: readonly Sample[], options: A
 const largest = (samples: readonly Sample[], field: number): number =>
   samples.reduce((most, { draw }) => Math.max(most, Math.floor(draw[field])), 1);
 
-/** Runs of samples that fit together. */
+/** Groups of consecutive samples that fit together. */
 function inParts(samples: readonly Sample[]): Sample[][] {
   const parts: Sample[][] = [[]];
   for (const sample of samples) {
@@ -106,7 +113,7 @@ function inParts(samples: readonly Sample[]): Sample[][] {
 function augmentPart(source: Tensor, samples: readonly Sample[], options: AugmentOptions): Tensor {
   const { channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
   const { device } = source;
-  const picture = resized(source, samples, options); // [n, 3, size, size], whole numbers from 0 to 255
+  const picture = resized(source, samples, options); // [n, 3, size, size], integers from 0 to 255
   jitterOnDevice(
     picture,
     samples.map(({ draw }) => draw),
@@ -116,7 +123,7 @@ function augmentPart(source: Tensor, samples: readonly Sample[], options: Augmen
   return channelsLast ? made.to({ memoryFormat: "channels_last" }) : made;
 }
 
-/** The crops, resized and flipped. */
+/** Resizes and flips the crops. */
 function resized(
   source: Tensor,
   samples: readonly Sample[],
@@ -124,7 +131,7 @@ function resized(
 ): Tensor {
   const { device } = source;
   const [n, width, height] = [samples.length, largest(samples, drawField.width), largest(samples, drawField.height)];
-  // All that is known of the samples, brought to the device at once; float64 holds offsets exactly.
+  // All values of the samples, copied to the device at once. float64 holds offsets exactly.
   const rows = samples.map(({ offset, stride, draw }) => {
     const [left, top, w, h, flip] = Array.from(draw.subarray(0, 5), Math.floor);
     const { wide, high, x, y } = targetOf(draw, size);
@@ -134,7 +141,7 @@ function resized(
   const column = (i: number, ...shape: number[]): Tensor => known.select(1, i).reshape(n, ...shape);
   const count = (to: number): Tensor => arange(0, to, 1, { dtype: "float64", device });
 
-  // Where each byte of the padded crops is; the padding repeats the last row and column.
+  // The position of each byte of the padded crops. The padding repeats the last row and column.
   const y = count(height)
     .reshape(1, height, 1, 1)
     .minimum(column(3, 1, 1, 1).sub(1));
@@ -169,21 +176,24 @@ function resized(
   return made.reshape(n, size, 3, size).permute([0, 2, 1, 3]).contiguous();
 }
 
-/** How a filter weighs pixels, and how its weights and sums are kept so that every one of them is exact. */
+/** The weights of a filter, and a representation of weights and sums in which each of them is exact. */
 interface Kernel {
-  /** Pixels on either side that it reaches at a scale of 1. */
+  /** The radius of the filter in pixels at a scale of 1. */
   readonly support: number;
   readonly at: (distance: Tensor) => Tensor;
   readonly dtype: "float32" | "float64";
-  /** Weights in PIL's fixed point of 22 bits as whole numbers, float64 [n, size, padded], as they are multiplied with. */
+  /**
+   * Weights in PIL's 22-bit fixed point as integers, float64 [n, size, padded], in the form used for multiplication.
+   */
   readonly stored: (fixed: Tensor) => Tensor;
-  /** Sums of products with these weights to the nearest whole pixel values; `dim` is the one that the weights made. */
+  /** Rounds sums of products with these weights to integer pixel values. `dim` is the dimension of the weights. */
   readonly rounded: (sums: Tensor, dim: number) => Tensor;
 }
 
 /**
- * Bilinear. The upper 11 bits of every weight, then the lower 11, [n, 2 · size, padded]: so every product and sum is an
- * integer that float32 holds, and so do tensor cores of 11 bits (TF32). See `Filter` in native/src/resample.cc.
+ * Bilinear. The upper 11 bits of every weight, then the lower 11, [n, 2 · size, padded], so that every product and sum
+ * is an integer that float32 and tensor cores with 11 bits (TF32) represent exactly. See `Filter` in
+ * native/src/resample.cc.
  */
 const TRIANGLE: Kernel = {
   support: 1,
@@ -195,7 +205,7 @@ const TRIANGLE: Kernel = {
   },
   rounded(sums, dim) {
     const [upper, lower] = sums.split(sums.size(dim) / 2, dim);
-    const carried = lower.div(2 ** 11).floor_(); // what is left of it is too little to matter for the floor below
+    const carried = lower.div(2 ** 11).floor_(); // the remainder is too small to affect the floor below
     return carried
       .add_(upper)
       .add_(2 ** 10)
@@ -204,7 +214,10 @@ const TRIANGLE: Kernel = {
   },
 };
 
-/** Bicubic: Keys' kernel with a = -0.5. Weights are of either sign and may exceed 1, so that float64 holds them whole. */
+/**
+ * Bicubic: Keys' kernel with a = -0.5. Weights can be negative and exceed 1, so float64 is needed to represent them
+ * exactly.
+ */
 const CUBIC: Kernel = {
   support: 2,
   at(distance) {
@@ -230,13 +243,13 @@ interface WeightsOptions {
   readonly size: number;
   readonly count: (to: number) => Tensor;
   readonly kernel: Kernel;
-  /** What each `length` is resized to, and where the result begins in it. */
+  /** The size that each `length` is resized to, and the start of the result in it. */
   readonly wide: Tensor;
   readonly from: Tensor;
   readonly flip?: Tensor;
 }
 
-/** The weights for each sample's `length`. */
+/** The weights for the `length` of each sample. */
 function weights(length: Tensor, { padded, size, count, kernel, wide, from, flip }: WeightsOptions): Tensor {
   const scale = length.div(wide);
   const stretch = scale.clamp(1);

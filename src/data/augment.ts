@@ -1,15 +1,16 @@
 /**
- * What happens to a picture before a network sees it, as the field does it with torchvision on PIL pictures:
+ * The transformation of a picture to the input of a network, as done with torchvision on PIL pictures:
  *
- * - plain: resized to exactly size × size whatever its shape, or its short side resized and the centre cropped; then normalised;
- * - augmented: a random crop resized to size × size, a flip, brightness, contrast, saturation and hue in random order, now and
- *   then grey, then normalised.
+ * - plain: resized to size × size without keeping the aspect ratio, or the short side resized and the center cropped;
+ *   then normalized;
+ * - augmented: a random crop resized to size × size, a flip, brightness, contrast, saturation and hue in random order,
+ *   sometimes grayscale, then normalized.
  *
- * Every resize is PIL's with antialias, bilinear or bicubic.
+ * Every resize equals PIL's with antialiasing, bilinear or bicubic.
  *
- * A sample's draw is made here, on the host, from a stream of its own; carrying it out is the addon's fused kernel on the
- * CPU (native/src/augment.cc) or kernels of our own on a GPU (augment-device.ts). The order of the numbers in a draw is that of
- * `struct Draw` in native/src/picture.h.
+ * The random draw of a sample is made here, on the host, from its own random stream. It is applied by the addon's fused
+ * kernel on the CPU (native/src/augment.cc) or by our kernels on a GPU (augment-device.ts). The order of the numbers in
+ * a draw is that of `struct Draw` in native/src/picture.h.
  */
 import { loadNative } from "../engine/load.js";
 import type { Philox } from "../engine/philox.js";
@@ -20,27 +21,27 @@ import { UsageError } from "../errors.js";
 import type { Interpolation } from "./framing.js";
 import { normalizations } from "./normalization.js";
 
-/** From where to where something is drawn, uniformly. */
+/** The range of a uniform distribution. */
 export type Interval = readonly [from: number, to: number];
 
-/** How far the random draws go. */
+/** The ranges of the random draws. */
 export interface Augmentation {
-  /** Share of the picture's area that the crop has. */
+  /** The area of the crop as a fraction of the picture. */
   readonly scale: Interval;
-  /** Width by height of the crop; uniform in its logarithm. */
+  /** The aspect ratio of the crop, uniform in its logarithm. */
   readonly ratio: Interval;
   /** Probability of a horizontal flip. */
   readonly flip: number;
   readonly brightness: Interval;
   readonly contrast: Interval;
   readonly saturation: Interval;
-  /** Shift, as a share of the circle of hues. */
+  /** The shift as a fraction of the hue circle. */
   readonly hue: Interval;
-  /** Probability of losing all colour. */
+  /** Probability of a conversion to grayscale. */
   readonly gray: number;
 }
 
-/** The augmentation of DomainBed and all that came from it. */
+/** The augmentation of DomainBed and of the code derived from it. */
 export const domainBedAugmentation: Augmentation = {
   scale: [0.7, 1],
   ratio: [3 / 4, 4 / 3],
@@ -52,11 +53,11 @@ export const domainBedAugmentation: Augmentation = {
   gray: 0.1,
 };
 
-/** ImageNet's mean and standard deviation of red, green and blue, with which most pretrained networks expect pictures. */
+/** The mean and standard deviation of ImageNet (red, green, blue), which most pretrained networks expect. */
 export const imageNetMean = Float32Array.from(normalizations.imagenet.mean);
 export const imageNetStd = Float32Array.from(normalizations.imagenet.std);
 
-/** Numbers in a draw, and where each of them is. */
+/** The numbers in a draw and their positions. */
 export const drawLength = 18;
 export const drawField = {
   left: 0,
@@ -68,25 +69,25 @@ export const drawField = {
   contrast: 6,
   saturation: 7,
   hue: 8,
-  /** Four places: which of brightness 0, contrast 1, saturation 2 and hue 3 comes first, second, … */
+  /** Four positions: the order of brightness (0), contrast (1), saturation (2) and hue (3). */
   order: 9,
   gray: 13,
-  /** The width and height that the crop is resized to; 0 for those of the result. */
+  /** The width and height that the crop is resized to; 0 means those of the result. */
   wide: 14,
   high: 15,
-  /** Where the result begins in it. */
+  /** The start of the result in it. */
   x: 16,
   y: 17,
 } as const;
 
-/** The draw of the plain pipeline: all of the picture, nothing changed. */
+/** The draw of the plain transformation: the whole picture, unchanged. */
 export function plainDraw(width: number, height: number, into: Float32Array): void {
   into.set([0, 0, width, height, 0, 1, 1, 1, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0]);
 }
 
 /**
- * The plain draw of a picture whose short side is resized to `shortSide`, and whose centre of size × size is then cropped, as
- * torchvision's Resize and CenterCrop do it.
+ * The plain draw with the short side resized to `shortSide` and the central size × size cropped, like torchvision's
+ * Resize and CenterCrop.
  */
 export function centreCropDraw(
   { width, height }: { width: number; height: number },
@@ -96,7 +97,7 @@ export function centreCropDraw(
   plainDraw(width, height, into);
   const short = Math.min(width, height);
   const resized = (side: number): number => (side === short ? shortSide : Math.floor((shortSide * side) / short));
-  // Python rounds a half to the even number.
+  // Python rounds halves to even.
   const centred = (side: number): number => {
     const half = (side - size) / 2;
     return half % 1 === 0.5 ? 2 * Math.round(half / 2) : Math.round(half);
@@ -106,8 +107,8 @@ export function centreCropDraw(
 }
 
 /**
- * Draws an augmentation for a picture of this size. Colours are drawn before the crop, which takes as many numbers as it
- * has to try, so that they do not depend on the picture's size.
+ * Draws an augmentation for a picture of this size. Colors are drawn before the crop, which needs a varying number of
+ * random numbers, so that colors do not depend on the size of the picture.
  */
 export function drawAugmentation(
   random: Philox,
@@ -128,7 +129,10 @@ export function drawAugmentation(
   into.fill(0, drawField.wide);
 }
 
-/** Left, top, width and height of a random crop; after ten that do not fit, the largest central one of an allowed shape. */
+/**
+ * Left, top, width and height of a random crop. After ten attempts that do not fit, the largest central crop with an
+ * allowed aspect ratio.
+ */
 function drawCrop(random: Philox, width: number, height: number, { scale, ratio }: Augmentation): number[] {
   const logRatio: Interval = [portableLog(ratio[0]), portableLog(ratio[1])];
   for (let attempt = 0; attempt < 10; attempt++) {
@@ -144,13 +148,13 @@ function drawCrop(random: Philox, width: number, height: number, { scale, ratio 
   return [Math.floor((width - w) / 2), Math.floor((height - h) / 2), w, h];
 }
 
-/** Where the pixels of some pictures are: RGB, three bytes a pixel, row by row, each picture's bytes without a gap. */
+/** The positions of the pixels of some pictures: RGB, three bytes per pixel, row by row, without gaps. */
 export interface PixelBlock {
-  /** The bytes, on the device they will be worked on; null where they are read from files. */
+  /** The bytes, on the device that processes them; null if they are read from files. */
   readonly source: Tensor | null;
-  /** The descriptor of each picture's file, where `source` is null. */
+  /** The file descriptor of each picture if `source` is null. */
   readonly files?: Int32Array;
-  /** Where each picture begins. */
+  /** The start of each picture. */
   readonly offsets: Float64Array;
   /** Width and height of each. */
   readonly sizes: Int32Array;
@@ -159,7 +163,7 @@ export interface PixelBlock {
 export interface AugmentOptions {
   /** Width and height of the result. */
   size: number;
-  /** Whether the result's memory has the channels last, as convolutions like it on some devices. */
+  /** Whether the result is in the channels-last memory format, which convolutions prefer on some devices. */
   channelsLast?: boolean;
   mean?: Float32Array;
   std?: Float32Array;
@@ -167,7 +171,7 @@ export interface AugmentOptions {
   interpolation?: Interpolation;
 }
 
-/** Carries out the draws with the addon's kernel: float32 [n, 3, size, size] on the CPU. */
+/** Applies the draws with the kernel of the addon: float32 [n, 3, size, size] on the CPU. */
 export function augmentOnHost(pixels: PixelBlock, draws: Float32Array, options: AugmentOptions): Tensor {
   const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
   const { source, files, offsets, sizes } = pixels;

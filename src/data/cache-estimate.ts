@@ -1,13 +1,13 @@
-/** How much room the pixels of some pictures will take, from their headers, before any is decoded. */
+/** Estimates the size of the decoded pixels of pictures from their headers, before any picture is decoded. */
 
 import { scaledSize } from "./decode.js";
 import { lookAt } from "./inspect-files.js";
 import { pixelBytes } from "./picture-blocks.js";
 
-/** Above this many files, only every n-th is looked at: reading a header takes about a tenth of a millisecond. */
+/** With more files than this, only every n-th header is read. A header takes about a tenth of a millisecond. */
 const mostLooks = 20_000;
 
-/** Bytes of the pixels of these files; those that cannot be read take none. */
+/** The number of bytes of the pixels of these files. Unreadable files count as 0. */
 export function estimatePixels(paths: readonly string[], shortSide: number | null): number {
   const step = Math.ceil(paths.length / mostLooks);
   let [looked, bytes] = [0, 0];

@@ -1,10 +1,11 @@
 /**
- * The cache of decoded pictures: decode once, then read pixels as they are. Brought up to date here, resumable at any moment,
- * by one process at a time; read by picture-store.ts. What lies where stands in files/content-store.ts.
+ * The cache of decoded pictures: pictures are decoded once, and training reads the pixels. This file updates the cache;
+ * one process at a time does so and can be interrupted at any moment. picture-store.ts reads it, and
+ * files/content-store.ts defines its layout.
  *
- * Pictures whose short side is over 256 are stored scaled down to that (`shortSide`): a photograph of 12 megapixels takes 36
- * MB decoded, and a network sees 224 × 224 of it. `shortSide: null` keeps every pixel, and with it the exact numbers of the
- * reference's resize from full size.
+ * Pictures whose short side is longer than 256 pixels are stored scaled down to that (`shortSide`): a photograph of 12
+ * megapixels takes 36 MB decoded, and a network sees 224 × 224 pixels of it. `shortSide: null` keeps every pixel, and
+ * with it the exact numbers of the reference, which resizes from the full size.
  */
 import { statfsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -22,9 +23,9 @@ import { openPictureBlocks, type PictureFacts, type StoredPicture } from "./pict
 import { showName } from "./show-name.js";
 
 export interface CacheOptions {
-  /** The cache's folder; one for all datasets under `~/.cache` by default. */
+  /** The folder of the cache; by default one folder below `~/.cache` for all datasets. */
   folder?: string;
-  /** Scale down pictures whose short side is longer; null keeps all as they are. The default is 256. */
+  /** Scale down pictures whose short side is longer; null keeps the original sizes. The default is 256. */
   shortSide?: number | null;
   /** The filter that scales them down; the default is Lanczos'. */
   filter?: Interpolation;
@@ -32,53 +33,55 @@ export interface CacheOptions {
   fresh?: boolean;
   /** Called before anything is decoded. */
   onPlan?: (plan: CachePlan) => void;
-  /** Asked after every picture: whether to stop there, with a `StoppedError`; what was decoded is kept. */
+  /**
+   * Called after every picture. If it returns true, the update stops with a `StoppedError`; decoded pictures are kept.
+   */
   shouldStop?: () => boolean;
   onProgress?: (progress: { done: number; total: number }) => void;
   lock?: LockOptions;
 }
 
-/** What is going to be done. */
+/** The planned work. */
 export interface CachePlan {
   readonly folder: string;
-  /** Pictures of the dataset, and how many of them are not known as they are now. */
+  /** The number of pictures of the dataset, and how many are missing or out of date. */
   readonly pictures: number;
   readonly missing: number;
-  /** What these will take at most, from their headers. */
+  /** The maximum size of these, from their headers. */
   readonly bytes: number;
-  /** Room on the disk. */
+  /** The free space on the disk. */
   readonly free: number;
 }
 
-/** What a cache holds of a dataset, and what was done. */
+/** The entries of a dataset in the cache, and the work that was done. */
 export interface CacheReport {
   readonly folder: string;
   readonly shortSide: number | null;
   readonly pictures: number;
-  /** Decoded this time. */
+  /** The number of pictures decoded in this update. */
   readonly added: number;
-  /** Not decoded, since pictures with the same bytes were there. */
+  /** The number of pictures that were not decoded, because the cache has pictures with the same bytes. */
   readonly known: number;
-  /** Those that could not be decoded, and those whose files end early. */
+  /** Pictures that could not be decoded, and truncated files. */
   readonly bad: readonly { readonly path: string; readonly problem: string }[];
   readonly truncated: readonly string[];
-  /** Of the pixels of this dataset. */
+  /** The bytes of the pixels of this dataset. */
   readonly bytes: number;
-  /** On disk, but of no use: of files that have changed since. `fresh` gives it back. */
+  /** Unused bytes on disk, of files that have changed since. `fresh` frees them. */
   readonly unused: number;
   readonly seconds: number;
 }
 
 type Blocks = ContentStore<PictureFacts>;
 
-/** Brings a dataset's cache up to date: decodes what is missing or has changed. */
+/** Updates the cache of a dataset: decodes pictures that are missing or have changed. */
 export async function buildCache(dataset: PictureDataset, options: CacheOptions = {}): Promise<CacheReport> {
   const { folder, shortSide = defaultShortSide, filter } = options;
   using store = openPictureBlocks(dataset, { folder, shortSide, filter });
   return await updateCache(store, dataset, options);
 }
 
-/** The same for a store that is open. Blocks that were found damaged are made again. */
+/** The same for an open store. Damaged blocks are created again. */
 export async function updateCache(store: Blocks, dataset: PictureDataset, options: CacheOptions): Promise<CacheReport> {
   const start = performance.now();
   const { shortSide = defaultShortSide, fresh, onPlan } = options;
@@ -89,7 +92,7 @@ export async function updateCache(store: Blocks, dataset: PictureDataset, option
     ...made,
     seconds: (performance.now() - start) / 1000,
   });
-  // Where all is there, nothing is written: a cache may lie on a disk that we may only read.
+  // If nothing is missing, nothing is written, because the cache may be on a read-only disk.
   if (!fresh && files.length > 0 && missingFrom(store, files, dataset.root).length === 0) {
     onPlan?.({ folder, pictures: files.length, missing: 0, bytes: 0, free: freeSpace(folder) });
     return report({ added: 0, known: 0 });
@@ -111,26 +114,29 @@ export async function updateCache(store: Blocks, dataset: PictureDataset, option
   return report(made);
 }
 
-/** A picture that is not known as it is now. */
+/** A picture that is missing or out of date. */
 interface Missing {
   readonly path: string;
   readonly stamp: FileStamp;
 }
 
-/** The pictures that are not in a cache as they are now. A file that is gone cannot be had, and is not looked for again. */
+/** The pictures that are missing or out of date in a cache. Files that do not exist are skipped. */
 function missingFrom(store: Blocks, files: readonly string[], root: string): Missing[] {
   return files
     .map((path) => ({ path, stamp: stampOf(resolve(root, path)) }))
     .filter(({ path, stamp }) => !store.isFresh(path, stamp));
 }
 
-/** So many are decoded before the addon, which decodes JPEG faster, has come up. */
+/** The number of pictures that are decoded before the addon, which decodes JPEG faster, is loaded. */
 const fewPictures = 1000;
 
-/** A picture as it is now: its content, and its pixels where these are not known. */
+/** The current content of a picture, and its pixels if the cache does not have them. */
 type Read = { readonly content: string } & ({ readonly same: StoredPicture } | { readonly picture: DecodedPicture });
 
-/** Decodes a few pictures ahead of the one being written, in order, so that neighbours on disk are neighbours in the cache. */
+/**
+ * Decodes a few pictures ahead of the one that is written, in order, so that neighbors on disk are neighbors in the
+ * cache.
+ */
 async function decodeInto(
   store: Blocks,
   missing: readonly Missing[],
@@ -149,7 +155,7 @@ async function decodeInto(
   };
   const begin = ({ path }: Missing): Promise<Read> => {
     const reading = read(path);
-    reading.catch(() => {}); // it is awaited below, but perhaps not soon
+    reading.catch(() => {}); // it is awaited below, possibly later
     return reading;
   };
   if (missing.length > fewPictures) loadIfBuilt();
@@ -162,7 +168,7 @@ async function decodeInto(
       store.add(path, stamp, { problem: outcome.reason.message });
     } else {
       const { content } = outcome.value;
-      const same = store.find(content); // perhaps by now
+      const same = store.find(content); // it may be known by now
       if (same) known++;
       else added++;
       store.add(path, stamp, same ?? blockOf(content, outcome.value));

@@ -1,6 +1,6 @@
 /**
- * What a dataset's `open` returned, checked. TypeScript checks the library's own; a plug-in in JavaScript has no compiler, and
- * a label too large or a list too short would show only in the middle of training, or not at all.
+ * Validates the result of a dataset's `open`. TypeScript checks the built-in datasets, but a plug-in in JavaScript has
+ * no compiler, and an invalid label or a short list would show only during training, or not at all.
  */
 
 import { UsageError } from "../errors.js";
@@ -11,7 +11,7 @@ type Unchecked = Readonly<Record<string, unknown>>;
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 const areNames = (value: unknown): boolean => isList(value) && value.every((each) => typeof each === "string");
 
-/** What each field must be, in words and as a test. */
+/** The requirements of each field, as text and as a test. */
 const FIELDS: Readonly<Record<string, readonly [expected: string, fits: (value: unknown) => boolean]>> = {
   id: ["its id", (value) => typeof value === "string"],
   title: ["its title", (value) => typeof value === "string"],
@@ -28,7 +28,7 @@ const FIELDS: Readonly<Record<string, readonly [expected: string, fits: (value: 
   domains: ["a list of domains", (value) => isList(value) && value.length > 0],
 };
 
-/** Refuses a dataset that is not what the others read. */
+/** Throws if a dataset is not valid. */
 export function checkDataset(id: string, opened: unknown): asserts opened is Dataset {
   const refuse = (problem: string): never => {
     throw new UsageError(

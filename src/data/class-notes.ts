@@ -1,12 +1,14 @@
-/** Classes that are hard to learn or to measure for how their pictures are spread over domains. */
+/** Notes on classes that are hard to learn or evaluate because of the distribution of their pictures over domains. */
 
 import { classCounts, type Dataset } from "./dataset.js";
 import { countOf, listNames, showName } from "./show-name.js";
 
-/** With fewer pictures, a fifth of them held back, a class may have none to train on, or none to be measured on. */
+/**
+ * With fewer pictures, of which a fifth is for validation, a class may have none for training or none for validation.
+ */
 const FEW = 5;
 
-/** Notes on classes that one domain alone has. */
+/** Notes on classes that exist in only one domain. */
 export function loneClassNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
   if (domains.length < 2) return [];
   const counts = domains.map((domain) => classCounts(domain, classes.length));
@@ -20,15 +22,15 @@ export function loneClassNotes({ classes, domains }: Pick<Dataset, "classes" | "
   });
 }
 
-/** From so many times as many pictures on, a note says that classes are out of balance. */
+/** The ratio of picture counts from which a note says that classes are imbalanced. */
 const IMBALANCE = 10;
 
-/** A note on classes that are far apart in their numbers of pictures, and what to do. */
+/** A note on classes with very different numbers of pictures, with advice. */
 export function imbalanceNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
   const counts = domains.map((domain) => classCounts(domain, classes.length));
   const totals = classes
     .map((name, c) => ({ name, count: counts.reduce((sum, own) => sum + own[c], 0) }))
-    .filter(({ count }) => count >= FEW); // of the others another note tells
+    .filter(({ count }) => count >= FEW); // another note covers the others
   if (totals.length < 2) return [];
   const most = totals.reduce((a, b) => (b.count > a.count ? b : a));
   const fewest = totals.reduce((a, b) => (b.count < a.count ? b : a));
@@ -38,7 +40,7 @@ export function imbalanceNotes({ classes, domains }: Pick<Dataset, "classes" | "
   ];
 }
 
-/** A note on classes with too few pictures, where there are any. */
+/** A note on classes with too few pictures, if there are any. */
 export function smallClassNotes({ classes, domains }: Pick<Dataset, "classes" | "domains">): string[] {
   const counts = domains.map((domain) => classCounts(domain, classes.length));
   const few = classes.flatMap((name, c) => {

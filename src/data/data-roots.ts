@@ -1,6 +1,7 @@
 /**
- * The folders of pictures that this user has trained on here, in a file of the user's own cache. Settings of a run may come from
- * anybody and name any folder; what is in this list was named by the user. The dashboard shows pictures by it.
+ * The folders of pictures that this user has trained on, in a file in the user's cache. Settings of a run can come from
+ * anybody and name any folder, but this list contains only folders that the user named. The dashboard shows pictures
+ * from these folders only.
  */
 
 import { readFileSync, realpathSync, statSync } from "node:fs";
@@ -9,12 +10,12 @@ import { cacheHome } from "../files/cache-home.js";
 import { makeFolder } from "../files/make-folder.js";
 import { replaceFile } from "../files/replace-file.js";
 
-/** The oldest are forgotten beyond this. */
+/** The maximum number of entries. The oldest are removed. */
 const MOST = 500;
 
 const listFile = (): string => join(cacheHome(), "nudge", "data-roots.json");
 
-/** The folders, as real paths; none where there is no list that can be read, or where another user has written it. */
+/** The folders as real paths; empty if the list cannot be read or another user has written it. */
 export function rememberedDataRoots(): string[] {
   try {
     const path = listFile();
@@ -26,7 +27,7 @@ export function rememberedDataRoots(): string[] {
   }
 }
 
-/** Adds a folder. Where the list cannot be written, it stays as it is: a run does not fail for it. */
+/** Adds a folder. If the list cannot be written, it stays unchanged, and the run continues. */
 export function rememberDataRoot(root: string): void {
   try {
     const real = realpathSync(root);
@@ -36,6 +37,6 @@ export function rememberDataRoot(root: string): void {
     makeFolder(dirname(listFile()));
     replaceFile(listFile(), (write) => write(Buffer.from(`${JSON.stringify(kept, null, 2)}\n`)));
   } catch {
-    // No home, or a read-only one: `nudge dashboard --data DIR` names the folder.
+    // There is no home folder, or it is read-only: use `nudge dashboard --data DIR` instead.
   }
 }

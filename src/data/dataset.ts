@@ -1,9 +1,9 @@
 /**
- * A dataset: domains of labelled samples, in a fixed order. A sample is a picture file or an array that is made when asked
- * for. Splits, samplers, loaders and reports all read this one form, wherever the samples come from.
+ * A dataset: domains of labelled samples, in a fixed order. A sample is a picture file or an array that is created on
+ * demand. Splits, samplers, loaders and reports use this form for all sources of samples.
  *
- * The order is the reference testbed's: sorted domain folders, sorted class folders, sorted paths, by code point. Splits
- * count along it, so the same files give the same split on every machine.
+ * The order is that of the reference testbed: domain folders, class folders and paths, sorted by code point. Splits
+ * refer to it, so the same files give the same split on every machine.
  */
 import { unknownName } from "../closest-name.js";
 import { declare } from "../definitions.js";
@@ -14,15 +14,18 @@ import type { Split } from "./split.js";
 
 interface LabelledDomain {
   readonly name: string;
-  /** How many samples it has. */
+  /** The number of samples. */
   readonly count: number;
-  /** The class of each sample, as its place in the dataset's `classes`. */
+  /** The class of each sample, as an index into the dataset's `classes`. */
   readonly labels: Int32Array;
 }
 
 /** A domain whose samples are picture files. */
 export interface PictureDomain extends LabelledDomain {
-  /** Paths with forward slashes, relative to the dataset's root (a manifest may give absolute ones: use `path.resolve`). */
+  /**
+   * Paths with forward slashes, relative to the root of the dataset (a manifest may have absolute ones: use
+   * `path.resolve`).
+   */
   readonly files: readonly string[];
   readonly read?: undefined;
 }
@@ -31,8 +34,8 @@ export interface PictureDomain extends LabelledDomain {
 export interface ArrayDomain extends LabelledDomain {
   readonly files?: undefined;
   /**
-   * Sample i. Bytes are a picture as a decoder gives it (rows from the top, then pixels, then channels; 255 stands for 1);
-   * floats are in the order of `inputShape`.
+   * Returns sample i. Bytes are a decoded picture (rows from the top, then pixels, then channels; 255 means 1); floats
+   * are in the order of `inputShape`.
    */
   read(i: number): Uint8Array | Float32Array;
 }
@@ -44,32 +47,37 @@ interface CommonDataset {
   readonly id: string;
   readonly title: string;
   readonly classes: readonly string[];
-  /** False where the samples came without domains; then there is one, named `all`. */
+  /** False if the samples have no domains. There is then one domain, named `all`. */
   readonly hasDomains: boolean;
-  /** Channels, height, width; or the length of a vector. [3, 224, 224] for picture files, whatever their own size. */
+  /** Channels, height and width, or the length of a vector. [3, 224, 224] for picture files of any size. */
   readonly inputShape: readonly number[];
-  /** Whether crops, flips, colour jitter and ImageNet's normalisation make sense: for pictures of three channels. */
+  /**
+   * Whether crops, flips, color jitter and ImageNet's normalization apply, as they do for pictures with three channels.
+   */
   readonly augmentable: boolean;
-  /** The options in full. Together with the files they determine every sample. */
+  /** All options. Together with the files they determine every sample. */
   readonly options: OptionValues;
   /** Notes for the user: skipped files, classes that differ between domains, … */
   readonly notes: readonly string[];
-  /** The split that came with the samples (a manifest's `split` column). */
+  /** The split that comes with the samples (the `split` column of a manifest). */
   readonly givenSplit?: Split;
 }
 
 export interface PictureDataset extends CommonDataset {
   readonly kind: "pictures";
-  /** The folder that the files' paths start from. */
+  /** The folder that the paths are relative to. */
   readonly root: string;
   readonly domains: readonly PictureDomain[];
-  /** Pictures are turned as their EXIF data asks: one's own are. Benchmarks' are not, as in the field's loaders. */
+  /**
+   * Whether pictures are rotated according to their EXIF data. This is true for your own pictures, and false for
+   * benchmarks, as in the loaders of the field.
+   */
   readonly upright?: true;
 }
 
 export interface ArrayDataset extends CommonDataset {
   readonly kind: "arrays";
-  /** The folder the samples come from; null where they are generated. */
+  /** The folder of the samples; null if they are generated. */
   readonly root: string | null;
   readonly domains: readonly ArrayDomain[];
   readonly upright?: undefined;
@@ -86,53 +94,53 @@ export type DatasetOptions = Readonly<Record<string, OptionWithDefault<OptionVal
 /** One domain of a published dataset. */
 export interface PublishedDomain {
   readonly name: string;
-  /** Its heading in tables: `A`, `L100`, `+90%`. */
+  /** The heading in tables: `A`, `L100`, `+90%`. */
   readonly label: string;
-  /** Other names its folder goes by, beyond case, spaces and underscores. */
+  /** Other names of its folder, in addition to differences in case, spaces and underscores. */
   readonly aliases?: readonly string[];
-  /** How many samples it has, where that is published. */
+  /** The published number of samples, if any. */
   readonly count?: number;
-  /** The same by class, in the order of the classes, where that is known. */
+  /** The same by class, in the order of the classes, if it is known. */
   readonly perClass?: readonly number[];
 }
 
-/** What has been published of a dataset, to check a copy against. */
+/** Published facts of a dataset, for checking a copy. */
 export interface Published {
   readonly domains: readonly PublishedDomain[];
-  /** The classes, or how many there are. */
+  /** The classes, or their number. */
   readonly classes: readonly string[] | number;
-  /** How many samples there are, where a source states it. */
+  /** The number of samples, if a source states it. */
   readonly total?: number;
-  /** How many the published list of duplicates removes from the total. */
+  /** The number of samples that the published list of duplicates removes. */
   readonly duplicates?: number;
-  /** Other counts in circulation that are no fault of a copy: what they are, and the count of each domain. */
+  /** Counts of other valid versions: a description, and the count of each domain. */
   readonly alsoSeen?: readonly { readonly what: string; readonly counts: readonly number[] }[];
 }
 
-/** All there is to know of a dataset, but its samples. */
+/** The definition of a dataset without its samples. */
 export interface DatasetDefinition {
   readonly id: string;
-  /** The paper's spelling. */
+  /** The title as spelled in the paper. */
   readonly title: string;
   readonly summary: string;
   /** The paper to cite. */
   readonly paper: string;
   readonly licence: string;
-  /** Where it can be had, in words. */
+  /** Where to get it, as text. */
   readonly source: string;
-  /** How its files must lie. */
+  /** The required folder structure. */
   readonly layout: string;
-  /** Whether it is made from files, so that a folder must be given. */
+  /** Whether it is read from files, so that a folder is required. */
   readonly needsRoot: boolean;
   readonly options: DatasetOptions;
   readonly published?: Published;
-  /** The reference protocol's training length for it, and how often it evaluates. */
+  /** The number of training steps in the reference protocol, and the evaluation interval. */
   readonly protocol: { readonly steps: number; readonly evaluateEvery: number };
-  /** Options may be texts, as they are typed. */
+  /** Options may be strings, as typed on the command line. */
   open(given: { root: string | null; options: Given }): Promise<Dataset>;
 }
 
-/** Declares a dataset; `open` gets the options checked and in full, with the types of their defaults. */
+/** Declares a dataset. `open` receives all options, validated and with the types of their defaults. */
 export function defineDataset<const Options extends DatasetOptions, Needs extends boolean>(definition: {
   readonly id: string;
   readonly title: string;
@@ -158,7 +166,7 @@ export function defineDataset<const Options extends DatasetOptions, Needs extend
           `dataset ${definition.id}: expected the folder that contains it (${definition.layout}), got none; use --root`,
         );
       const opened: unknown = await definition.open({
-        root: root as Needs extends true ? string : string | null, // checked above
+        root: root as Needs extends true ? string : string | null, // validated above
         options: readOptions(`dataset ${definition.id}`, definition.options, options, { prefix: "data." }),
       });
       checkDataset(definition.id, opened);
@@ -167,7 +175,7 @@ export function defineDataset<const Options extends DatasetOptions, Needs extend
   });
 }
 
-/** The domain of this name; an unknown one is an error that names the nearest. */
+/** The domain with this name. For an unknown name, the error suggests the closest one. */
 export function domainNamed(dataset: Dataset, name: string): Domain {
   const found = findDomain(dataset, name);
   if (found) return found;
@@ -175,10 +183,10 @@ export function domainNamed(dataset: Dataset, name: string): Domain {
   throw new UsageError(`dataset ${dataset.id}: ${unknownName("domain", name, names)}`);
 }
 
-/** The domains of a list that had commas between its names; a name may have some itself ("Berlin, Mitte"). */
+/** Splits a comma-separated list of domain names. A name may contain commas ("Berlin, Mitte"). */
 export function domainsNamed(dataset: Dataset, pieces: readonly string[]): Domain[] {
   const each = pieces.flatMap((piece) => findDomain(dataset, piece) ?? []);
-  if (each.length === pieces.length) return each; // before a domain that is called "a,b" beside a and b
+  if (each.length === pieces.length) return each; // before the case of a domain called "a,b" in addition to a and b
   const found: Domain[] = [];
   for (let from = 0; from < pieces.length; ) {
     let to = pieces.length;
@@ -191,14 +199,14 @@ export function domainsNamed(dataset: Dataset, pieces: readonly string[]): Domai
   return found;
 }
 
-/** By its name; else by how it reads, since a Mac stores the ü of a folder's name as two characters and a keyboard gives one. */
+/** By its name; otherwise by its Unicode normal form, because macOS stores the ü of a folder name as two characters. */
 function findDomain({ domains }: Dataset, name: string): Domain | undefined {
   const all: readonly Domain[] = domains;
   const read = all.filter((domain) => domain.name.normalize() === name.normalize());
   return all.find((domain) => domain.name === name) ?? (read.length === 1 ? read[0] : undefined);
 }
 
-/** How many samples of each class a domain has. */
+/** The number of samples of each class in a domain. */
 export function classCounts(domain: Domain, classes: number): number[] {
   const counts = new Array<number>(classes).fill(0);
   for (const label of domain.labels) counts[label]++;

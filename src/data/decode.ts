@@ -1,16 +1,17 @@
 /**
- * Picture files to 8-bit RGB, off the main thread, byte for byte as PIL's `Image.open(path).convert("RGB")` has them: no EXIF
- * rotation (but a TIFF's own orientation) unless asked for, no colour profile, alpha dropped and not blended, CMYK by the
- * simple formula, the first frame of a GIF.
+ * Decodes picture files to 8-bit RGB, off the main thread, with the same bytes as PIL's
+ * `Image.open(path).convert("RGB")`: no EXIF rotation by default (except the orientation of a TIFF), no color profile,
+ * alpha dropped without blending, CMYK by the simple formula, the first frame of a GIF.
  *
- * Two differences from PIL, where PIL's result is not useful: 16-bit grey keeps its high byte (PIL turns almost all of it
- * white), and pixels of a GIF that are transparent are black (PIL shows the colour hidden under them).
+ * Two results differ from PIL, whose results are not useful there: 16-bit gray keeps its high byte (PIL makes almost
+ * everything white), and transparent pixels of a GIF are black (PIL shows the hidden color).
  *
- * Ordinary JPEG files are decoded by the addon (native/src/jpeg.cc) where it is loaded, the same bytes in a quarter of the time: on
- * small pictures sharp spends most of it around the decoder. All else is decoded by sharp.
+ * Ordinary JPEG files are decoded by the addon (native/src/jpeg.cc) if it is loaded, with the same bytes in a quarter
+ * of the time: for small pictures, sharp spends most of its time outside the decoder. Everything else is decoded by
+ * sharp.
  *
- * A file that ends early is read as far as it goes and marked, as the reference testbed does. A picture whose short side is
- * longer than `shortSide` is scaled down to that: crops of at least 70 % of it still have 214 pixels where 224 are asked for.
+ * A truncated file is decoded as far as possible and marked, as in the reference testbed. A picture whose short side is
+ * longer than `shortSide` is scaled down to that: crops of at least 70 % still have 214 of the requested 224 pixels.
  */
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
@@ -28,14 +29,17 @@ import { showName } from "./show-name.js";
 
 export type { DecodedPicture } from "./decoded-picture.js";
 
-// Pictures are many and small: one thread each, and no cache of what will not be asked for twice.
+// There are many small pictures, so each uses one thread, and nothing is cached.
 sharp.concurrency(1);
 sharp.cache(false);
 
-/** Whether this build of sharp decodes HEIC; the one from npm does not, for HEVC's patents, and decodes AVIF alone. */
+/** Whether this build of sharp decodes HEIC. The npm build decodes only AVIF, because of HEVC's patents. */
 export const readsHeic = sharp.format.heif?.input?.fileSuffix?.includes(".heic") ?? false;
 
-/** How many pictures to decode at once: what Node's pool of threads (UV_THREADPOOL_SIZE: 4, or what bin/nudge.cjs asked for) and the cores allow. */
+/**
+ * The number of pictures to decode at once, which depends on Node's thread pool (UV_THREADPOOL_SIZE: 4, or the value
+ * set by bin/nudge.cjs) and the cores.
+ */
 export const decodersAtOnce = Math.min(availableParallelism() + 1, Number(process.env.UV_THREADPOOL_SIZE) || 4);
 
 export { defaultShortSide } from "./default-short-side.js";
@@ -49,12 +53,12 @@ export interface DecodeOptions {
   upright?: boolean;
 }
 
-/** Reads and decodes a picture file; a `DataError` with its path where that cannot be. */
+/** Reads and decodes a picture file. Throws a `DataError` with its path. */
 export async function decodeFile(path: string, options: DecodeOptions = {}): Promise<DecodedPicture> {
   return (await decodeOrdinary(path, options)) ?? (await decodeOther(await readPicture(path), path, options));
 }
 
-/** The bytes of a picture file; a `DataError` with its path where it cannot be read. */
+/** The bytes of a picture file. Throws a `DataError` with its path if it cannot be read. */
 export async function readPicture(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
@@ -63,7 +67,7 @@ export async function readPicture(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Decodes a picture file's bytes; `path` is for errors. */
+/** Decodes the bytes of a picture file. `path` is used in errors. */
 export async function decodeBytes(
   bytes: Uint8Array,
   path: string,
@@ -73,7 +77,9 @@ export async function decodeBytes(
   return (isJpeg ? await decodeOrdinary(bytes, options) : null) ?? (await decodeOther(bytes, path, options));
 }
 
-/** Decodes an ordinary JPEG file, or its bytes, in the addon. Null for everything else, and where the addon is not loaded. */
+/**
+ * Decodes an ordinary JPEG file, or its bytes, with the addon. Null for other files, and if the addon is not loaded.
+ */
 async function decodeOrdinary(
   picture: string | Uint8Array,
   { shortSide = defaultShortSide, upright = false }: DecodeOptions,
@@ -83,7 +89,7 @@ async function decodeOrdinary(
   return decoded && { ...decoded, truncated: false };
 }
 
-/** Decodes whatever sharp decodes, and bitmaps. */
+/** Decodes all formats of sharp, and bitmaps. */
 async function decodeOther(
   bytes: Uint8Array,
   path: string,
@@ -91,7 +97,7 @@ async function decodeOther(
 ): Promise<DecodedPicture> {
   const scaling = { shortSide, filter };
   try {
-    // Only what is known by its content is handed to a decoder, whatever the file is called.
+    // Only formats that are recognized by their content are decoded, whatever the file name.
     const reading = readPictureHeader(bytesInMemory(bytes));
     if ("problem" in reading) throw new Error(reading.problem);
     const { header } = reading;
@@ -121,7 +127,7 @@ const kernelOf = (filter: Interpolation | undefined): "lanczos3" | "linear" | "c
 
 type Decoded = Omit<DecodedPicture, "truncated">;
 
-/** Decodes strictly, and where that fails, as far as it goes. */
+/** Decodes strictly, and if that fails, as far as possible. */
 async function decodeBySharp(
   bytes: Uint8Array,
   header: PictureHeader,
@@ -140,7 +146,7 @@ async function decodeOnce(
   { upright, ...scaling }: Scaling & { upright: boolean },
   failOn: "truncated" | "none",
 ): Promise<Decoded> {
-  // PIL turns a TIFF by its orientation when it loads it, and nothing else.
+  // PIL applies the orientation of a TIFF when it is loaded, and no other.
   const autoOrient = upright || header.format === "TIFF";
   const image = sharp(bytes, { failOn, ignoreIcc: true, limitInputPixels: mostPixels, autoOrient });
   if (header.colours === "CMYK") {
@@ -156,7 +162,7 @@ async function decodeOnce(
   return target ? picture : scaleDown(picture, scaling);
 }
 
-/** The size after the turn: from 5 on, EXIF's orientations lay a picture on its side. */
+/** The size after the rotation: EXIF orientations from 5 on swap width and height. */
 const asSeen = ({ width, height, orientation }: PictureHeader): { width: number; height: number } =>
   orientation >= 5 ? { width: height, height: width } : { width, height };
 
@@ -165,7 +171,7 @@ async function toRaw(image: Sharp): Promise<Decoded> {
   return { width: info.width, height: info.height, pixels: data };
 }
 
-/** The size after scaling down; undefined where it is small enough. */
+/** The size after scaling down; undefined if the picture is small enough. */
 export function scaledSize(
   { width, height }: { width: number; height: number },
   shortSide: number | null,
@@ -187,7 +193,7 @@ async function scaleDown<T extends Decoded>(picture: T, { shortSide, filter }: S
   return { ...picture, ...(await toRaw(image.resize({ ...target, fit: "fill", kernel: kernelOf(filter) }))) };
 }
 
-/** Four inks to RGB, as PIL: each channel is what its ink and black let through. */
+/** Converts CMYK to RGB like PIL: each channel is the light that its ink and black transmit. */
 function fromCmyk({ width, height, pixels }: Decoded): Decoded {
   const rgb = new Uint8Array(width * height * 3);
   for (let i = 0, j = 0; i < pixels.length; i += 4) {

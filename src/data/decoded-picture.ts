@@ -1,13 +1,13 @@
-/** A picture in memory, as all decoders give it and all that follows takes it. */
+/** A decoded picture in memory. */
 
-/** 8-bit RGB: rows from the top, three bytes a pixel. */
+/** 8-bit RGB: rows from the top, three bytes per pixel. */
 export interface DecodedPicture {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
-  /** Whether the file ends before its last row: what is missing is grey or black, as other readers of such files have it. */
+  /** Whether the file is truncated. The missing part is gray or black, as in other decoders. */
   readonly truncated: boolean;
 }
 
-/** The most pixels a picture may have, as PIL has it: beyond that lies not a picture but an attempt to fill the memory. */
+/** The maximum number of pixels, as in PIL. A larger file is treated as an attempt to exhaust the memory. */
 export const mostPixels = 178_956_970;

@@ -1,4 +1,4 @@
-/** Pictures decoded from their files when they are asked for, and kept in memory as far as a limit allows. */
+/** Pictures that are decoded on demand and kept in memory up to a limit. */
 import { resolve } from "node:path";
 import { DataError } from "../errors.js";
 import type { PixelBlock } from "./augment.js";
@@ -13,14 +13,14 @@ export interface DecodedPicturesOptions {
   shortSide: number | null;
   filter?: Interpolation;
   device: string;
-  /** Bytes of decoded pictures that may be kept for the next time. */
+  /** The maximum number of bytes of decoded pictures that are kept. */
   memoryLimit: number;
 }
 
 export class DecodedPictures implements PictureStore {
   readonly kind = "decode";
   readonly device: string;
-  /** Bytes of pictures that are kept. */
+  /** The number of bytes that are kept. */
   bytes = 0;
   private readonly kept: Map<number, FoundPicture | LostPicture>[];
 
@@ -61,7 +61,7 @@ export class DecodedPictures implements PictureStore {
   expect(): void {}
 
   block(pictures: readonly FoundPicture[]): PixelBlock & { owned: boolean } {
-    const parts = pictures.map(({ pixels }) => pixels as Uint8Array); // `find` put them there
+    const parts = pictures.map(({ pixels }) => pixels as Uint8Array); // set by `find`
     return blockOf(parts, sizesOf(pictures), this.device);
   }
 

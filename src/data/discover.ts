@@ -1,7 +1,7 @@
 /**
- * Finding a dataset by what is in a folder: one whose folders bear the names of the dataset's domains, the folder given or
- * one a few levels below it, whatever it is called itself (`PACS/`, `kfold/`, `Homework3-PACS/PACS/`, `office_home/`).
- * Case, spaces, underscores and the like do not count: `Real World`, `RealWorld` and `real_world` are one name.
+ * Finds a dataset in a folder by the names of its domain folders: in the given folder or a few levels below it,
+ * whatever its name (`PACS/`, `kfold/`, `Homework3-PACS/PACS/`, `office_home/`). Case, spaces and underscores are
+ * ignored: `Real World`, `RealWorld` and `real_world` are the same name.
  */
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -10,34 +10,34 @@ import { DataError } from "../errors.js";
 import { byCodePoint } from "./code-point-order.js";
 import { showName } from "./show-name.js";
 
-/** How many levels below the given folder are looked at. */
+/** The number of levels that are searched. */
 const levels = 3;
-/** Folders listed before giving up: a search is not a tour of the disk. */
+/** The maximum number of folders that are listed in a search. */
 const mostFolders = 20_000;
 
-/** A name without what people spell differently. */
+/** A name in normalized spelling. */
 export const plainName = (name: string): string =>
   name
     .normalize("NFKC")
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, "");
 
-/** A domain to look for: its name and other spellings of it. */
+/** A domain to find: its name and other spellings. */
 export interface SoughtDomain {
   readonly name: string;
   readonly aliases?: readonly string[];
 }
 
-/** A folder that holds domains that were sought. */
+/** A folder that contains some of the domains. */
 export interface FoundFolder {
   readonly path: string;
-  /** The folder of each domain sought, by its real name; undefined where there is none. */
+  /** The folder of each domain by its real name; undefined if it is missing. */
   readonly domains: readonly (string | undefined)[];
-  /** Its other folders. */
+  /** The other folders in it. */
   readonly others: readonly string[];
 }
 
-/** The domains sought among the folders of a folder. */
+/** The domains that are among the folders of a folder. */
 function match(path: string, folders: readonly string[], sought: readonly SoughtDomain[]): FoundFolder {
   const byPlainName = new Map(folders.toReversed().map((name) => [plainName(name), name])); // of two spellings, the first
   const domains = sought.map(({ name, aliases = [] }) =>
@@ -48,7 +48,7 @@ function match(path: string, folders: readonly string[], sought: readonly Sought
 
 const countMatches = ({ domains }: FoundFolder): number => domains.filter((name) => name !== undefined).length;
 
-/** The folders in a folder, in order; an error where it cannot be read, or none unless it must exist. */
+/** The folders in a folder, sorted. If it cannot be read, the result is empty, or an error if it must exist. */
 export async function foldersIn(path: string, mustExist = true): Promise<string[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
@@ -57,12 +57,12 @@ export async function foldersIn(path: string, mustExist = true): Promise<string[
       .map(({ name }) => name)
       .sort(byCodePoint);
   } catch (cause) {
-    if (!mustExist) return []; // also what a link to a file gives
+    if (!mustExist) return []; // also the result for a link to a file
     throw new DataError(`looking for a dataset in ${showName(path)}: ${(cause as Error).message}`, { cause });
   }
 }
 
-/** The nearest folder at or up to two levels below another that has these entries; undefined where there is none. */
+/** The nearest folder, up to two levels below another, that has these entries; undefined if there is none. */
 export async function findFolderWith(root: string, names: readonly string[]): Promise<string | undefined> {
   let level = [root];
   for (let depth = 0; depth <= 2; depth++) {
@@ -77,8 +77,8 @@ export async function findFolderWith(root: string, names: readonly string[]): Pr
 }
 
 /**
- * For each dataset sought, the folders nearest to `root` that have the most of its domains, best first; levels are searched
- * until one has all domains of a dataset. A folder with fewer than two of the domains says nothing and is not listed.
+ * For each dataset, the folders nearest to `root` that have the most of its domains, best first. Levels are searched
+ * until one has all domains of a dataset. Folders with fewer than two of the domains are ignored.
  */
 export async function findDomainFolders(
   root: string,
@@ -107,6 +107,6 @@ export async function findDomainFolders(
   return sorted(found);
 }
 
-/** The most domains first; among equals the order they were found in, nearest first. */
+/** The most domains first; then the nearest. */
 const sorted = (found: FoundFolder[][]): FoundFolder[][] =>
   found.map((candidates) => candidates.sort((a, b) => countMatches(b) - countMatches(a)));

@@ -1,6 +1,6 @@
-/** Some of many, evenly from all of their order: the same ones every time. */
+/** Chooses some of many items, evenly spaced and always the same. */
 
-/** At most `most` of the items, the first among them. */
+/** Returns at most `most` of the items, including the first. */
 export function evenlyChosen<T>(items: readonly T[], most: number): readonly T[] {
   if (items.length <= most) return items;
   return Array.from({ length: most }, (_, i) => items[Math.floor((i * items.length) / most)]);

@@ -1,6 +1,6 @@
 /**
- * Pictures whose pixels are read from the cache on disk for each batch; the system is asked for the next ones beforehand. The
- * first time a picture is found its block is read whole and checked; one that is damaged is decoded from its file.
+ * Pictures whose pixels are read from the cache on disk for each batch, with read-ahead by the system. When a picture
+ * is first used, its block is read completely and checked; a damaged one is decoded from its file.
  */
 import { read as readWithCallback } from "node:fs";
 import { resolve } from "node:path";
@@ -22,7 +22,7 @@ const read = promisify(readWithCallback);
 
 export class FilePictures implements PictureStore {
   readonly kind = "file";
-  /** Of each domain, what is known of its pictures once they were found. */
+  /** For each domain, the pictures that were already found. */
   private readonly found: (FoundPicture | LostPicture | undefined)[][];
 
   constructor(
@@ -76,14 +76,14 @@ export class FilePictures implements PictureStore {
     const sizes = sizesOf(pictures);
     if (pictures.some(({ pixels }) => pixels)) return this.mixedBlock(pictures, sizes);
     const { files, offsets, lengths } = piecesOf(pictures);
-    // On the host the kernel reads for itself, only the rows it needs.
+    // On the host, the kernel reads only the rows that it needs.
     if (this.device === "cpu") return { source: null, files, offsets, sizes, owned: false };
     using read = new Tensor(loadNative().gather(files, offsets, lengths, true));
     const source = keep(read.toDevice(this.device, "uint8", true));
     return { source, offsets: startsOf(lengths), sizes, owned: true };
   }
 
-  /** Pixels of which some had to be decoded, one after the other. */
+  /** The pixels of pictures, some of which had to be decoded, in one buffer. */
   private mixedBlock(pictures: readonly FoundPicture[], sizes: Int32Array): PixelBlock & { owned: boolean } {
     const parts = pictures.map((picture) => {
       if (picture.pixels) return picture.pixels;
@@ -101,11 +101,11 @@ export class FilePictures implements PictureStore {
 
 const sizeOf = ({ width, height }: { width: number; height: number }) => ({ width, height });
 
-/** The widths and heights of pictures, one after the other. */
+/** The widths and heights of pictures in one array. */
 export const sizesOf = (pictures: readonly { width: number; height: number }[]): Int32Array =>
   Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
 
-/** Pixels in memory as one block on a device; its source is the caller's to dispose of. */
+/** The pixels as one block on a device. The caller disposes of its source. */
 export function blockOf(
   parts: readonly Uint8Array[],
   sizes: Int32Array,
@@ -123,7 +123,7 @@ function piecesOf(pictures: readonly FoundPicture[]) {
   };
 }
 
-/** Where each of some pieces begins when they stand one after the other. */
+/** The start of each piece in a concatenation. */
 export function startsOf(lengths: Float64Array): Float64Array {
   let at = 0;
   return lengths.map((length) => {

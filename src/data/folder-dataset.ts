@@ -1,4 +1,7 @@
-/** Domains from folders: class folders become labels, the same label in every domain, whichever classes a domain has. */
+/**
+ * Domains from folders. Class folders become labels; a class has the same label in every domain, whichever classes a
+ * domain has.
+ */
 import { DataError } from "../errors.js";
 import { byCodePoint } from "./code-point-order.js";
 import type { PictureDomain } from "./dataset.js";
@@ -6,10 +9,10 @@ import { countPictures, type Folder, picturesUnder } from "./folder-tree.js";
 import { countOf, listNames, showName } from "./show-name.js";
 import { similarNames } from "./similar-names.js";
 
-/** A domain on disk: its name, and the folder whose folders are its classes. */
+/** A domain on disk: its name, and the folder that contains its class folders. */
 export interface DomainFolder {
   readonly name: string;
-  /** What notes call it. */
+  /** The name in notes. */
   readonly shown: string;
   readonly folder: Folder;
 }
@@ -33,9 +36,9 @@ function classesOf({ folder }: DomainFolder, nameOf: (folder: string) => string)
 }
 
 /**
- * Labels the pictures of some domains. Classes are all that any domain has, sorted; `nameOf` may give a class folder
- * another name. (DomainBed numbers the classes of each domain separately, which mixes labels up where domains have
- * different ones; where they have the same, this gives the same.)
+ * Labels the pictures of some domains. The classes are those of all domains, sorted; `nameOf` can rename a class
+ * folder. (DomainBed numbers the classes of each domain separately, which mixes up labels if domains have different
+ * classes. If they have the same, the result is the same.)
  */
 export function labelFolders(
   where: string,

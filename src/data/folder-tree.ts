@@ -1,9 +1,9 @@
 /**
- * The pictures under a folder, as a tree in DomainBed's order, and what was skipped.
+ * The pictures below a folder, as a tree in DomainBed's order, and the skipped files.
  *
- * Links are followed, as in DomainBed's loaders; one that points to a folder above itself is skipped.
- * Hidden files, files that are no pictures by their extension, broken links and names that are not UTF-8 are skipped
- * and reported. A folder that cannot be read is an error: its pictures would be missing from every number.
+ * Links are followed, as in DomainBed's loaders, except links to a folder above themselves. Hidden files, files without
+ * an extension of a picture, broken links and names that are not UTF-8 are skipped and reported. A folder that cannot
+ * be read is an error, because its pictures would be missing without notice.
  */
 import { type Dirent, readdir as readdirWithCallback, type Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -13,25 +13,25 @@ import { byCodePoint } from "./code-point-order.js";
 import { readsHeic } from "./decode.js";
 import { countOf, listNames, showBytes, showName } from "./show-name.js";
 
-/** A folder: its pictures and its folders, both in order. */
+/** A folder: its pictures and subfolders, both sorted. */
 export interface Folder {
-  /** Empty for the top. */
+  /** Empty for the root. */
   readonly name: string;
-  /** From the top, with forward slashes; empty for the top itself. */
+  /** The path from the root with forward slashes; empty for the root. */
   readonly path: string;
   readonly folders: readonly Folder[];
   /** File names. */
   readonly pictures: readonly string[];
 }
 
-/** What a folder contains, and what was skipped. */
+/** The content of a folder, and the skipped files. */
 export interface FolderTree {
   readonly root: string;
   readonly top: Folder;
   readonly notes: readonly string[];
 }
 
-/** The reference's extensions and, of our own, GIF, AVIF, and HEIC where it can be decoded. */
+/** The extensions of the reference, and GIF, AVIF, and HEIC if it can be decoded. */
 const pictureName = readsHeic
   ? /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif|avif|heic|heif)$/i
   : /\.(jpe?g|png|ppm|bmp|pgm|tiff?|webp|gif|avif)$/i;
@@ -39,14 +39,17 @@ const pictureName = readsHeic
 /** Whether a file is a picture, by its name. */
 export const isPictureName = (name: string): boolean => pictureName.test(name);
 
-/** Whether a file is a picture that cannot be read, by its name: what phones and cameras write beside JPEG. */
+/**
+ * Whether a file is a picture that cannot be decoded, by its name: formats that phones and cameras write in addition to
+ * JPEG.
+ */
 const isUnreadName = (name: string): boolean =>
   !isPictureName(name) && /\.(heic|heif|jxl|jp2|j2k|psd|svg|dng|cr2|cr3|nef|arw|raf|orf|rw2)$/i.test(name);
 
-/** Names that systems leave behind; no one means them as data. */
+/** Names of system files, which are never data. */
 const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);
 
-/** What has been skipped so far, over the whole tree. */
+/** The skipped files of the whole tree so far. */
 class LeftOut {
   hidden = 0;
   readonly others: string[] = [];
@@ -59,7 +62,7 @@ class LeftOut {
     const { hidden, others, unreadable, dangling, loops, notText } = this;
     const notes = hidden === 0 ? [] : [countOf(hidden, "hidden or system file", "hidden or system files and folders")];
     const tell = (list: string[], one: string, many: string): void => {
-      list.sort(byCodePoint); // folders are read side by side
+      list.sort(byCodePoint); // folders are read concurrently
       if (list.length > 0) notes.push(`${countOf(list.length, one, many)} (${listNames(list, 3)})`);
     };
     tell(others, "file that is not a picture by its extension", "files that are not pictures by their extensions");
@@ -83,7 +86,7 @@ function whyUnreadable(cause: unknown): string {
   return message;
 }
 
-/** The entries of a folder, without those whose names are not text. */
+/** The entries of a folder whose names are valid text. */
 async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise<Dirent[]> {
   let entries: Dirent[];
   try {
@@ -92,7 +95,7 @@ async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise
     throw new DataError(`reading folder ${showName(path)}: ${whyUnreadable(cause)}`, { cause });
   }
   if (!entries.some(({ name }) => name.includes("\ufffd"))) return entries;
-  // U+FFFD is what bytes that are no UTF-8 are read as, and then the name opens nothing; unless it is really there.
+  // Bytes that are not UTF-8 are read as U+FFFD, and such a name cannot be opened, unless the name really contains it.
   const names = await new Promise<Buffer[]>((resolve, reject) =>
     readdirWithCallback(path, { encoding: "buffer" }, (error, found) => (error ? reject(error) : resolve(found))),
   );
@@ -102,7 +105,7 @@ async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise
   return entries.filter(({ name }) => !unusable.has(name));
 }
 
-/** Follows a link; undefined where it leads nowhere. */
+/** Follows a link; undefined if its target does not exist. */
 async function follow(path: string, shown: string, leftOut: LeftOut): Promise<Stats | undefined> {
   try {
     return await stat(path);
@@ -115,7 +118,7 @@ async function follow(path: string, shown: string, leftOut: LeftOut): Promise<St
   }
 }
 
-/** Reads a folder and all below it; `above` are the folders on the way to it, by device and inode. */
+/** Reads a folder and everything below it. `above` are its parent folders, by device and inode. */
 async function readFolder(
   root: string,
   name: string,
@@ -161,18 +164,18 @@ async function readFolder(
 export async function readFolderTree(root: string): Promise<FolderTree> {
   const leftOut = new LeftOut();
   const top = await readFolder(root, "", "", [], leftOut);
-  if (!top) throw new DataError(`reading folder ${showName(root)}: it contains itself`); // nothing is above the top
+  if (!top) throw new DataError(`reading folder ${showName(root)}: it contains itself`); // the root has no parent
   return { root, top, notes: leftOut.notes() };
 }
 
-/** How many pictures lie in a folder and below it. */
+/** The number of pictures in a folder and below it. */
 export function countPictures(folder: Folder): number {
   return folder.folders.reduce((sum, below) => sum + countPictures(below), folder.pictures.length);
 }
 
 /**
- * The paths of all pictures in a folder and below it, in the order of the reference's walk: folders sorted by their whole
- * path, and the files of each by name. (Not the order of the pictures' paths: `a/z.jpg` comes before `a/b/a.jpg`.)
+ * The paths of all pictures in a folder and below it, in the order of the reference: folders sorted by their full path,
+ * and the files of each by name. (This is not the order of the full paths: `a/z.jpg` comes before `a/b/a.jpg`.)
  */
 export function picturesUnder(folder: Folder): string[] {
   const folders: Folder[] = [];

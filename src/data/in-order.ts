@@ -1,31 +1,31 @@
 /**
- * Samples in order, a batch at a time, for evaluation, prediction, assessment and features alike: while one batch is worked on
- * the next is found, and no more than those two are in memory, however many samples there are.
+ * Samples in order, one batch at a time, for evaluation, prediction, assessment and features. The next batch is loaded
+ * while one is processed, and at most two are in memory.
  */
 
 import type { LostPicture } from "./picture-store.js";
 
-/** A batch of samples that were looked for. */
+/** A batch of samples. */
 export interface FoundBatch<S, Found> {
-  /** Those that could be had, in order, and what was found of them. */
+  /** The samples that were loaded, in order, and their content. */
   readonly samples: readonly S[];
   readonly found: readonly Found[];
-  /** Those that could not, and why. */
+  /** The samples that could not be loaded, and why. */
   readonly lost: ReadonlyMap<S, LostPicture>;
 }
 
 interface Finder<S, Found> {
   find(sample: S): Found | LostPicture | Promise<Found | LostPicture>;
-  /** Says that these will be wanted soon. */
+  /** Announces samples that will be needed soon. */
   expect?(found: readonly Found[]): void;
-  /** Resolves when other threads can finish what was begun, while this thread computes. */
+  /** Resolves when other threads can finish the work without this thread. */
   started?(): Promise<unknown>;
 }
 
 export const isLost = (outcome: unknown): outcome is LostPicture =>
   typeof outcome === "object" && outcome !== null && "problem" in outcome;
 
-/** Finds the samples of each batch in turn. */
+/** Loads the samples of each batch in turn. */
 export async function* inOrder<S, Found>(
   batches: Iterable<readonly S[]>,
   finder: Finder<S, Found>,
@@ -55,13 +55,13 @@ async function findAll<S, Found>(samples: readonly S[], finder: Finder<S, Found>
   };
 }
 
-/** A promise whose rejection is seen by those that await it, and is ignored otherwise. */
+/** Marks the rejection of a promise as handled, so that only the code that awaits it sees the error. */
 export function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
-/** Items in pieces of a size; the last may be smaller. */
+/** Splits items into chunks; the last may be smaller. */
 export function* slices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }

@@ -1,4 +1,4 @@
-/** Data: datasets, splits, decoded pictures, augmentation and the loader that makes batches of them. */
+/** Data: datasets, splits, decoded pictures, augmentation, and the loader that creates batches. */
 
 export { type Augmentation, augmentOnHost } from "./augment.js";
 export { buildCache } from "./cache.js";

@@ -1,14 +1,14 @@
-/** Decoding every picture of a dataset as training does, to find those that only look whole. */
+/** Decodes every picture of a dataset as training does, to find damaged files whose headers are valid. */
 import { decodeFile, decodersAtOnce } from "./decode.js";
 
-/** A picture that did not decode as it should: its place in the list, and why. */
+/** A picture that was not decoded correctly: its index in the list, and why. */
 export interface BadPicture {
   readonly index: number;
   readonly kind: "broken" | "truncated";
   readonly what: string;
 }
 
-/** Decodes one picture; undefined where all is well. */
+/** Decodes one picture; undefined if there is no problem. */
 async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefined> {
   try {
     const { truncated } = await decodeFile(path, { shortSide: null });
@@ -19,7 +19,7 @@ async function faultOf(path: string): Promise<Omit<BadPicture, "index"> | undefi
   }
 }
 
-/** Decodes pictures, several at a time, and names those with faults, in order. */
+/** Decodes pictures concurrently and returns those with problems, in order. */
 export async function decodeFiles(paths: readonly string[], progress?: (done: number) => void): Promise<BadPicture[]> {
   const bad: BadPicture[] = [];
   let next = 0;

@@ -1,8 +1,9 @@
 /**
- * Pictures that are there more than once, byte for byte. Across domains they let a held-out domain be learnt in training;
- * across classes one label must be wrong.
+ * Finds pictures with identical bytes. Across domains, duplicates leak a held-out domain into training; across classes,
+ * one label must be wrong.
  *
- * First by size and a hash of the first and last bytes, which are at hand; only what agrees in these is hashed in full.
+ * Files are first compared by size and a hash of their first and last bytes, which are already known. Only matching
+ * files are hashed completely.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -11,9 +12,9 @@ import { pipeline } from "node:stream/promises";
 import type { FileFacts, PicturePlace } from "./inspect-files.js";
 
 export interface Duplicates {
-  /** Groups of equal pictures with members in two domains or more. */
+  /** Groups of equal pictures in at least two domains. */
   readonly acrossDomains: readonly (readonly PicturePlace[])[];
-  /** Groups within a domain, with members in two classes or more. */
+  /** Groups within a domain, in at least two classes. */
   readonly acrossClasses: readonly (readonly PicturePlace[])[];
   /** Groups within one domain and class. */
   readonly withinClass: readonly (readonly PicturePlace[])[];
@@ -30,7 +31,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   return [...groups.values()].filter((group) => group.length > 1);
 }
 
-/** The SHA-256 of a file; one of its own where it cannot be read, so that it equals nothing. */
+/** The SHA-256 of a file; a unique value if it cannot be read, so that it equals no other. */
 async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
@@ -41,7 +42,7 @@ async function hashOf(path: string): Promise<string> {
   }
 }
 
-/** Finds the pictures that are equal; empty files are skipped, because they are reported as empty. */
+/** Finds equal pictures. Empty files are skipped, because they are reported as empty. */
 export async function findDuplicates(root: string, facts: readonly FileFacts[]): Promise<Duplicates> {
   const found = {
     acrossDomains: [] as FileFacts[][],

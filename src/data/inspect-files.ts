@@ -1,6 +1,6 @@
 /**
- * A look at every picture file of a dataset without decoding any: its header, its end, whether it is what its extension
- * says. A few small reads a file, so that ten thousand take about a second.
+ * Checks every picture file of a dataset without decoding it: its header, its end, and whether its content matches its
+ * extension. This takes a few small reads per file, about a second for ten thousand files.
  */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -9,26 +9,26 @@ import type { PictureDataset } from "./dataset.js";
 import type { ByteSource } from "./picture-header/tiff-tags.js";
 import { formatOfName, type PictureHeader, readPictureHeader } from "./picture-header.js";
 
-/** Where a picture stands in its dataset. */
+/** The position of a picture in its dataset. */
 export interface PicturePlace {
-  /** The domain's and the class's place. */
+  /** The indices of the domain and the class. */
   readonly domain: number;
   readonly label: number;
-  /** The path, as the dataset has it. */
+  /** The path in the dataset. */
   readonly file: string;
 }
 
-/** One file that was looked at. */
+/** One file that was checked. */
 export interface FileFacts extends PicturePlace {
   readonly bytes: number;
   readonly header?: PictureHeader;
-  /** What is wrong with it, if anything. */
+  /** The problem, if any. */
   readonly problem?: Problem;
-  /** Equal for equal files; files of equal fingerprints are most likely equal. */
+  /** Equal for equal files. Files with equal fingerprints are most likely equal. */
   readonly fingerprint: string;
 }
 
-/** What can be wrong with a file: it cannot be used, it is probably damaged, or it is not what it is called. */
+/** The kinds of problems: the file cannot be used, it is probably damaged, or its content does not match its name. */
 export interface Problem {
   readonly kind: "unusable" | "truncated" | "misnamed";
   readonly what: string;
@@ -36,7 +36,7 @@ export interface Problem {
 
 const window = 4096;
 
-/** An open file as a source: the first bytes are read once, others when asked for. */
+/** An open file as a source. The first bytes are read once, others on demand. */
 function fileSource(file: number, size: number): ByteSource & { readonly head: Uint8Array } {
   const read = (offset: number, length: number): Uint8Array => {
     const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)));
@@ -75,7 +75,7 @@ function problemOf(file: string, header: PictureHeader): Problem | undefined {
   return undefined;
 }
 
-/** Looks at one file. */
+/** Checks one file. */
 export function lookAt(path: string, place: PicturePlace): FileFacts {
   let file: number | undefined;
   try {
@@ -101,7 +101,7 @@ export function lookAt(path: string, place: PicturePlace): FileFacts {
   }
 }
 
-/** Looks at every file of a dataset, in its order; `progress` receives the number of checked files. */
+/** Checks every file of a dataset, in order. `progress` receives the number of checked files. */
 export async function lookAtFiles(dataset: PictureDataset, progress?: (done: number) => void): Promise<FileFacts[]> {
   const facts: FileFacts[] = [];
   for (const [d, { files, labels }] of dataset.domains.entries())
@@ -109,7 +109,7 @@ export async function lookAtFiles(dataset: PictureDataset, progress?: (done: num
       facts.push(lookAt(resolve(dataset.root, file), { domain: d, label: labels[i], file }));
       if (facts.length % 512 === 0) {
         progress?.(facts.length);
-        await new Promise(setImmediate); // so that an interrupt is heard
+        await new Promise(setImmediate); // so that an interrupt is handled
       }
     }
   return facts;

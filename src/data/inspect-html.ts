@@ -1,4 +1,4 @@
-/** An inspection as one HTML page that needs nothing else: tables, what is wrong, and a contact sheet of samples. */
+/** An inspection as one HTML page: tables, problems, and a contact sheet of samples. */
 import { list as htmlList, htmlPage, remark, section } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
 import type { Inspection } from "./inspect.js";
@@ -9,7 +9,7 @@ import { countOf, showName } from "./show-name.js";
 const number = (value: number): string => value.toLocaleString("en-US");
 const text = (name: string): string => escapeXml(showName(name));
 
-/** Counts, each cell tinted by its share of the largest one. */
+/** Counts, with each cell shaded by its fraction of the largest. */
 function countTable({ domains, classes, counts, total }: Inspection): string {
   const largest = Math.max(...counts.flat(), 1);
   const cell = (count: number): string =>
@@ -42,7 +42,7 @@ function fileTable({ domains, pictures }: Inspection): string {
   );
 }
 
-/** A list, cut where it would swamp the page. */
+/** A list that is shortened if it is very long. */
 function list(items: readonly string[], most = 100): string {
   const left = items.length - most;
   return htmlList([...items.slice(0, most).map(showName), ...(left > 0 ? [`and ${number(left)} more`] : [])]);

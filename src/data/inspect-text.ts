@@ -7,7 +7,7 @@ import { countOf, showName } from "./show-name.js";
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-/** Columns of text; the first is set to the left, the others to the right. */
+/** Columns of text: the first is left-aligned, the others right-aligned. */
 export function tableText(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   return rows.map((row) =>
@@ -18,7 +18,7 @@ export function tableText(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** `227`, or `37 … 227 … 1024`: the least, the median and the most. */
+/** `227`, or `37 … 227 … 1024`: minimum, median and maximum. */
 function spreadText(spread: Spread | null): string {
   if (!spread) return "–";
   const { least, median, most } = spread;
@@ -45,7 +45,7 @@ function countRows({ domains, classes, counts, total }: Inspection): string[][] 
   ];
 }
 
-/** The files of each domain: format, sizes, and what is special about some, where any are. */
+/** The files of each domain: format, sizes, and special properties. */
 export function pictureRows(domains: readonly string[], pictures: readonly PictureSummary[]): string[][] {
   const special: [string, keyof PictureSummary][] = [
     ["grey", "grey"],
@@ -68,13 +68,13 @@ export function pictureRows(domains: readonly string[], pictures: readonly Pictu
   ];
 }
 
-/** At most so many lines of a list, and how many more there are. */
+/** At most this number of lines of a list, and the number of others. */
 function firstOf(lines: readonly string[], most = 10): string[] {
   const left = lines.length - most;
   return left > 1 ? [...lines.slice(0, most), `  … and ${number(left)} more (--json lists them all)`] : [...lines];
 }
 
-/** The kinds of duplicates there are, each with its heading, the worst first. */
+/** The kinds of duplicates with their headings, the most serious first. */
 export function duplicateGroups(duplicates: Duplicates): { heading: string; groups: Duplicates[keyof Duplicates] }[] {
   const { acrossDomains, acrossClasses, withinClass } = duplicates;
   const tell = (groups: Duplicates[keyof Duplicates], rest: string) => ({
@@ -88,7 +88,7 @@ export function duplicateGroups(duplicates: Duplicates): { heading: string; grou
   ].filter(({ groups }) => groups.length > 0);
 }
 
-/** Equal pictures, in a line: the first few. */
+/** Equal pictures in one line: the first few. */
 export function groupText(group: readonly PicturePlace[]): string {
   const shown = group.slice(0, 6).map(({ file }) => showName(file));
   const left = group.length - shown.length;
@@ -104,7 +104,7 @@ function duplicateLines({ duplicates }: Inspection): string[] {
   return lines.length > 0 ? lines : ["no duplicates"];
 }
 
-/** What is said of one file and of several, by the kind of problem. */
+/** The text for one file and for several, by kind of problem. */
 const headings: Readonly<Record<FileProblem["kind"], readonly [one: string, many: string]>> = {
   unusable: ["file cannot be used", "files cannot be used"],
   truncated: ["file looks truncated", "files look truncated"],
@@ -128,7 +128,7 @@ function problemLines({ problems, pictures, decoded, total }: Inspection): strin
   return lines.length > 0 ? lines : [`all ${number(total)} files look intact (${how})`];
 }
 
-/** What it is, in a line. */
+/** The dataset in one line. */
 export function headline({ id, title, root, domains, classes, total, hasDomains, pictures }: Inspection): string {
   const parts = [
     countOf(total, pictures ? "picture" : "sample"),
@@ -139,7 +139,7 @@ export function headline({ id, title, root, domains, classes, total, hasDomains,
   return `${title} (${id})${root === null ? "" : ` in ${showName(root)}`}: ${parts.join(", ")}`;
 }
 
-/** The whole report. */
+/** The complete report. */
 export function inspectionText(inspection: Inspection): string {
   const { domains, pictures, notes } = inspection;
   const sections = [

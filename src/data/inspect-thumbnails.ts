@@ -1,4 +1,4 @@
-/** Small pictures of a dataset's samples, as training sees them and as data URIs, for a page that needs no other file. */
+/** Thumbnails of a dataset's samples, as training sees them, as data URIs for a page without other files. */
 import { resolve } from "node:path";
 import sharp, { type Sharp } from "sharp";
 import { DataError } from "../errors.js";
@@ -7,31 +7,31 @@ import { decodeBytes, decodeFile } from "./decode.js";
 
 /** A sample on the contact sheet. */
 export interface Thumbnail {
-  /** Its path, or its place where it has none. */
+  /** Its path, or its index if it has none. */
   readonly name: string;
   /** The picture, or why there is none. */
   readonly uri?: string;
   readonly problem?: string;
-  /** The size of the picture that it is of, or of one in the same proportions. */
+  /** The size of the original picture, or of one with the same aspect ratio. */
   readonly size?: { readonly width: number; readonly height: number };
 }
 
 /** Thumbnails by class and domain. */
 export type ContactSheet = readonly (readonly (readonly Thumbnail[])[])[];
 
-/** Longest side in pixels: sharp on screens of twice the density. */
+/** The longest side in pixels, enough for screens with twice the density. */
 const side = 144;
-/** Thumbnails on a page, so that a browser still opens it at once; with more cells than this, one each. */
+/** The maximum number of thumbnails on a page, so that it opens quickly. With more cells than this, one per cell. */
 const most = 1200;
 const mostOfCell = 8;
 
-/** Evenly spaced places in a list, so that a sheet shows all of it and is the same every time. */
+/** Evenly spaced indices of a list, always the same. */
 export function spacedPlaces(length: number, count: number): number[] {
   const chosen = Math.min(length, count);
   return Array.from({ length: chosen }, (_, k) => Math.floor(((k + 0.5) * length) / chosen));
 }
 
-/** A picture in memory: rows of pixels of one or three channels. */
+/** A picture in memory: rows of pixels with one or three channels. */
 interface Pixels {
   readonly width: number;
   readonly height: number;
@@ -39,7 +39,7 @@ interface Pixels {
   readonly pixels: Uint8Array;
 }
 
-/** Bytes of one, two or three channels as a picture; two are shown as red and green. */
+/** Bytes with one, two or three channels as a picture. Two channels are shown as red and green. */
 function fromArray(values: Uint8Array, [channels, height, width]: readonly number[]): Pixels {
   if (channels !== 2) return { width, height, channels: channels as 1 | 3, pixels: values };
   const pixels = new Uint8Array(3 * width * height);
@@ -47,7 +47,7 @@ function fromArray(values: Uint8Array, [channels, height, width]: readonly numbe
   return { width, height, channels: 3, pixels };
 }
 
-/** One sample, small. */
+/** The thumbnail of one sample. */
 export async function thumbnail(dataset: Dataset, domain: number, i: number): Promise<Thumbnail> {
   const { files, read } = dataset.domains[domain];
   const name = files ? files[i] : `sample ${i}`;
@@ -65,7 +65,7 @@ export async function thumbnail(dataset: Dataset, domain: number, i: number): Pr
   }
 }
 
-/** A picture, small, as a data URI; generated pictures have sharp edges, and are kept without loss. */
+/** A thumbnail as a data URI. Generated pictures have sharp edges and are stored without loss. */
 async function smallPicture(picture: Sharp, lossless: boolean, longest = side): Promise<string> {
   const small = await picture
     .resize(longest, longest, { fit: "inside", withoutEnlargement: true })
@@ -74,7 +74,7 @@ async function smallPicture(picture: Sharp, lossless: boolean, longest = side): 
   return `data:image/webp;base64,${small.toString("base64")}`;
 }
 
-/** A picture of one's own, by its path or its bytes, small and upright; undefined where it cannot be read. */
+/** The thumbnail of a picture that is given by its path or bytes, rotated upright; undefined if it cannot be read. */
 export async function thumbnailOf(input: string | Uint8Array, longest = side): Promise<string | undefined> {
   try {
     const options = { shortSide: longest, upright: true };
@@ -88,7 +88,7 @@ export async function thumbnailOf(input: string | Uint8Array, longest = side): P
   }
 }
 
-/** Whether the samples can be looked at. */
+/** Whether the samples can be shown. */
 export const isVisible = ({ kind, inputShape }: Dataset): boolean =>
   kind === "pictures" || (inputShape.length === 3 && inputShape[0] <= 3);
 

@@ -1,4 +1,4 @@
-/** What a dataset is and what is wrong with it: counts, sizes, formats, damaged files, duplicates. */
+/** Inspects a dataset: counts, sizes, formats, damaged files, duplicates. */
 import { resolve } from "node:path";
 import { imbalanceNotes, loneClassNotes, smallClassNotes } from "./class-notes.js";
 import { classCounts, type Dataset, type PictureDataset } from "./dataset.js";
@@ -6,7 +6,7 @@ import { type Duplicates, findDuplicates } from "./inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type Problem } from "./inspect-files.js";
 import { countOf, showName } from "./show-name.js";
 
-/** The least, the middle and the most of some numbers. */
+/** The minimum, median and maximum of some numbers. */
 export interface Spread {
   readonly least: number;
   readonly median: number;
@@ -16,20 +16,23 @@ export interface Spread {
 /** The picture files of one domain. */
 export interface PictureSummary {
   readonly bytes: number;
-  /** How many files of each format, the commonest first. */
+  /** The number of files of each format, the most frequent first. */
   readonly formats: Readonly<Record<string, number>>;
   readonly width: Spread | null;
   readonly height: Spread | null;
-  /** How many are not plain 8-bit colour: grey, with four inks, see-through, of 16 bits. */
+  /** The number of files that are not plain 8-bit color: gray, CMYK, transparent, 16-bit. */
   readonly grey: number;
   readonly cmyk: number;
   readonly alpha: number;
   readonly deep: number;
-  /** Pictures whose EXIF data asks for a turn; it is made where the dataset is `upright`. (A TIFF's always is, as by PIL.) */
+  /**
+   * The number of pictures whose EXIF data asks for a rotation. It is applied if the dataset is `upright`. (The
+   * rotation of a TIFF is always applied, as in PIL.)
+   */
   readonly turned: number;
 }
 
-/** A file with something wrong. */
+/** A file with a problem. */
 export interface FileProblem {
   readonly kind: Problem["kind"] | "broken";
   readonly file: string;
@@ -45,14 +48,14 @@ export interface Inspection {
   readonly inputShape: readonly number[];
   readonly domains: readonly string[];
   readonly classes: readonly string[];
-  /** Samples of each domain and class. */
+  /** The number of samples of each domain and class. */
   readonly counts: readonly (readonly number[])[];
   readonly total: number;
   /** For picture files, by domain. */
   readonly pictures: readonly PictureSummary[] | null;
   readonly problems: readonly FileProblem[];
   readonly duplicates: Duplicates | null;
-  /** How many pictures were decoded, where that was asked for. */
+  /** The number of decoded pictures, if decoding was requested. */
   readonly decoded: number | null;
   readonly notes: readonly string[];
 }
@@ -63,7 +66,10 @@ export interface InspectOptions {
   progress?: (what: string, done: number, total: number) => void;
 }
 
-/** The batch of a domain in the reference protocol: a domain with fewer training pictures repeats some in every step. */
+/**
+ * The batch size per domain in the reference protocol. A domain with fewer training pictures repeats some in every
+ * step.
+ */
 const usualBatch = 32;
 
 function spread(values: readonly number[]): Spread | null {
@@ -90,7 +96,7 @@ function summarise(facts: readonly FileFacts[]): PictureSummary {
   };
 }
 
-/** What is worth saying of a dataset as a whole. */
+/** Notes on the dataset as a whole. */
 function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null): string[] {
   const notes = [...dataset.notes, ...loneClassNotes(dataset), ...smallClassNotes(dataset), ...imbalanceNotes(dataset)];
   for (const { name, count } of dataset.domains)

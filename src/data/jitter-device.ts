@@ -1,10 +1,9 @@
 /**
- * Brightness, contrast, saturation and hue in each sample's own order, then grayscale, with tensor operators. Pictures are
- * whole numbers from 0 to 255 in float32, and the arithmetic is that of native/src/jitter.cc: where PIL computes in double, so
- * does this.
+ * Brightness, contrast, saturation and hue in the order of each sample, then grayscale, with tensor operators. Pictures
+ * are integers from 0 to 255 in float32, with the arithmetic of native/src/jitter.cc: in double where PIL uses double.
  *
- * The order differs from sample to sample. So there are four rounds, and in each the samples whose turn it is for brightness
- * are taken out, changed and put back, and so on: four times the work of one change to the whole batch, not sixteen.
+ * The order differs between samples. So there are four rounds, and in each round every change is applied to the samples
+ * for which it is due. This costs four changes of the whole batch instead of sixteen.
  */
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
@@ -12,15 +11,15 @@ import type { Tensor } from "../engine/tensor.js";
 import { drawField } from "./augment.js";
 import { upload } from "./upload.js";
 
-/** A change to some pictures [n, 3, height, width] by a number for each, [n, 1, 1, 1]. */
+/** Changes pictures [n, 3, height, width] by one number each, [n, 1, 1, 1]. */
 type Change = (pictures: Tensor, amounts: Tensor) => Tensor;
 
-/** In the order of the numbers in a draw; undefined leaves the picture as it is. */
+/** In the order of the numbers in a draw; undefined leaves the picture unchanged. */
 const changes: readonly { readonly amount: (draw: Float32Array) => number | undefined; readonly apply: Change }[] = [
   { amount: (draw) => unless(1, draw[drawField.brightness]), apply: (x, factors) => clipped(x.mul(factors)) },
   { amount: (draw) => unless(1, draw[drawField.contrast]), apply: (x, factors) => blend(meanLuma(x), x, factors) },
   { amount: (draw) => unless(1, draw[drawField.saturation]), apply: (x, factors) => blend(luma(x), x, factors) },
-  // In steps of the 8-bit hue; a shift of less than one still goes to HSV and back.
+  // In steps of the 8-bit hue. A shift below one step is still converted to HSV and back.
   {
     amount: (draw) => (draw[drawField.hue] === 0 ? undefined : Math.trunc(Math.fround(draw[drawField.hue] * 255))),
     apply: shiftHue,
@@ -29,7 +28,7 @@ const changes: readonly { readonly amount: (draw: Float32Array) => number | unde
 
 const unless = (nothing: number, value: number): number | undefined => (value === nothing ? undefined : value);
 
-/** One change to some of the pictures. */
+/** Applies one change to some of the pictures. */
 interface Turn {
   readonly rows: readonly number[];
   readonly amounts: readonly number[];
@@ -59,7 +58,7 @@ export function jitterOnDevice(pictures: Tensor, draws: readonly Float32Array[])
   );
   const turns = [...rounds, gray].filter(({ rows }) => rows.length > 0);
   if (turns.length === 0) return;
-  // Everything is brought to the device at once: a copy takes as long as a change.
+  // All values are copied to the device at once, because one copy takes as long as one change.
   const { device } = pictures;
   const rows = upload(
     turns.flatMap((turn) => turn.rows),
@@ -80,13 +79,13 @@ export function jitterOnDevice(pictures: Tensor, draws: readonly Float32Array[])
   }
 }
 
-/** To whole numbers from 0 to 255, as PIL: cut off, not rounded. */
+/** Truncates to integers from 0 to 255, as in PIL. */
 const clipped = (x: Tensor): Tensor => x.clamp_(0, 255).floor_();
 
 const blend = (between: Tensor, x: Tensor, factors: Tensor): Tensor =>
   clipped(x.sub(between).mul_(factors).add_(between));
 
-/** [n, 1, height, width]; the sum stays below 2^24, so float32 holds it exactly. */
+/** [n, 1, height, width]; the sum stays below 2^24, so float32 represents it exactly. */
 function luma(x: Tensor): Tensor {
   const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1));
   return r.mul(19595).add_(g.mul(38470)).add_(b.mul(7471)).add_(0x8000).div_(0x10000).floor_();
@@ -99,15 +98,15 @@ const meanLuma = (x: Tensor): Tensor =>
 const double = (x: Tensor): Tensor => x.to({ dtype: "float64" });
 const single = (x: Tensor): Tensor => x.to({ dtype: "float32" });
 
-/** Hue on an 8-bit HSV picture; step for step `shiftHueOfBlock` in native/src/jitter.cc. */
+/** Shifts the hue of an 8-bit HSV picture, with the same steps as `shiftHueOfBlock` in native/src/jitter.cc. */
 function shiftHue(x: Tensor, steps: Tensor): Tensor {
-  const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1)); // these and all below: [n, 1, height, width]
+  const [r, g, b] = [0, 1, 2].map((c) => x.narrow(1, c, 1)); // this and all below: [n, 1, height, width]
   const high = x.amax([1], true);
   const range = high.sub(x.amin([1], true));
   const [redHigh, greenHigh] = [r.eq(high), g.eq(high)];
   const byHighest = (red: Tensor, green: Tensor, blue: Tensor): Tensor =>
     red.where(redHigh, green.where(greenHigh, blue));
-  const divisor = range.clamp(1); // at grey, saturation is 0 and hue says nothing
+  const divisor = range.clamp(1); // for gray, saturation is 0 and hue is undefined
   const plus = high.sub(byHighest(b, r, g)).div_(divisor);
   const minus = high.sub(byHighest(g, b, r)).div_(divisor);
   const start = double(greenHigh).mul_(-2).add_(4).mul_(double(redHigh.logicalNot())); // 0, 2 or 4

@@ -1,12 +1,12 @@
 /**
  * Batches: for training, the batch of any step; for evaluation, a split in order.
  *
- * The batch of a step depends on the seed and the step and on nothing else: pictures come from the sampler, and each sample's
- * augmentation is drawn from a stream of its own, (seed, "augment", step, domain, i). So a resumed run continues with the same
- * bytes, and read-ahead may prepare steps in any order. Read-ahead is bounded: at most `ahead` batches of pictures wait.
+ * The batch of a step depends only on the seed and the step. The sampler chooses the pictures, and the augmentation of
+ * each sample is drawn from its own random stream, (seed, "augment", step, domain, i). So a resumed run continues with
+ * the same bytes, and read-ahead can prepare steps in any order. At most `ahead` batches of pictures are prepared.
  *
- * What is augmented in evaluation is the reference testbed's choice: every part of a training domain. With
- * `augmentValidation: false`, SWAD's: the `in` part only. Test domains never are.
+ * In evaluation, both splits of a training domain are augmented, as in the reference testbed. With `augmentValidation:
+ * false`, only the `in` split is, as in SWAD. Test domains are never augmented.
  */
 import { totalmem } from "node:os";
 import { keyedRandom } from "../engine/philox.js";
@@ -27,76 +27,76 @@ import { upload } from "./upload.js";
 
 export interface LoaderOptions {
   dataset: Dataset;
-  /** Where the pictures of a dataset of picture files come from; stays the caller's. */
+  /** The source of the pictures of a dataset of picture files. The caller closes it. */
   pictures?: PictureStore;
   split: Split;
   seed: number;
   /** The names of the training domains. */
   trainDomains: readonly string[];
-  /** Samples of each training domain in a batch. */
+  /** The number of samples of each training domain in a batch. */
   batchSize: number;
   classBalanced?: boolean;
-  /** How training samples are augmented; null for no augmentation (default: as in DomainBed). */
+  /** The augmentation of training samples; null for none (default: as in DomainBed). */
   augmentation?: Augmentation | null;
-  /** Whether the `out` part of training domains is augmented too, as in DomainBed (default: true). */
+  /** Whether the `out` split of training domains is augmented too, as in DomainBed (default: true). */
   augmentValidation?: boolean;
-  /** Height and width of pictures in `evaluate`; the dataset's own by default. */
+  /** The height and width of pictures in `evaluate`; by default those of the dataset. */
   evaluationSize?: number;
   device?: string;
-  /** Whether pictures have their channels last in memory. */
+  /** Whether pictures are in the channels-last memory format. */
   channelsLast?: boolean;
-  /** What pictures are normalised with; ImageNet's by default. */
+  /** The normalization of pictures; by default ImageNet's. */
   colours?: Colours;
   /** How pictures become squares of the dataset's size; the whole picture is resized by default. */
   framing?: Framing;
   /** The number of batches to prepare ahead (default: 2). */
   ahead?: number;
-  /** How many steps there will be: nothing is prepared beyond them. */
+  /** The number of steps. Nothing is prepared beyond them. */
   steps?: number;
-  /** What to do with a picture that cannot be read: leave it out (another is drawn in its place) or fail. */
+  /** What happens to an unreadable picture: it is skipped (and replaced by another draw), or it is an error. */
   onBad?: "skip" | "fail";
 }
 
-/** Samples as tensors. Dispose of it when the step is done. */
+/** Samples as tensors. Dispose of it after the step. */
 export interface LoadedBatch extends Disposable {
   /** float32 [n, …]. */
   readonly x: Tensor;
   /** int64 [n]: the classes. */
   readonly y: Tensor;
-  /** Which rows are of which domain, in order. */
+  /** The domain of each row, in order. */
   readonly domains: readonly {
     readonly name: string;
     readonly index: number;
     readonly start: number;
     readonly count: number;
   }[];
-  /** The numbers in `y`. */
+  /** The values of `y`. */
   readonly labels: readonly number[];
   readonly samples: readonly SampleId[];
-  /** Each row's file or name, for reports. */
+  /** The file or name of each row, for reports. */
   names(): string[];
 }
 
-/** The rows of a batch by domain, as algorithms take them: views of it. */
+/** Views of the batch by domain, as algorithms receive them. */
 export const byDomain = ({ x, y, domains }: LoadedBatch): { x: Tensor; y: Tensor }[] =>
   domains.map(({ start, count }) => ({ x: x.narrow(0, start, count), y: y.narrow(0, start, count) }));
 
-/** Samples that are found, and wait to be made a batch. */
+/** Samples that were found and are not a batch yet. */
 interface Prepared {
   readonly samples: readonly SampleId[];
   readonly found: readonly unknown[];
 }
 
-/** How often another picture is drawn in the place of one that cannot be read, before giving up. */
+/** The maximum number of draws that replace an unreadable picture. */
 const mostReplacements = 100;
 
 export class Loader {
-  /** What is allowed but worth saying. */
+  /** Warnings about valid but unusual settings. */
   readonly notes: readonly string[];
   /** Pictures that could not be read and were skipped, and why. */
   readonly skipped = new Map<string, string>();
   private readonly source: SampleSource;
-  /** The same samples in the size of evaluation. */
+  /** The same samples at the size of evaluation. */
   private readonly evaluated: SampleSource;
   private readonly sampler: Sampler;
   private readonly waiting = new Map<number, Promise<Prepared>>();
@@ -139,7 +139,7 @@ export class Loader {
     this.notes = this.sampler.notes;
   }
 
-  /** The training batch of a step; the next ones are prepared meanwhile. */
+  /** The training batch of a step. The next ones are prepared in the background. */
   async batch(step: number): Promise<LoadedBatch> {
     const { seed, ahead = 2, steps = Number.POSITIVE_INFINITY } = this.options;
     const prepared = this.prepare(step);
@@ -159,7 +159,7 @@ export class Loader {
     return this.make(this.source, samples, found, draw);
   }
 
-  /** The samples of one part of a domain in order, in batches; unreadable ones are skipped. */
+  /** The samples of one split of a domain in order, in batches. Unreadable ones are skipped. */
   async *evaluate(
     domainName: string,
     part: SplitName,
@@ -182,7 +182,7 @@ export class Loader {
     }
   }
 
-  /** As the reference has it; a GPU is not busy with so few. */
+  /** As in the reference. So few samples do not keep a GPU busy. */
   private get evaluationBatch(): number {
     return (this.options.device ?? "cpu") === "cpu" ? 64 : 256;
   }
@@ -206,7 +206,10 @@ export class Loader {
     return { samples: outcomes.map(({ sample }) => sample), found };
   }
 
-  /** The sample, or, where it cannot be read, others of its domain's `in` part by draws that go with its place. */
+  /**
+   * Finds the sample or, if it cannot be read, another one of the `in` split of its domain, by draws that depend on its
+   * position.
+   */
   private findOrReplace(
     sample: SampleId,
     step: number,
@@ -269,7 +272,7 @@ export class Loader {
 
   private indexOf(name: string): number {
     const { dataset } = this.options;
-    domainNamed(dataset, name); // an unknown one is an error that names the nearest
+    domainNamed(dataset, name); // for an unknown name, the error suggests the closest
     return dataset.domains.findIndex((domain) => domain.name === name);
   }
 }
@@ -280,7 +283,7 @@ function partOf(split: Split, domain: string, part: SplitName): readonly number[
   return parts[part];
 }
 
-/** The places of samples among those of their domain in the batch: 0, 1, …, 0, 1, … */
+/** The indices of samples among those of their domain in the batch: 0, 1, …, 0, 1, … */
 function placesInDomains(samples: readonly SampleId[]): number[] {
   const seen = new Map<number, number>();
   return samples.map(({ domain }) => {
@@ -290,7 +293,7 @@ function placesInDomains(samples: readonly SampleId[]): number[] {
   });
 }
 
-/** Runs of samples of one domain. */
+/** Groups of consecutive samples of one domain. */
 function rowsOf(samples: readonly SampleId[]): { index: number; start: number; count: number }[] {
   const rows: { index: number; start: number; count: number }[] = [];
   for (const [i, { domain }] of samples.entries()) {
@@ -301,7 +304,7 @@ function rowsOf(samples: readonly SampleId[]): { index: number; start: number; c
   return rows;
 }
 
-/** Refuses a batch that this machine cannot hold; the network needs a multiple of it. */
+/** Throws if the memory of this machine cannot hold a batch. The network needs a multiple of it. */
 function checkMemory({ inputShape }: Dataset, domains: number, batchSize: number): void {
   const bytes = 4 * inputShape.reduce((product, size) => product * size, domains * batchSize);
   if (bytes > totalmem())

@@ -1,16 +1,17 @@
 /**
- * CSV as RFC 4180 has it: fields with commas between them, in quotes where they hold commas, quotes (doubled) or line
- * breaks; lines end in CRLF or LF. A byte-order mark at the start is skipped. What is ambiguous is an error with its line.
+ * Reads CSV as defined by RFC 4180: comma-separated fields, quoted if they contain commas, quotes (doubled) or line
+ * breaks; lines end in CRLF or LF. A byte-order mark at the start is skipped. Ambiguous input is an error with its line
+ * number.
  */
 import { DataError } from "../errors.js";
 
-/** A record, and the line of the file it begins on, from 1. */
+/** A record and the number of its first line, from 1. */
 export interface CsvRecord {
   readonly line: number;
   readonly fields: readonly string[];
 }
 
-/** The records of a CSV text; empty lines are skipped. `source` is the file's name, for errors. */
+/** The records of a CSV text. Empty lines are skipped. `source` is the name of the file, for errors. */
 export function parseCsv(text: string, source: string): CsvRecord[] {
   const records: CsvRecord[] = [];
   let at = text.startsWith("\ufeff") ? 1 : 0;
@@ -18,7 +19,7 @@ export function parseCsv(text: string, source: string): CsvRecord[] {
   let begins = line;
   let fields: string[] = [];
 
-  /** Reads a field in quotes; `at` is past the first quote, and ends past the last. */
+  /** Reads a quoted field. `at` is after the opening quote, and then after the closing one. */
   function quoted(): string {
     const opened = line;
     let field = "";
@@ -36,7 +37,7 @@ export function parseCsv(text: string, source: string): CsvRecord[] {
     }
   }
 
-  /** Reads a field without quotes, up to the next comma or line end. */
+  /** Reads an unquoted field, up to the next comma or line end. */
   function plain(): string {
     const start = at;
     while (at < text.length && text[at] !== "," && text[at] !== "\n") at++;
@@ -60,7 +61,7 @@ export function parseCsv(text: string, source: string): CsvRecord[] {
       at++;
       continue;
     }
-    if (text[at] === ",") fields.push(""); // the file ends in a comma: one more field, an empty one
+    if (text[at] === ",") fields.push(""); // the file ends with a comma: there is one more, empty field
     if (fields.length > 1 || fields[0] !== "") records.push({ line: begins, fields });
     fields = [];
     at++;

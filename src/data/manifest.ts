@@ -22,7 +22,7 @@ import type { SplitName } from "./split.js";
 /** A line of a manifest. */
 export interface ManifestEntry {
   readonly line: number;
-  /** As it is written, with forward slashes. */
+  /** As written, with forward slashes. */
   readonly path: string;
   readonly label: string;
   readonly domain?: string;
@@ -38,7 +38,7 @@ const columns = ["path", "label", "domain", "split"] as const;
 type Column = (typeof columns)[number];
 const isColumn = (name: string): name is Column => (columns as readonly string[]).includes(name);
 
-/** What people call the parts of a split. */
+/** Common names of splits. */
 const splitNames: Readonly<Record<string, SplitName>> = {
   in: "in",
   train: "in",
@@ -50,7 +50,7 @@ const splitNames: Readonly<Record<string, SplitName>> = {
   uda: "uda",
 };
 
-/** One line's values, as text; what the file does not have is undefined. */
+/** The values of one line, as text; undefined for missing columns. */
 type Row = { readonly line: number } & { readonly [Name in Column]?: string };
 
 function readCsv(text: string, source: string): { rows: Row[]; extra: string[] } {
@@ -109,7 +109,7 @@ function readJsonLines(text: string, source: string): { rows: Row[]; extra: stri
   return { rows, extra: [...extra] };
 }
 
-/** Where in the file some rows disagree on whether they have a value. */
+/** The lines that disagree on whether they have a value. */
 function checkAllOrNone(rows: readonly Row[], column: "domain" | "split", source: string): void {
   const has = rows.find((row) => (row[column] ?? "") !== "");
   const lacks = rows.find((row) => (row[column] ?? "") === "");
@@ -136,7 +136,10 @@ function toEntry(row: Row, source: string): ManifestEntry {
   };
 }
 
-/** The entries of a manifest's text; `source` is the file's name: its extension says whether it is CSV or JSONL. */
+/**
+ * Parses the entries of a manifest. The extension of `source`, the name of the file, determines whether it is CSV or
+ * JSONL.
+ */
 export function parseManifest(text: string, source: string): Manifest {
   const where = `manifest ${showName(source)}`;
   const { rows, extra } = /\.(jsonl|ndjson)$/i.test(source) ? readJsonLines(text, where) : readCsv(text, where);
@@ -159,7 +162,7 @@ export function parseManifest(text: string, source: string): Manifest {
 /** Whether a file is a manifest, by its name. */
 export const isManifestName = (name: string): boolean => /\.(csv|jsonl|ndjson)$/i.test(name);
 
-/** Reads a manifest. Bytes that are not UTF-8 are an error: a path with a replaced letter opens nothing. */
+/** Reads a manifest. Bytes that are not UTF-8 are an error, because a path with a replaced letter cannot be opened. */
 export function readManifest(file: string): Manifest {
   let text: string;
   try {

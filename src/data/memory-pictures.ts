@@ -10,14 +10,14 @@ import { sizesOf, startsOf } from "./file-pictures.js";
 import type { PictureFacts } from "./picture-blocks.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
 
-/** Where the pictures of one domain are in the bytes. */
+/** The positions of the pictures of one domain. */
 export interface MemoryDomain {
   readonly offsets: Float64Array;
   readonly sizes: Int32Array;
   readonly problems: ReadonlyMap<number, string>;
 }
 
-/** Bytes that are brought to a GPU at once. */
+/** The number of bytes that are copied to a GPU at once. */
 const uploadBytes = 256 * 2 ** 20;
 
 export class MemoryPictures implements PictureStore {
@@ -32,7 +32,7 @@ export class MemoryPictures implements PictureStore {
     return this.bytes.device;
   }
 
-  /** Reads all pictures of a dataset that a store has. */
+  /** Reads all pictures of a dataset from a store. */
   static load({ domains }: PictureDataset, store: ContentStore<PictureFacts>, device: string): MemoryPictures {
     const pictures = domains.map(({ files }) => files.map((path) => store.entries.get(path)));
     const stored = pictures.flat().filter((entry) => isStored(entry));
@@ -77,7 +77,7 @@ export class MemoryPictures implements PictureStore {
   }
 }
 
-/** The pieces one after the other in one tensor; a bad picture's piece has no bytes. */
+/** Concatenates the pieces in one tensor. The piece of an unreadable picture is empty. */
 function read(
   files: Int32Array,
   offsets: Float64Array,

@@ -1,6 +1,6 @@
 /**
- * The pictures that a command line names: files, folders, patterns such as `new/*.jpg` where the shell left them as they
- * are, lists of paths (`@list.txt`), and `-` for standard input, which is a list of paths or the bytes of one picture.
+ * The pictures that a command line names: files, folders, patterns such as `new/*.jpg` that the shell did not expand,
+ * lists of paths (`@list.txt`), and `-` for standard input, which is a list of paths or the bytes of one picture.
  */
 
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { isPictureName, picturesUnder, readFolderTree } from "./folder-tree.js";
 import { formatOf } from "./picture-header.js";
 import { showName } from "./show-name.js";
 
-/** A picture: where it is, or what it is where it came by standard input. */
+/** A picture: its path, or its bytes if it came from standard input. */
 export interface NamedPicture {
   readonly name: string;
   readonly input: string | Uint8Array;
@@ -19,11 +19,11 @@ export interface NamedPicture {
 
 export interface NamedPictures {
   readonly pictures: readonly NamedPicture[];
-  /** What was skipped, in words. */
+  /** Skipped files, as text. */
   readonly notes: readonly string[];
 }
 
-/** Finds them, in the order in which they are named. */
+/** Finds the pictures in the order in which they are named. */
 export async function findPictures(given: readonly string[], readInput = readStandardInput): Promise<NamedPictures> {
   const pictures: NamedPicture[] = [];
   const notes: string[] = [];
@@ -64,7 +64,10 @@ async function readStandardInput(): Promise<Uint8Array> {
   return Buffer.concat(parts);
 }
 
-/** The paths of a list, one a line; or between zero bytes, as `find -print0` writes them. Empty lines are skipped. */
+/**
+ * The paths of a list, one per line, or separated by zero bytes, as `find -print0` writes them. Empty lines are
+ * skipped.
+ */
 function linesOf(bytes: Uint8Array): string[] {
   const text = Buffer.from(bytes)
     .toString("utf8")
@@ -72,10 +75,10 @@ function linesOf(bytes: Uint8Array): string[] {
   return (text.includes("\0") ? text.split("\0") : text.split(/\r?\n/)).filter((line) => line !== "");
 }
 
-/** Whether a path that is not there has signs of a pattern. */
+/** Whether a path that does not exist looks like a pattern. */
 const isPattern = (path: string): boolean => /[*?[{]/.test(path);
 
-/** The pictures that a pattern matches: `*` and `?` within a name, `**` over folders, `[ab]`, `{jpg,png}`. */
+/** The pictures that match a pattern: `*` and `?` within a name, `**` across folders, `[ab]`, `{jpg,png}`. */
 async function matching(pattern: string): Promise<string[]> {
   const parts = pattern.split("/");
   const fixed = parts.findIndex(isPattern);
@@ -90,7 +93,7 @@ async function matching(pattern: string): Promise<string[]> {
   return found.map((name) => (fixed === 0 ? name : join(root, name)));
 }
 
-/** A pattern as a regular expression over a path with forward slashes. */
+/** Converts a pattern to a regular expression for paths with forward slashes. */
 export function patternExpression(pattern: string): RegExp {
   const signs: Readonly<Record<string, string>> = { "**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]" };
   const source = pattern.replace(/\*\*\/|\*\*|[*?]|\[[^\]]+\]|\{[^{}]*\}|[\\^$.|+()[\]{}]/g, (sign) => {

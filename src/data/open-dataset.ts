@@ -1,4 +1,4 @@
-/** Opening a dataset by its name, or by a folder or manifest of whatever it may be. */
+/** Opens a dataset by its name, or by the path of a folder or manifest. */
 import { type Stats, statSync } from "node:fs";
 import { unknownName } from "../closest-name.js";
 import { DataError, UsageError } from "../errors.js";
@@ -15,22 +15,23 @@ import { isManifestName } from "./manifest.js";
 import { showName } from "./show-name.js";
 
 export interface OpenOptions {
-  /** The folder a named dataset lies in, or above it. */
+  /** The folder of a named dataset, or one above it. */
   root?: string;
-  /** Options of the dataset (`size`, `seed`, …), typed or as text; the others have their defaults. */
+  /** Options of the dataset (`size`, `seed`, …), typed or as strings. The others have their defaults. */
   options?: Given;
 }
 
 /**
- * Opens a dataset: by name (`pacs` with its root; `shapes`), or by path: a folder that holds a benchmark, a folder of
- * pictures, a manifest.
+ * Opens a dataset by name (`pacs` with its root; `shapes`) or by path: a folder with a benchmark, a folder of pictures,
+ * or a manifest.
  *
- * @example await openDataset("pacs", { root: "data" }); await openDataset("my/pictures"); await openDataset("list.csv");
+ * @example await openDataset("pacs", { root: "data" }); await openDataset("my/pictures"); await
+ * openDataset("list.csv");
  */
 export async function openDataset(nameOrPath: string, { root, options = {} }: OpenOptions = {}): Promise<Dataset> {
   const named = findDataset(nameOrPath);
   const there = statSync(nameOrPath, { throwIfNoEntry: false });
-  // A folder that happens to be called "pacs" is the folder, unless a root says that a dataset is meant.
+  // A folder that happens to be called "pacs" is used as a folder, unless a root is given.
   if (named && (root !== undefined || !there || !named.needsRoot)) return named.open({ root: root ?? null, options });
   if (!there) {
     const known = /[/\\.]/.test(nameOrPath)
@@ -69,7 +70,7 @@ async function openPath(path: string, there: Stats, options: Given): Promise<Dat
   return imageFolder.open({ root: path, options });
 }
 
-/** The benchmark a folder holds, by the names of its domains and classes; undefined where it holds none. */
+/** The benchmark in a folder, by the names of its domains and classes; undefined if there is none. */
 export async function recognise(root: string): Promise<FolderBenchmark | undefined> {
   const found = await findDomainFolders(
     root,
@@ -87,7 +88,10 @@ export async function recognise(root: string): Promise<FolderBenchmark | undefin
   return held[0];
 }
 
-/** Whether the first domain has the benchmark's classes; without that, folders called "art" and "real" may be anyone's. */
+/**
+ * Whether the first domain has the classes of the benchmark. Otherwise folders called "art" and "real" could be
+ * anything.
+ */
 async function hasItsClasses(
   { path, domains }: FoundFolder,
   { published, parts = [] }: FolderBenchmark,

@@ -1,9 +1,9 @@
 /**
- * The split of one's own pictures: of every class of a domain the same share is held back, so that a class of few pictures is
- * neither missing in training nor in validation, and pictures that are there more than once are never held back, so that no copy of
- * a validation picture is trained on. Which ones are held back goes by their names: pictures and domains that are added later leave
- * the others nearly where they were, so that a model trained before can be compared with one trained after. Benchmarks keep the reference's
- * split (split.ts), which knows nothing of this.
+ * The split of your own pictures. The same fraction of every class of a domain is used for validation, so that small
+ * classes are in training and in validation. Pictures that exist more than once are never used for validation, so that
+ * no copy of a validation picture is used for training. The choice depends on the file names: if pictures or domains
+ * are added later, the others mostly stay in their split, so that models trained before and after can be compared.
+ * Benchmarks use the split of the reference (split.ts) instead.
  */
 
 import { resolve } from "node:path";
@@ -16,7 +16,7 @@ import { type DomainSplit, type Split, type SplitOptions, splitDataset } from ".
 
 type Options = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdout">>;
 
-/** A dataset's split: the one it came with, or its own pictures' by class, or the reference's. */
+/** The split of a dataset: its own, the split by class for your own pictures, or that of the reference. */
 export function splitOf(dataset: Dataset, options: Options): Split {
   if (dataset.givenSplit) return dataset.givenSplit;
   if (dataset.kind === "pictures" && isOwnDataset(dataset.id)) return splitByClass(dataset, options);
@@ -48,7 +48,8 @@ function splitOneDomain(
   const classes = new Map<number, number[]>();
   for (const place of order) classes.set(labels[place], [...(classes.get(labels[place]) ?? []), place]);
   const groups = [...classes].sort(([a], [b]) => a - b).map(([, places]) => places);
-  // The whole number of pictures to hold back, shared out by largest remainders; every class keeps one to train on.
+  // Distributes the number of validation pictures over classes by largest remainders. Every class keeps one picture for
+  // training.
   const exact = groups.map((places) => holdout * places.length);
   const shares = exact.map(Math.floor);
   const byRemainder = exact
@@ -71,7 +72,7 @@ function splitOneDomain(
 
 const known = new WeakMap<object, ReadonlySet<string>>();
 
-/** The files that are equal to another one, as their size and their first and last bytes tell. */
+/** The files that equal another one, by size and by first and last bytes. */
 function copiesIn({ root, domains }: PictureDataset): ReadonlySet<string> {
   const before = known.get(domains);
   if (before) return before;

@@ -1,4 +1,4 @@
-/** What the store of decoded pictures holds: blocks of 8-bit RGB, three bytes a pixel, row by row. */
+/** The blocks in the store of decoded pictures: 8-bit RGB, three bytes per pixel, row by row. */
 
 import { realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -7,29 +7,29 @@ import { ContentStore, type Stored, type StoreOptions } from "../files/content-s
 import type { PictureDataset } from "./dataset.js";
 import type { Interpolation } from "./framing.js";
 
-/** What a block's pixels are. */
+/** The facts of a block of pixels. */
 export interface PictureFacts {
   readonly width: number;
   readonly height: number;
-  /** Whether the file ends early, and was read as far as it goes. */
+  /** Whether the file is truncated and was decoded as far as possible. */
   readonly truncated?: true;
 }
 
 export type StoredPicture = Stored<PictureFacts>;
 
-/** How many bytes a picture's pixels take. */
+/** The number of bytes of a picture's pixels. */
 export const pixelBytes = ({ width, height }: { width: number; height: number }): number => width * height * 3;
 
-/** A folder without links, so that one folder has one name; as it is where it is not there. */
+/** The real path of a folder, so that one folder has one name; unchanged if it does not exist. */
 export function realFolder(path: string): string {
   try {
     return realpathSync(resolve(path));
   } catch {
-    return resolve(path); // whoever reads from it will say so
+    return resolve(path); // reading from it will report the problem
   }
 }
 
-/** Opens the store of a dataset's pictures, with those over `shortSide` scaled down to it; in the user's cache by default. */
+/** Opens the store of a dataset's pictures, scaled down to `shortSide`; by default in the user's cache. */
 export function openPictureBlocks(
   { root, upright }: Pick<PictureDataset, "root" | "upright">,
   {

@@ -1,6 +1,6 @@
 /**
- * What a picture is, by its first bytes and without decoding it: format, size, colours, orientation; and whether its end is
- * there. Files are untrusted: whatever the bytes are, the answer is a header or a sentence, never an exception.
+ * Reads the header of a picture without decoding it: format, size, colors, orientation, and whether its end is present.
+ * Files are untrusted: for any bytes, the result is a header or a message, never an exception.
  */
 
 import { readHeif } from "./picture-header/heif.js";
@@ -13,22 +13,22 @@ import { readWebp } from "./picture-header/webp.js";
 
 export type PictureFormat = "JPEG" | "PNG" | "WebP" | "BMP" | "TIFF" | "GIF" | "PPM" | "PGM" | "AVIF" | "HEIC";
 
-/** The first facts of a picture. */
+/** The basic facts of a picture. */
 export interface PictureHeader {
   readonly format: PictureFormat;
   readonly width: number;
   readonly height: number;
   readonly colours: "grey" | "colour" | "CMYK" | "palette";
   readonly alpha: boolean;
-  /** Bits of a channel. */
+  /** The number of bits per channel. */
   readonly bits: number;
-  /** EXIF's orientation: 1 is as stored; the others ask for a turn, which is made for pictures of one's own. */
+  /** The EXIF orientation: 1 means as stored; the others ask for a rotation, which is applied to your own pictures. */
   readonly orientation: number;
-  /** Whether the picture's end is missing. */
+  /** Whether the end of the picture is missing. */
   readonly truncated: boolean;
 }
 
-/** A header, or what is wrong. */
+/** A header, or a message that describes the problem. */
 export type HeaderReading = { readonly header: PictureHeader } | { readonly problem: string };
 
 const ascii = (bytes: Uint8Array, from = 0, to = bytes.length): string =>
@@ -47,7 +47,7 @@ const readers: Readonly<Record<PictureFormat, (source: ByteSource) => HeaderRead
   HEIC: readHeif("HEIC"),
 };
 
-/** The picture format of some first bytes; undefined where they are none of ours. */
+/** The format of a picture by its first bytes; undefined if it is not known. */
 export function formatOf(start: Uint8Array): PictureFormat | undefined {
   const text = ascii(start, 0, 16);
   if (text.startsWith("\xff\xd8\xff")) return "JPEG";
@@ -62,10 +62,10 @@ export function formatOf(start: Uint8Array): PictureFormat | undefined {
   return text.startsWith("BM") && start.length > 13 ? "BMP" : undefined;
 }
 
-/** What a file of boxes says that it is compatible with. */
+/** The compatible brands of a HEIF file. */
 const brandsOf = (start: Uint8Array): string => ascii(start, 16, Math.min(start.length, start[3]));
 
-/** What picture it is that cannot be read; undefined where the bytes are of none. */
+/** The name of an unsupported picture format; undefined for other bytes. */
 function unreadFormat(start: Uint8Array): string | undefined {
   const text = ascii(start, 0, 256);
   if (text.startsWith("\xff\x0a") || text.startsWith("\0\0\0\x0cJXL ")) return "JPEG XL";
@@ -73,7 +73,7 @@ function unreadFormat(start: Uint8Array): string | undefined {
   return /^\s*(<\?xml[^>]*>\s*)?<svg/i.test(text) ? "SVG" : undefined;
 }
 
-/** What bytes that are no picture look like. */
+/** Describes bytes that are not a picture. */
 function guess(start: Uint8Array): string {
   const text = ascii(start, 0, 256);
   if (/^\s*(<!doctype html|<html|<head|<\?xml[^>]*>\s*<html)/i.test(text))
@@ -105,7 +105,7 @@ const promises: Readonly<Record<string, PictureFormat>> = {
   heif: "HEIC",
 };
 
-/** The format a file's extension promises. */
+/** The format that the extension of a file indicates. */
 export function formatOfName(name: string): PictureFormat | undefined {
   const extension = /\.([a-z]+)$/i.exec(name)?.[1].toLowerCase() ?? "";
   return Object.hasOwn(promises, extension) ? promises[extension] : undefined;

@@ -1,7 +1,7 @@
 /**
- * Where batches get their pictures from: all of them as bytes in memory (the host's, or the GPU's), where they fit a limit;
- * else the cache on disk; or, where no cache is wanted, the picture files. The pixels are the same whichever it is, so a
- * run does not depend on it.
+ * The source of the pictures of batches: all pictures as bytes in memory (on the host or the GPU) if they fit into a
+ * limit, otherwise the cache on disk, or the picture files if the cache is disabled. The pixels are the same in all
+ * cases, so results do not depend on it.
  */
 
 import { freemem } from "node:os";
@@ -19,43 +19,45 @@ import type { Interpolation } from "./framing.js";
 import { MemoryPictures } from "./memory-pictures.js";
 import { openPictureBlocks, type PictureFacts } from "./picture-blocks.js";
 
-/** A sample: a domain's place in the dataset, and the sample's place in the domain. */
+/** A sample: the index of its domain, and its index in the domain. */
 export interface SampleId {
   readonly domain: number;
   readonly index: number;
 }
 
-/** A picture that can be had: its size, and what only its store understands. */
+/** A picture that is available: its size, and data for its store. */
 export interface FoundPicture {
   readonly width: number;
   readonly height: number;
-  /** Where its bytes begin, in memory or in a file. */
+  /** The start of its bytes, in memory or in a file. */
   readonly offset: number;
-  /** The file they are in. */
+  /** The file of the bytes. */
   readonly file?: number;
   /** The bytes themselves. */
   readonly pixels?: Uint8Array;
 }
 
-/** A picture that cannot be had. */
+/** A picture that is not available. */
 export interface LostPicture {
   readonly problem: string;
 }
 
 export interface PictureStore extends Disposable {
   readonly kind: "memory" | "file" | "decode";
-  /** The device that the bytes of `block` are on. */
+  /** The device of the bytes of `block`. */
   readonly device: string;
-  /** Looks a picture up; a promise only where it has to be decoded. */
+  /** Looks up a picture. Returns a promise only if it has to be decoded. */
   find(sample: SampleId): FoundPicture | LostPicture | Promise<FoundPicture | LostPicture>;
-  /** Says that these pictures will be wanted soon. */
+  /** Announces pictures that will be needed soon. */
   expect(pictures: readonly FoundPicture[]): void;
-  /** The pixels of pictures that were found; a `source` of its own (not all of memory) is the caller's to dispose of. */
+  /**
+   * The pixels of pictures that were found. The caller disposes of `source` if it is not the whole memory of the store.
+   */
   block(pictures: readonly FoundPicture[]): PixelBlock & { readonly owned: boolean };
 }
 
 export interface PictureStoreOptions {
-  /** The cache folder; true for the usual place, false for no cache on disk. It is brought up to date first. */
+  /** The cache folder; true for the default folder, false for no cache on disk. The cache is updated first. */
   cache?: string | boolean;
   /** Scale down pictures whose short side is longer; null keeps the original sizes (default: 256). */
   shortSide?: number | null;
@@ -67,11 +69,13 @@ export interface PictureStoreOptions {
   /** Receives the progress of building the cache. */
   onPlan?: CacheOptions["onPlan"];
   onProgress?: CacheOptions["onProgress"];
-  /** Asked while it is made: whether to stop, with a `StoppedError`. */
+  /** Called while the cache is updated. If it returns true, the update stops with a `StoppedError`. */
   shouldStop?: CacheOptions["shouldStop"];
 }
 
-/** Opens the pictures of a dataset, in the fastest way that fits. A dataset of arrays has none: give it to a `Loader` as it is. */
+/**
+ * Opens the pictures of a dataset in the fastest way that fits. For a dataset of arrays, create a `Loader` directly.
+ */
 export async function openPictures(dataset: Dataset, options: PictureStoreOptions = {}): Promise<PictureStore> {
   if (dataset.kind !== "pictures")
     throw new UsageError(`dataset ${dataset.id} has arrays and no picture files: pass it to a Loader directly`);
@@ -98,13 +102,13 @@ export async function openPictures(dataset: Dataset, options: PictureStoreOption
   }
 }
 
-/** Reads every block of a dataset; whether some are not as they were written, and so count as missing now. */
+/** Reads every block of a dataset, and returns whether some are damaged. These count as missing afterwards. */
 function areDamaged(store: ContentStore<PictureFacts>, { domains }: PictureDataset): boolean {
   const entries = domains.flatMap(({ files }) => files.map((path) => store.entries.get(path)));
   return entries.filter((entry) => isStored(entry) && !store.isIntact(entry)).length > 0;
 }
 
-/** Half of what memory is free now, or a quarter of a GPU's. */
+/** Half of the free memory, or a quarter of a GPU's. */
 function defaultMemoryLimit(device: string): number {
   if (device === "cpu") return Math.min(freemem(), constrainedMemory() || Number.POSITIVE_INFINITY) / 2;
   const index = Number(device.split(":")[1] ?? 0);

@@ -1,7 +1,8 @@
 /**
- * A fingerprint of pictures of one's own, which no published counts pin down: it changes when one is added, taken away,
- * replaced or given another label, so that the runs from before and after are two. It is of labels, file sizes and some of the
- * bytes in order, not of names: the folder may be moved, and files may be renamed where that leaves their order.
+ * A fingerprint of your own pictures, for which there are no published counts. It changes when a picture is added,
+ * removed, replaced or gets another label, so that runs before and after are distinguished. It depends on labels, file
+ * sizes and some of the bytes in order, but not on names: the folder can be moved, and files can be renamed if their
+ * order stays the same.
  */
 
 import { createHash } from "node:crypto";
@@ -10,13 +11,14 @@ import { resolve } from "node:path";
 import type { PictureDataset } from "./dataset.js";
 
 /**
- * So many pieces of a file, spread from its first byte to its last, of so many bytes each. Sizes alone tell JPEG files apart,
- * but those of plain TIFF or BMP pictures are all the same; and their first and last rows may be a black border.
+ * The number of pieces of a file, spread from its first byte to its last, and the bytes of each. JPEG files differ in
+ * size, but all TIFF or BMP pictures of one format have the same size, and their first and last rows may be a black
+ * border.
  */
 const PIECES = 4;
 const PIECE = 1024;
 
-/** 16 hexadecimal digits of it. */
+/** Returns 16 hexadecimal digits. */
 export function picturesHash({ root, domains }: Pick<PictureDataset, "root" | "domains">): string {
   const hash = createHash("sha256");
   const buffer = new Uint8Array(PIECES * PIECE);
@@ -30,7 +32,7 @@ export function picturesHash({ root, domains }: Pick<PictureDataset, "root" | "d
   return hash.digest("hex").slice(0, 16);
 }
 
-/** A file's size and the bytes that stand for it; an unreadable file, which training skips and reports, has none. */
+/** The size of a file and its sampled bytes; empty for an unreadable file, which training skips and reports. */
 function lookInto(path: string, buffer: Uint8Array): { size: number; bytes: Uint8Array } {
   let file: number | undefined;
   try {

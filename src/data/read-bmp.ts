@@ -1,6 +1,7 @@
 /**
- * Windows bitmaps, which the prebuilt libvips cannot read: 1, 4, 8, 16, 24 and 32 bits a pixel, with a palette, plain or
- * with bit masks, bottom up or top down. Run-length coded ones, which are no longer in use, are refused.
+ * Decodes Windows bitmaps, which the prebuilt libvips cannot read: 1, 4, 8, 16, 24 and 32 bits per pixel, with a
+ * palette, plain or with bit masks, bottom-up or top-down. Run-length encoded bitmaps, which are no longer in use, are
+ * refused.
  */
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
 
@@ -13,21 +14,21 @@ interface Header {
   readonly height: number;
   readonly topDown: boolean;
   readonly bits: number;
-  /** Masks of red, green and blue in a pixel of 16 or 32 bits. */
+  /** The masks of red, green and blue in a pixel of 16 or 32 bits. */
   readonly masks: readonly number[];
-  /** Blue, green, red, for each colour of a picture with a palette. */
+  /** Blue, green, red of each palette color. */
   readonly palette: Uint8Array;
   readonly paletteStride: number;
   readonly dataOffset: number;
 }
 
-/** The picture in these bytes, or an error that says what is wrong with them. */
+/** Decodes the picture, or throws an error that describes the problem. */
 export function readBmp(bytes: Uint8Array): DecodedPicture {
   const header = readHeader(bytes);
   const { width, height, topDown, bits, dataOffset } = header;
   const stride = Math.ceil((width * bits) / 32) * 4;
   const rows = Math.min(height, Math.max(0, Math.floor((bytes.length - dataOffset) / stride)));
-  if (rows === 0) throw new Error("it ends before its first row"); // and its size may be anything
+  if (rows === 0) throw new Error("it ends before its first row"); // and the size may be anything
   const pixels = new Uint8Array(width * height * 3);
   const readRow = rowReader(header);
   for (let row = 0; row < rows; row++) {
@@ -55,7 +56,7 @@ function readHeader(bytes: Uint8Array): Header {
     throw new Error("it is compressed, which this reader does not know: save it as PNG");
   if (![1, 4, 8, 16, 24, 32].includes(bits) || (masked && bits < 16))
     throw new Error(`it says it has ${bits} bits a pixel`);
-  // Masks follow a header of 40 bytes, and are part of longer ones: at the same place.
+  // The masks follow a header of 40 bytes or are part of a longer one, at the same position.
   const maskEnd = masked ? 66 : 0;
   if (bytes.length < maskEnd) throw new Error("the header is cut off");
   const masks = masked
@@ -109,7 +110,7 @@ function rowReader({ width, bits, masks, palette, paletteStride }: Header): RowR
   };
 }
 
-/** Reads one channel out of a word, spread to 0 to 255. */
+/** Reads one channel of a pixel, scaled to 0 to 255. */
 function channelOf(mask: number): (word: number) => number {
   if (mask === 0) return () => 0;
   const shift = 31 - Math.clz32(mask & -mask);

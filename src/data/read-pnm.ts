@@ -1,9 +1,9 @@
-/** Portable greymaps and pixmaps (.pgm, .ppm; P2, P3, P5, P6), which the prebuilt libvips cannot read. */
+/** Decodes portable graymaps and pixmaps (.pgm, .ppm; P2, P3, P5, P6), which the prebuilt libvips cannot read. */
 import { type DecodedPicture, mostPixels } from "./decoded-picture.js";
 
 const isSpace = (byte: number): boolean => byte === 32 || (byte >= 9 && byte <= 13);
 
-/** The picture in these bytes, or an error that says what is wrong with them. */
+/** Decodes the picture, or throws an error that describes the problem. */
 export function readPnm(bytes: Uint8Array): DecodedPicture {
   const kind = bytes[1] - 48;
   const [coloured, binary] = [kind === 3 || kind === 6, kind >= 5];
@@ -16,7 +16,7 @@ export function readPnm(bytes: Uint8Array): DecodedPicture {
   if (most < 1 || most > 65535) throw new Error(`it says its largest value is ${most}`);
   const next = binary ? binaryValues(bytes, text.at + 1, most > 255) : () => text.next();
   const read = coloured ? 3 : 1;
-  if (bytes.length - text.at < width * read) throw new Error("it ends before its first row"); // and its size may be anything
+  if (bytes.length - text.at < width * read) throw new Error("it ends before its first row"); // and the size may be anything
   const pixels = new Uint8Array(width * height * 3);
   for (let i = 0; i < pixels.length; i += 3) {
     for (let c = 0; c < read; c++) {
@@ -29,7 +29,7 @@ export function readPnm(bytes: Uint8Array): DecodedPicture {
   return { width, height, pixels, truncated: false };
 }
 
-/** Numbers in text, with comments from # to the end of the line. */
+/** Numbers as text, with comments from # to the end of the line. */
 class Words {
   constructor(
     readonly bytes: Uint8Array,
@@ -67,7 +67,7 @@ class Words {
   }
 }
 
-/** Values of one byte, or of two, the higher first. */
+/** Values of one byte, or of two in big-endian order. */
 function binaryValues(bytes: Uint8Array, start: number, wide: boolean): () => number | undefined {
   let at = start;
   if (!wide) return () => bytes[at++];

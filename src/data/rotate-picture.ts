@@ -1,26 +1,27 @@
 /**
- * A grey 8-bit picture turned about its centre: counter-clockwise, the size kept, black (0) where there was nothing. The
- * arithmetic is PIL's, so that the pictures are those of the reference testbed to the bit.
+ * Rotates a gray 8-bit picture about its center: counterclockwise, with the same size, and black (0) outside. The
+ * arithmetic is PIL's, so the pictures equal those of the reference testbed bit for bit.
  *
- * Each target pixel's centre is turned back into the source. Outside the source it is black; else bilinear between the four
- * nearest pixel centres, or bicubic (convolution with a = −1) over sixteen, with edge pixels repeated; then cut to a byte.
+ * The center of each target pixel is rotated back into the source. Outside the source it is black; otherwise bilinear
+ * interpolation of the four nearest pixels, or bicubic (convolution with a = −1) of sixteen, with edge pixels repeated,
+ * then truncated to a byte.
  */
 
 export type Interpolation = "bilinear" | "bicubic";
 
 const radians = Math.PI / 180;
 
-/** PIL rounds sine and cosine to 15 decimals, which also hides what engines disagree on. */
+/** PIL rounds sine and cosine to 15 decimals, which also hides differences between JavaScript engines. */
 const rounded = (value: number): number => Number(value.toFixed(15));
 
 const clamp = (value: number, most: number): number => Math.max(0, Math.min(value, most));
 
-/** Cubic convolution through four values at −1, 0, 1, 2, at `t` between 0 and 1. */
+/** Cubic convolution of four values at −1, 0, 1, 2, at `t` between 0 and 1. */
 function cubic(a: number, b: number, c: number, d: number, t: number): number {
   return b + t * (-a + c + t * (2 * (a - b) + c - d + t * (-a + b - c + d)));
 }
 
-/** Turns pictures of one size by one angle; what depends on these alone is computed once. */
+/** Rotates pictures of one size by one angle. Values that depend only on these are computed once. */
 export function pictureRotator(
   height: number,
   width: number,
@@ -30,7 +31,8 @@ export function pictureRotator(
   if (degrees === 0) return (picture) => Uint8Array.from(picture);
   const cos = rounded(Math.cos(degrees * radians));
   const sin = rounded(Math.sin(degrees * radians));
-  // The centre stays where it is. The order of operations is PIL's: a last digit can decide on which side of a pixel's edge.
+  // The center stays fixed. The order of operations is PIL's, because a rounding error can move a point across the edge
+  // of a pixel.
   const shiftX = cos * (-width / 2) + -sin * (-height / 2) + width / 2;
   const shiftY = sin * (-width / 2) + cos * (-height / 2) + height / 2;
   const sourceX = new Float64Array(height * width);

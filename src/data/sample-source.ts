@@ -1,6 +1,6 @@
 /**
- * Samples to tensors: what a loader needs to know of a dataset, pictures or arrays. Pictures are found (in memory, in a file,
- * by decoding), then cropped, jittered and normalised together; arrays are stacked.
+ * Converts samples of a dataset, pictures or arrays, to tensors for a loader. Pictures are found (in memory, in a file,
+ * by decoding), then cropped, jittered and normalized together; arrays are stacked.
  */
 import { deviceNamed } from "../engine/device.js";
 import { keep, scope } from "../engine/scope.js";
@@ -26,31 +26,31 @@ const plainDrawOf =
       ? plainDraw(width, height, into)
       : centreCropDraw({ width, height }, { shortSide, size }, into);
 
-/** Samples as they are, kept until it is disposed of; null where there are none. */
+/** Unchanged samples, kept until it is disposed of; null if there are none. */
 export const plainTensor = <Found>(
   source: Pick<SampleSource<Found>, "make" | "plain">,
   found: readonly Found[],
 ): Tensor | null => (found.length === 0 ? null : keep(source.make(found, source.plain)));
 
-/** Where a loader's samples come from. `Found` is what `find` gives and `make` takes. */
+/** The source of a loader's samples. `find` returns `Found`, and `make` receives it. */
 export interface SampleSource<Found = unknown> {
   find(sample: SampleId): Found | LostPicture | Promise<Found | LostPicture>;
-  /** Says that these will be wanted soon. */
+  /** Announces samples that will be needed soon. */
   expect(found: readonly Found[]): void;
-  /** Resolves when other threads can finish what was begun, while this thread computes. */
+  /** Resolves when other threads can finish the work without this thread. */
   started?(): Promise<unknown>;
   /** The draw of a sample that is not augmented. */
   readonly plain: DrawSample;
   /** The samples as one tensor on the loader's device, float32 [n, …]. */
   make(found: readonly Found[], draw: DrawSample): Tensor;
-  /** A sample's name, for reports. */
+  /** The name of a sample, for reports. */
   nameOf(sample: SampleId): string;
 }
 
 export interface SourceOptions {
   device: string;
   channelsLast: boolean;
-  /** What pictures are normalised with; ImageNet's by default. */
+  /** The normalization of pictures; by default ImageNet's. */
   colours?: Colours;
   /** How pictures of any shape become squares; the whole picture is resized by default. */
   framing?: Framing;
@@ -94,7 +94,7 @@ export function pictureSource(
   };
 }
 
-/** A picture: its file's path, or the file's bytes. */
+/** A picture: the path of its file, or the bytes. */
 export type PictureInput = string | Uint8Array;
 
 /** How pictures become what a network takes. */
@@ -102,7 +102,7 @@ export interface PictureShape extends Omit<DecodeOptions, "filter">, Colours, Fr
   readonly inputShape: readonly number[];
 }
 
-/** Pictures that were named or given one by one, decoded when they are asked for, on the host. */
+/** Pictures that are given one by one, decoded on demand, on the host. */
 export function givenPictures(
   pictures: readonly PictureInput[],
   { inputShape, mean, std, resize, interpolation, shortSide, upright }: PictureShape,
@@ -138,7 +138,10 @@ export function givenPictures(
   };
 }
 
-/** Arrays: generated pictures go the way of pictures, on the host; others are as they are, bytes divided by 255. */
+/**
+ * Arrays: generated pictures are processed like pictures, on the host; other arrays are unchanged, with bytes divided
+ * by 255.
+ */
 export function arraySource(
   dataset: ArrayDataset,
   { device, channelsLast, colours = normalizations.imagenet }: SourceOptions,
@@ -181,10 +184,10 @@ export function arraySource(
   }
 }
 
-/** Bytes of arrays that are kept: some are costly to make, and all are made again and again. */
+/** The maximum number of bytes of arrays that are kept, because some are expensive to create. */
 const rememberedBytes = 2 ** 29;
 
-/** Reads samples, and keeps them for the next time as long as there is room. */
+/** Reads samples, and keeps them in memory up to the limit. */
 function remembering({ domains }: ArrayDataset): (sample: SampleId) => Uint8Array | Float32Array {
   const known = domains.map(({ count }) => new Array<Uint8Array | Float32Array | undefined>(count));
   let room = rememberedBytes;
@@ -200,7 +203,7 @@ function remembering({ domains }: ArrayDataset): (sample: SampleId) => Uint8Arra
   };
 }
 
-/** Bytes with the channels of a pixel together, to floats up to 1 with the channels one after the other. */
+/** Converts bytes with interleaved channels to floats up to 1 with channels first. */
 function channelsFirst(bytes: Uint8Array, channels: number, into: Float32Array): void {
   const plane = bytes.length / channels;
   for (let c = 0; c < channels; c++)

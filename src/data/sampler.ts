@@ -1,50 +1,51 @@
 /**
- * Which pictures make the batch of a step: for each training domain, `batchSize` of its `in` split, drawn with replacement
- * and without end, as the reference testbed draws them (in distribution; its stream cannot be had outside its loader).
+ * Chooses the pictures of the batch of a step: for each training domain, `batchSize` pictures of its `in` split, drawn
+ * with replacement, with the same distribution as in the reference testbed (whose random stream is not available
+ * outside its loader).
  *
- * The draws of a step are keyed by seed, step and domain. So there is no state: a resumed run asks for its step and gets the
- * batch it would have had, read-ahead may ask in any order, and leaving out one domain leaves the others' batches alone.
+ * The draws of a step depend on seed, step and domain. So there is no state: a resumed run gets the same batches,
+ * read-ahead can request steps in any order, and removing one domain does not change the batches of the others.
  */
 import { keyedRandom } from "../engine/philox.js";
 import { DataError, UsageError } from "../errors.js";
 
-/** A training domain, as the sampler sees it. */
+/** A training domain for the sampler. */
 export interface SampledDomain {
   readonly name: string;
-  /** Its place in the dataset, which keys its draws. */
+  /** Its index in the dataset, on which its draws depend. */
   readonly index: number;
-  /** The pictures to draw from: the domain's `in` split. */
+  /** The pictures to draw from: the `in` split of the domain. */
   readonly pictures: ArrayLike<number>;
-  /** The label of every picture of the domain (not only of those above); needed where classes are balanced. */
+  /** The label of every picture of the domain (not only of those above); needed for balanced classes. */
   readonly labels?: ArrayLike<number>;
 }
 
 export interface SamplerOptions {
   seed: number;
-  /** Pictures of each domain in a batch. */
+  /** The number of pictures of each domain in a batch. */
   batchSize: number;
   domains: readonly SampledDomain[];
-  /** Draw every class that a domain has equally often; otherwise every picture. */
+  /** Draw every class of a domain equally often, instead of every picture. */
   classBalanced?: boolean;
 }
 
-/** One domain's share of a batch. */
+/** The part of a batch from one domain. */
 export interface DomainBatch {
   readonly domain: string;
-  /** The domain's place in the dataset. */
+  /** The index of the domain in the dataset. */
   readonly index: number;
-  /** Places in the domain's order. */
+  /** Indices in the order of the domain. */
   readonly pictures: Uint32Array;
 }
 
 export interface Sampler {
-  /** What is allowed but worth saying, such as a domain smaller than a batch. */
+  /** Warnings about valid but unusual settings, such as a domain smaller than a batch. */
   readonly notes: readonly string[];
-  /** The batch of a step, domain by domain in the order given. */
+  /** The batch of a step by domain, in the given order. */
   batch(step: number): DomainBatch[];
 }
 
-/** The pictures of a domain in groups, each of which is drawn equally often: by class where balanced, else all in one. */
+/** The pictures of a domain in groups that are drawn equally often: by class if balanced, otherwise in one group. */
 function groups(domain: SampledDomain, classBalanced: boolean): readonly ArrayLike<number>[] {
   if (!classBalanced) return [domain.pictures];
   const { name, labels } = domain;
@@ -89,7 +90,7 @@ export function createSampler({ seed, batchSize, domains, classBalanced = false 
         throw new UsageError(`batches: expected a step of 0 or above, got ${step}`);
       return domains.map(({ name, index }, i) => {
         const random = keyedRandom(seed, "sample", step, index);
-        // A class first and then a picture of it: weight 1/(pictures of the class · classes), as the reference weighs them.
+        // First a class, then one of its pictures: weight 1/(pictures of the class · classes), as in the reference.
         const pictures = Uint32Array.from({ length: batchSize }, () => {
           const group = grouped[i].length === 1 ? grouped[i][0] : grouped[i][random.integer(grouped[i].length)];
           return group[random.integer(group.length)];

@@ -1,6 +1,6 @@
-/** Names of files and classes in messages: whatever a name holds, a message stays one readable line. */
+/** Formats names of files and classes for messages, so that a message stays one readable line. */
 
-/** A name as it is printed: line breaks, other control characters and invisible ones are written out as escapes. */
+/** A name for printing: line breaks, other control characters and invisible characters are escaped. */
 export function showName(name: string): string {
   return name.replace(/\p{C}|[\u2028\u2029]/gu, (character) => {
     if (character === "\n") return "\\n";
@@ -11,20 +11,20 @@ export function showName(name: string): string {
 }
 
 /**
- * A text that may hold names and have several lines: control characters, and those that turn the direction of text, are
- * written out. Line feeds, tabs, and carriage returns before a line feed, which CSV has, stay.
+ * A text that may contain names and several lines: control characters and those that change the text direction are
+ * escaped. Line feeds, tabs, and carriage returns before a line feed, which CSV uses, are kept.
  */
 export const showText = (text: string): string =>
   text.replace(/(?!\r\n|\n|\t)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, showName);
 
-/** Bytes that are no valid UTF-8 text, as they are printed: `caf\xe9.jpg`. */
+/** Bytes that are not valid UTF-8, for printing: `caf\xe9.jpg`. */
 export function showBytes(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) =>
     byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`,
   ).join("");
 }
 
-/** Some names in a message: the first few, and how many more there are. */
+/** Some names for a message: the first few, and the number of others. */
 export function listNames(names: readonly string[], most = 5): string {
   const shown = names.slice(0, most).map((name) => `"${showName(name)}"`);
   const left = names.length - shown.length;

@@ -1,6 +1,7 @@
 /**
- * Class names that are one name to a person: they differ in letter case, in the separator between words, or in how an accented
- * letter is stored (macOS writes `ü` as two characters). Each is a class of its own to a program, and training on that goes wrong quietly.
+ * Finds class names that look the same to a person: they differ in case, in the separator between words, or in the
+ * encoding of accented letters (macOS stores `ü` as two characters). For a program they are different classes, so
+ * training would silently go wrong.
  */
 
 import { listNames } from "./show-name.js";
@@ -12,7 +13,7 @@ const asRead = (name: string): string =>
     .replace(/[\s_-]+/gu, " ")
     .trim();
 
-/** A note for each group of names that read alike. */
+/** A note for each group of similar names. */
 export function similarNames(classes: readonly string[]): string[] {
   const groups = new Map<string, string[]>();
   for (const name of classes) groups.set(asRead(name), [...(groups.get(asRead(name)) ?? []), name]);

@@ -16,13 +16,15 @@ import type { DomainSplit, Split, SplitName, SplittableDomain } from "./split.js
 
 /** A domain whose pictures can be named by path. */
 export interface ListedDomain extends SplittableDomain {
-  /** The pictures' paths with forward slashes, in the domain's order; none for data that is not in files. */
+  /**
+   * The paths of the pictures with forward slashes, in the order of the domain; empty for data that is not in files.
+   */
   readonly paths?: readonly string[];
 }
 
 export interface ReadSplit {
   readonly split: Split;
-  /** What is allowed but worth saying, such as pictures that are in no part. */
+  /** Warnings about valid but unusual content, such as pictures that are in no split. */
   readonly notes: readonly string[];
 }
 
@@ -31,13 +33,13 @@ const partNames: readonly SplitName[] = ["in", "out", "uda"];
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A value for an error message, cut where it is long. */
+/** A value for an error message, shortened if it is long. */
 function brief(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-/** Finds the pictures of one domain by what the file calls them, and sees to it that none is named twice. */
+/** Finds the pictures of one domain by their names in the file, and checks that none is named twice. */
 class Places {
   readonly #where: string;
   readonly #domain: ListedDomain;
@@ -50,12 +52,12 @@ class Places {
     this.#byPath = new Map(domain.paths?.map((path, place) => [path, place]));
   }
 
-  /** How many pictures have been named. */
+  /** The number of pictures that have been named. */
   get named(): number {
     return this.#part.size;
   }
 
-  /** The places of the pictures that the file lists for a part. */
+  /** The indices of the pictures that the file lists for a split. */
   read(part: SplitName, list: unknown): number[] {
     if (!Array.isArray(list))
       throw new DataError(`${this.#where}: expected "${part}" to be a list of pictures, got ${brief(list)}`);
@@ -111,7 +113,7 @@ function readDomain(domain: ListedDomain, value: unknown, source: string): { par
   return { parts, notes };
 }
 
-/** A split from the contents of a split file; `source` is the file's name, for errors. */
+/** A split from the content of a split file. `source` is the name of the file, for errors. */
 export function parseSplit(value: unknown, domains: readonly ListedDomain[], source: string): ReadSplit {
   if (!isObject(value))
     throw new DataError(`split file ${source}: expected an object, domain → {"in": […], "out": […]}, at the top`);

@@ -1,9 +1,10 @@
 /**
- * The split of a dataset: which pictures of each domain are `in` (training reads those of the training domains) and which
- * are `out` (held back for validation), as the reference testbed splits, index for index.
+ * The split of a dataset: the pictures of each domain that are `in` (used for training in training domains) and those
+ * that are `out` (used for validation), index for index as in the reference testbed.
  *
- * The shuffle of a domain is NumPy's, seeded by the trial seed and the domain's place in the dataset, so a split depends on
- * neither the run's seed nor its hyperparameters, and adding a domain at the end leaves the others' splits alone.
+ * A domain is shuffled with NumPy's generator, seeded by the trial seed and the index of the domain, so a split depends
+ * neither on the seed of the run nor on its hyperparameters, and adding a domain at the end does not change the other
+ * splits.
  */
 
 import { unknownName } from "../closest-name.js";
@@ -12,31 +13,31 @@ import { shortHash } from "../files/canonical-json.js";
 import { RandomState } from "../reference/mt19937.js";
 import { seedHash } from "../reference/seed-hash.js";
 
-/** The parts of one domain: the places of its pictures in the domain's own order. Order matters: samplers count along it. */
+/** The splits of one domain, as indices in the order of the domain. Their order matters, because samplers use it. */
 export interface DomainSplit {
   readonly in: readonly number[];
   readonly out: readonly number[];
-  /** Pictures of a test domain set aside for methods that may see them without labels. Mostly empty. */
+  /** Pictures of a test domain for methods that may use them without labels. Usually empty. */
   readonly uda: readonly number[];
 }
 
-/** The name of a part. */
+/** The name of a split. */
 export type SplitName = keyof DomainSplit;
 
-/** A split by domain, in the dataset's order. */
+/** The splits by domain, in the order of the dataset. */
 export type Split = ReadonlyMap<string, DomainSplit>;
 
-/** What a split needs to know of a domain. */
+/** The facts of a domain that a split needs. */
 export interface SplittableDomain {
   readonly name: string;
-  /** How many pictures it has. */
+  /** The number of pictures. */
   readonly count: number;
 }
 
 export interface SplitOptions {
-  /** Another trial, another split. */
+  /** Another trial seed gives another split. */
   trialSeed: number;
-  /** The names of the held-out domains: their `in` is shuffled once more, and may give up a `uda` part. */
+  /** The names of the held-out domains. Their `in` split is shuffled again, and may lose a `uda` part. */
   testDomains?: readonly string[];
   /** The fraction of each domain that is `out` (default: 0.2). */
   holdout?: number;
@@ -44,7 +45,7 @@ export interface SplitOptions {
   uda?: number;
 }
 
-/** Shuffled with the seed, the first `fraction` of the items, rounded down, and the rest. */
+/** Shuffles the items with the seed; returns the first `fraction` of them, rounded down, and the rest. */
 function cut(items: ArrayLike<number>, fraction: number, seed: number): [first: number[], rest: number[]] {
   const order = Array.from(new RandomState(seed).permutation(items.length), (place) => items[place]);
   const length = Math.trunc(items.length * fraction);
@@ -56,7 +57,7 @@ function checkFraction(what: string, value: number): void {
     throw new UsageError(`split: expected ${what} to be a fraction from 0 to below 1, got ${value}`);
 }
 
-/** The reference's split of one domain of `count` pictures, the `domain`-th of its dataset. */
+/** The reference's split of one domain with `count` pictures, with index `domain` in its dataset. */
 export function splitDomain({
   count,
   domain,
@@ -86,7 +87,7 @@ export function splitDomain({
     seed,
   );
   if (!test) return { in: remaining, out, uda: [] };
-  const [aside, kept] = cut(remaining, uda, seed); // also with uda 0, when it only changes the order: the reference does
+  const [aside, kept] = cut(remaining, uda, seed); // also if uda is 0, when it only changes the order, as in the reference
   return { in: kept, out, uda: aside };
 }
 
@@ -106,7 +107,7 @@ export function splitDataset(domains: readonly SplittableDomain[], options: Spli
   );
 }
 
-/** A split as plain data, the form of a split file: domain → `{ in, out }`, and `uda` where it is not empty. */
+/** A split as plain data, in the form of a split file: domain → `{ in, out }`, and `uda` if it is not empty. */
 export function splitToJson(
   split: Split,
 ): Record<string, { in: readonly number[]; out: readonly number[]; uda?: readonly number[] }> {
@@ -118,7 +119,7 @@ export function splitToJson(
   );
 }
 
-/** 16 hexadecimal digits that name a split: the start of the SHA-256 of its canonical JSON. */
+/** 16 hexadecimal digits that identify a split: the start of the SHA-256 of its canonical JSON. */
 export function splitHash(split: Split): string {
   return shortHash(splitToJson(split));
 }

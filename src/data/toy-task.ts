@@ -1,30 +1,30 @@
 /**
- * The data of Section 3.1, and its general form of Section 4.
+ * The data of Section 3.1, and its general form in Section 4.
  *
- * A label y of −1 or 1, each half of the time. Each invariant feature has y's sign: U[0,1] for y = 1, U[−1,0] for y = −1.
- * Each environmental feature is as large, and has y's sign with probability 0.7 in domain and 0.3 out of it (½ ± γ with
- * γ = 0.2 in Section 4's terms). The paper writes this out for y = 1; y = −1 is its mirror image. Features are independent
- * given y. The 2-D task has one of each.
+ * The label y is −1 or 1 with equal probability. Each invariant feature has the sign of y: U[0,1] for y = 1, U[−1,0]
+ * for y = −1. Each environmental feature has the same magnitude, and the sign of y with probability 0.7 in domain and
+ * 0.3 out of domain (½ ± γ with γ = 0.2 in the terms of Section 4). The paper states this for y = 1; y = −1 is its
+ * mirror image. Features are independent given y. The 2-D task has one of each.
  */
 import { keyedRandom } from "../engine/philox.js";
 import { UsageError } from "../errors.js";
 
 export interface Task {
-  /** How many features always agree with the label: r. */
+  /** The number of features that always agree with the label: r. */
   invariant: number;
-  /** How many agree with it only by a probability that changes with the domain: d − r. */
+  /** The number of features that agree with it with a probability that depends on the domain: d − r. */
   environmental: number;
-  /** Probability that an environmental feature agrees with the label, by domain. */
+  /** The probability that an environmental feature agrees with the label, by domain. */
   agreement: { in: number; out: number };
 }
 
-/** In domain (training) or out of it (test). */
+/** In domain (training) or out of domain (test). */
 export type Domain = keyof Task["agreement"];
 
-/** Section 3.1's task. */
+/** The task of Section 3.1. */
 export const paperTask: Task = { invariant: 1, environmental: 1, agreement: { in: 0.7, out: 0.3 } };
 
-/** Points of a task: row i of x (n×d, row after row) with label y[i] of −1 or 1; invariant features come first. */
+/** Points of a task: row i of x (n×d, row-major) with label y[i] of −1 or 1. Invariant features come first. */
 export interface Sample {
   x: Float64Array;
   y: Int8Array;
@@ -32,7 +32,7 @@ export interface Sample {
   d: number;
 }
 
-/** Throws a UsageError for a task that makes no sense. */
+/** Throws a UsageError for an invalid task. */
 export function checkTask(task: Task): void {
   const { invariant, environmental, agreement } = task;
   if (!Number.isInteger(invariant) || invariant < 1)
@@ -43,7 +43,10 @@ export function checkTask(task: Task): void {
     if (!(p >= 0 && p <= 1)) throw new UsageError(`synthetic task: expected an agreement from 0 to 1, got ${p}`);
 }
 
-/** Draws n points. The same seed, domain and purpose give the same points; a longer sample begins with the shorter one. */
+/**
+ * Draws n points. The same seed, domain and purpose give the same points, and a longer sample starts with the shorter
+ * one.
+ */
 export function sampleTask(task: Task, n: number, domain: Domain, seed: number, purpose = "sample"): Sample {
   checkTask(task);
   const d = task.invariant + task.environmental;

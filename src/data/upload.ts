@@ -1,12 +1,12 @@
-/** Numbers from the host to a device. */
+/** Copies numbers from the host to a device. */
 import type { Nested, TypedArray } from "../engine/arrays.js";
 import type { DType } from "../engine/dtype.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 
 /**
- * A tensor of these numbers on a device. A plain copy to a GPU first waits until the GPU has done all it was given, a whole
- * training step perhaps; this one does not: the driver copies the numbers aside before it returns.
+ * A tensor of these numbers on a device. A plain copy to a GPU first waits until the GPU has finished its queued work,
+ * possibly a whole training step. This copy does not wait: the driver copies the numbers to a buffer before it returns.
  */
 export function upload(
   data: Nested | TypedArray,

@@ -1,4 +1,4 @@
-/** A copy of a dataset against what has been published of it: every difference named, and where the data can be had. */
+/** Compares a copy of a dataset with its published facts, and reports every difference and where to get the data. */
 
 import { DataError, UsageError } from "../errors.js";
 import { classCounts, type Dataset, type DatasetDefinition, type Published } from "./dataset.js";
@@ -10,9 +10,9 @@ import { countOf, listNames, showName } from "./show-name.js";
 /** One domain of a copy. */
 export interface DomainCheck {
   readonly domain: string;
-  /** How many samples it has; null where the domain is missing. */
+  /** The number of samples; null if the domain is missing. */
   readonly count: number | null;
-  /** How many it should have; null where that is not published. */
+  /** The expected number; null if it is not published. */
   readonly published: number | null;
 }
 
@@ -20,14 +20,14 @@ export interface Verification {
   readonly id: string;
   readonly title: string;
   readonly root: string | null;
-  /** Whether the copy agrees with what is published. */
+  /** Whether the copy agrees with the published facts. */
   readonly agrees: boolean;
   readonly domains: readonly DomainCheck[];
   readonly total: number;
-  /** Null where no source states it. */
+  /** Null if no source states it. */
   readonly publishedTotal: number | null;
   readonly differences: readonly string[];
-  /** What is no difference, but worth knowing. */
+  /** Notes that are not differences. */
   readonly notes: readonly string[];
   readonly source: string;
   readonly licence: string;
@@ -44,7 +44,7 @@ const more = (count: number, published: number): string => {
 const number = (value: number): string => value.toLocaleString("en-US");
 const pictures = (count: number): string => countOf(count, "picture");
 
-/** Class folders that are not there, or should not be. */
+/** Missing and additional class folders. */
 function classDifferences(dataset: Dataset, published: Published): string[] {
   if (typeof published.classes === "number")
     return dataset.classes.length === published.classes
@@ -60,7 +60,7 @@ function classDifferences(dataset: Dataset, published: Published): string[] {
   ];
 }
 
-/** The differences of each domain: in number, and by class where that is published. */
+/** The differences of each domain: in number, and by class if that is published. */
 function domainDifferences(dataset: Dataset, { domains, classes }: Published): string[] {
   return domains.flatMap(({ name, count: expected, perClass = [] }) => {
     const domain = dataset.domains.find((each) => each.name === name);
@@ -78,7 +78,7 @@ function domainDifferences(dataset: Dataset, { domains, classes }: Published): s
   });
 }
 
-/** The difference in all, if any; a set that is known to be in circulation is a note instead. */
+/** The difference in total, if any. A known other version of the dataset is a note instead. */
 function totalDifference(counts: readonly (number | null)[], total: number, published: Published) {
   const other = published.alsoSeen?.find((seen) => seen.counts.every((count, i) => count === counts[i]));
   if (published.total === undefined)
@@ -97,7 +97,7 @@ function totalDifference(counts: readonly (number | null)[], total: number, publ
   };
 }
 
-/** Compares an opened copy with what is published. */
+/** Compares an opened copy with the published facts. */
 export function compareWithPublished(dataset: Dataset, definition: DatasetDefinition): Verification {
   const { published } = definition;
   if (!published) throw new UsageError(`dataset ${definition.id}: nothing is published to verify it against`);
@@ -130,7 +130,7 @@ export function compareWithPublished(dataset: Dataset, definition: DatasetDefini
   };
 }
 
-/** Opens the copy in or below a folder, as far as it is there, and compares it with what is published. */
+/** Opens the existing parts of the copy in or below a folder, and compares them with the published facts. */
 export async function verifyDataset(
   definition: DatasetDefinition,
   root: string,

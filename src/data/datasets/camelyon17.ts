@@ -1,8 +1,11 @@
-/** Camelyon17 in WILDS' layout, as DomainBed uses it: patches of lymph nodes from five hospitals, with or without tumour tissue. */
+/**
+ * Camelyon17 in the layout of WILDS, as DomainBed uses it: patches of lymph nodes from five hospitals, with or without
+ * tumor tissue.
+ */
 import { DataError } from "../../errors.js";
 import { type TableRow, tableBenchmark } from "./table-benchmark.js";
 
-/** Of hospitals 0 to 4. WILDS' official test is hospital 2 (85,054), its validation hospital 1 (34,904). */
+/** Of hospitals 0 to 4. In WILDS, hospital 2 is the test set (85,054) and hospital 1 the validation set (34,904). */
 const COUNTS = [59436, 34904, 85054, 129838, 146722];
 
 export const camelyon17 = tableBenchmark({

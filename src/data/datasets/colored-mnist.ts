@@ -1,9 +1,10 @@
 /**
- * ColoredMNIST: is the digit below five? The label is wrong in a quarter of the samples, so that shape predicts it at 75 %;
- * the colour agrees with it in 90 % and 80 % of two domains, and in 10 % of the third.
+ * ColoredMNIST: is the digit below five? A quarter of the labels are wrong, so shape predicts the label with an
+ * accuracy of 75 %. The color agrees with the label in 90 % and 80 % of the samples of two domains, and in 10 % of the
+ * third.
  *
- * Colour is which of two channels holds the digit: channel `colour`; the other one is zero. As in the reference, where the
- * label is 1 for digits below five, and a sample's colour is its (noisy) label, flipped with the domain's probability.
+ * The color is the channel that contains the digit; the other channel is zero. As in the reference, the label is 1 for
+ * digits below five, and the color is the (noisy) label, flipped with the probability of the domain.
  */
 import { keyedRandom } from "../../engine/philox.js";
 import { option } from "../../options.js";
@@ -12,7 +13,7 @@ import { dealDigits, digitPixels, mnistFacts } from "./mnist-domains.js";
 import { readMnist } from "./mnist-files.js";
 
 const labelNoise = 0.25;
-/** Each domain with the probability that its colour is not the label. */
+/** The domains, each with the probability that its color differs from the label. */
 const colourNoise = { "+90%": 0.1, "+80%": 0.2, "-90%": 0.9 } as const;
 const classes = ["5 to 9", "0 to 4"] as const;
 
@@ -34,7 +35,7 @@ export const coloredMnist = defineDataset({
     const mnist = readMnist(root);
     const dealt = dealDigits(mnist, 3, options.seed);
     const domains = Object.entries(colourNoise).map(([name, noise], i): ArrayDomain => {
-      // All label draws of a domain, then all colour draws, as the reference does; an event is u < p.
+      // All label draws of a domain, then all color draws, as in the reference. An event is u < p.
       const random = keyedRandom(options.seed, "mnist", "colour", i);
       const labels = Int32Array.from(
         dealt[i],

@@ -1,6 +1,6 @@
 /**
- * Digits-DG: digits of four collections, 600 of each class in each. They lie in folders `train` and `val`; both are used, and
- * split again as all datasets are. The pictures have 32 × 32 pixels and are enlarged as all picture files are.
+ * Digits-DG: digits from four datasets, 600 per class and domain. They are in folders `train` and `val`; both are used
+ * and split again like all datasets. The pictures have 32 × 32 pixels and are enlarged like all picture files.
  */
 import { folderBenchmark } from "./folder-benchmark.js";
 

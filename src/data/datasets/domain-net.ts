@@ -1,6 +1,6 @@
 /**
- * DomainNet: six styles of 345 things. The published counts are those left when the reference's list of 9,431 duplicates
- * is applied; give that list as the option `duplicates`, or delete the files it names.
+ * DomainNet: 345 classes in six styles. The published counts exclude the 9,431 duplicates in the list of the reference.
+ * Give that list as the option `duplicates`, or delete these files.
  */
 import { folderBenchmark } from "./folder-benchmark.js";
 

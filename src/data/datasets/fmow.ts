@@ -1,11 +1,12 @@
 /**
- * FMoW in WILDS' layout, as DomainBed uses it: satellite pictures of 62 kinds of places, a domain for each region of the world. Regions are numbered in the
- * order in which the table names them first. A picture's file has the number of its row, and skipped rows (`seq`) count.
+ * FMoW in the layout of WILDS, as DomainBed uses it: satellite pictures of 62 kinds of places, with one domain per
+ * region of the world. Regions are numbered in the order of their first appearance in the table. The file name of a
+ * picture is the number of its row, counting skipped rows (`seq`).
  */
 import { DataError } from "../../errors.js";
 import { type TableRow, tableBenchmark } from "./table-benchmark.js";
 
-/** The classes, by their numbers. */
+/** The classes in the order of their numbers. */
 const CATEGORIES = [
   ...["airport", "airport_hangar", "airport_terminal", "amusement_park", "aquaculture", "archaeological_site", "barn"],
   ...[

@@ -1,4 +1,7 @@
-/** A published benchmark that lies on disk as domain/class/picture: found by its domains' names, in its published order. */
+/**
+ * A published benchmark in folders domain/class/picture. It is found by the names of its domains, and has its published
+ * order.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,16 +15,16 @@ import { countOf, listNames, showName } from "../show-name.js";
 
 export interface BenchmarkFacts extends Omit<DatasetDefinition, "needsRoot" | "options" | "open" | "published"> {
   readonly published: Published;
-  /** Whether there is a published list of duplicates to leave out. */
+  /** Whether there is a published list of duplicates to exclude. */
   readonly duplicateList?: boolean;
-  /** Folders between a domain and its classes, each with some of the pictures (`train`, `val`); all are used. */
+  /** Folders between a domain and its classes, each with a part of the pictures (`train`, `val`). All are used. */
   readonly parts?: readonly string[];
 }
 
 export interface FolderBenchmark extends DatasetDefinition {
   readonly published: Published;
   readonly parts?: readonly string[];
-  /** Opens as many of its domains as there are, for saying what is missing; an error where there are not even two. */
+  /** Opens the domains that exist, to report what is missing. It is an error if there are fewer than two. */
   openPresent(root: string, options?: { duplicates?: string }): Promise<PictureDataset>;
 }
 
@@ -50,7 +53,10 @@ export function folderBenchmark({ duplicateList, ...facts }: BenchmarkFacts): Fo
   };
 }
 
-/** The folder whose folders are a domain's classes: its own; one that lies between (`amazon/images`); or all its parts together. */
+/**
+ * The folder that contains the class folders of a domain: its own, one level below (`amazon/images`), or all its parts
+ * together.
+ */
 function classesIn(domain: Folder, parts: readonly string[] = []): Folder {
   const between = domain.folders.filter(({ name }) => parts.includes(plainName(name)));
   if (between.length > 0) return { ...domain, folders: between.flatMap(({ folders }) => folders) };
@@ -67,7 +73,7 @@ interface Place {
 const expectation = ({ id, published }: BenchmarkFacts): string =>
   `dataset ${id}: expected domains ${published.domains.map(({ name }) => name).join(", ")}`;
 
-/** The folder of a benchmark at or below `root`: the nearest with the most of its domains. */
+/** The folder of a benchmark at or below `root`: the nearest folder with the most domains. */
 async function locate(facts: BenchmarkFacts, root: string): Promise<Place> {
   const [[found, ...rest]] = await findDomainFolders(root, [facts.published.domains]);
   if (!found)
@@ -94,7 +100,7 @@ function checkComplete(facts: BenchmarkFacts, found: FoundFolder): void {
   );
 }
 
-/** The paths in a list of duplicates, without the empty lines. */
+/** The paths in a list of duplicates, without empty lines. */
 function readDuplicates(file: string): Set<string> {
   try {
     const lines = readFileSync(file, "utf8")
@@ -126,7 +132,7 @@ async function openFolders(
   const byPlainName = new Map(known.map((name) => [plainName(name), name]));
   const labelled = labelFolders(
     `dataset ${id} in ${showName(found.path)}`,
-    // A domain has its published name, so that records from differently spelt copies agree.
+    // A domain gets its published name, so that records of copies with other spellings agree.
     trees.map(({ domain, tree }) => ({
       name: domain,
       shown: `domain "${domain}"`,

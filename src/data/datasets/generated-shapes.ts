@@ -1,4 +1,4 @@
-/** The generated shapes (`shapes.ts`) in the form all datasets have. */
+/** The generated shapes (`shapes.ts`) as a dataset. */
 
 import { option } from "../../options.js";
 import { type ArrayDomain, defineDataset } from "../dataset.js";

@@ -1,8 +1,8 @@
 /**
- * A folder of one's own: domain/class/picture, or class/picture for pictures without domains.
+ * A folder of your own pictures: domain/class/picture, or class/picture for pictures without domains.
  *
- * Which of the two it is, the pictures tell: by where most of them lie. Folders below a class folder belong to the class,
- * as they do in the reference's loaders.
+ * The layout is detected by the depth of most pictures. Folders below a class folder belong to the class, as in the
+ * loaders of the reference.
  */
 import { DataError, UsageError } from "../../errors.js";
 import { option } from "../../options.js";
@@ -18,20 +18,23 @@ type Layout = Exclude<(typeof layouts)[number], "auto">;
 
 const withPictures = (folder: Folder): Folder[] => folder.folders.filter((below) => countPictures(below) > 0);
 
-/** The fewest folders between a folder and a picture. */
+/** The minimum number of folders between a folder and a picture. */
 function depthOfPictures(folder: Folder): number {
   if (folder.pictures.length > 0) return 0;
   return 1 + Math.min(...withPictures(folder).map(depthOfPictures));
 }
 
-/** Past folders that hold nothing but one folder, as long as domain, class and picture still fit below. */
+/** Skips folders that contain only one folder, as long as domain, class and picture still fit below. */
 function unwrap(folder: Folder): Folder {
   const [only, second] = withPictures(folder);
   const wraps = only && !second && folder.pictures.length === 0 && depthOfPictures(folder) > 2;
   return wraps ? unwrap(only) : folder;
 }
 
-/** Domains or classes? By whether more pictures lie two folders down, or deeper, than one. */
+/**
+ * The folders are domains if more pictures are at least two levels down than one level down; otherwise they are
+ * classes.
+ */
 function layoutOf(folder: Folder): Layout {
   const inClasses = folder.folders.reduce((sum, below) => sum + below.pictures.length, 0);
   const deeper = countPictures(folder) - folder.pictures.length - inClasses;
@@ -44,7 +47,7 @@ function checkLayout(text: string): (typeof layouts)[number] {
   throw new UsageError(`dataset image-folder: expected layout to be ${layouts.join(", ")}, got "${text}"`);
 }
 
-/** Names that other tools give to the parts of one set: those are no domains. */
+/** Names that other tools give to splits. They are not domains. */
 const PART_NAMES = { train: /^train(ing)?$/i, validation: /^(val(id(ation)?)?|dev)$/i, test: /^test(ing)?$/i } as const;
 type PartName = keyof typeof PART_NAMES;
 
@@ -58,8 +61,8 @@ interface Parts {
 }
 
 /**
- * The folders `train` and `val` (or, without it, `test`) as one domain with the split that they are; undefined where the domains have
- * other names. Where there are both, `test` is kept out of training, for `nudge eval`.
+ * The folders `train` and `val` (or, without it, `test`) as one domain with that split; undefined if the folders have
+ * other names. If both exist, `test` is kept out of training, for `nudge eval`.
  */
 function partsOf(domains: readonly PictureDomain[]): Parts | undefined {
   const found = new Map(domains.map((domain) => [partOf(domain.name), domain]));
@@ -86,7 +89,7 @@ function partsOf(domains: readonly PictureDomain[]): Parts | undefined {
   };
 }
 
-/** The folders that are domains; for `class`, the whole is one domain. */
+/** The folders that are domains. For `class`, the whole folder is one domain. */
 function domainsOf(top: Folder, layout: Layout): { name: string; shown: string; folder: Folder }[] {
   if (layout === "class") return [{ name: "all", shown: "the folder", folder: top }];
   return withPictures(top).map((folder) => ({ name: folder.name, shown: `domain "${showName(folder.name)}"`, folder }));

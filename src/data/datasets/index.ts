@@ -1,4 +1,4 @@
-/** The datasets there are; a new one is a file and a line here. */
+/** The list of datasets. To add a dataset, add a file and a line here. */
 
 import { unknownName } from "../../closest-name.js";
 import { UsageError } from "../../errors.js";
@@ -25,7 +25,7 @@ import { terraIncognita } from "./terra-incognita.js";
 import { toy2d, toyRd } from "./toy.js";
 import { vlcs } from "./vlcs.js";
 
-/** The benchmarks that lie on disk as domain/class/picture. */
+/** The benchmarks in folders domain/class/picture. */
 export const folderBenchmarks: readonly FolderBenchmark[] = [
   pacs,
   vlcs,
@@ -38,7 +38,7 @@ export const folderBenchmarks: readonly FolderBenchmark[] = [
   digitsDg,
 ];
 
-/** The benchmarks whose pictures a table lists. */
+/** The benchmarks whose pictures are listed in a table. */
 export const tableBenchmarks: readonly TableBenchmark[] = [camelyon17, fmow];
 
 /** Datasets by id. */
@@ -57,13 +57,13 @@ export const datasets: Readonly<Record<string, DatasetDefinition>> = Object.from
   ].map((definition) => [definition.id, definition]),
 );
 
-/** The dataset of this name, however it is spelt (`OfficeHome`, `office_home`); undefined where there is none. */
+/** The dataset with this name in any spelling (`OfficeHome`, `office_home`); undefined if there is none. */
 export function findDataset(name: string): DatasetDefinition | undefined {
   if (!/^[\w -]+$/.test(name)) return undefined; // a path, such as ./pacs
   return Object.values(datasets).find(({ id }) => plainName(id) === plainName(name));
 }
 
-/** The dataset of this name; an unknown one is an error that names the nearest. */
+/** The dataset with this name. For an unknown name, the error suggests the closest one. */
 export function datasetNamed(name: string): DatasetDefinition {
   const found = findDataset(name);
   if (!found) throw new UsageError(unknownName("dataset", name, Object.keys(datasets)));

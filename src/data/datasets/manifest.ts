@@ -1,8 +1,8 @@
 /**
- * A dataset from a manifest (`../manifest.ts`): pictures wherever they lie, with labels and domains from a list.
+ * A dataset from a manifest (`../manifest.ts`): pictures in any place, with labels and domains from a list.
  *
- * The order is the one the same pictures would have in folders: by domain, class and path, not by line. So shuffling the
- * lines changes nothing, and a manifest of a benchmark gives the benchmark's splits.
+ * The order is the one that the same pictures would have in folders: by domain, class and path, not by line. So
+ * shuffling the lines changes nothing, and a manifest of a benchmark gives the splits of the benchmark.
  */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -14,7 +14,7 @@ import { countOf, listNames, showName } from "../show-name.js";
 import { similarNames } from "../similar-names.js";
 import type { DomainSplit, SplitName } from "../split.js";
 
-/** Classes in order: by number where all are whole numbers, else by code point. */
+/** Classes in order: numerically if all are integers, otherwise by code point. */
 function classesOf(entries: readonly ManifestEntry[]): string[] {
   const classes = [...new Set(entries.map(({ label }) => label))];
   const whole = classes.every((name) => /^\d{1,15}$/.test(name));
@@ -30,7 +30,7 @@ function checkFiles(source: string, folder: string, entries: readonly ManifestEn
   );
 }
 
-/** Whether a file is there; a place that the system does not let us look at, as one under a file, has none. */
+/** Whether a file exists. Returns false if the system does not allow the check, for example for a path below a file. */
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

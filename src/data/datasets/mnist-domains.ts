@@ -1,14 +1,15 @@
 /**
- * MNIST dealt out to domains, as the reference deals it: all 70,000 digits in one random order, of which domain i of n takes
- * places i, i + n, i + 2n, …
+ * Divides MNIST into domains like the reference: all 70,000 digits in one random order; domain i of n takes positions
+ * i, i + n, i + 2n, …
  *
- * The reference draws from PyTorch's global generator, whose stream cannot be had without PyTorch. Ours is keyed by the
- * seed: same construction and distribution, other digits in a domain. As there, contents depend on the seed.
+ * The reference draws from PyTorch's global generator, whose stream is not available without PyTorch. Our order is
+ * derived from the seed: the construction and distribution are the same, but the digits of a domain differ. As in the
+ * reference, contents depend on the seed.
  */
 import { keyedRandom } from "../../engine/philox.js";
 import type { MnistDigits } from "./mnist-files.js";
 
-/** For each domain, the places of its digits among all. */
+/** For each domain, the indices of its digits. */
 export function dealDigits({ count }: MnistDigits, domains: number, seed: number): Uint32Array[] {
   const order = keyedRandom(seed, "mnist", "order").permutation(count);
   return Array.from({ length: domains }, (_, domain) => order.filter((_, place) => place % domains === domain));
@@ -19,7 +20,7 @@ export function digitPixels({ pixels, height, width }: MnistDigits, place: numbe
   return pixels.subarray(place * height * width, (place + 1) * height * width);
 }
 
-/** What the two datasets made from MNIST share. */
+/** The common part of the two datasets that are made from MNIST. */
 export const mnistFacts = {
   licence: "Creative Commons Attribution-Share Alike 3.0 (that of MNIST, Yann LeCun and Corinna Cortes)",
   source:

@@ -1,8 +1,9 @@
 /**
- * MNIST's own files, plain or gzipped: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte` and the same with `t10k`, in
- * the folder given or up to two below it (`MNIST/raw/`).
+ * Reads the files of MNIST, plain or gzipped: `train-images-idx3-ubyte`, `train-labels-idx1-ubyte` and the same with
+ * `t10k`, in the given folder or up to two levels below it (`MNIST/raw/`).
  *
- * An idx file is a big-endian header (two zero bytes, the type, the number of dimensions, each dimension) and the bytes.
+ * An idx file is a big-endian header (two zero bytes, the type, the number of dimensions, each dimension) followed by
+ * the bytes.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,24 +12,24 @@ import { DataError } from "../../errors.js";
 import { byCodePoint } from "../code-point-order.js";
 import { showName } from "../show-name.js";
 
-/** All digits, those for training first. */
+/** All digits, training digits first. */
 export interface MnistDigits {
-  /** The folder they were found in. */
+  /** The folder of the files. */
   readonly root: string;
   readonly count: number;
   readonly height: number;
   readonly width: number;
-  /** Picture after picture, rows from the top, 0 (paper) to 255 (ink). */
+  /** One picture after the other, rows from the top, 0 (background) to 255 (ink). */
   readonly pixels: Uint8Array;
   readonly labels: Uint8Array;
 }
 
-/** An unpacked file larger than this is not MNIST. */
+/** A decompressed file larger than this is not MNIST. */
 const mostBytes = 2 ** 29;
 
 const stems = ["train-images", "train-labels", "t10k-images", "t10k-labels"] as const;
 
-/** The four files in a folder, as far as they are there: a plain one before a gzipped one. */
+/** The existing files among the four, a plain one before a gzipped one. */
 function filesIn(folder: string): (string | undefined)[] {
   const names = readdirSync(folder).sort(byCodePoint);
   return stems.map((stem) => {
@@ -37,7 +38,7 @@ function filesIn(folder: string): (string | undefined)[] {
   });
 }
 
-/** The folder with MNIST's files at or below `root`, and their names; undefined where there is none. */
+/** The folder with the files of MNIST at or below `root`, and their names; undefined if there is none. */
 export function findMnist(root: string, levels = 2): { folder: string; files: (string | undefined)[] } | undefined {
   let files: (string | undefined)[];
   try {
@@ -55,7 +56,7 @@ export function findMnist(root: string, levels = 2): { folder: string; files: (s
   return undefined;
 }
 
-/** Reads an idx file of bytes with so many dimensions. */
+/** Reads an idx file of bytes with a given number of dimensions. */
 export function readIdx(path: string, dimensions: number): { shape: number[]; data: Uint8Array } {
   let bytes: Buffer;
   try {
@@ -93,7 +94,7 @@ function readPart(folder: string, images: string, labels: string) {
   return { pictures, digits };
 }
 
-/** Reads all four files; training digits first, then test digits, as the reference joins them. */
+/** Reads all four files. Training digits come before test digits, as in the reference. */
 export function readMnist(root: string): MnistDigits {
   const found = findMnist(root);
   const need = stems.map((stem) => `${stem}-idx${stem.endsWith("images") ? 3 : 1}-ubyte`);

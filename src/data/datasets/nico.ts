@@ -1,6 +1,7 @@
 /**
- * NICO++: photographs of 60 kinds of things in six surroundings, the part of the collection that its authors' benchmark of
- * domain generalization uses. Its own protocol holds out two domains at a time: autumn and rock, dim and grass, outdoor and water.
+ * NICO++: photographs of 60 kinds of objects in six contexts, the part that its authors' domain generalization
+ * benchmark uses. The protocol of the authors holds out two domains at a time: autumn and rock, dim and grass, outdoor
+ * and water.
  */
 import { folderBenchmark } from "./folder-benchmark.js";
 

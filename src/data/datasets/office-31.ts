@@ -1,4 +1,7 @@
-/** Office-31: things of an office from three cameras. The authors' archive has a folder `images` in each domain; copies often do not. */
+/**
+ * Office-31: office objects from three cameras. The archive of the authors has a folder `images` in each domain; copies
+ * often do not.
+ */
 import { folderBenchmark } from "./folder-benchmark.js";
 
 export const office31 = folderBenchmark({

@@ -1,4 +1,7 @@
-/** PACS: four styles of the same seven things. The counts by class are those of the copy the counts by domain agree with. */
+/**
+ * PACS: seven classes in four styles. The counts by class are those of the copy whose counts by domain are the
+ * published ones.
+ */
 import { folderBenchmark } from "./folder-benchmark.js";
 
 export const pacs = folderBenchmark({

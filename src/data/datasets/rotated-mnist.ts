@@ -1,4 +1,4 @@
-/** RotatedMNIST: digits turned by 0 to 75 degrees, counter-clockwise, a domain for each angle. */
+/** RotatedMNIST: digits rotated counterclockwise by 0 to 75 degrees, with one domain per angle. */
 import { UsageError } from "../../errors.js";
 import { option } from "../../options.js";
 import { type ArrayDomain, defineDataset } from "../dataset.js";

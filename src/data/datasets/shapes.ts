@@ -56,13 +56,13 @@ export const SHAPES_CLASSES: readonly string[] = Object.keys(shapes);
 
 const distances: readonly SignedDistance[] = Object.values(shapes);
 
-/** Which picture to draw. */
+/** The picture to draw. */
 export interface ShapeRequest {
   /** A name of SHAPES_DOMAINS. */
   domain: string;
-  /** The class, as its place in SHAPES_CLASSES. */
+  /** The class, as an index into SHAPES_CLASSES. */
   label: number;
-  /** Which picture of this domain and class, from 0. */
+  /** The index of the picture within this domain and class, from 0. */
   index: number;
   size?: number;
   seed?: number;
@@ -81,15 +81,15 @@ export interface ShapesDataset {
   readonly classes: readonly string[];
   /** Channels, height, width. */
   readonly inputShape: readonly [3, number, number];
-  /** The options in full: they determine every pixel. */
+  /** All options. They determine every pixel. */
   readonly options: Readonly<Required<ShapesOptions>>;
-  /** How many pictures a domain (by its place in `domains`) has; all have the same number. */
+  /** The number of pictures of a domain (by its index in `domains`). All domains have the same number. */
   count(domain: number): number;
-  /** The label of picture i of a domain, without drawing it; classes take turns. */
+  /** The label of picture i of a domain, without drawing it. Classes alternate. */
   label(domain: number, i: number): number;
-  /** Which of the seven wallpapers is behind picture i of a domain, for reports on how far a model relies on it. */
+  /** The index of the wallpaper behind picture i of a domain, to measure how much a model relies on it. */
   wallpaper(domain: number, i: number): number;
-  /** Draws picture i of a domain, to the front of `into` where given (3·size·size bytes). */
+  /** Draws picture i of a domain, into `into` if it is given (3·size·size bytes). */
   picture(domain: number, i: number, into?: Uint8Array): Picture;
 }
 
@@ -107,7 +107,7 @@ function resolve({ size = 32, perCell = 100, seed = 0, cue = 0.8 }: ShapesOption
   return { size, perCell, seed, cue };
 }
 
-/** The wallpaper (0 to 6) that goes with a label in a domain. */
+/** The wallpaper (0 to 6) that belongs to a label in a domain. */
 export function wallpaperOf(domain: string, label: number): number {
   checkWhole("a label", label, 0, SHAPES_CLASSES.length - 1);
   return (label + styles[checkDomain(domain)].shift) % SHAPES_CLASSES.length;
@@ -141,7 +141,7 @@ export function renderShape(request: ShapeRequest, into?: Uint8Array): Uint8Arra
 }
 
 /**
- * The dataset. Nothing is stored: pictures are drawn when asked for, thousands a second.
+ * The dataset. Nothing is stored: pictures are drawn on demand, thousands per second.
  *
  * @example const { pixels, label } = shapesDataset({ size: 64 }).picture(0, 12);
  */
@@ -150,7 +150,7 @@ export function shapesDataset(options: ShapesOptions = {}): ShapesDataset {
   const { size, perCell, seed, cue } = resolved;
   const total = SHAPES_CLASSES.length * perCell;
 
-  /** Classes take turns, so that a larger perCell adds pictures at the end. */
+  /** Classes alternate, so that a larger perCell adds pictures at the end. */
   function request(domain: number, i: number) {
     checkWhole("a domain", domain, 0, SHAPES_DOMAINS.length - 1);
     checkWhole("a picture", i, 0, total - 1);

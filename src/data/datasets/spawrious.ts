@@ -1,16 +1,17 @@
 /**
- * Spawrious: generated dogs before backgrounds that go with their breeds in training and not in the test. Six datasets are made of
- * the same pictures, as DomainBed makes them: domain `Test`, and two training domains whose breeds stand before the same
- * backgrounds in other shares. The protocol tests on `Test` alone.
+ * Spawrious: generated dogs on backgrounds that are correlated with their breeds in training but not in the test. Six
+ * datasets are made of the same pictures, as in DomainBed: the domain `Test`, and two training domains with the same
+ * backgrounds in different proportions. The protocol holds out only `Test`.
  *
  *     spawrious224/0/desert/bulldog/….png     folder 0 or 1, location, breed: 3,168 pictures each
  *
- * - one to one (o2o): in `SC_group_1` (folder 0) 97 % of a breed are before its own background and the rest before one that all
- *   share; in `SC_group_2` (folder 1) 87 %. The test has every breed before another's.
- * - many to many (m2m): each breed has one of two backgrounds in the first group and the other in the second (folder 0).
+ * - one to one (o2o): in `SC_group_1` (folder 0), 97 % of a breed have its own background and the rest a common one; in
+ *   `SC_group_2` (folder 1), 87 %. In the test every breed has the background of another.
+ * - many to many (m2m): each breed has one of two backgrounds in the first group and the other in the second (folder
+ *   0).
  *
- * Where a part of a folder is taken, it is the first files by name; DomainBed takes them in the disk's own order, which differs between
- * machines.
+ * If only a part of a folder is used, it is the first files by name. DomainBed uses the order of the file system, which
+ * differs between machines.
  */
 import { join } from "node:path";
 import { DataError } from "../../errors.js";
@@ -19,11 +20,11 @@ import { findFolderWith } from "../discover.js";
 import { readFolderTree } from "../folder-tree.js";
 import { showName } from "../show-name.js";
 
-/** The classes, in the order of their numbers. */
+/** The classes in the order of their numbers. */
 const BREEDS = ["bulldog", "corgi", "dachshund", "labrador"] as const;
-/** The order in which the tables of locations have them. */
+/** The order of breeds in the tables of locations. */
 const LISTED = ["bulldog", "dachshund", "labrador", "corgi"] as const;
-/** Pictures of a breed at a location. */
+/** The number of pictures of a breed at a location. */
 const FULL = 3168;
 
 type Locations = readonly [string, string, string, string];
@@ -34,7 +35,7 @@ interface Task {
   /** The locations of the breeds in training, in the order of LISTED. */
   readonly train: Locations;
   readonly test: Locations;
-  /** The location that all breeds share; absent in many-to-many tasks. */
+  /** The common location of all breeds; absent in many-to-many tasks. */
   readonly filler?: string;
 }
 
@@ -47,16 +48,16 @@ const TASKS: readonly Task[] = [
   { id: "m2m-hard", title: "M2M hard", train: ["dirt", "jungle", "snow", "beach"], test: ["snow", "beach", "dirt", "jungle"] },
 ]; // biome-ignore format: a table
 
-/** A part of a domain: so many pictures of a breed at a location of a folder. */
+/** A part of a domain: a number of pictures of a breed at a location in a folder. */
 interface Part {
   readonly folder: "0" | "1";
   readonly location: string;
   readonly breed: (typeof BREEDS)[number];
-  /** All where it is absent. */
+  /** All pictures if absent. */
   readonly limit?: number;
 }
 
-/** The same locations with the two of each pair exchanged. */
+/** The same locations with each pair swapped. */
 const swapped = ([a, b, c, d]: Locations): Locations => [b, a, d, c];
 
 /** The parts of each domain of a task. */
@@ -87,10 +88,10 @@ const locate = (root: string): Promise<string | undefined> =>
     LOCATIONS.map((location) => join("0", location)),
   );
 
-/** Whether a folder holds Spawrious' pictures, at or up to two levels below it. */
+/** Whether a folder contains the pictures of Spawrious, at or up to two levels below it. */
 export const hasSpawrious = async (root: string): Promise<boolean> => (await locate(root)) !== undefined;
 
-/** Lists the pictures of a folder once, however many parts name it. */
+/** Lists the pictures of a folder once, even if several parts use it. */
 function lister(root: string): (part: Part) => Promise<string[]> {
   const known = new Map<string, Promise<string[]>>();
   const read = async (folder: string): Promise<string[]> =>

@@ -1,6 +1,6 @@
 /**
- * SVIRO: rendered pictures of seats in ten cars, as DomainBed uses it: grey crops of single seats, class folders 0 to 6. Up to
- * three crops come from one rendered scene, so that a random split has the same scene on both sides.
+ * SVIRO: rendered pictures of seats in ten cars, as DomainBed uses it: gray crops of single seats, class folders 0 to
+ * 6. Up to three crops come from one rendered scene, so a random split has the same scene on both sides.
  */
 import { folderBenchmark } from "./folder-benchmark.js";
 

@@ -1,6 +1,7 @@
 /**
- * A published benchmark whose pictures a CSV table lists, as WILDS keeps them. Domains are all rows with one value of a column, over the whole
- * table, as DomainBed makes them: WILDS' own splits are not used. A row whose picture is not there is skipped and reported.
+ * A published benchmark whose pictures are listed in a CSV table, as in WILDS. A domain is all rows with one value of a
+ * column, over the whole table, as in DomainBed; the splits of WILDS are not used. A row whose picture is missing is
+ * skipped and reported.
  */
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -13,27 +14,27 @@ import { countOf, listNames, showName } from "../show-name.js";
 
 /** One picture of a table. */
 export interface TableRow {
-  /** The place of its domain among the benchmark's. */
+  /** The index of its domain. */
   readonly domain: number;
   readonly label: number;
-  /** Its path from the dataset's folder on. */
+  /** The path relative to the dataset's folder. */
   readonly file: string;
 }
 
 interface TableFacts extends Omit<DatasetDefinition, "needsRoot" | "options" | "open" | "published"> {
   readonly published: Published & { readonly classes: readonly string[] };
-  /** The files and folders by which the dataset's folder is known. */
+  /** The files and folders that identify the dataset's folder. */
   readonly entries: readonly string[];
-  /** The folder in which the pictures lie, up to one level deep. */
+  /** The folder of the pictures, which are up to one level deep. */
   readonly pictures: string;
-  /** The rows of the table, and what to know of them. */
+  /** The rows of the table, and notes on them. */
   read(table: (name: string, columns: readonly string[]) => Table): {
     rows: Iterable<TableRow>;
     notes?: readonly string[];
   };
 }
 
-/** A CSV table's values by column, as texts. */
+/** The values of a CSV table by column, as strings. */
 export interface Table {
   readonly length: number;
   value(row: number, column: string): string;
@@ -41,11 +42,11 @@ export interface Table {
 
 export interface TableBenchmark extends DatasetDefinition {
   readonly published: Published;
-  /** Whether a folder holds it, at or up to two levels below. */
+  /** Whether a folder contains the dataset, at or up to two levels below it. */
   isIn(root: string): Promise<boolean>;
 }
 
-/** Declares one. */
+/** Declares a benchmark. */
 export function tableBenchmark({ entries, pictures, read, ...facts }: TableFacts): TableBenchmark {
   const { id, title, published } = facts;
   const locate = (root: string): Promise<string | undefined> => findFolderWith(root, entries);
@@ -122,7 +123,7 @@ function readTable(path: string, columns: readonly string[]): Table {
   };
 }
 
-/** The files of a folder and of the folders in it, by their paths from the dataset's folder on. */
+/** The files of a folder and of its subfolders, by their paths relative to the dataset's folder. */
 async function filesIn(root: string, folder: string): Promise<Set<string>> {
   const found = new Set<string>();
   const add = async (path: string, below: boolean): Promise<void> => {

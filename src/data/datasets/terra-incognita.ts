@@ -1,8 +1,9 @@
 /**
  * TerraIncognita: animals at four camera traps, a part of Caltech Camera Traps.
  *
- * The papers have 24,788 pictures. Later download scripts use newer annotation files and make other sets of the same
- * cameras, most often the 24,330 below. Numbers from different sets do not compare, so say which one was used.
+ * The papers have 24,788 pictures. Later download scripts use newer annotation files and create other versions from the
+ * same cameras, most often the 24,330 below. Numbers from different versions are not comparable, so state which one was
+ * used.
  */
 import { folderBenchmark } from "./folder-benchmark.js";
 

@@ -1,6 +1,7 @@
 /**
- * The paper's own sources as datasets: the 2-D task of Section 3.1, and r invariant of d features, Section 4's form of it
- * (`../toy-task.ts`). Two domains: the one trained on, and one whose environmental features turn round.
+ * The sources of the paper as datasets: the 2-D task of Section 3.1, and its general form with r invariant features of
+ * d in Section 4 (`../toy-task.ts`). There are two domains: the training domain, and one with reversed environmental
+ * features.
  */
 import { UsageError } from "../../errors.js";
 import { option } from "../../options.js";

@@ -1,4 +1,4 @@
-/** VLCS: the classes that four older collections of photographs have in common. */
+/** VLCS: the common classes of four older photograph datasets. */
 import { folderBenchmark } from "./folder-benchmark.js";
 
 export const vlcs = folderBenchmark({

@@ -1,20 +1,20 @@
 /**
- * The header of an AVIF or HEIC file: boxes within boxes (ISO/IEC 14496-12), in which `ispe` says how large a picture is
- * (ISO/IEC 23008-12). A file may hold several, tiles of a grid and a thumbnail among them: the largest is the picture.
+ * The header of an AVIF or HEIC file: nested boxes (ISO/IEC 14496-12), in which `ispe` has the size of a picture
+ * (ISO/IEC 23008-12). A file may contain several pictures, including grid tiles and a thumbnail; the largest is used.
  */
 import type { HeaderReading } from "../picture-header.js";
 import { type ByteSource, mostHeader } from "./tiff-tags.js";
 
 interface Box {
   readonly type: string;
-  /** Where its content begins and ends. */
+  /** The start and end of its content. */
   readonly from: number;
   readonly to: number;
 }
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-/** The boxes between two places; one that ends past the second is given as it says it is. */
+/** The boxes between two positions. A box that extends past the end is returned as it is declared. */
 function* boxesIn(source: ByteSource, from: number, to: number): Generator<Box> {
   for (let at = from; at + 8 <= to; ) {
     const head = source.bytes(at, 16);
@@ -56,9 +56,9 @@ export function readHeif(format: "AVIF" | "HEIC"): (source: ByteSource) => Heade
     }
     if (width === 0) return { problem: `an ${format} with a broken header` };
     const alpha = latin1(source.bytes(meta.from, meta.to - meta.from)).includes("auxiliary:alpha");
-    // Turns that the file asks for are made when it is decoded, by whoever decodes it.
+    // Rotations in the file are applied by the decoder.
     const header = { format, width, height, colours: "colour", alpha, bits: 8, orientation: 1 } as const;
-    hasData ||= find(source, meta.from + 4, meta.to, "idat") !== undefined; // small pictures may lie in the header
+    hasData ||= find(source, meta.from + 4, meta.to, "idat") !== undefined; // small pictures may be inside the header
     return { header: { ...header, truncated: end > source.size || !hasData } };
   };
 }

@@ -1,15 +1,15 @@
-/** The header of a JPEG file: its segments up to the frame (ITU T.81), and EXIF's orientation on the way. */
+/** The header of a JPEG file: its segments up to the frame (ITU T.81), including the EXIF orientation. */
 import type { HeaderReading } from "../picture-header.js";
 import { type ByteSource, exifOrientation, mostHeader } from "./tiff-tags.js";
 
-/** Markers of frames: all from C0 to CF but Huffman tables (C4), JPG (C8) and arithmetic conditioning (CC). */
+/** Markers of frames: C0 to CF except Huffman tables (C4), JPG (C8) and arithmetic conditioning (CC). */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** How far from the end the end marker is looked for; some cameras pad. */
+/** The distance from the end of the file in which the end marker is searched. Some cameras add padding. */
 const padding = 4096;
 
-/** Whether the end marker is there. Decoders do without it, but a file that was cut has none. */
+/** Whether the end marker is present. Decoders do not need it, but a truncated file has none. */
 function hasEnd(source: ByteSource): boolean {
   const last = source.bytes(Math.max(0, source.size - 2), 2);
   if (last[0] === 0xff && last[1] === 0xd9) return true;

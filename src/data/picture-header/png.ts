@@ -2,13 +2,13 @@
 import type { HeaderReading } from "../picture-header.js";
 import { type ByteSource, exifOrientation, mostHeader } from "./tiff-tags.js";
 
-/** Channels by PNG's colour type. */
+/** The number of channels by PNG's color type. */
 const colours = { 0: "grey", 2: "colour", 3: "palette", 4: "grey", 6: "colour" } as const;
 
-/** The last chunk, with its length before and its check sum after. */
+/** The last chunk, with its length and checksum. */
 const lastChunk = Buffer.from("0000000049454e44ae426082", "hex");
 
-/** Whether the last chunk is there, at the end or before some padding. */
+/** Whether the last chunk is present, at the end or before padding. */
 function hasEnd(source: ByteSource): boolean {
   const tail = Buffer.from(source.bytes(Math.max(0, source.size - 4096), 4096));
   return tail.includes(lastChunk);

@@ -1,8 +1,8 @@
-/** The headers of three simple formats: GIF, BMP, and the grey and colour ones of Netpbm. */
+/** The headers of three simple formats: GIF, BMP and Netpbm (gray and color). */
 import type { HeaderReading } from "../picture-header.js";
 import type { ByteSource } from "./tiff-tags.js";
 
-/** GIF: the size of the screen; the end is a semicolon, perhaps before padding. */
+/** GIF: the size of the screen. The last byte is a semicolon, possibly followed by padding. */
 export function readGif(source: ByteSource): HeaderReading {
   const start = source.bytes(0, 13);
   if (start.length < 13) return { problem: "a GIF cut off before its size" };
@@ -22,7 +22,7 @@ export function readGif(source: ByteSource): HeaderReading {
   };
 }
 
-/** BMP: the old 12-byte header or a newer one; uncompressed pixels must all be there. */
+/** BMP: the old 12-byte header or a newer one. All uncompressed pixels must be present. */
 export function readBmp(source: ByteSource): HeaderReading {
   const start = source.bytes(0, 34);
   if (start.length < 26) return { problem: "a BMP cut off before its size" };
@@ -30,7 +30,7 @@ export function readBmp(source: ByteSource): HeaderReading {
   const old = view.getUint32(14, true) === 12;
   if (!old && start.length < 34) return { problem: "a BMP cut off before its size" };
   const width = old ? view.getUint16(18, true) : view.getInt32(18, true);
-  const height = Math.abs(old ? view.getUint16(20, true) : view.getInt32(22, true)); // below zero: from the top
+  const height = Math.abs(old ? view.getUint16(20, true) : view.getInt32(22, true)); // negative: from the top
   const bits = view.getUint16(old ? 24 : 28, true);
   const compression = old ? 0 : view.getUint32(30, true);
   const pixels = Math.ceil((width * bits) / 32) * 4 * height;
@@ -49,7 +49,7 @@ export function readBmp(source: ByteSource): HeaderReading {
   };
 }
 
-/** Netpbm: `P5` or `P6` (as text `P2`, `P3`), width, height and the largest value, with comments between. */
+/** Netpbm: `P5` or `P6` (`P2` or `P3` as text), width, height and the maximum value, with comments in between. */
 export function readNetpbm(source: ByteSource): HeaderReading {
   const start = Buffer.from(source.bytes(0, 4096)).toString("latin1");
   const fields = /^P([2356])(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+(\d+)\s/.exec(start);

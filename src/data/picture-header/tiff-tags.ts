@@ -1,12 +1,15 @@
-/** The tags of a TIFF file's first picture; EXIF data is in the same form. Classic and Big, either byte order. */
+/**
+ * The tags of the first picture of a TIFF file. EXIF data has the same form. Supports classic TIFF and BigTIFF in both
+ * byte orders.
+ */
 
-/** Bytes to look at, wherever they are; asked for past the end, it gives what there is. */
+/** A source of bytes. A read past the end returns the bytes that exist. */
 export interface ByteSource {
   readonly size: number;
   bytes(offset: number, length: number): Uint8Array;
 }
 
-/** A header longer than this is broken; looking on would only take time. */
+/** A longer header is considered broken. */
 export const mostHeader = 2 ** 24;
 
 /** Bytes in memory as a source. */
@@ -16,21 +19,21 @@ export function bytesInMemory(bytes: Uint8Array): ByteSource {
 
 /** The tags of a picture. */
 export interface TiffTags {
-  /** A tag's values, by its number; text and fractions are omitted. */
+  /** The values of a tag, by its number. Text and fractions are omitted. */
   readonly values: ReadonlyMap<number, readonly number[]>;
-  /** Whether the values of all tags are there; else the file has been cut. */
+  /** Whether the values of all tags are present; otherwise the file is truncated. */
   readonly complete: boolean;
 }
 
-/** Bytes a value, by TIFF's number of the type, from BYTE (1) to BigTIFF's IFD8 (18); 14 and 15 are not used. */
+/** The size of a value in bytes, by TIFF's type number from BYTE (1) to BigTIFF's IFD8 (18); 14 and 15 are not used. */
 const widths = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8] as const;
-/** The types that are whole numbers from 0: BYTE, SHORT, LONG, LONG8. */
+/** The unsigned integer types: BYTE, SHORT, LONG, LONG8. */
 const wholeTypes: readonly number[] = [1, 3, 4, 16];
 
-/** More values than this are not read; a tag with more (strips of a huge picture) is cut. */
+/** The maximum number of values that are read. A tag with more (strips of a huge picture) is cut. */
 const mostValues = 65_536;
 
-/** Reads the first directory of tags; undefined where the bytes are no TIFF or end too early. */
+/** Reads the first directory of tags; undefined if the bytes are not TIFF or are truncated. */
 export function readTiffTags(source: ByteSource): TiffTags | undefined {
   const start = source.bytes(0, 16);
   if (start.length < 8) return undefined;
@@ -80,7 +83,7 @@ export function readTiffTags(source: ByteSource): TiffTags | undefined {
   return { values: tags, complete };
 }
 
-/** The orientation in EXIF data, 1 (as stored) to 8; 1 where it says nothing sensible. */
+/** The orientation in EXIF data, 1 (as stored) to 8; 1 if it is missing or invalid. */
 export function exifOrientation(exif: Uint8Array): number {
   const orientation = readTiffTags(bytesInMemory(exif))?.values.get(0x0112)?.[0] ?? 1;
   return orientation >= 1 && orientation <= 8 ? orientation : 1;

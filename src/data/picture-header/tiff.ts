@@ -9,7 +9,7 @@ export function readTiff(source: ByteSource): HeaderReading {
   if (!read || !tags || width === undefined || height === undefined)
     return { problem: "a TIFF cut off before its size, or with a broken header" };
   const photometric = tags.get(262)?.[0] ?? 2;
-  // The pixels are in strips or tiles: where each begins, and how long it is.
+  // The pixels are in strips or tiles, each with an offset and a length.
   const offsets = tags.get(273) ?? tags.get(324) ?? [];
   const lengths = tags.get(279) ?? tags.get(325) ?? [];
   const truncated = !read.complete || offsets.some((offset, i) => offset + (lengths[i] ?? 0) > source.size);

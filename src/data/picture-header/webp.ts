@@ -2,7 +2,7 @@
 import type { HeaderReading, PictureHeader } from "../picture-header.js";
 import { type ByteSource, exifOrientation } from "./tiff-tags.js";
 
-/** EXIF's orientation, from the chunk that holds it. */
+/** The EXIF orientation, from its chunk. */
 function findOrientation(source: ByteSource): number {
   for (let at = 12; at < source.size; ) {
     const chunk = source.bytes(at, 8);

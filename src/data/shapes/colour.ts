@@ -1,8 +1,8 @@
 /**
- * Colours by hue, strength and lightness, so that a picture can choose hue freely and keep its contrast.
+ * Colors by hue, saturation and lightness, so that a picture can choose any hue and keep its contrast.
  *
- * The lightness is the weighted mean of red, green and blue (ITU-R BT.601, as in a greyscale conversion), and it is met
- * exactly whatever the hue: a dark shape on light paper stays one when the colours are taken away.
+ * The lightness is the weighted mean of red, green and blue (ITU-R BT.601, as in a grayscale conversion), and it is
+ * exact for every hue: a dark shape on a light background stays dark in grayscale.
  */
 
 /** Red, green and blue from 0 to 1. */
@@ -17,12 +17,15 @@ function clamp(value: number): number {
   return Math.min(Math.max(value, 0), 1);
 }
 
-/** A colour of a hue (0 red, 1/3 green, 2/3 blue, 1 red again); strength 0 is grey, 1 the most its lightness allows. */
+/**
+ * A color with a hue (0 red, 1/3 green, 2/3 blue, 1 red again). Saturation 0 is gray, 1 is the maximum for its
+ * lightness.
+ */
 export function colourOf(hue: number, strength: number, light: number): Colour {
   const sixth = (hue - Math.floor(hue)) * 6;
   const pure: Colour = [clamp(Math.abs(sixth - 3) - 1), clamp(2 - Math.abs(sixth - 2)), clamp(2 - Math.abs(sixth - 4))];
   const pureLight = lightness(pure);
-  // From grey towards the pure hue, until the first channel reaches 0 or 1.
+  // From gray towards the pure hue, until the first channel reaches 0 or 1.
   let most = Number.POSITIVE_INFINITY;
   for (const channel of pure) {
     const slope = channel - pureLight;

@@ -1,14 +1,14 @@
 /**
- * The seven shapes, each as the signed distance to its edge: below zero inside, above zero outside.
+ * The seven shapes, each as the signed distance to its edge: negative inside, positive outside.
  *
- * A distance, and not a mask, because each style needs something else of it: a filled shape is where it is negative, an
- * outline is where it is near zero, and either has smooth edges when a pixel's coverage follows the distance of its
- * centre. Shapes lie around the origin, y up, and reach at most 1 from it; their sizes are chosen so that areas differ
- * less than they would at one radius.
+ * A distance is used instead of a mask, because each style needs it differently: a filled shape is where it is
+ * negative, an outline is where it is near zero, and both have smooth edges if the coverage of a pixel follows the
+ * distance of its center. Shapes are centered at the origin, with y up and a radius of at most 1; their sizes are
+ * chosen so that areas differ less than with equal radii.
  *
- * A point is first mirrored into one wedge of the shape's symmetries. The nearest edge of a mirror-symmetric shape lies on
- * the point's side of the mirror, so one or two pieces of edge are left to look at. Only +, −, ×, / and √ are used, which
- * IEEE 754 fixes to the last bit, and the angles of the star and the triangle come from square roots.
+ * A point is first mirrored into one wedge of the shape's symmetries. The nearest edge of a mirror-symmetric shape is
+ * on the same side of the mirror as the point, so only one or two edges remain. Only +, −, ×, / and √ are used, which
+ * IEEE 754 defines exactly, and the angles of the star and the triangle come from square roots.
  */
 
 /** The signed distance from a point to a shape's edge. */
@@ -33,14 +33,14 @@ function square(half: number): SignedDistance {
   };
 }
 
-/** Two bars of half-width `half` that reach `reach` from the middle. */
+/** Two bars of half-width `half` and length `reach` from the center. */
 function cross(reach: number, half: number): SignedDistance {
   return (x, y) => {
     const a = Math.abs(x);
     const b = Math.abs(y);
     const along = Math.max(a, b);
     const aside = Math.min(a, b);
-    // The bar's end is the segment (reach, 0…half), its side the segment (half…reach, half).
+    // The end of the bar is the segment (reach, 0…half), its side the segment (half…reach, half).
     const endX = along - reach;
     const endY = Math.max(aside - half, 0);
     const sideX = along > reach ? along - reach : Math.min(along - half, 0);
@@ -50,7 +50,7 @@ function cross(reach: number, half: number): SignedDistance {
   };
 }
 
-/** The signed distance to the segment from (0, tip) to (notchX, notchY), for points in the wedge it closes. */
+/** The signed distance to the segment from (0, tip) to (notchX, notchY), for points in its wedge. */
 function wedgeEdge(tip: number, notchX: number, notchY: number): SignedDistance {
   const dx = notchX;
   const dy = notchY - tip;
@@ -65,21 +65,21 @@ function wedgeEdge(tip: number, notchX: number, notchY: number): SignedDistance 
   };
 }
 
-/** An equilateral triangle with a corner up, `radius` from the middle. */
+/** An equilateral triangle with a corner at the top, `radius` from the center. */
 function triangle(radius: number): SignedDistance {
   const cos60 = 0.5;
   const sin60 = Math.sqrt(3) / 2;
   const edge = wedgeEdge(radius, (radius / 2) * sin60, (radius / 2) * cos60);
   return (x, y) => {
     let a = Math.abs(x);
-    const past60 = a * cos60 - y * sin60; // how far past the mirror 60° from the corner
+    const past60 = a * cos60 - y * sin60; // the distance past the mirror at 60° from the corner
     if (past60 <= 0) return edge(a, y);
     a -= 2 * past60 * cos60;
     return edge(Math.abs(a), y + 2 * past60 * sin60);
   };
 }
 
-/** A five-pointed star with a tip up, tips `tip` and notches `notch` from the middle. */
+/** A five-pointed star with a tip at the top; tips are `tip` and notches `notch` from the center. */
 function star(tip: number, notch: number): SignedDistance {
   const cos36 = (1 + Math.sqrt(5)) / 4;
   const sin36 = Math.sqrt(1 - cos36 * cos36);
@@ -103,7 +103,7 @@ function star(tip: number, notch: number): SignedDistance {
   };
 }
 
-/** A disc less another disc, whose middle lies `offset` to the right. */
+/** A disc without another disc, whose center is `offset` to the right. */
 function crescent(radius: number, bite: number, offset: number): SignedDistance {
   const hornX = (radius * radius + offset * offset - bite * bite) / (2 * offset); // the two circles cross here
   const hornY = Math.sqrt(radius * radius - hornX * hornX);
@@ -113,7 +113,7 @@ function crescent(radius: number, bite: number, offset: number): SignedDistance 
     let nearest = Math.sqrt(right * right + up * up);
     const fromDisc = Math.sqrt(x * x + y * y);
     const fromBite = Math.sqrt((x - offset) * (x - offset) + y * y);
-    // A circle's nearest point counts where it lies on the crescent's edge: left of the horns, for both circles.
+    // The nearest point of a circle counts if it is on the edge of the crescent: left of the horns, for both circles.
     if (x * radius <= hornX * fromDisc) nearest = Math.min(nearest, Math.abs(fromDisc - radius));
     if ((x - offset) * bite <= (hornX - offset) * fromBite) nearest = Math.min(nearest, Math.abs(fromBite - bite));
     return fromDisc < radius && fromBite > bite ? -nearest : nearest;

@@ -1,12 +1,12 @@
-/** Paints a scene: the wallpaper, then the shape over it, each pixel covered by as much as the edge's distance says. */
+/** Draws a scene: the wallpaper, then the shape, with the coverage of each pixel given by its distance to the edge. */
 import type { SignedDistance } from "./distance.js";
 import { sharpen, textures, wallpapers, wave } from "./pattern.js";
 import type { Scene, Style } from "./scene.js";
 
-/** A line of an outline is this fraction of the picture's side wide, and at least a pixel. */
+/** The width of an outline as a fraction of the picture's side, at least one pixel. */
 const lineWidth = 0.055;
 
-/** Writes size × size pixels, rows from the top, red, green and blue for each, to the front of `out`. */
+/** Writes size × size pixels, rows from the top, red, green and blue for each, to the start of `out`. */
 export function paint(scene: Scene, shape: SignedDistance, mark: Style["mark"], size: number, out: Uint8Array): void {
   paintWallpaper(scene, size, out);
   paintShape(scene, shape, mark, size, out);
@@ -15,10 +15,10 @@ export function paint(scene: Scene, shape: SignedDistance, mark: Style["mark"], 
 function paintWallpaper({ paper, secondPaper, wallpaper }: Scene, size: number, out: Uint8Array): void {
   const pattern = wallpapers[wallpaper.pattern];
   const period = wallpaper.period * size;
-  // Pixel i covers i to i + 1, so its middle lies at i + ½.
+  // Pixel i covers i to i + 1, so its center is at i + ½.
   const across = new Float64Array(size);
   for (let column = 0; column < size; column++) across[column] = wave((column + 0.5) / period + wallpaper.startX);
-  // Rounding to the nearest of 256 levels: the half is added here, and storing a byte drops the fraction.
+  // Rounds to the nearest of 256 levels: adds a half, and storing a byte drops the fraction.
   const [red, green, blue] = paper.map((channel) => 255 * channel + 0.5);
   const [toRed, toGreen, toBlue] = secondPaper.map((channel, i) => 255 * (channel - paper[i]));
   let at = 0;
@@ -43,7 +43,7 @@ function paintShape(scene: Scene, shape: SignedDistance, mark: Style["mark"], si
   const [red, green, blue] = ink.map((channel) => 255 * channel);
   const [toRed, toGreen, toBlue] = secondInk.map((channel, i) => 255 * (channel - ink[i]));
 
-  // As pixels count: pixel i has its middle at i + ½.
+  // In pixel coordinates: the center of pixel i is at i + ½.
   const middleX = scene.x * size - 0.5;
   const middleY = scene.y * size - 0.5;
   const reach = radius + halfLine + 1;
@@ -55,7 +55,7 @@ function paintShape(scene: Scene, shape: SignedDistance, mark: Style["mark"], si
     const up = middleY - row;
     for (let column = left; column <= right; column++) {
       const aside = column - middleX;
-      // The shape turns by the angle, so the pixel turns back.
+      // The shape is rotated by the angle, so the pixel is rotated back.
       const x = cos * aside + sin * up;
       const y = cos * up - sin * aside;
       const distance = radius * shape(x / radius, y / radius);

@@ -1,11 +1,12 @@
 /**
  * Repeating patterns: the seven wallpapers behind the shapes, and the three textures on them.
  *
- * A pattern is drawn from triangle waves along x and y. Each returns how much of the second colour shows, ½ on the border
- * between the two, and `sharpen` turns that into an edge one pixel wide, so that patterns are as smooth as the shapes.
+ * A pattern is computed from triangle waves along x and y. Each returns the fraction of the second color, which is ½ on
+ * the border between the colors, and `sharpen` turns that into an edge one pixel wide, so that patterns are as smooth
+ * as the shapes.
  */
 
-/** A wave of period 1 that falls from 1 at whole numbers to 0 halfway between. */
+/** A triangle wave of period 1: 1 at integers, 0 halfway between. */
 export function wave(position: number): number {
   return Math.abs(2 * (position - Math.floor(position)) - 1);
 }
@@ -15,7 +16,7 @@ export function sharpen(value: number, period: number): number {
   return Math.min(Math.max(0.5 + (value - 0.5) * (period / 2), 0), 1);
 }
 
-/** How much of the second colour shows, from the waves across and down and the position (in periods) down. */
+/** The fraction of the second color, from the horizontal and vertical waves and the vertical position in periods. */
 export type Pattern = (across: number, down: number, position: number) => number;
 
 const checks: Pattern = (across, down) => Math.max(Math.min(across, down), Math.min(1 - across, 1 - down));
@@ -25,8 +26,8 @@ const dots: Pattern = (across, down) => 1.15 - Math.sqrt((1 - across) * (1 - acr
 const bars: Pattern = (_, down) => down;
 
 /**
- * The seven wallpapers. A mirror image, a crop or the loss of colour leaves each of them recognizable, so the usual
- * augmentations do not wipe the cue out.
+ * The seven wallpapers. Each is still recognizable after a flip, a crop or a conversion to grayscale, so common
+ * augmentations do not remove the cue.
  */
 export const wallpapers: readonly Pattern[] = [
   () => 0, // plain

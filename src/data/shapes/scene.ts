@@ -1,25 +1,25 @@
 /**
- * What is on a picture, before any pixel: where the shape lies, how it is turned, its colours, and the wallpaper behind it.
+ * The content of a picture before drawing: position, rotation and colors of the shape, and the wallpaper behind it.
  *
- * Lengths are fractions of the picture's side and nothing here knows the size in pixels, so a picture is the same scene at
- * every size. Each picture has its own stream of random numbers, keyed by seed, domain, label and index, and the number of
- * draws does not depend on the settings: another agreement of the cue changes the wallpapers and leaves the shapes alone.
+ * Lengths are fractions of the picture's side and independent of the size in pixels, so a picture is the same scene at
+ * every size. Each picture has its own random stream, derived from seed, domain, label and index, and the number of
+ * draws does not depend on the settings: changing the cue changes the wallpapers but not the shapes.
  */
 import { keyedRandom } from "../../engine/philox.js";
 import { type Colour, colourOf } from "./colour.js";
 import { textures, wallpapers } from "./pattern.js";
 
-/** A visual domain: how shapes are drawn there, and how wallpapers follow the label. */
+/** A visual domain: the style of shapes, and the relation of wallpapers to labels. */
 export interface Style {
-  /** What carries the shape: its area, its edge, or a texture on its area. */
+  /** What shows the shape: its area, its edge, or a texture on its area. */
   mark: "fill" | "outline" | "texture";
-  /** Light shapes on dark paper instead of dark shapes on light paper. */
+  /** Light shapes on a dark background instead of dark shapes on a light one. */
   dark: boolean;
-  /** The wallpaper that goes with a label is number (label + shift) modulo 7. */
+  /** The wallpaper that belongs to a label is number (label + shift) modulo 7. */
   shift: number;
 }
 
-/** The domains by name. Why each has a shift of its own is explained in ../datasets/shapes.ts. */
+/** The domains by name. ../datasets/shapes.ts explains why their shifts differ. */
 export const styles = {
   filled: { mark: "fill", dark: false, shift: 0 },
   outlined: { mark: "outline", dark: false, shift: 1 },
@@ -29,7 +29,7 @@ export const styles = {
 
 export type DomainName = keyof typeof styles;
 
-/** A pattern laid out: which one, its period as a fraction of the side, and how far into a period it begins. */
+/** A pattern: its kind, its period as a fraction of the side, and its phase. */
 export interface Layout {
   pattern: number;
   period: number;
@@ -38,14 +38,14 @@ export interface Layout {
 }
 
 export interface Scene {
-  /** The middle of the shape and how far it may reach from it. */
+  /** The center of the shape and its maximum radius. */
   x: number;
   y: number;
   radius: number;
-  /** The shape's turn: the cosine and sine of an angle within ±30°. */
+  /** The rotation of the shape: cosine and sine of an angle within ±30°. */
   cos: number;
   sin: number;
-  /** The shape's colour; a textured shape has two. */
+  /** The color of the shape; a textured shape has two. */
   ink: Colour;
   secondInk: Colour;
   texture: Layout;
@@ -58,7 +58,7 @@ export interface Scene {
 const tan15 = 2 - Math.sqrt(3);
 const margin = 0.03; // between the shape and the border
 
-/** Draws the scene of a picture; `cue` is the probability that the wallpaper is the label's. */
+/** Draws the scene of a picture. `cue` is the probability that the wallpaper matches the label. */
 export function drawScene(domain: DomainName, label: number, index: number, seed: number, cue: number): Scene {
   const { dark, shift } = styles[domain];
   const random = keyedRandom(seed, "shapes", domain, label, index);
@@ -71,12 +71,12 @@ export function drawScene(domain: DomainName, label: number, index: number, seed
   const room = 0.5 - margin - radius;
   const x = 0.5 + room * random.uniform(-1, 1);
   const y = 0.5 + room * random.uniform(-1, 1);
-  // t = tan(angle/2) gives cosine and sine by division alone, nearly evenly over so small a range.
+  // t = tan(angle/2) gives cosine and sine by division only, with a nearly uniform angle over so small a range.
   const t = random.uniform(-tan15, tan15);
   const cos = (1 - t * t) / (1 + t * t);
   const sin = (2 * t) / (1 + t * t);
 
-  // The shape's hue says nothing of label or domain.
+  // The hue of the shape is independent of label and domain.
   const inkHue = random.uniform();
   const inkStrength = random.uniform(0.5, 1);
   const inkLight = random.uniform(0.1, 0.26);
@@ -89,7 +89,7 @@ export function drawScene(domain: DomainName, label: number, index: number, seed
     startY: random.uniform(),
   };
 
-  // Each wallpaper has its own tint: hues a seventh apart, moved by at most a quarter of that.
+  // Each wallpaper has its own tint: the hues are a seventh apart, and vary by at most a quarter of that.
   const paperHue = (pattern + random.uniform(-0.25, 0.25)) / wallpapers.length;
   const paperStrength = random.uniform(0.6, 0.95);
   const paperLight = random.uniform(0.76, 0.88);
