@@ -1,5 +1,6 @@
 // CUDA kernels of our own, compiled when they are first used by NVRTC, which every libtorch with CUDA comes with: so no CUDA
-// compiler is needed. NVRTC and the driver are opened by name, as libtorch does it.
+// compiler is needed. NVRTC and the driver are opened by name, as libtorch does it. The compiled code is kept beside the addon
+// for the next process, which then starts a second or two earlier.
 #include "cuda-kernels.h"
 
 #ifdef NUDGE_KERNELS
@@ -10,7 +11,12 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 
+#include <unistd.h>
+
 #include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -74,15 +80,62 @@ const Driver& driver() {
   return found;
 }
 
-// The kernels' code for a device, as PTX of its capability, which the driver finishes.
-std::vector<char> compiled(c10::DeviceIndex device) {
+std::string kernelSource() { return std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE; }
+
+// Products and sums are rounded apart, as on the CPU: augmentation gives the same bytes there.
+constexpr const char* ROUNDING = "--fmad=false";
+
+// FNV-1a in hexadecimal digits.
+std::string hashOf(const std::string& text) {
+  uint64_t hash = 14695981039346656037u;
+  for (unsigned char byte : text) hash = (hash ^ byte) * 1099511628211u;
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return digits.data();
+}
+
+// The code in a file: the hash of the rest comes first, so that what is incomplete is not given to the driver.
+std::string readCode(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (all.size() <= 16 || hashOf(all.substr(16)) != all.substr(0, 16)) return "";
+  return all.substr(16);
+}
+
+// Where it cannot be written, the next process compiles again.
+void writeCode(const std::string& path, const std::string& code) {
+  std::string temporary = path + "." + std::to_string(getpid());
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    file << hashOf(code) << code;
+    if (!file.flush()) {
+      file.close();
+      std::remove(temporary.c_str());
+      return;
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) std::remove(temporary.c_str());
+}
+
+// Beside the addon; "" where its place is unknown.
+std::string codePath(const std::string& arch) {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<void*>(&kernelSource), &info) || !info.dli_fname) return "";
+  std::string file = info.dli_fname;
+  std::string key = hashOf(kernelSource() + arch + ROUNDING + std::to_string(CUDART_VERSION));
+  return file.substr(0, file.rfind('/') + 1) + "kernels-" + key + ".cubin";
+}
+
+// The kernels' code for an architecture: `sm_90` is finished, `compute_90` is finished by the driver when it is loaded.
+std::string compiled(const std::string& arch) {
   Library library("NVRTC", nvrtcPaths());
   decltype(nvrtcCreateProgram)* create;
   decltype(nvrtcCompileProgram)* compile;
   decltype(nvrtcDestroyProgram)* destroy;
   decltype(nvrtcGetProgramLogSize)* logSize;
   decltype(nvrtcGetProgramLog)* getLog;
-  decltype(nvrtcGetPTXSize)* codeSize;
+  bool finished = arch.rfind("sm_", 0) == 0;
+  decltype(nvrtcGetPTXSize)* codeSize;  // those of the finished code have the same types
   decltype(nvrtcGetPTX)* getCode;
   decltype(nvrtcGetErrorString)* errorText;
   library.find(create, "nvrtcCreateProgram");
@@ -90,18 +143,16 @@ std::vector<char> compiled(c10::DeviceIndex device) {
   library.find(destroy, "nvrtcDestroyProgram");
   library.find(logSize, "nvrtcGetProgramLogSize");
   library.find(getLog, "nvrtcGetProgramLog");
-  library.find(codeSize, "nvrtcGetPTXSize");
-  library.find(getCode, "nvrtcGetPTX");
+  library.find(codeSize, finished ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize");
+  library.find(getCode, finished ? "nvrtcGetCUBIN" : "nvrtcGetPTX");
   library.find(errorText, "nvrtcGetErrorString");
   auto done = [&](nvrtcResult result, const char* what) {
     TORCH_CHECK(result == NVRTC_SUCCESS, "compiling the kernels: ", what, ": ", errorText(result));
   };
-  const auto* properties = at::cuda::getDeviceProperties(device);
-  std::string arch = "--gpu-architecture=compute_" + std::to_string(properties->major) + std::to_string(properties->minor);
-  // Products and sums are rounded apart, as on the CPU: augmentation gives the same bytes there.
-  std::array<const char*, 2> options = {arch.c_str(), "--fmad=false"};
+  std::string target = "--gpu-architecture=" + arch;
+  std::array<const char*, 2> options = {target.c_str(), ROUNDING};
   nvrtcProgram program;
-  std::string source = std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE;
+  std::string source = kernelSource();
   done(create(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr), "making a program");
   if (compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
     size_t length = 0;
@@ -113,17 +164,31 @@ std::vector<char> compiled(c10::DeviceIndex device) {
   }
   size_t length = 0;
   done(codeSize(program, &length), "asking for the size of the code");
-  std::vector<char> code(length);
+  TORCH_CHECK(length > 0, "compiling the kernels: there is no code for ", arch);
+  std::string code(length, '\0');
   done(getCode(program, code.data()), "reading the code");
   destroy(&program);
   return code;
 }
 
 CUmodule load(c10::DeviceIndex device) {
-  std::vector<char> code = compiled(device);
+  const auto* properties = at::cuda::getDeviceProperties(device);
+  std::string capability = std::to_string(properties->major) + std::to_string(properties->minor);
   c10::cuda::CUDAGuard guard(device);
   cudaFree(nullptr);  // makes sure that the device's context is there, and the current one
   CUmodule module;
+  std::string path = codePath("sm_" + capability);
+  std::string code = path.empty() ? "" : readCode(path);
+  if (!code.empty() && driver().loadData(&module, code.data()) == CUDA_SUCCESS) return module;
+  try {
+    code = compiled("sm_" + capability);
+    if (driver().loadData(&module, code.data()) == CUDA_SUCCESS) {
+      if (!path.empty()) writeCode(path, code);
+      return module;
+    }
+  } catch (const c10::Error&) {  // an NVRTC that does not finish code
+  }
+  code = compiled("compute_" + capability);
   CUresult loaded = driver().loadData(&module, code.data());
   TORCH_CHECK(loaded == CUDA_SUCCESS, "loading the kernels failed with CUDA error ", static_cast<int>(loaded));
   return module;
