@@ -1,4 +1,4 @@
-/** The questions that the page asks, by address, and how each is answered. */
+/** The requests of the page by URL path, and how each is answered. */
 
 import type { ServerResponse } from "node:http";
 import { UsageError } from "../errors.js";
@@ -12,14 +12,14 @@ import type { RunRows } from "./run-rows.js";
 import type { Tables } from "./tables.js";
 import { readToySettings, trainToy } from "./toy.js";
 
-/** What there is to answer from. */
+/** The data that answers are made from. */
 export interface Asked {
   readonly index: RunRows;
   readonly live: Live;
   readonly tables: Tables;
-  /** How many toy tasks are being trained. */
+  /** The number of toy tasks that are being trained. */
   readonly toys: { running: number };
-  /** The folders below which pictures may be shown, as real paths. */
+  /** The folders from which pictures may be shown, as real paths. */
   readonly pictureRoots: () => readonly string[];
 }
 
@@ -29,10 +29,10 @@ export interface Question {
   readonly asked: Asked;
 }
 
-/** Answers, or fails with a UsageError in words for the page. */
+/** Answers a request, or throws a UsageError with a message for the page. */
 export type Answer = (question: Question) => void | Promise<void>;
 
-/** A page trains one toy task at a time; a few pages may be open. */
+/** A page trains one toy task at a time; several pages may be open. */
 const MOST_TOYS = 4;
 
 export const answers: Readonly<Record<string, Answer>> = {

@@ -1,6 +1,6 @@
 /**
- * What the dashboard's server says and its page reads: the shapes of every answer. Both sides import these types, so a field
- * that one forgets the other does not compile without.
+ * The types of all responses of the dashboard's server. The server and the page both import them, so the compiler
+ * checks that they agree. Only the page of the same version uses this API; its names can change without notice.
  */
 
 import type { Expected } from "../analysis/expected.js";
@@ -8,7 +8,7 @@ import type { FixedSettings } from "../records/fixed-settings.js";
 import type { TextTable } from "../report/text-table.js";
 import type { RunState, StateCounts } from "../sweep/run-state.js";
 
-/** The states of runs, in the order the page lists them. */
+/** The states of runs, in the order of the page. */
 export const runStates: readonly RunState[] = [
   "running",
   "waiting",
@@ -21,77 +21,86 @@ export const runStates: readonly RunState[] = [
 
 /** A run in the list. */
 export interface RunRow {
-  /** The path of its folder below the folder that is watched, with `/`; "." is that folder itself. */
+  /** The path of its folder relative to the watched folder, with `/`; "." is that folder itself. */
   readonly id: string;
   readonly state: RunState;
-  /** The sweep it belongs to, by its id; null outside of sweeps. */
+  /** The id of its sweep; null if it belongs to none. */
   readonly sweep: string | null;
   readonly dataset: string;
-  /** Whether that is a folder of somebody's own pictures. */
+  /** Whether the dataset is a folder of the user's own pictures. */
   readonly own: boolean;
   readonly heldOut: readonly string[];
-  /** As the papers name it, and whether it is a probe: `ERM-NU`, `ERM, probe`. */
+  /** The method as named in papers, and whether it is a probe: `ERM-NU`, `ERM, probe`. */
   readonly method: string;
-  /** What was set by hand; empty where all is as the protocol has it. */
+  /** The explicit settings; empty if all are defaults of the protocol. */
   readonly fixed: FixedSettings;
   readonly trial: number;
-  /** Which draw of hyperparameters; 0 is the defaults. */
+  /** The index of the hyperparameter draw; 0 means the defaults. */
   readonly draw: number;
-  /** The last step that was evaluated; null before the first. */
+  /** The last step that was evaluated; null before the first evaluation. */
   readonly step: number | null;
   readonly steps: number | null;
   /** The progress that the process of the run reports; null if there is no process, or no report yet. */
   readonly reported: ReportedProgress | null;
-  /** The mean accuracy on the `out` parts of the training domains at that step, a fraction; where `assessed`, of the run's model. */
+  /**
+   * The mean accuracy on the `out` splits of the training domains at that step, as a fraction; if `assessed`, that of
+   * the final model.
+   */
   readonly validation: number | null;
-  /** The mean accuracy on the `in` parts of the held-out domains at that step; where `assessed`, of the run's model on all of them. */
+  /**
+   * The mean accuracy on the `in` splits of the held-out domains at that step; if `assessed`, that of the final model
+   * on all of their pictures.
+   */
   readonly test: number | null;
-  /** What to expect of a model for use on a new domain, as runs that each held one domain out found; null where none did. */
+  /**
+   * The expected accuracy of a final model on a new domain, from runs that each held out one domain; null if there are
+   * none.
+   */
   readonly expected: Expected | null;
-  /** Whether the accuracies are what the finished run's own report has, on own pictures. */
+  /** Whether the accuracies are those of the finished run's report, on the user's own pictures. */
   readonly assessed: boolean;
-  /** Seconds a step has taken on average, evaluations included; null before it is known. */
+  /** The average seconds per step, including evaluations; null until it is known. */
   readonly secondsPerStep: number | null;
-  /** When its files last changed, in milliseconds since 1970; null for a run that has none yet. */
+  /** When its files last changed, in milliseconds since 1970; null if it has no files yet. */
   readonly at: number | null;
-  /** What failed, in words. */
+  /** What failed, as text. */
   readonly problem: string | null;
 }
 
-/** What a process at work on a run says of it, every few seconds. */
+/** The progress that the process of a run reports every few seconds. */
 export interface ReportedProgress {
-  /** Steps made. */
+  /** The number of finished steps. */
   readonly step: number;
-  /** Seconds to go. */
+  /** The remaining seconds. */
   readonly left: number;
-  /** When it was read, in milliseconds since 1970. */
+  /** When the report was read, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** How many runs are in which state. */
+/** The number of runs in each state. */
 export type { RunState, StateCounts };
 
 /** A sweep in the list of sweeps. */
 export interface SweepRow {
-  /** The path of its folder below the folder that is watched. */
+  /** The path of its folder relative to the watched folder. */
   readonly id: string;
   readonly name: string;
   readonly runs: number;
   readonly counts: StateCounts;
-  /** What is wrong with its files, in words. */
+  /** The problem with its files, as text. */
   readonly problem: string | null;
 }
 
 /** Sent by `/api/events` (server-sent events) under the name of its kind. */
 export interface Events {
-  /** The first: what is watched. What the page knew before is to be forgotten. */
-  readonly hello: { readonly folder: string /** The same as a word of a shell command. */; readonly typed: string };
-  /** Rows that are new or changed. */
+  /** The first event: the watched folder. The page discards everything it received before. */
+  readonly hello: { readonly folder: string /** The same, quoted for a shell command. */; readonly typed: string };
+  /** New and changed rows. */
   readonly runs: readonly RunRow[];
-  /** Ids of runs that are gone. */
+  /** The ids of removed runs. */
   readonly gone: readonly string[];
   readonly sweeps: readonly SweepRow[];
-  /** How many of the runs found have been read: the first reading of a large folder takes a while. */
+  /** The number of runs found and read so far: the first scan of a large folder takes a while. */
   readonly progress: { readonly read: number; readonly found: number };
 }
 
@@ -102,7 +111,7 @@ export interface CurveData {
   readonly split: string | null;
   readonly metric: string;
   readonly steps: readonly number[];
-  /** A value that is not finite is null. */
+  /** Null for a value that is not finite. */
   readonly values: readonly (number | null)[];
 }
 
@@ -113,7 +122,7 @@ export interface RunCurves {
   readonly notes: readonly string[];
 }
 
-/** A picture a model was wrong about. */
+/** A picture that the model misclassified. */
 export interface WrongPicture {
   /** For `/api/picture?run=…&n=…`. */
   readonly n: number;
@@ -121,49 +130,51 @@ export interface WrongPicture {
   readonly domain: string;
   readonly label: string;
   readonly predicted: string;
-  /** The probability of the class it says, and of the class it is of. */
+  /** The probabilities of the predicted class and of the true class. */
   readonly confidence: number;
   readonly truth: number;
-  /** Whether the picture can be shown: it is a file of the dataset's folder, below a folder that the user chose. */
+  /**
+   * Whether the picture can be shown: it is in the dataset's folder, and that is below a folder that the user chose.
+   */
   readonly shown: boolean;
 }
 
-/** What is known of the trained model on pictures it was not trained on: as its report has it. */
+/** The evaluation of the trained model on pictures that were not used for training, as in its report. */
 export interface Assessment {
   readonly classes: readonly string[];
-  /** Counts by true and predicted class, for each domain. */
+  /** The confusion matrix of each domain. */
   readonly confusion: readonly { readonly domain: string; readonly counts: readonly (readonly number[])[] }[];
-  /** Those first whose true class it gave the lowest probability. */
+  /** Mistakes, starting with the lowest probability of the true class. */
   readonly mostWrong: readonly WrongPicture[];
-  /** What these pictures are of, in words. */
+  /** A description of these pictures. */
   readonly of: string;
 }
 
 /** `/api/run?run=…` */
 export interface RunDetails {
   readonly id: string;
-  /** The folder as a path that a shell in the same place understands. */
+  /** The folder as a path relative to the current folder of the server. */
   readonly folder: string;
-  /** `settings.json` and `environment.json` as they are; null where they cannot be read. */
+  /** The content of `settings.json` and `environment.json`; null if they cannot be read. */
   readonly settings: Readonly<Record<string, unknown>> | null;
   readonly environment: Readonly<Record<string, unknown>> | null;
   /** The end of `log.txt`. */
   readonly log: string;
-  /** Whether the log has more above. */
+  /** Whether the log is longer than this part. */
   readonly logCut: boolean;
-  /** Whether it is in a pack, which has no log and cannot go on. */
+  /** Whether it is in a pack, which has no log and cannot be resumed. */
   readonly packed: boolean;
   readonly assessment: Assessment | null;
 }
 
-/** One cell of a table, as it is printed. */
+/** One cell of a table, as text. */
 export interface CellText {
-  /** `85.5 ± 0.2`; empty where there is nothing. */
+  /** `85.5 ± 0.2`; empty if there is no value. */
   readonly text: string;
   readonly mark: "best" | "second" | null;
-  /** `2/3` where it stands on fewer trials than the table has. */
+  /** `2/3` if it has fewer trials than the table. */
   readonly partial: string | null;
-  /** The number of a note under the table. */
+  /** The number of a note below the table. */
   readonly note: number | null;
 }
 
@@ -180,11 +191,11 @@ export interface TableData {
   readonly notes: readonly string[];
 }
 
-/** What a penalty adds, pair by pair, in points of accuracy. */
+/** The effect of a penalty, pair by pair, in points of accuracy. */
 export interface ComparisonData {
   readonly first: string;
   readonly second: string;
-  /** Of single trials on own pictures there are no intervals; the words say what to do. */
+  /** For single trials on own pictures there are no intervals; `words` says what to do. */
   readonly words: readonly string[];
   readonly rows: readonly {
     readonly title: string;
@@ -195,7 +206,7 @@ export interface ComparisonData {
   }[];
 }
 
-/** Accuracy and rank against the penalty's weight. */
+/** Accuracy and rank against the weight of the penalty. */
 export interface WeightData {
   readonly title: string;
   readonly points: readonly WeightPoint[];
@@ -217,14 +228,14 @@ export interface ReportData {
   readonly selections: readonly { readonly id: string; readonly title: string; readonly about: string }[];
   readonly runs: number;
   readonly tables: readonly TableData[];
-  /** The models to use of each folder of own pictures. */
+  /** The final models for each folder of own pictures. */
   readonly models: readonly Pick<TextTable, "title" | "words" | "head" | "rows">[];
   readonly comparisons: readonly ComparisonData[];
   readonly weights: readonly WeightData[];
   readonly notes: readonly string[];
 }
 
-/** `/api/sweep?sweep=…`: a row a method, a column a held-out domain, a mark a run. */
+/** `/api/sweep?sweep=…`: one row per method, one column per held-out domain, one mark per run. */
 export interface SweepGrid {
   readonly id: string;
   readonly name: string;
@@ -232,30 +243,30 @@ export interface SweepGrid {
   readonly columns: readonly { readonly dataset: string; readonly heldOut: string }[];
   readonly rows: readonly {
     readonly method: string;
-    /** What was set by hand in these runs and not in all. */
+    /** The explicit settings of these runs that not all runs have. */
     readonly fixed: FixedSettings;
-    /** In the order of the columns; null where nothing was planned. */
+    /** In the order of the columns; null if nothing was planned. */
     readonly cells: readonly (GridCell | null)[];
   }[];
 }
 
 export interface GridCell {
   readonly counts: StateCounts;
-  /** Runs by id and state, in the order of the plan; empty where there are too many to show. */
+  /** Runs by id and state, in the order of the plan; empty if there are too many to show. */
   readonly runs: readonly (readonly [id: string, state: RunState, title: string])[];
 }
 
-/** `/api/toy?…`: the settings of the toy task, with what the server allows of each. */
+/** `/api/toy?…`: the settings of the toy task, with their limits. */
 export const toyLimits = {
   samples: { least: 4, most: 1000, usual: 100 },
-  /** The penalty's weight λ; the loss is cross-entropy + λ‖F‖_*. */
+  /** The weight λ of the penalty; the loss is cross-entropy + λ‖F‖_*. */
   weight: { least: 0, most: 1, usual: 0.01 },
   steps: { least: 1, most: 5000, usual: 2000 },
   learningRate: { least: 0.001, most: 2, usual: 0.1 },
   seed: { least: 0, most: 9999, usual: 0 },
 } as const;
 
-/** Where the toy model may start. */
+/** The initial weights of the toy model. */
 export const toyStarts = ["uniform", "identity", "small", "normal"] as const;
 
 export interface ToySettings {
@@ -267,7 +278,7 @@ export interface ToySettings {
   readonly init: (typeof toyStarts)[number];
 }
 
-/** A linear classifier in the plane: class 1 where a·x + b·y + c > 0, and how it does. */
+/** A linear classifier in the plane (class 1 where a·x + b·y + c > 0) and its measures. */
 export interface ToyClassifier {
   readonly a: number;
   readonly b: number;
@@ -276,18 +287,18 @@ export interface ToyClassifier {
   readonly train: number;
   readonly in: number;
   readonly out: number;
-  /** ‖F‖_* / ‖F‖_F: 1 for features on a line, √2 for two directions of the same strength. */
+  /** ‖F‖_* / ‖F‖_F: 1 for features on a line, √2 for two directions of equal strength. */
   readonly ratio: number;
 }
 
 /** Sent by `/api/toy` under the name of its kind. */
 export interface ToyEvents {
-  /** The training points, coordinates and label of −1 or 1, and how many frames will come. */
+  /** The training points (coordinates, and a label of −1 or 1), and the number of frames. */
   readonly start: {
     readonly points: readonly (readonly [x: number, y: number, label: number])[];
     readonly frames: number;
   };
-  /** Both models after so many steps. */
+  /** Both models after this number of steps. */
   readonly frame: { readonly step: number; readonly erm: ToyClassifier; readonly nu: ToyClassifier };
   readonly end: { readonly steps: number };
 }

@@ -1,4 +1,4 @@
-/** Points of charts from the curves of runs. */
+/** The points of charts from the curves of runs. */
 
 import type { CurveData, RunCurves } from "./api.js";
 
@@ -7,7 +7,10 @@ export interface Point {
   readonly y: number;
 }
 
-/** The points of one curve; where a value was not finite the line goes on to the next. A step that comes twice counts the last time. */
+/**
+ * The points of one curve. Values that are not finite are skipped, so the line continues to the next. If a step occurs
+ * twice, the last value counts.
+ */
 export function pointsOf({ steps, values }: CurveData, scale = 1): Point[] {
   const byStep = new Map<number, number>();
   steps.forEach((step, i) => {
@@ -17,11 +20,11 @@ export function pointsOf({ steps, values }: CurveData, scale = 1): Point[] {
   return Array.from(byStep, ([x, y]) => ({ x, y })).sort((a, b) => a.x - b.x);
 }
 
-/** Which curve, or the mean of which curves, stands for a run in a comparison. */
+/** The curve, or the mean of several curves, that represents a run in a comparison. */
 export interface Wanted {
   readonly metric: string;
   readonly model: string;
-  /** Null is what was measured on all training domains together. */
+  /** Null means measured on all training domains together. */
   readonly domains: readonly (string | null)[];
   readonly split: string | null;
 }
@@ -43,7 +46,7 @@ export function meanPoints({ curves }: RunCurves, { metric, model, domains, spli
   });
 }
 
-/** The names of metrics as people say them. */
+/** The titles of metrics. */
 const titles: Readonly<Record<string, string>> = {
   accuracy: "Accuracy",
   loss: "Loss",
@@ -57,9 +60,9 @@ const titles: Readonly<Record<string, string>> = {
   headNorm: "Norm of the classifier",
 };
 
-/** `Stable rank, centred`; a name that is not known is its own title. */
+/** `Stable rank, centred`; an unknown metric is its own title. */
 export const metricTitle = (metric: string): string => titles[metric] ?? metric.replace(/^singularValue/, "σ");
 
-/** What is measured of the features, as opposed to what is asked of the model. */
+/** Measures of the features, as opposed to measures of predictions. */
 export const rankMetrics = ["stableRank", "centredStableRank", "effectiveRank", "centredEffectiveRank"] as const;
 export const normMetrics = ["nuclearNorm", "frobeniusNorm", "normRatio", "headNorm"] as const;

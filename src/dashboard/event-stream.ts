@@ -1,11 +1,14 @@
-/** Server-sent events: responses that stay open. A stream that is not read fast enough is closed; the page then connects again. */
+/**
+ * Server-sent events: responses that stay open. A stream that is not read fast enough is closed, and the page connects
+ * again.
+ */
 
 import type { ServerResponse } from "node:http";
 
-/** Bytes that may wait for a reader: several times what ten thousand runs take. */
+/** The maximum number of unread bytes, several times the size of ten thousand runs. */
 const MOST_WAITING = 64 << 20;
 
-/** Intermediate machinery and browsers end connections on which nothing is said. */
+/** Proxies and browsers close idle connections. */
 const BEAT_MS = 15_000;
 
 export class EventStream {
@@ -24,7 +27,7 @@ export class EventStream {
     return this.over;
   }
 
-  /** Sends an event whose data is JSON already. */
+  /** Sends an event whose data is already JSON. */
   send(kind: string, json: string): void {
     this.write(`event: ${kind}\ndata: ${json}\n\n`);
   }

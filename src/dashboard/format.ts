@@ -1,9 +1,9 @@
-/** Numbers and times as the page prints them. */
+/** Numbers and times as text on the page. */
 
-/** `85.5`, of a fraction, in percent; a dash where there is none. */
+/** A fraction in percent, `85.5`; a dash if there is none. */
 export const percent = (fraction: number | null): string => (fraction === null ? "–" : (100 * fraction).toFixed(1));
 
-/** A length of time in the two units that matter: `42 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`. */
+/** A duration in its two largest units: `42 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds) || seconds < 0) return "–";
   const whole = Math.round(seconds);
@@ -13,7 +13,7 @@ export function duration(seconds: number): string {
   return pair(whole, 86_400, "d", 3600, "h");
 }
 
-/** The same in its larger unit only, for narrow places: `3 min`. */
+/** A duration in its largest unit only, for narrow places: `3 min`. */
 export const roughly = (seconds: number): string => duration(seconds).split(" ").slice(0, 2).join(" ");
 
 function pair(seconds: number, large: number, largeName: string, small: number, smallName: string): string {
@@ -21,7 +21,7 @@ function pair(seconds: number, large: number, largeName: string, small: number, 
   return `${Math.floor(seconds / large)} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ""}`;
 }
 
-/** How long ago a time was: `now`, `3 min ago`, `2 d ago`. */
+/** The time since a moment: `now`, `3 min ago`, `2 d ago`. */
 export function ago(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds / 1000);
   if (seconds < 10) return "now";
@@ -35,7 +35,7 @@ export function ago(milliseconds: number): string {
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A value of a curve, in as many digits as help: `0.1234`, `12.35`, `1,234`, `1.2e−7`. */
+/** A value of a curve with a useful number of digits: `0.1234`, `12.35`, `1,234`, `1.2e−7`. */
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";

@@ -1,4 +1,4 @@
-/** Keeps the index up to date and tells every page that listens what changed. */
+/** Keeps the index up to date and sends changes to every open page. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Events } from "./api.js";
@@ -6,11 +6,11 @@ import type { EventStream } from "./event-stream.js";
 import { asTyped } from "./run-details.js";
 import { type Changes, ROWS_A_PIECE, type RunRows } from "./run-rows.js";
 
-/** Milliseconds between two looks, with somebody watching and without. */
+/** Milliseconds between two scans, with and without open pages. */
 const WATCHED_MS = 1_000;
 const IDLE_MS = 10_000;
 
-/** Pages that are kept up to date at once; one more ends the oldest. */
+/** The maximum number of open pages. One more closes the oldest. */
 const MOST_STREAMS = 64;
 
 export class Live {
@@ -21,7 +21,7 @@ export class Live {
 
   constructor(private readonly rows: RunRows) {}
 
-  /** Looks again and again, until `stop`. */
+  /** Scans repeatedly until `stop`. */
   async run(): Promise<void> {
     while (!this.stopped) {
       const begun = performance.now();
@@ -32,11 +32,11 @@ export class Live {
         );
         this.tellProgress();
       } catch (error) {
-        // A disk that does not answer, or a folder that went away in the middle: the next look will see.
+        // The disk does not respond, or a folder was removed during the scan: the next scan will see it.
         process.stderr.write(`nudge: reading the runs failed: ${(error as Error).message}\n`);
       }
       const { signal } = this.wake;
-      // Where a look takes long, because the folder holds much else, the next comes later.
+      // If a scan takes long because the folder contains much else, the next one is delayed.
       const often = Math.min(IDLE_MS, Math.max(WATCHED_MS, 10 * (performance.now() - begun)));
       const pause = this.streams.size > 0 ? often : IDLE_MS;
       await sleep(pause, undefined, { signal }).catch(() => {});
@@ -49,7 +49,7 @@ export class Live {
     for (const stream of this.streams) stream.end();
   }
 
-  /** Tells a page all there is, and from then on what changes. */
+  /** Sends everything to a page, and then every change. */
   add(stream: EventStream): void {
     const paths = this.rows.index.places.map(({ path }) => path);
     const hello: Events["hello"] = { folder: paths.join(", "), typed: paths.map(asTyped).join(" ") };

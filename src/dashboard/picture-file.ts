@@ -1,12 +1,15 @@
-/** A picture from disk for a browser: known by its first bytes, never by its name, so that nothing else can pass for one. */
+/**
+ * A picture from disk for a browser, recognized by its first bytes and not by its name, so that no other file is
+ * served.
+ */
 
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { readAt } from "../files/inside-files.js";
 
-/** Larger ones are not for a page of many. */
+/** Larger files are not shown on a page with many pictures. */
 const MOST_BYTES = 32 << 20;
 
-/** The kinds that browsers show and that hold no program. */
+/** The formats that browsers show and that cannot contain programs. */
 const kinds: readonly { readonly type: string; is(start: Buffer): boolean }[] = [
   { type: "image/jpeg", is: (start) => start.readUIntBE(0, 3) === 0xffd8ff },
   { type: "image/png", is: (start) => start.readUInt32BE(0) === 0x89504e47 },
@@ -15,7 +18,7 @@ const kinds: readonly { readonly type: string; is(start: Buffer): boolean }[] = 
   { type: "image/webp", is: (start) => /^RIFF....WEBP/s.test(start.toString("latin1", 0, 12)) },
 ];
 
-/** The picture's bytes and type; undefined where the file is none that a browser shows. */
+/** The bytes and type of the picture; undefined if a browser cannot show the file. */
 export function readPicture(path: string): { type: string; bytes: Buffer } | undefined {
   let fd: number | undefined;
   try {

@@ -3,18 +3,18 @@
 import type { RunRow } from "./api.js";
 
 export interface Progress {
-  /** Steps made. */
+  /** The number of finished steps. */
   readonly step: number;
-  /** From 0 to 1; null where the number of steps is not known. */
+  /** From 0 to 1; null if the number of steps is unknown. */
   readonly share: number | null;
-  /** Seconds to the end; null where nothing can be said. */
+  /** The remaining seconds; null if unknown. */
   readonly left: number | null;
 }
 
-/** Where a run is at a time, in milliseconds since 1970. */
+/** The progress of a run at a time in milliseconds since 1970. */
 export function progressOf({ state, step, steps, reported }: RunRow, now: number): Progress {
   const evaluated = step === null ? 0 : step + 1;
-  // One that stopped early by its own rule is done all the same.
+  // A run that stopped early by its own rule is complete.
   if (state === "done") return { step: evaluated, share: 1, left: 0 };
   const made = Math.max(evaluated, state === "running" && reported ? reported.step : 0);
   const share = steps ? Math.min(1, made / steps) : null;

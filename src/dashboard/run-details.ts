@@ -1,4 +1,4 @@
-/** What the page shows of one run beyond the list: settings, environment, log, every curve, and the pictures it gets wrong. */
+/** The details of one run: settings, environment, log, curves and misclassified pictures. */
 
 import { relative, sep } from "node:path";
 import { jsonIn, readEnd } from "../files/inside-files.js";
@@ -10,10 +10,10 @@ import type { IndexedRun } from "../run-index/indexed-run.js";
 import type { CurveData, RunCurves, RunDetails } from "./api.js";
 import { runMistakes } from "./run-mistakes.js";
 
-/** Of a log, as much of its end as a person may want to read. */
+/** The maximum length of the end of a log, in bytes. */
 const LOG_BYTES = 256 << 10;
 
-/** Settings, environment, the log's end and the assessment; pictures from below the `roots` are shown. */
+/** Settings, environment, the end of the log and the assessment. Pictures below `roots` are shown. */
 export async function runDetails(run: IndexedRun, roots: readonly string[]): Promise<RunDetails> {
   const { id, files } = run;
   const log = files instanceof FolderFiles ? readEnd(files, "log.txt", LOG_BYTES) : undefined;
@@ -30,7 +30,7 @@ export async function runDetails(run: IndexedRun, roots: readonly string[]): Pro
   };
 }
 
-/** A folder as one would type it in a shell: short where it lies below the folder the command was started in. */
+/** A folder as typed in a shell: relative if it is below the folder in which the command was started. */
 export function asTyped(folder: string): string {
   const way = relative(process.cwd(), folder);
   return shellWord(way === "" ? "." : way === ".." || way.startsWith(`..${sep}`) ? folder : way);
@@ -43,7 +43,7 @@ export function runCurves({ id, files }: IndexedRun): RunCurves {
     return { id, curves: [], notes: [`${RECORDS_FILE} is too large to draw`] };
   const curves = new Map<string, CurveData & { steps: number[]; values: (number | null)[] }>();
   let foreign = 0;
-  // After the last newline is nothing, or half a line that is being written.
+  // After the last newline there is nothing, or an incomplete line that is being written.
   for (const line of (text ?? "").split("\n").slice(0, -1)) {
     const record = recordIn(line);
     if (!record) {

@@ -1,7 +1,8 @@
 /**
- * What a run's assessment says of its model, and the pictures it was wrong about. A run's settings may come from anybody and name
- * any folder, so a picture is shown only where it is a file of the dataset's own folder, and that lies below one of some `roots`
- * that the user chose; links are followed first. It is asked for by its place in the assessment, never by a path.
+ * The assessment of a run's model, and the pictures it misclassified. The settings of a run may come from anybody and
+ * name any folder, so a picture is shown only if it is a file in the dataset's folder and that folder is below one of
+ * the `roots` that the user chose, after following links. A picture is requested by its index in the assessment, never
+ * by a path.
  */
 
 import { realpathSync, statSync } from "node:fs";
@@ -13,7 +14,7 @@ import type { StoredFiles } from "../files/stored-files.js";
 import { ESTIMATE_FILE, SETTINGS_FILE } from "../records/run.js";
 import type { Assessment } from "./api.js";
 
-/** The assessment among the files of a run; null where there is none that can be read. */
+/** The assessment among the files of a run; null if there is none or it cannot be read. */
 export async function runMistakes(files: StoredFiles, roots: readonly string[]): Promise<Assessment | null> {
   const stored = readStored(files);
   if (!stored) return null;
@@ -32,7 +33,7 @@ export async function runMistakes(files: StoredFiles, roots: readonly string[]):
   };
 }
 
-/** The file of the n-th picture of an assessment; undefined where it is not to be shown. */
+/** The file of the n-th picture of an assessment; undefined if it must not be shown. */
 export async function wrongPicture(
   files: StoredFiles,
   n: number,
@@ -44,14 +45,14 @@ export async function wrongPicture(
 
 type Shown = Pick<StoredAssessment, "classes" | "domains" | "mostWrong">;
 
-/** What the run's report shows: of a model for use the estimate, where there is one. */
+/** The assessment that the run's report shows: for a final model the estimate, if there is one. */
 function readStored(files: StoredFiles): Shown | undefined {
   const own = readShown(files, ASSESSMENT_FILE);
   const isHeldOut = own?.domains.some(({ part }) => part === "held out");
   return (own && !isHeldOut && readShown(files, ESTIMATE_FILE)) || own;
 }
 
-/** The file may come from anybody, so what is shown of it is checked. */
+/** The file may come from anybody, so it is validated. */
 function readShown(files: StoredFiles, name: string): Shown | undefined {
   const parsed = jsonIn(files, name);
   if (parsed?.format !== 1) return undefined;
@@ -73,18 +74,18 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value);
 const isListOf = (value: unknown, test: (item: Record<string, unknown>) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => item !== null && item !== undefined && test(item));
 
-/** The real path of the folder that a run's pictures lie in; undefined where it is not on this machine, or below none of the roots. */
+/** The real path of the folder of a run's pictures; undefined if it is not on this machine or not below a root. */
 async function dataFolder(files: StoredFiles, roots: readonly string[]): Promise<string | undefined> {
   const { root: named, data, domains } = jsonIn(files, SETTINGS_FILE) ?? {};
   const given = named ?? data;
   if (typeof given !== "string" || given === "") return undefined;
   try {
     const place = realpathSync(resolve(given));
-    if (place === sep) return undefined; // no dataset is the whole disk
+    if (place === sep) return undefined; // the root folder of the disk is not a dataset
     const folder = statSync(place).isFile() ? dirname(place) : place;
     if (!roots.some((root) => liesIn(root, folder))) return undefined;
     if (folder !== place) return folder; // of a manifest
-    // A benchmark may lie some levels below the folder that was given.
+    // A benchmark may be some levels below the given folder.
     const sought = isListOf(domains, isText) ? (domains as string[]).map((name) => ({ name })) : [];
     const [[found]] = await findDomainFolders(place, [sought]);
     const real = found ? realpathSync(found.path) : place; // a link in the folder may lead out of it
@@ -94,7 +95,7 @@ async function dataFolder(files: StoredFiles, roots: readonly string[]): Promise
   }
 }
 
-/** The real path of a picture, if it lies in its dataset's folder. */
+/** The real path of a picture, if it is in the folder of its dataset. */
 function pictureIn(place: string | undefined, path: string): string | undefined {
   if (place === undefined) return undefined;
   try {

@@ -13,7 +13,7 @@ import type { RunRow } from "./api.js";
 export function runRow(run: IndexedRun): RunRow {
   const { id, settings, accuracies, files, work } = run;
   const isOwn = settings !== undefined && isOwnDataset(settings.dataset);
-  // What a finished run on own pictures was found to do, as its own report has it.
+  // The assessment of a finished run on own pictures, as in its report.
   const assessed = isOwn && run.isDone ? ownAssessment(files, settings) : undefined;
   const estimate = isOwn && run.isDone && run.isForUse ? ownAssessment(files, settings, ESTIMATE_FILE) : undefined;
   const { testDomains = [], domains = [], steps = null } = settings ?? {};
@@ -43,7 +43,7 @@ export function runRow(run: IndexedRun): RunRow {
   };
 }
 
-/** The mean of the assessed accuracies on one part; null where no domain is of it. */
+/** The mean of the assessed accuracies on one part; null if no domain has that part. */
 function meanOf({ domains }: Assessment, part: AssessedPart): number | null {
   const of = domains.filter((domain) => domain.part === part);
   return of.length > 0 ? meanAccuracy(of) : null;

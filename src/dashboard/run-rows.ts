@@ -10,15 +10,15 @@ import type { RunState, SweepGrid, SweepRow } from "./api.js";
 import { runRow } from "./run-row.js";
 import { SweepRows } from "./sweep-rows.js";
 
-/** A slice of reading, in milliseconds: no request waits longer. */
+/** The length of a slice of reading in milliseconds, which is the longest delay of a request. */
 const SLICE_MS = 12;
 
 /** The number of rows sent at once while there are many, so that a page can show the first while the others are on their way. */
 export const ROWS_A_PIECE = 500;
 
-/** What changed since the last look. */
+/** The changes since the last scan. */
 export interface Changes {
-  /** Rows that are new or changed, each as JSON. */
+  /** New and changed rows, each as JSON. */
   runs: string[];
   gone: string[];
   sweeps: SweepRow[];
@@ -34,9 +34,9 @@ export class RunRows {
   private readonly sweepRows = new Map<string, string>();
   /** Notes on packs that were printed. */
   private readonly printed = new Set<string>();
-  /** Goes up whenever a number of a table may have changed. */
+  /** Increases whenever a number of a table may have changed. */
   version = 0;
-  /** How many of the runs found have been read. */
+  /** The number of runs found and read. */
   progress = { read: 0, found: 0 };
 
   /** `paths` are real paths of folders and packs. */
@@ -44,7 +44,7 @@ export class RunRows {
     this.index = new RunIndex(paths, { isConfined: true });
   }
 
-  /** Looks again; `tell` gets what changed, in pieces while there is much of it. */
+  /** Scans again. `tell` receives the changes, in parts if there are many. */
   async look(tell: (changes: Changes) => void, stopped: () => boolean = () => false): Promise<void> {
     let changes: Changes = { runs: [], gone: [], sweeps: [] };
     const give = (): void => {
@@ -93,7 +93,7 @@ export class RunRows {
       if (this.sent.has(run.id) && (sweep === undefined || run.sweep?.id === sweep)) yield run;
   }
 
-  /** The rows there are so far, each as JSON. */
+  /** The current rows, each as JSON. */
   rows(): string[] {
     return [...this.sent.values(), ...this.waiting.values()];
   }
@@ -102,7 +102,7 @@ export class RunRows {
     return Array.from(this.sweeps.values(), (sweep) => sweep.row(this.stateOf));
   }
 
-  /** The grid of a sweep; undefined where there is no such sweep. */
+  /** The grid of a sweep; undefined if there is no such sweep. */
   grid(id: string): SweepGrid | undefined {
     return this.sweeps.get(id)?.grid(this.stateOf);
   }

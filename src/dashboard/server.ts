@@ -1,9 +1,9 @@
 /**
- * The dashboard's server: a page over a folder of runs and sweeps, on this machine only. It reads and never writes, and it
+ * The server of the dashboard: a page for a folder of runs and sweeps, on this machine only. It only reads, and it
  * never loads the engine.
  *
- * Every address is an entry of a table: the page's files by their names, and a few questions whose arguments are names that
- * the index found on disk. So there is no way from an address to a path.
+ * Every URL is an entry of a table: the files of the page by name, and a few requests whose arguments are names that
+ * the index found on disk. So no URL can become a path.
  */
 
 import { realpathSync, statSync } from "node:fs";
@@ -21,15 +21,17 @@ import { RunRows } from "./run-rows.js";
 import { Tables } from "./tables.js";
 
 export interface DashboardOptions {
-  /** Folders of runs and sweeps, and packs; or one. */
+  /** One or more folders of runs and sweeps, or packs. */
   readonly folder: string | readonly string[];
-  /** Folders of pictures that may be shown, beside those below `folder` and those that this user trained on here. */
+  /**
+   * Folders of pictures that may be shown, in addition to those below `folder` and those that this user has trained on.
+   */
   readonly dataRoots?: readonly string[];
-  /** The default is a free one near 4747; 0 for any. */
+  /** The port; by default a free one near 4747, and 0 for any. */
   readonly port?: number;
-  /** Where the compiled program is; set by tests. */
+  /** The folder of the compiled program; set by tests. */
   readonly base?: URL;
-  /** Limits of connections and of the time that a request may take to arrive; set by tests. */
+  /** Limits of connections and of the time that a request may take; set by tests. */
   readonly limits?: Partial<ConnectionLimits>;
   readonly requestMs?: number;
 }
@@ -50,7 +52,7 @@ export interface Dashboard extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Starts a dashboard; it runs until it is closed. */
+/** Starts a dashboard, which runs until it is closed. */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { folder, base = new URL("../", import.meta.url) } = options;
   const places = [folder].flat().map(realPlace);
@@ -103,7 +105,7 @@ function realData(folder: string): string {
   }
 }
 
-/** Answers a request that may be answered; returns why it was not, where there is nothing to answer with. */
+/** Answers a request; returns the reason if it cannot be answered. */
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,

@@ -15,7 +15,7 @@ import type { ListedRun } from "../sweep/run-list.js";
 import { noCounts, runState, stateWord } from "../sweep/run-state.js";
 import type { GridCell, RunRow, RunState, SweepGrid, SweepRow } from "./api.js";
 
-/** What is kept of a planned run. */
+/** The stored facts of a planned run. */
 interface Planned {
   readonly id: string;
   readonly name: string;
@@ -23,7 +23,7 @@ interface Planned {
   readonly dataset: string;
   readonly heldOut: readonly string[];
   readonly method: string;
-  /** Whether that is somebody's own pictures. */
+  /** Whether the dataset is the user's own pictures. */
   readonly own: boolean;
   /** What was set by hand. */
   readonly fixed: FixedSettings;
@@ -34,13 +34,13 @@ interface Planned {
 
 type StateOf = (id: string) => RunState | undefined;
 
-/** More runs than this in a cell are counted, not shown one by one. */
+/** If a cell has more runs than this, they are counted instead of shown. */
 const MOST_IN_CELL = 120;
 
 export class SweepRows {
   private listed: readonly ListedRun[] | undefined;
   private plan: readonly Planned[] = [];
-  /** What was set by hand in all runs alike, which tells no row of the grid from another. */
+  /** The explicit settings that all runs share, which do not distinguish rows of the grid. */
   private common = NOTHING_FIXED;
   private name: string;
   private protocol: readonly string[] = [];
@@ -69,7 +69,7 @@ export class SweepRows {
     return this.plan;
   }
 
-  /** The id under which a planned run is, or will be, in the index. */
+  /** The id of a planned run in the index, now or later. */
   runId({ name }: Planned): string {
     return this.id === "." ? `runs/${name}` : `${this.id}/runs/${name}`;
   }
@@ -87,7 +87,7 @@ export class SweepRows {
     return { id: this.id, name: this.name, runs: this.plan.length, counts, problem: this.problem };
   }
 
-  /** A run without settings has failed before it began, or waits. */
+  /** A run without settings has failed before it started, or is waiting. */
   private stateOfPlanned(planned: Planned, stateOf: StateOf): RunState {
     const verdict = this.sweep.verdicts.get(planned.id);
     return stateOf(this.runId(planned)) ?? runState({ isDone: false, isBegun: false, verdict });
@@ -163,7 +163,7 @@ interface GridRow {
   readonly cells: Map<string, { readonly counts: Record<RunState, number>; readonly runs: GridCell["runs"][number][] }>;
 }
 
-/** Datasets as they come in the plan; in each, domains held out alone before those held out together. */
+/** Datasets in the order of the plan; in each, domains that are held out alone come before pairs. */
 function inOrder(columns: readonly Column[]): Column[] {
   const datasets = [...new Set(columns.map(({ dataset }) => dataset))];
   const place = ({ dataset }: Column): number => datasets.indexOf(dataset);
@@ -183,7 +183,7 @@ function toPlanned({ id, name, dataset, title, request }: ListedRun, byHand: Fix
   const [model = CURRENT] = names("averaging");
   const algorithm = String(request.algorithm ?? "erm");
   const data = String(request.data ?? "");
-  // Plans of earlier versions do not say what a path holds: mostly a folder of somebody's own pictures.
+  // Plans of earlier versions do not say what a path contains: usually it is a folder of own pictures.
   const own = isOwnDataset(dataset ?? findDataset(data)?.id ?? "image-folder");
   return {
     ...{ id, name, title, heldOut: names("testDomains") },

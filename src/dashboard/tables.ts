@@ -1,4 +1,4 @@
-/** The tables of the report over the runs of the index, as the page prints them: made when asked for, kept until a run changes. */
+/** The tables of the report for the runs of the index. They are computed on request and cached until a run changes. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { RunResult } from "../records/run-reader.js";
@@ -16,13 +16,13 @@ import type { RunRows } from "./run-rows.js";
 export interface TablesAsked {
   readonly selection: string;
   readonly published: boolean;
-  /** Of one sweep; of all runs where it is undefined. */
+  /** The sweep; undefined means all runs. */
   readonly sweep: string | undefined;
 }
 
 const SLICE_MS = 12;
 
-/** As many answers are kept: each rule with and without the paper's numbers. */
+/** The number of cached responses: each rule with and without the paper's numbers. */
 const MOST_KEPT = 8;
 
 export class Tables {
@@ -30,7 +30,7 @@ export class Tables {
 
   constructor(private readonly rows: RunRows) {}
 
-  /** The answer as JSON. An unknown rule is a UsageError. */
+  /** The response as JSON. An unknown rule is a UsageError. */
   json(asked: TablesAsked): Promise<string> {
     const key = JSON.stringify(asked);
     const { version } = this.rows;
@@ -53,7 +53,7 @@ export class Tables {
     return { selection, runs: new Set(runs.map(({ source }) => source)).size, ...reportData(report) };
   }
 
-  /** The runs as tables take them, in slices: the first time this is much work. */
+  /** The runs for the tables, in slices, because the first time takes long. */
   private async collect(sweep: string | undefined): Promise<RunResult[]> {
     const tabled: RunResult[] = [];
     let since = performance.now();
@@ -89,13 +89,13 @@ function reportData({ outcome, tables, models, comparisons, weights }: Report): 
   };
 }
 
-/** The models to use, with their folders as one would type them. */
+/** The final models, with their folders as typed in a shell. */
 function modelData(list: ModelList): ReportData["models"][number] {
   const { title, words, head, rows } = modelTable(list, asTyped);
   return { title, words, head, rows };
 }
 
-/** A figure for each kind of penalty that has several weights. */
+/** One figure for each kind of penalty with several weights. */
 function weightData({ title, kinds, baseline }: WeightStudy): WeightData[] {
   return kinds
     .filter(({ settings }) => settings.length > 1)

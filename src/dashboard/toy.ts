@@ -1,7 +1,7 @@
 /**
- * The toy task of the paper's Section 3.1, step by step, for the page: ERM and ERM-NU from the same start on the same points.
- * It is small enough for plain TypeScript, so not even this loads the engine; it works in slices between which the server
- * answers others, and stops when no client listens any more.
+ * The toy task of the paper's Section 3.1 for the page: ERM and ERM-NU from the same initial weights on the same
+ * points. It is small enough for plain TypeScript, so it does not load the engine. It works in slices, so that the
+ * server stays responsive, and stops when no client listens.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
@@ -20,14 +20,14 @@ import {
 import { descend } from "../paper/synthetic/train.js";
 import { type ToyClassifier, type ToyEvents, type ToySettings, toyLimits, toyStarts } from "./api.js";
 
-/** Moments shown of a training: more than a screen shows in the seconds that it plays. */
+/** The number of frames of a training, more than a screen shows during the animation. */
 const FRAMES = 240;
 
 const SLICE_MS = 8;
 
 type Send = <K extends keyof ToyEvents>(kind: K, data: ToyEvents[K]) => void;
 
-/** Reads the settings from a query; a value that is missing is the usual one, one out of bounds a UsageError. */
+/** Reads the settings from a query. Missing values have their defaults; a value out of range is a UsageError. */
 export function readToySettings(query: URLSearchParams): ToySettings {
   const number = (name: keyof typeof toyLimits, whole: boolean): number => {
     const { least, most, usual } = toyLimits[name];
@@ -54,7 +54,7 @@ export function readToySettings(query: URLSearchParams): ToySettings {
   };
 }
 
-/** Trains both and reports the progress, until the end or until `stopped` says so. */
+/** Trains both models and reports the progress, until the end or until `stopped` returns true. */
 export async function trainToy(settings: ToySettings, send: Send, stopped: () => boolean): Promise<void> {
   const { samples, seed, init, steps, weight, learningRate } = settings;
   const sample = sampleTask(paperTask, samples, "in", seed, "train");
@@ -109,7 +109,7 @@ function describe({ model }: Learner, { inputs }: TrainingSet, { loss, accuracy 
   return { a, b, c: predictor.offset, loss, train: accuracy, ...meter(predictor), ratio };
 }
 
-/** Steps to show: dense at the start, where the boundary turns fast. */
+/** The steps to show: dense at the start, where the boundary rotates fast. */
 function frameSteps(steps: number): Set<number> {
   const last = FRAMES - 1;
   return new Set(Array.from({ length: FRAMES }, (_, i) => Math.round(steps * (i / last) ** 2)));

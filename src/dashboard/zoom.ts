@@ -1,14 +1,14 @@
-/** The part of an axis that a chart shows: zooming and moving it without leaving the data. */
+/** The visible range of an axis: zooming and moving it within the data. */
 
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** A zoomed range may not be narrower than this share of the whole. */
+/** The minimum width of a zoomed range as a fraction of the whole. */
 const NARROWEST = 1e-3;
 
-/** Makes a range `factor` times as wide about a point, which stays where it is on the screen. */
+/** Scales a range by `factor` about a fixed point. */
 export function zoomed(range: Range, whole: Range, factor: number, about: number): Range {
   const width = range.to - range.from;
   const all = whole.to - whole.from;
@@ -17,20 +17,20 @@ export function zoomed(range: Range, whole: Range, factor: number, about: number
   return within({ from: about - share * wanted, to: about + (1 - share) * wanted }, whole);
 }
 
-/** Moves a range by a share of its width. */
+/** Moves a range by a fraction of its width. */
 export function moved(range: Range, whole: Range, share: number): Range {
   const by = (range.to - range.from) * share;
   return within({ from: range.from + by, to: range.to + by }, whole);
 }
 
-/** Pushes a range back into the whole, without changing its width where it fits. */
+/** Moves a range into the whole, keeping its width if it fits. */
 export function within({ from, to }: Range, whole: Range): Range {
   const width = Math.min(to - from, whole.to - whole.from);
   const start = Math.min(Math.max(from, whole.from), whole.to - width);
   return { from: start, to: start + width };
 }
 
-/** Whether a range is (all but) the whole. */
+/** Whether a range is (almost) the whole. */
 export function isWhole(range: Range, whole: Range): boolean {
   return range.to - range.from >= (whole.to - whole.from) * (1 - 1e-9);
 }

@@ -1,19 +1,19 @@
 /**
- * Reading files of a folder that somebody else may have filled: only plain files, never through a link that leaves the folder,
- * never one that would make the reader wait (a pipe), never more than was asked for.
+ * Reads files of a folder that others may have filled: only regular files, no links that leave the folder, no pipes
+ * that would block, and never more bytes than requested.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { FolderFiles, type StoredFiles } from "./stored-files.js";
 
-/** Whether `path` is `root` or lies in it; both must be real paths. */
+/** Whether `path` is `root` or inside it. Both must be real paths. */
 export function liesIn(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !way.startsWith(sep));
 }
 
-/** Whether a file or folder is there and really lies in `root`, a real path. */
+/** Whether a file or folder exists and is really inside `root`, a real path. */
 function isInside(root: string, path: string): boolean {
   try {
     return liesIn(root, realpathSync.native(path));
@@ -22,7 +22,9 @@ function isInside(root: string, path: string): boolean {
   }
 }
 
-/** Opens a plain file whose folder really lies in `root` (a real path) and which is no link itself; undefined otherwise. */
+/**
+ * Opens a regular file that is not a link and whose folder is really inside `root` (a real path); undefined otherwise.
+ */
 function openInside(root: string, path: string): number | undefined {
   let fd: number | undefined;
   try {
@@ -30,13 +32,13 @@ function openInside(root: string, path: string): number | undefined {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     if (fstatSync(fd).isFile()) return fd;
   } catch {
-    // Not there, not ours to read, or a link.
+    // Missing, not readable, or a link.
   }
   if (fd !== undefined) closeSync(fd);
   return undefined;
 }
 
-/** The text of a file, or its end where it is longer than `most` bytes; undefined where there is none to read. */
+/** The text of a file, or its end if it is longer than `most` bytes; undefined if it cannot be read. */
 export function readEnd(files: FolderFiles, name: string, most: number): { text: string; cut: boolean } | undefined {
   const fd = files.open(name);
   if (fd === undefined) return undefined;
@@ -51,7 +53,7 @@ export function readEnd(files: FolderFiles, name: string, most: number): { text:
   }
 }
 
-/** The files of a folder that is read so; one that is not to be read is as if it were not there. */
+/** The files of a folder that is read in this way. Files that must not be read are treated as missing. */
 export class InsideFiles extends FolderFiles {
   /** `root` is a real path. */
   constructor(
@@ -81,10 +83,10 @@ export class InsideFiles extends FolderFiles {
   }
 }
 
-/** Files of a run above this are of no use on a page. */
+/** Larger files of a run are not useful on a page. */
 const MOST_TEXT = 64 << 20;
 
-/** A JSON object from a file; undefined where there is none. */
+/** A JSON object from a file; undefined if there is none. */
 export function jsonIn(files: StoredFiles, name: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(files.text(name) ?? "null");
@@ -96,7 +98,7 @@ export function jsonIn(files: StoredFiles, name: string): Record<string, unknown
   }
 }
 
-/** So many bytes from a place of an open file, or as many as there are. */
+/** Reads bytes at a position of an open file, fewer at its end. */
 export function readAt(fd: number, from: number, count: number): Buffer {
   const bytes = Buffer.allocUnsafe(count);
   let done = 0;

@@ -1,37 +1,38 @@
 /**
- * The lines that were added to a file since it was last looked at. What was read before is not read again, unless the file is
- * another one now: a run that is resumed cuts its records back and replaces the file, and then all of it is read again.
+ * Reads the lines that were appended to a file since the last check. Earlier content is not read again, unless the file
+ * was replaced: a resumed run truncates its records and replaces the file, and then all of it is read again.
  *
- * The same file is recognized by its inode, its size, and the last bytes that were read: an inode may be used again.
+ * The same file is recognized by its inode, its size, and the last bytes that were read, because an inode may be
+ * reused.
  */
 
 import { closeSync, fstatSync } from "node:fs";
 import { readAt } from "./inside-files.js";
 import { FolderFiles, type StoredFiles } from "./stored-files.js";
 
-/** Bytes before the place of reading that must still be the same. */
+/** The number of bytes before the reading position that must be unchanged. */
 const MARK = 64;
 
-/** Bytes read in one go; a line may not be longer. */
+/** The number of bytes per read, and the maximum length of a line. */
 const PIECE = 4 << 20;
 
-/** Bytes read in one look, so that a file of any size is read without being in memory, or in anybody's way, at once. */
+/** The maximum number of bytes per check, so that a file of any size does not fill the memory or block others. */
 const MOST = 16 << 20;
 
 export interface Added {
   /** Whole lines, each with its newline. */
   readonly text: string;
-  /** Whether these are the file from its start, and what was read before is void. */
+  /** Whether these lines start at the beginning of the file, so that earlier lines are invalid. */
   readonly replaced: boolean;
 }
 
 /** A file whose lines are read as they are added. */
 export interface GrowingFile {
-  /** Reads what was added. A last line without its newline waits until it has one. */
+  /** Reads the appended lines. An incomplete last line waits for its newline. */
   read(): Added;
   /** When the file was last changed, in milliseconds since 1970; undefined where there is none, and before it is read. */
   readonly changed: number | undefined;
-  /** Whether there is more to read than the last look did. */
+  /** Whether there is more to read. */
   readonly hasMore: boolean;
   /** Whether it was read to its end, which is a newline. */
   readonly isWhole: boolean;
@@ -119,7 +120,7 @@ export class Tail implements GrowingFile {
       const end = piece.lastIndexOf(10);
       if (end < 0) {
         if (piece.length < PIECE) break; // half a line, which waits
-        this.place += PIECE; // no line of ours is so long
+        this.place += PIECE; // no valid line is so long
         last = piece;
         continue;
       }
@@ -132,7 +133,7 @@ export class Tail implements GrowingFile {
     return text;
   }
 
-  /** A file that is gone leaves nothing behind. */
+  /** A removed file is reset. */
   private forget(): Added {
     const had = this.place > 0;
     [this.place, this.size, this.inode, this.changed] = [0, -1, 0, undefined];

@@ -76,7 +76,7 @@ export class AccuracyScan implements RecordTaker {
     return packed;
   }
 
-  /** The mean accuracy of the trained model at the last step on one part of some domains; null where one is missing. */
+  /** The mean accuracy of the trained model at the last step on one split of some domains; null if one is missing. */
   lastAccuracy(domains: readonly string[], split: "in" | "out"): number | null {
     const current = this.found.get(CURRENT);
     if (domains.length === 0 || !current) return null;

@@ -20,7 +20,10 @@ const DEEPEST = 4;
 const RUN_DEPTH = 2;
 const RUN_NAME = /[/\\][0-9a-f]{16}[^/\\]*$/;
 
-/** A folder whose time is so young, in milliseconds, is listed again: the clock's grain may hide a change. */
+/**
+ * A folder whose time is younger than this, in milliseconds, is listed again, because the resolution of the clock may
+ * hide a change.
+ */
 const YOUNG_MS = 2_000;
 
 /** What is looked at: a folder or a pack. */
@@ -106,7 +109,7 @@ export class FolderScan {
       }
       const { kind, children } = this.list(next);
       yield { found: next, kind };
-      // Backwards, since the last put there is taken first.
+      // Backwards, because the last one added is taken first.
       if (next.depth < DEEPEST) for (let i = children.length - 1; i >= 0; i--) open.push(children[i]);
     }
     for (const folder of this.listed.keys()) if (!seen.has(folder)) this.listed.delete(folder);

@@ -36,7 +36,7 @@ export class IndexedRun {
   settings: RunSettings | undefined;
   /** What is wrong with it, or stopped it. */
   problem: string | null = null;
-  /** What it was up to at the last look. */
+  /** The state at the last check. */
   state: RunState = "stopped";
   work: RunWork | null = null;
   secondsPerStep: number | null = null;
@@ -61,7 +61,7 @@ export class IndexedRun {
     private readonly reader: RunReader,
   ) {}
 
-  /** Whether it is in a pack, and not in a folder. */
+  /** Whether it is in a pack instead of a folder. */
   get isPacked(): boolean {
     return !(this.files instanceof FolderFiles);
   }
@@ -70,7 +70,7 @@ export class IndexedRun {
     return this.state === "done";
   }
 
-  /** Whether its model is one to use: its estimate is written after it is done, when the runs it comes from are. */
+  /** Whether its model is a final model: its estimate is written after it is done, when the other runs are. */
   get isForUse(): boolean {
     const { settings } = this;
     return settings !== undefined && isOwnDataset(settings.dataset) && settings.testDomains.length === 0;
@@ -110,7 +110,7 @@ export class IndexedRun {
 
   private folderChanged(): boolean {
     const [folder, lock] = [this.files.time("."), this.files.time("lock")];
-    // A change within the clock's grain of the last look would not show: so what is fresh is looked at again.
+    // A change within the resolution of the clock would not be seen, so recent files are checked again.
     const settled = Date.now() - Math.max(folder, lock) > YOUNG_MS;
     if (settled && folder === this.times[0] && lock === this.times[1]) return false;
     this.times = [folder, lock];
@@ -141,7 +141,7 @@ export class IndexedRun {
     this.lock ??= new LockWatch(lock);
     if (this.lock.deadOwner()) return null;
     const progress = readProgress(noteOf(lock, owner));
-    // Only a note that says something else is a change, and its time is that of the first look at it.
+    // Only a note with other content is a change, and its time is that of the first time it was read.
     const before = this.work?.progress;
     const isSame = before?.step === progress?.step && before?.left === progress?.left;
     const seen = isSame && this.work ? this.work.seen : Date.now();
@@ -212,7 +212,7 @@ export class IndexedRun {
     return this.accuracies.add(text).count > before || replaced;
   }
 
-  /** The mean seconds of a step, by the last line of the times. */
+  /** The mean seconds per step, by the last line of the timing file. */
   private readPace(): void {
     this.timing ??= growingFile(this.files, "timing.jsonl");
     const last = this.timing.read().text.trimEnd().split("\n").at(-1);
@@ -220,7 +220,7 @@ export class IndexedRun {
       const { seconds, updates } = JSON.parse(last || "{}");
       if (seconds > 0 && updates > 0) this.secondsPerStep = seconds / updates;
     } catch {
-      // Damaged: the next line will do.
+      // Damaged: use the next line.
     }
   }
 }

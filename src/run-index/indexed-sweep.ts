@@ -30,7 +30,10 @@ export interface ReportedSweep {
   readonly firstFailure: { readonly title: string; readonly error: string } | null;
 }
 
-/** What changed so lately, in milliseconds, is read again: the clock's grain may hide a second change. */
+/**
+ * Files that changed within this time, in milliseconds, are read again, because the resolution of the clock may hide a
+ * second change.
+ */
 const YOUNG_MS = 2_000;
 
 export class IndexedSweep {
@@ -39,7 +42,7 @@ export class IndexedSweep {
   private read: SweepFile | Error | undefined;
   private listed: readonly ListedRun[] | undefined;
   verdicts: ReadonlyMap<string, Verdict> = new Map();
-  /** What was set by hand in runs of earlier versions. */
+  /** The explicit settings of runs of earlier versions. */
   byHand = new FixedByHand([]);
 
   constructor(
@@ -47,7 +50,7 @@ export class IndexedSweep {
     readonly files: StoredFiles,
   ) {}
 
-  /** Looks again; whether the plan or what was decided about runs changed. */
+  /** Checks again; returns whether the plan or a decision about a run has changed. */
   refresh(): boolean {
     const decided = this.readVerdicts();
     const time = `${this.files.time(PLAN_FILE)} ${this.files.time(SWEEP_FILE)}`;
@@ -72,7 +75,7 @@ export class IndexedSweep {
     return this.listed;
   }
 
-  /** What was decided about the run in this folder. */
+  /** The decision about the run in this folder. */
   verdictOn(run: string): Verdict | undefined {
     return this.verdicts.get(basename(run).slice(0, 16));
   }
@@ -100,13 +103,16 @@ export class IndexedSweep {
     };
   }
 
-  /** Attempts are replaced by renaming, and cancelled runs are names in a folder, so the times of folders show every change. */
+  /**
+   * Attempts are replaced by renaming, and cancelled runs are names in a folder, so the times of folders show every
+   * change.
+   */
   private readVerdicts(): boolean {
     const time = Math.max(this.files.time(ATTEMPTS), this.files.time(CANCELLED));
     if (time === this.decided) return false;
     this.decided = Date.now() - time > YOUNG_MS ? time : -1;
     const now = readVerdicts(this.files);
-    // A verdict that is the same stays the same object: runs look whether theirs is another.
+    // An unchanged decision stays the same object, so that runs can compare it by identity.
     for (const [id, before] of this.verdicts) {
       const verdict = now.get(id);
       if (verdict?.state === before.state && verdict.error === before.error) now.set(id, before);

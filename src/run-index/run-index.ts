@@ -15,7 +15,7 @@ import { FolderScan, type Found, type Listed, type Place } from "./folder-scan.j
 import { type Change, IndexedRun } from "./indexed-run.js";
 import { IndexedSweep } from "./indexed-sweep.js";
 
-/** Finished runs of which each look makes sure that they are still the same. */
+/** The number of finished runs that each scan checks for changes. */
 const DONE_A_LOOK = 200;
 
 export class RunIndex {
@@ -48,7 +48,7 @@ export class RunIndex {
     return this.scan.all();
   }
 
-  /** The run of this id; only runs that were found have one. */
+  /** The run with this id, if it was found. */
   run(id: string): IndexedRun | undefined {
     return this.entries.get(id);
   }
@@ -116,7 +116,9 @@ export class RunIndex {
 const areSame = (before: StoredFiles, now: StoredFiles): boolean =>
   before === now || (before instanceof FolderFiles && before.path === now.path);
 
-/** Ids of one place begin with nothing; of several, with its name, and its number where another has that name. */
+/**
+ * With one place, ids have no prefix; with several, the prefix is its name, with a number if the name is not unique.
+ */
 function placesAt(paths: readonly string[], isConfined: boolean): Place[] {
   if (paths.length === 1) return [{ id: "", path: paths[0], isConfined }];
   const names = paths.map((path) => basename(path));

@@ -1,7 +1,7 @@
 /**
- * A line chart that can be read and zoomed with mouse, touch or keyboard. Drag across a part to see only that, turn the wheel
- * over it once it has the focus (or with Ctrl), double-click to see all; or + and −, the arrows and 0. What lies under the
- * cursor is written in the legend, so nothing jumps and nothing is covered.
+ * A line chart that can be read and zoomed with mouse, touch or keyboard. Drag over a range to zoom in, use the wheel
+ * when the chart has the focus (or with Ctrl), and double-click to zoom out; or use +, −, the arrow keys and 0. The
+ * values under the cursor are shown in the legend, so nothing moves or is covered.
  */
 
 import { Component, createRef, type JSX } from "preact";
@@ -12,11 +12,11 @@ import { colored, Sample } from "./view.js";
 export interface ChartSeries {
   readonly id: string;
   readonly label: string;
-  /** The number of its colour. */
+  /** The index of its color. */
   readonly color: number;
   readonly points: readonly { readonly x: number; readonly y: number }[];
   readonly dash?: boolean;
-  /** Drawn thicker: what the chart is about. */
+  /** Drawn thicker, for the main lines of the chart. */
   readonly strong?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ChartOptions {
   readonly yLabel: string;
   readonly logX?: boolean;
   readonly logY?: boolean;
-  /** Marks every point: for few points that were measured one by one. */
+  /** Marks every point; for a few points that were measured individually. */
   readonly marked?: boolean;
   readonly format: (value: number) => string;
   readonly large?: boolean;
@@ -36,7 +36,7 @@ const TOP = 10;
 const BOTTOM = 40;
 const RIGHT = 14;
 
-/** Narrower drags are clicks. */
+/** Shorter drags count as clicks. */
 const LEAST_DRAG = 6;
 
 export class Chart extends Component<ChartOptions & { readonly series: readonly ChartSeries[] }> {
@@ -68,7 +68,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     return Number.isFinite(x) && Number.isFinite(y) && (!logX || x > 0) && (!logY || y > 0);
   }
 
-  /** X as it is laid out: zooming a logarithmic axis is linear in the logarithm. */
+  /** X on the scale of the axis: zooming a logarithmic axis is linear in the logarithm. */
   private readonly toPlace = (x: number): number => (this.props.logX ? Math.log10(x) : x);
   private readonly fromPlace = (place: number): number => (this.props.logX ? 10 ** place : place);
 
@@ -82,7 +82,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     const to = places.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
     if (!Number.isFinite(from)) return { from: 0, to: 1 };
     if (from === to) return { from: from - 0.5, to: to + 0.5 };
-    const room = this.props.marked ? 0.03 * (to - from) : 0; // marks at the edges are not cut
+    const room = this.props.marked ? 0.03 * (to - from) : 0; // marks at the edges are not clipped
     return { from: from - room, to: to + room };
   }
 
@@ -130,7 +130,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     );
   }
 
-  /** A button a line that hides or shows it, and the value under the cursor, or the last. */
+  /** A button per line that hides or shows it, with the value under the cursor or the last value. */
   private legend(): JSX.Element {
     const toggle = (id: string): void => {
       if (!this.hidden.delete(id)) this.hidden.add(id);
@@ -214,7 +214,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     );
   }
 
-  /** Inside a nested svg, which cuts off what reaches out. */
+  /** Inside a nested svg, which clips the lines. */
   private lines(
     x: Axis,
     y: Axis,
@@ -258,13 +258,13 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     this.draw();
   }
 
-  /** All x of what is shown, ascending. */
+  /** All x values of the visible lines, in ascending order. */
   private places(): number[] {
     const xs = new Set(this.visible().flatMap(({ points }) => points.map(({ x }) => x)));
     return [...xs].sort((a, b) => a - b);
   }
 
-  /** The value on the x axis, as it is laid out, at so many pixels from the left. */
+  /** The value on the x axis, on its scale, at a distance in pixels from the left. */
   private valueAt(across: number): number {
     const from = this.axes?.left ?? 0;
     const share = (across - from) / Math.max(1, this.plot.current!.clientWidth - RIGHT - from);
@@ -290,7 +290,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     actions[event.key]();
   }
 
-  /** Reads the next place to the left or right, aloud where a screen reader listens. */
+  /** Moves to the next point on the left or right, and announces it to screen readers. */
   private step(by: number): void {
     const places = this.places();
     if (places.length === 0) return;
@@ -303,7 +303,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
   }
 
   private onWheel(event: WheelEvent): void {
-    // A page that cannot be scrolled past a chart is worse than one more click.
+    // Without the focus, the wheel scrolls the page.
     if (document.activeElement !== this.plot.current && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const whole = this.whole();
@@ -311,7 +311,7 @@ export class Chart extends Component<ChartOptions & { readonly series: readonly 
     this.show(zoomed(this.view ?? whole, whole, factor, this.valueAt(this.across(event))));
   }
 
-  /** A place across the plot, in pixels. */
+  /** A horizontal position in the plot, in pixels. */
   private across(event: MouseEvent): number {
     return event.clientX - this.plot.current!.getBoundingClientRect().left;
   }

@@ -1,4 +1,4 @@
-/** Several runs in one chart, and what tells them apart: the settings in which they differ. */
+/** Several runs in one chart, and a table of the settings in which they differ. */
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -34,7 +34,7 @@ interface Loaded extends Chosen {
 /** Kept while other views are open. */
 const kept = { metric: "accuracy", where: "held out", split: "reported" };
 
-/** What the server said of the chosen runs, by their ids. */
+/** The responses of the server for the chosen runs, by id. */
 interface Known {
   readonly curves?: RunCurves;
   readonly details?: RunDetails;
@@ -82,7 +82,7 @@ export function CompareView(): JSX.Element {
   );
 }
 
-/** Asks for a run's curves and settings whenever it went on. */
+/** Requests the curves and settings of a run whenever it has progressed. */
 function Loader({ row, take }: { row: RunRow; take(known: Known): void }): null {
   const version = `${row.step} ${row.state}`;
   const { answer: curves } = useAnswer<RunCurves>("/api/curves", { run: row.id }, version);
@@ -142,7 +142,7 @@ function Comparison({ loaded }: { loaded: readonly Loaded[] }): JSX.Element {
   );
 }
 
-/** A row a run, a column for what is not the same in all of them. */
+/** One row per run, and one column per setting that differs. */
 function Differences({
   chosen,
   known,
@@ -191,7 +191,7 @@ function seriesOf({ row, color, curves }: Loaded, scale: number): ChartSeries[] 
           : all.filter((domain) => !row.heldOut.includes(domain))
         : [kept.where.slice(1)];
   const asked = kept.split === "reported" ? (held ? "in" : "out") : kept.split;
-  // Measures of features and training losses have one part only, or none: that one is meant.
+  // Measures of features and training losses have only one split, or none, which is used then.
   const splits = [...new Set(own.filter(({ domain }) => domains.includes(domain)).map(({ split }) => split))];
   const split = splits.includes(asked) ? asked : (splits[0] ?? null);
   const models = [...new Set(own.map(({ model }) => model))];
@@ -204,7 +204,7 @@ function seriesOf({ row, color, curves }: Loaded, scale: number): ChartSeries[] 
   }));
 }
 
-/** Settings by dotted names; those that only name the run or repeat others are omitted. */
+/** Settings by dotted names, without those that only identify the run or repeat others. */
 function flatten(settings: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
   const flat = new Map<string, string>();
   for (const [name, value] of Object.entries(settings)) {

@@ -1,13 +1,13 @@
-/** The runs chosen for comparison, kept for the browser's session, each with the colour it has in every chart. */
+/** The runs that are chosen for comparison, kept for the browser session, each with its color in every chart. */
 
 const KEY = "nudge.compared";
 
-/** As many as there are colours: two lines of one colour would be read as one run. */
+/** The number of colors: two lines with the same color would be confused. */
 export const MOST_COMPARED = 8;
 
 const listeners = new Set<() => void>();
 
-/** Places are colours: a run keeps its own when another is taken out. */
+/** The index is the color: a run keeps its color when another is removed. */
 const places: (string | null)[] = read();
 
 function read(): (string | null)[] {
@@ -21,12 +21,12 @@ function read(): (string | null)[] {
 }
 
 export const compared = {
-  /** The chosen runs with the numbers of their colours. */
+  /** The chosen runs with the indices of their colors. */
   list: (): { id: string; color: number }[] => places.flatMap((id, color) => (id === null ? [] : [{ id, color }])),
 
   has: (id: string): boolean => places.includes(id),
 
-  /** Takes a run in or out; false where there is no room for another. */
+  /** Adds or removes a run. Returns false if there is no room for another. */
   toggle(id: string): boolean {
     const at = places.indexOf(id);
     const free = places.indexOf(null);

@@ -1,11 +1,14 @@
-/** What a penalty adds, domain by domain: a point a row with its interval, and zero marked, after the paper's Figure 3. */
+/**
+ * The effect of a penalty by domain: one point per row with its interval, and a mark at zero, after the paper's Figure
+ * 3.
+ */
 
 import type { JSX } from "preact";
 import { makeAxis } from "../../drawing/axis.js";
 import type { ComparisonData } from "../api.js";
 import { lines, number, Table } from "./view.js";
 
-/** Units of the drawing across: it is as wide as its column, whatever that is. */
+/** The width of the drawing in its own units. It fills its column. */
 const WIDTH = 400;
 
 /** The chart of one comparison. */

@@ -1,9 +1,9 @@
-/** What components share: to be rendered again when something outside of them changes, and answers of the server. */
+/** Hooks for components: rendering after outside changes, and requests to the server. */
 
 import { useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
 
 interface Source {
-  /** Calls back after changes, until the function returned is called. */
+  /** Registers a callback for changes. The returned function removes it. */
   subscribe(listener: () => void): () => void;
 }
 
@@ -22,7 +22,7 @@ export function useChanges(...sources: Source[]): void {
   }, []);
 }
 
-/** Renders the component again every second: times go by. */
+/** Renders the component again every second, for times such as "3 s ago". */
 export function useSeconds(): void {
   const again = useAgain();
   useEffect(() => {
@@ -31,7 +31,7 @@ export function useSeconds(): void {
   }, []);
 }
 
-/** Changes what is kept while other views are open, and renders the component again. */
+/** Changes a value that is kept while other views are open, and renders the component again. */
 export function useKept<T extends object>(kept: T): (changes: Partial<T>) => void {
   const again = useAgain();
   return (changes) => {
@@ -40,7 +40,7 @@ export function useKept<T extends object>(kept: T): (changes: Partial<T>) => voi
   };
 }
 
-/** Asks for JSON; the server's own words where it refuses. */
+/** Requests JSON. On failure, throws the message of the server. */
 async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
   const response = await fetch(path, { signal });
   if (!response.ok) throw new Error((await response.text()).trim());
@@ -49,15 +49,15 @@ async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
 
 export interface Answer<T> {
   readonly answer?: T;
-  /** What went wrong, in words. */
+  /** The error message. */
   readonly problem?: string;
-  /** Whether this answers an earlier question. */
+  /** Whether this is the response to an earlier request. */
   readonly isOld: boolean;
 }
 
 /**
- * What the server answers, asked again when the version changes; until the answer comes, what it answered before. An answer
- * that is no longer wanted is called off.
+ * The response of the server, requested again when the version changes. Until it arrives, the earlier response is
+ * returned. Outdated requests are aborted.
  */
 export function useAnswer<T>(path: string, query: Readonly<Record<string, string>>, version: unknown): Answer<T> {
   const address = `${path}?${new URLSearchParams(query)}`;

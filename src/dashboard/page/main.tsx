@@ -1,4 +1,4 @@
-/** The page: its frame, and the view that the address asks for. */
+/** The page: its frame, and the view of the current address. */
 
 import { type ComponentType, type JSX, render } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -13,7 +13,7 @@ import { TablesView } from "./tables-view.js";
 import { ThemeSwitch } from "./theme.js";
 import { ToyView } from "./toy-view.js";
 
-/** The views by the first word of the address, `#/compare`; what follows is the view's own. */
+/** The views by the first part of the address, `#/compare`. The rest belongs to the view. */
 const views: Readonly<Record<string, { title: string; View: ComponentType<{ rest: string | undefined }> }>> = {
   "": { title: "Runs", View: RunsView },
   compare: { title: "Compare", View: CompareView },
@@ -72,7 +72,7 @@ function Page(): JSX.Element {
     window.scrollTo(0, 0);
   }, [address]);
   const skip = (event: Event): void => {
-    event.preventDefault(); // the address says which view is open
+    event.preventDefault(); // the address determines the view
     main.current!.focus();
   };
   return (

@@ -1,14 +1,17 @@
-/** What a trained model gets wrong: confusion by domain, and the pictures whose true class it gave the lowest probability. */
+/**
+ * The mistakes of a trained model: confusion matrices by domain, and the pictures whose true class has the lowest
+ * probability.
+ */
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Assessment, WrongPicture } from "../api.js";
 import { Empty, filled, inWords, Select } from "./view.js";
 
-/** More classes than this do not fit a page as a matrix. */
+/** The maximum number of classes in a confusion matrix on the page. */
 const MOST_CLASSES = 40;
 
-/** The whole part; `run` is the id for asking after pictures. */
+/** The whole section. `run` is the id for requesting pictures. */
 export function Mistakes({ run, assessment }: { run: string; assessment: Assessment | null }): JSX.Element {
   if (!assessment)
     return (

@@ -1,4 +1,4 @@
-/** A run's settings, environment and log, as they are on disk. */
+/** The settings, environment and log of a run. */
 
 import type { JSX, TargetedEvent } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -7,7 +7,7 @@ import { Empty } from "./view.js";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Said elsewhere, or only of use to the program. */
+/** Keys that are shown elsewhere or are only for the program. */
 const LEFT_OUT = ["format", "request", "hash"];
 
 export function Settings({ settings, environment, folder }: RunDetails): JSX.Element {
@@ -67,7 +67,7 @@ function valueText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The log, at its end, where it stays while lines come unless somebody scrolled up. */
+/** The log, scrolled to its end. It stays at the end when lines arrive, unless the user has scrolled up. */
 export function Log({ log, logCut, packed }: RunDetails): JSX.Element {
   const text = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);

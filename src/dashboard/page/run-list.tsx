@@ -1,6 +1,6 @@
 /**
- * The list of runs, of which only the rows in sight exist, so that ten thousand cost no more than thirty. Rows have one height; those
- * that stay in sight keep their elements, so that the focus and the mouse's hover are not lost when something new comes.
+ * The list of runs. Only the visible rows are rendered, so ten thousand runs cost no more than thirty. All rows have
+ * the same height; rows that stay visible keep their elements, so that focus and hover are not lost on updates.
  */
 
 import type { ComponentChildren, JSX } from "preact";
@@ -12,12 +12,12 @@ import { useAgain, useChanges, useSeconds } from "./hooks.js";
 import { RunCells } from "./run-row.js";
 import { runAddress } from "./view.js";
 
-/** Rows made beyond both edges, so that quick scrolling shows no gaps. */
+/** The number of rows rendered beyond both edges, so that fast scrolling shows no gaps. */
 const BEYOND = 6;
 
 interface ListProps {
   readonly rows: readonly RunRow[];
-  /** What was set by hand in all runs. */
+  /** The explicit settings of all runs. */
   readonly common: FixedSettings;
   readonly hidden: boolean;
   /** The row of headers. */
@@ -39,7 +39,7 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
     return () => observer.disconnect();
   }, []);
 
-  // The row that Tab leads to stays the same run where it goes, and the same place where the run goes away.
+  // The row that Tab selects stays the same run when it moves, and the same position when the run is removed.
   const active = useRef({ place: 0, id: "" });
   const found = rows.findIndex(({ id }) => id === active.current.id);
   const place = found >= 0 ? found : Math.min(active.current.place, Math.max(0, rows.length - 1));
@@ -47,7 +47,7 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
   const focusSoon = useRef(false);
   const focused = root.current?.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
   useLayoutEffect(() => {
-    // A row that was moved among the others has lost the focus.
+    // A row that was moved in the document has lost the focus.
     const wanted = focusSoon.current ? root.current!.querySelector<HTMLElement>('.row[tabindex="0"]') : focused;
     focusSoon.current = false;
     if (wanted?.isConnected && wanted !== document.activeElement) wanted.focus({ preventScroll: true });
@@ -64,7 +64,7 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
     const to = Math.min(rows.length - 1, Math.max(0, i));
     active.current = { place: to, id: rows[to].id };
     const list = root.current!;
-    const room = list.clientHeight - height; // the head stays on top
+    const room = list.clientHeight - height; // the header stays at the top
     if (to * height < list.scrollTop) list.scrollTop = to * height;
     else if ((to + 1) * height > list.scrollTop + room) list.scrollTop = (to + 1) * height - room;
     focusSoon.current = true;
@@ -88,7 +88,7 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
     event.preventDefault();
   };
   const onClick = (event: MouseEvent, row: RunRow): void => {
-    // Links and boxes in a row do what they do; the row itself opens.
+    // Links and checkboxes in a row keep their function; a click elsewhere in the row opens the run.
     if (!(event.target as Element).closest("a, button, input, label")) open(row);
   };
   return (
@@ -125,7 +125,7 @@ export function RunList({ rows, common, hidden, children }: ListProps): JSX.Elem
   );
 }
 
-/** One row's height as the style has it, in pixels: it grows with the reader's font. */
+/** The height of a row in pixels according to the style, which depends on the font size of the user. */
 function rowHeight(list: HTMLElement): number {
   const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   return Number.parseFloat(getComputedStyle(list).getPropertyValue("--row")) * rem;

@@ -1,4 +1,4 @@
-/** One row of the list of runs, and the columns it has. */
+/** A row of the list of runs, and its columns. */
 
 import type { ComponentChildren, JSX, TargetedEvent } from "preact";
 import { type FixedSettings, fixedText, pickFixed, withoutFixed } from "../../records/fixed-settings.js";
@@ -16,11 +16,11 @@ interface Column {
   readonly label: string;
   readonly title: string;
   readonly kind: "text" | "number" | "wide";
-  /** What it is sorted by; null comes last. */
+  /** The value for sorting; null comes last. */
   value(row: RunRow): number | string | null;
 }
 
-/** Of a model for use, what to plan with on a new domain. */
+/** For a final model, the accuracy to plan with on a new domain. */
 const heldOutAccuracy = ({ test, expected }: RunRow): number | null => expected?.lowest ?? test;
 
 const WHEN = "at the last evaluation; for finished runs on own pictures, that of the final model, as in its report";
@@ -65,7 +65,10 @@ export const columns: readonly Column[] = [
   { key: "at", label: "Changed", title: "Sort by the time of the last change", kind: "number", value: ({ at }) => at },
 ];
 
-/** What was set by hand in this run and not in all; on own pictures not what the program fitted to their folder either. */
+/**
+ * The explicit settings of this run that not all runs have; for own pictures, without those that the program fitted to
+ * their folder.
+ */
 const ownFixed = ({ fixed, own }: RunRow, common: FixedSettings): string =>
   fixedText(pickFixed(withoutFixed(fixed, common), (name) => !(own && FITTED.includes(fittedName(name)))));
 

@@ -1,4 +1,4 @@
-/** One run: how far it is, its curves, its features, its mistakes, its settings and its log, live while it trains. */
+/** One run: progress, curves, features, mistakes, settings and log, updated during training. */
 
 import type { JSX } from "preact";
 import { fixedText } from "../../records/fixed-settings.js";
@@ -120,7 +120,7 @@ function Header({ row, details }: { row: RunRow; details?: RunDetails }): JSX.El
   );
 }
 
-/** Of a model for use, what to expect on a new domain; of other runs, the accuracy on what they held out. */
+/** For a final model, the expected accuracy on a new domain; for other runs, the accuracy on the held-out domains. */
 function numbersOf({ expected, test, validation, assessed }: RunRow): [label: string, value: number | null][] {
   const held: [string, number | null][] = expected
     ? [

@@ -1,4 +1,4 @@
-/** The list of runs: what each is up to, filtered, sorted, opened, and chosen for comparison. */
+/** The list of runs: filter, sort, open, and choose for comparison. */
 
 import type { JSX } from "preact";
 import { commonFixed, fixedText } from "../../records/fixed-settings.js";
@@ -116,7 +116,7 @@ function Nothing({ all }: { all: number }): JSX.Element | null {
 
 const textOf = new WeakMap<RunRow, string>();
 
-/** Whether every word occurs somewhere in what the row says. */
+/** Whether every word of the filter occurs in the text of the row. */
 function fits(row: RunRow, words: readonly string[]): boolean {
   if (kept.states.size > 0 && !kept.states.has(row.state)) return false;
   if (words.length === 0) return true;
@@ -134,7 +134,7 @@ function inOrder(): (a: RunRow, b: RunRow) => number {
   const sign = kept.descending ? -1 : 1;
   return (a, b) => {
     const [x, y] = [value(a), value(b)];
-    // What has no value comes last in both directions.
+    // Rows without a value come last in both directions.
     if (x === null || y === null) return x === y ? byId(a, b) : x === null ? 1 : -1;
     return x === y ? byId(a, b) : sign * (x < y ? -1 : 1);
   };

@@ -1,4 +1,4 @@
-/** All that the page knows of the folder, kept up to date by the server's events. Views subscribe and look again. */
+/** The state of the page, kept up to date by the events of the server. Views subscribe to changes. */
 
 import type { Events, RunRow, SweepRow } from "../api.js";
 
@@ -9,7 +9,7 @@ class Store {
   readonly runs = new Map<string, RunRow>();
   readonly sweeps = new Map<string, SweepRow>();
   folder = "";
-  /** The folder as a word of a shell command. */
+  /** The folder, quoted for a shell command. */
   typed = "";
   progress = { read: 0, found: 0 };
   connection: "connecting" | "live" | "lost" = "connecting";
@@ -20,8 +20,8 @@ class Store {
   private known: Set<string> | undefined;
 
   /**
-   * Listens to the server while the page is in sight: a browser has six connections to a server for all its tabs, and tabs
-   * in the background would use them up.
+   * Listens to the server while the page is visible: a browser has six connections per server for all tabs, and tabs in
+   * the background would use them up.
    */
   connect(): void {
     document.addEventListener("visibilitychange", () => this.listen());
@@ -77,12 +77,12 @@ class Store {
     this.known = undefined;
   }
 
-  /** Whether the folder has been read to the end once. */
+  /** Whether the folder has been read completely once. */
   get isRead(): boolean {
     return this.connection !== "connecting" && this.progress.read >= this.progress.found;
   }
 
-  /** Calls back after changes, until the function returned is called. */
+  /** Registers a callback for changes. The returned function removes it. */
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

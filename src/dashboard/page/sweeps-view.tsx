@@ -1,4 +1,7 @@
-/** Sweeps: how far each is, and its grid, a row a method and a column a held-out domain, whose cells fill as runs end. */
+/**
+ * Sweeps: the progress of each, and its grid with one row per method and one column per held-out domain, whose cells
+ * fill as runs finish.
+ */
 
 import type { JSX } from "preact";
 import { fixedText } from "../../records/fixed-settings.js";
@@ -8,7 +11,7 @@ import { useAnswer, useChanges } from "./hooks.js";
 import { store } from "./store.js";
 import { Empty, filled, lines, Problem, runAddress, Scroll, StateBadge } from "./view.js";
 
-/** In the order in which a bar fills. */
+/** The order of the states in a bar. */
 const filling: readonly RunState[] = ["done", "running", "stopped", "hopeless", "cancelled", "failed", "waiting"];
 
 export function SweepsView({ rest: asked }: { rest: string | undefined }): JSX.Element {
@@ -44,7 +47,7 @@ export function SweepsView({ rest: asked }: { rest: string | undefined }): JSX.E
   );
 }
 
-/** How many are in which state, as one bar. */
+/** The number of runs in each state, as one bar. */
 function Bar({ counts, total }: { counts: StateCounts; total: number }): JSX.Element {
   const states = filling.filter((state) => counts[state] > 0);
   const words = states.map((state) => `${counts[state]} ${state}`).join(", ");

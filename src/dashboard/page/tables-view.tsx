@@ -1,4 +1,7 @@
-/** The report's tables over all runs, or a sweep's, under a selection rule that can be changed; they follow the runs. */
+/**
+ * The tables of the report over all runs or one sweep, with a choice of the selection rule. They are updated as runs
+ * progress.
+ */
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -10,10 +13,10 @@ import { store } from "./store.js";
 import { Empty, lines, Problem, Scroll, Segmented, Select, Table } from "./view.js";
 import { WeightCharts } from "./weight-charts.js";
 
-/** Milliseconds between two looks while runs train: tables are the whole folder's work. */
+/** The milliseconds between two updates during training, because tables need all runs. */
 const EVERY_MS = 3_000;
 
-/** As many notes as are shown without being asked for. */
+/** The number of notes that are shown without a click. */
 const FEW_NOTES = 4;
 
 /** Kept while other views are open. */
@@ -76,7 +79,7 @@ export function TablesView(): JSX.Element {
   );
 }
 
-/** A number that goes up after runs have changed, every few seconds at most. */
+/** A number that increases after runs have changed, at most every few seconds. */
 function useLooks(): number {
   const [looks, setLooks] = useState(0);
   useEffect(() => {
@@ -173,7 +176,7 @@ const tableCell = ({ text, mark, partial, note }: CellText, i: number): JSX.Elem
 interface NotesProps {
   readonly notes: readonly string[];
   readonly numbered?: boolean;
-  /** Whether they are behind their number, and whether that is open at first. */
+  /** Whether the notes are collapsed behind their number, and whether they start open. */
   readonly folded: boolean;
   readonly open?: boolean;
 }

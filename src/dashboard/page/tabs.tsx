@@ -1,4 +1,4 @@
-/** Parts of a view of which one is shown: arrow keys go from tab to tab. Which one is remembered between views. */
+/** Tabs of a view, with arrow keys to move between them. The selected tab is remembered between views. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless the switch says otherwise. */
+/** Light or dark: follows the system by default, and the switch overrides it. */
 
 import type { JSX } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -8,7 +8,7 @@ const words = { system: "Auto", light: "Light", dark: "Dark" } as const;
 type Theme = keyof typeof words;
 const choices = Object.keys(words) as Theme[];
 
-/** A button that goes through the choices. */
+/** A button that cycles through the choices. */
 export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(choices.find((choice) => choice === localStorage.getItem(KEY)) ?? "system");
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** The plane of the toy task: its points, the two boundaries, and the side that ERM-NU calls class 1, shaded. */
+/** The plane of the toy task: the points, the two boundaries, and a shaded area where ERM-NU predicts class 1. */
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -6,7 +6,7 @@ import { clipToHalfPlane, lineInBox } from "../../drawing/half-plane.js";
 import type { ToyClassifier, ToyEvents } from "../api.js";
 import { colored } from "./view.js";
 
-/** The plane from −1.08 to 1.08 both ways, in units of the drawing. */
+/** The plane from −1.08 to 1.08 in both directions, in units of the drawing. */
 const EDGE = 1.08;
 const SIZE = 440;
 const box = { x0: -EDGE, x1: EDGE, y0: -EDGE, y1: EDGE };

@@ -1,6 +1,7 @@
 /**
- * The toy task of the paper's Section 3.1: two features, of which one goes with the label everywhere and the other only in the
- * training domain. ERM and ERM-NU start alike on the same points; the boundary of each moves as it trains.
+ * The toy task of the paper's Section 3.1 with two features, of which one agrees with the label in every domain and the
+ * other only in the training domain. ERM and ERM-NU start from the same weights and points; their boundaries move
+ * during training.
  */
 
 import { Component, type JSX } from "preact";
@@ -11,10 +12,10 @@ import { Chart } from "./chart.js";
 import { ToyPlot } from "./toy-plot.js";
 import { number, Problem, Sample, Segmented, Table } from "./view.js";
 
-/** How long a whole training plays, in milliseconds. */
+/** The duration of the animation in milliseconds. */
 const PLAY_MS = 6_000;
 
-/** Waited for after a slider moved, before training again. */
+/** The delay after a slider was moved, before training starts again. */
 const SETTLE_MS = 120;
 
 /** Kept while other views are open. */
@@ -30,9 +31,9 @@ let kept: ToySettings = {
 interface ToyState {
   readonly points: ToyEvents["start"]["points"];
   readonly frames: readonly ToyEvents["frame"][];
-  /** How many frames there will be. */
+  /** The number of frames. */
   readonly expected: number;
-  /** How much of the training is played, from 0 to 1. */
+  /** The played fraction of the training, from 0 to 1. */
   readonly share: number;
   readonly playing: boolean;
   readonly problem: string | null;
@@ -83,7 +84,7 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
       source.close();
       this.setState({ problem });
     });
-    // The server ends the answer after the last frame; the browser would ask for it again.
+    // The server ends the response after the last frame; without `close`, the browser would request it again.
     source.onerror = () => source.close();
   }
 
@@ -164,7 +165,10 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
   }
 }
 
-/** Accuracy along the whole training, drawn again only when a frame came: the moment that is shown changes many times a second. */
+/**
+ * The accuracy over the whole training. It is drawn again only when a frame arrives, because the current moment changes
+ * many times per second.
+ */
 function Curves({ frames }: Pick<ToyState, "frames">): JSX.Element {
   return useMemo(() => {
     const line = (method: "erm" | "nu") => frames.map(({ step, [method]: { out } }) => ({ x: step, y: 100 * out }));
@@ -248,6 +252,6 @@ const Readings = ({ erm, nu }: { erm?: ToyClassifier; nu?: ToyClassifier }): JSX
   />
 );
 
-/** A setting as it is typed: no zeros at its end. */
+/** A setting as text, without trailing zeros. */
 const typed = (value: number): string =>
   value >= 10 ? value.toLocaleString("en-US") : String(Number(value.toPrecision(2)));

@@ -1,11 +1,11 @@
-/** The pieces that several views show. Text is always text: nothing that was read from disk is ever taken for markup. */
+/** Components that several views use. Text from disk is always rendered as text, never as markup. */
 
 import type { ComponentChildren, CSSProperties, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { stateWord } from "../../sweep/run-state.js";
 import type { RunRow, RunState } from "../api.js";
 
-/** The state in a word with its mark; the mark's shape tells it as well as its colour. */
+/** The state as text with a mark, whose shape differs as well as its color. */
 export const StateBadge = ({ state }: { state: RunState }): JSX.Element => (
   <span class={`state ${state}`}>
     <span class="mark" aria-hidden="true" />
@@ -16,7 +16,7 @@ export const StateBadge = ({ state }: { state: RunState }): JSX.Element => (
 /** The address of a run's view. */
 export const runAddress = (id: string): string => `#/run/${encodeURIComponent(id)}`;
 
-/** `sketch held out`; a run that holds nothing out makes the model to use. */
+/** `sketch held out`. A run without held-out domains trains the final model. */
 export function heldWords({ heldOut, own, method }: RunRow): string {
   if (heldOut.length > 0) return `${heldOut.join(", ")} held out`;
   if (method === "") return "";
@@ -31,7 +31,7 @@ export function runWords(row: RunRow): string {
 /** `trial 0`, `trial 2, draw 5` */
 export const trialWords = ({ trial, draw }: RunRow): string => `trial ${trial}${draw > 0 ? `, draw ${draw}` : ""}`;
 
-/** What is shown where there is nothing: why, and what to do next. */
+/** A message for an empty view: why it is empty, and what to do next. */
 export const Empty = ({
   title,
   words,
@@ -48,7 +48,7 @@ export const Empty = ({
   </div>
 );
 
-/** A command to type, with a button that copies it. */
+/** A command with a button that copies it. */
 export function Command({ text }: { text: string }): JSX.Element {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -66,7 +66,7 @@ export function Command({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** What went wrong, in words. */
+/** An error message. */
 export const Problem = ({ text }: { text: string }): JSX.Element => (
   <p class="problem" role="alert">
     {text}
@@ -120,18 +120,18 @@ export const Select = <T extends string>({ label, options, chosen, choose }: Cho
 export const inWords = (text: string): ComponentChildren =>
   text.split("`").map((part, i) => (i % 2 === 1 ? <code>{part}</code> : part));
 
-/** The colour of a line, by its number. */
+/** The color of a line, by index. */
 export const colored = (color: number): CSSProperties => ({ "--c": `var(--s${color})` }) as CSSProperties;
 
-/** How much of a bar is filled. */
+/** The filled part of a bar. */
 export const filled = (share: number): CSSProperties => ({ "--share": share }) as CSSProperties;
 
-/** A piece of a line, as it is drawn in a chart. */
+/** A sample of a line, as drawn in a chart. */
 export const Sample = ({ color, dash, strong }: { color: number; dash?: boolean; strong?: boolean }): JSX.Element => (
   <span class={`sample${dash ? " dashed" : ""}${strong ? " strong" : ""}`} style={colored(color)} aria-hidden="true" />
 );
 
-/** A table that may be wider than the page, to be scrolled by keyboard as well. */
+/** A table that may be wider than the page; it can be scrolled with the keyboard. */
 export const Scroll = ({ label, children }: { label: string; children: ComponentChildren }): JSX.Element => (
   <div class="scroll" tabIndex={0} role="region" aria-label={label}>
     {children}
@@ -142,13 +142,13 @@ interface TableProps {
   readonly kind: string;
   readonly caption?: string;
   readonly head: readonly ComponentChildren[];
-  /** The first cell names the row; the others are elements. */
+  /** The first cell is the name of the row; the others are elements. */
   readonly rows: readonly {
     readonly kind?: string;
     readonly name: ComponentChildren;
     readonly cells: ComponentChildren;
   }[];
-  /** The columns whose head stands to the right, as numbers do. */
+  /** The columns whose headings are right-aligned, like numbers. */
   readonly numbers?: readonly number[];
 }
 
@@ -175,10 +175,10 @@ export const Table = ({ kind, caption, head, rows, numbers = [] }: TableProps): 
   </table>
 );
 
-/** A cell of a number, or of words about it. */
+/** A cell with a number, or a text about it. */
 export const number = (content: ComponentChildren, kind = "number"): JSX.Element => <td class={kind}>{content}</td>;
 
-/** Lines of words, a paragraph each. */
+/** Lines of text, one paragraph each. */
 export const lines = (texts: readonly string[], kind?: string): JSX.Element[] =>
   texts.map((text) => (
     <p key={text} class={kind}>
