@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
 import { DataError, UsageError } from "../errors.js";
 import { appendWhole } from "../files/append-file.js";
-import { FolderLock, type LockWatch } from "../files/folder-lock.js";
+import { FolderLock, type LockWatch, ownerOf } from "../files/folder-lock.js";
 import { makeFolder } from "../files/make-folder.js";
 import { lifeOf } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
@@ -107,8 +107,15 @@ export class RunFolder implements Disposable {
       throw new DataError(
         `run folder ${this.path}: it was deleted while the run was writing to it, so the run stops here`,
       );
-    if (!this.isOwned)
-      throw new DataError(`run folder ${this.path}: another process has taken it over, so this one stops here`);
+    if (!this.isOwned) {
+      // A folder is deleted file by file: its lock may go before the rest. A process that took it over and is done leaves no lock either.
+      const isTaken = this.isDone || ownerOf(lockOf(this.path)) !== undefined;
+      throw new DataError(
+        isTaken
+          ? `run folder ${this.path}: another process has taken it over, so this one stops here`
+          : `${lockOf(this.path)}: it was deleted while the run was writing to its folder, so the run stops here`,
+      );
+    }
     if (this.begun && !this.isBegun)
       throw new DataError(
         `${this.settings}: the file was deleted while the run was running. The run stops; put the file back and resume, or start the run again`,

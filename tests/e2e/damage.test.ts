@@ -95,4 +95,6 @@ test("settings or a whole folder that are deleted while the run is running stop 
     /settings\.json: the file was deleted while the run was running/,
   );
   await expect(trainIn("folder", { during: remove(".") })).rejects.toThrow(/deleted/);
+  // What rm has left of a folder half-way.
+  await expect(trainIn("lock", { during: remove("lock") })).rejects.toThrow(/lock: it was deleted while the run was/);
 });
