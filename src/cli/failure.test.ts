@@ -39,3 +39,17 @@ test("help ends well, a wrong option is a usage error; commander has printed bot
   expect(endOf(new CommanderError(0, "commander.helpDisplayed", ""))).toEqual({ text: "", code: 0 });
   expect(endOf(new CommanderError(1, "commander.unknownOption", ""))).toEqual({ text: "", code: 2 });
 });
+
+test("a lack of memory is reported without a stack, with what needs less", () => {
+  for (const message of [
+    "zeros(): out of memory: 9.2 GB asked for, 0.0 GB in use, 8.0 GB allowed",
+    "conv2d(): CUDA out of memory. Tried to allocate 2.00 GiB",
+    "empty(): [enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes",
+  ]) {
+    const { text, code } = endOf(new EngineError(message, "aten::zeros"));
+    expect({ text, code }).toEqual({
+      text: `nudge: ${message}\nUse a smaller batchSize, smaller pictures or a smaller backbone.`,
+      code: 1,
+    });
+  }
+});

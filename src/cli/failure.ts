@@ -17,6 +17,10 @@ const isNulPath = (error: unknown): error is Error =>
   (error as NodeJS.ErrnoException).code === "ERR_INVALID_ARG_VALUE" &&
   error.message.includes("without null bytes");
 
+/** No memory for a tensor, by the addon's words, libtorch's on a CPU or its on a GPU. */
+const isOutOfMemory = (error: unknown): error is EngineError =>
+  error instanceof EngineError && /out of memory|can't allocate memory|not enough memory/.test(error.message);
+
 /** The exit code of a command that Ctrl-C ended and that does not resume: the shell's code for SIGINT. */
 const INTERRUPTED = 130;
 
@@ -29,6 +33,11 @@ export function endOf(error: unknown): { text: string; code: number } {
   if (error instanceof StoppedError) return { text: `nudge: ${error.message}`, code: INTERRUPTED };
   // An engine that cannot be loaded is a set-up problem. An error during a computation keeps its stack.
   if (error instanceof EngineError && error.operator === "load") return { text: `nudge: ${error.message}`, code: 1 };
+  if (isOutOfMemory(error))
+    return {
+      text: `nudge: ${error.message}\nUse a smaller batchSize, smaller pictures or a smaller backbone.`,
+      code: 1,
+    };
   // Errors of the operating system are not errors of the program: a full or failing disk, missing permissions.
   if (isRefusal(error)) return { text: `nudge: ${error.message}`, code: 1 };
   if (isNulPath(error)) {
