@@ -1,7 +1,7 @@
 /** Packed studies: what goes in comes out, and what is damaged, cut or hostile is named and skipped. */
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32, deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -354,4 +354,15 @@ test("what cannot be packed is an error that says why", () =>
     writeFileSync(join(folder, "text.nudge"), "not a pack");
     expect(() => packStudy([join(folder, "text.nudge")], out)).toThrow("not a packed study");
     expect(() => writePack(join(folder, "none", "x.nudge"), [])).toThrow("there is no folder");
+  }));
+
+test("a run with a link beside it is packed once, under its own name; a link to a run elsewhere is packed", () =>
+  inFolder((folder) => {
+    writeRun(join(folder, "runs", "z"));
+    writeRun(join(folder, "elsewhere"));
+    symlinkSync("z", join(folder, "runs", "latest"));
+    symlinkSync("../elsewhere", join(folder, "runs", "other"));
+    const out = join(folder, "study.nudge");
+    expect(packStudy([join(folder, "runs")], out).runs).toBe(2);
+    expect(Array.from(new PackFile(out).runs(), (run) => run.folder)).toEqual(["other", "z"]);
   }));

@@ -2,7 +2,7 @@
  * The content of a study to pack: the runs of a sweep, of a folder of runs, of a single run, or of an existing pack.
  */
 
-import { statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError, UsageError } from "../errors.js";
@@ -62,7 +62,19 @@ function openOne(place: string): Study {
     return { sweep: new FolderFiles(place), runs: runsIn(join(place, "runs"), "runs"), notes: [] };
   if (isRunFolder(place))
     return { sweep: undefined, runs: [{ folder: basename(resolve(place)), files: new FolderFiles(place) }], notes: [] };
-  return { sweep: undefined, runs: runsIn(place, ""), notes: [] };
+  return { sweep: undefined, runs: onceEach(runsIn(place, "")), notes: [] };
+}
+
+/** Runs without second names of the same folder, such as the link `latest` beside them. */
+function onceEach(runs: readonly StudyRun[]): StudyRun[] {
+  const isOwnName = ({ files }: StudyRun): boolean => !lstatSync(files.path).isSymbolicLink();
+  const seen = new Set<string>();
+  return [...runs]
+    .sort((a, b) => Number(isOwnName(b)) - Number(isOwnName(a)))
+    .filter(({ files }) => {
+      const real = realpathSync(files.path);
+      return !seen.has(real) && seen.add(real);
+    });
 }
 
 /** The run folders below a folder, named by their path from `start`. */
