@@ -1,7 +1,6 @@
 /** `nudge soup`: averages the weights of several runs into one model. */
 
 import { Command } from "commander";
-import { makeFolder } from "../files/make-folder.js";
 import { replaceFile } from "../files/replace-file.js";
 import { table } from "../report/evaluation-text.js";
 import type { Soup } from "../training/soup.js";
@@ -52,7 +51,6 @@ async function soup(
 ): Promise<void> {
   checkFolder(out);
   const { makeSoup, soupFile } = await import("../training/soup.js");
-  makeFolder(out);
   const say = quiet ? undefined : (text: string) => void process.stderr.write(`${text}\n`);
   const made = await makeSoup(runs, { kind, out: soupFile(out), device, say });
   replaceFile(`${out}/soup.json`, (file) => file(Buffer.from(`${JSON.stringify(made, null, 2)}\n`)));

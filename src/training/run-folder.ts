@@ -8,6 +8,7 @@ import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as v from "valibot";
+import { showText } from "../data/show-name.js";
 import { DataError, UsageError } from "../errors.js";
 import { appendWhole } from "../files/append-file.js";
 import { FolderLock, type LockWatch, ownerOf } from "../files/folder-lock.js";
@@ -141,7 +142,7 @@ export class RunFolder implements Disposable {
   }
 
   log(line: string): void {
-    const bytes = Buffer.from(`${new Date().toISOString()} ${line}\n`, "utf8");
+    const bytes = Buffer.from(`${new Date().toISOString()} ${showText(line)}\n`, "utf8");
     appendWhole(this.file("log.txt"), bytes, { what: "a line" });
   }
 

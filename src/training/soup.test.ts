@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -65,7 +65,7 @@ test("a greedy soup is no worse on validation pictures than its best run, and sa
 });
 
 test("runs that cannot be averaged are refused, by name", async () => {
-  const out = join(home, "none.safetensors");
+  const out = join(home, "none", "model.safetensors");
   const soupWith = async (name: string, more: object) =>
     makeSoup([runs[0], await trained(name, more)], { kind: "uniform", out });
   await expect(makeSoup(runs.slice(0, 1), { kind: "uniform", out })).rejects.toThrow(UsageError);
@@ -75,4 +75,5 @@ test("runs that cannot be averaged are refused, by name", async () => {
   await expect(soupWith("domain", { testDomains: "filled" })).rejects.toThrow("they differ in the domain held out");
   await expect(soupWith("seed", { seed: 1 })).rejects.toThrow("different random weights");
   await expect(soupWith("backbone", { backbone: "toy-cnn" })).rejects.toThrow("they differ in the backbone");
+  expect(existsSync(join(home, "none"))).toBe(false);
 });

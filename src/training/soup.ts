@@ -6,13 +6,14 @@
  * another trial has trained on the pictures that this one is chosen by.
  */
 
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Loader } from "../data/loader.js";
 import { setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { UsageError } from "../errors.js";
+import { makeFolder } from "../files/make-folder.js";
 import { METADATA_KEY, type ModelAbout } from "../model/about.js";
 import { DISTANCE_PREFIX } from "../model/domain-distance.js";
 import { loadModel, modelFile, readModelAbout } from "../model/load-model.js";
@@ -176,6 +177,7 @@ export function writeSoup(out: string, first: ModelAbout, taken: readonly Ingred
     calibration: null,
     settings: { ...first.settings, soup: { kind, runs: hashes } },
   };
+  makeFolder(dirname(out)); // not before: what cannot be averaged leaves nothing behind
   scope(() => writeWeights(out, meanOf(taken.map(({ file }) => file)), { [METADATA_KEY]: JSON.stringify(about) }));
 }
 
