@@ -2,10 +2,11 @@
  * The content of a study to pack: the runs of a sweep, of a folder of runs, of a single run, or of an existing pack.
  */
 
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError, UsageError } from "../errors.js";
+import { onceEach } from "../files/once-each.js";
 import { FolderFiles, type StoredFiles } from "../files/stored-files.js";
 import { DONE_FILE, isRunFolder } from "../records/run.js";
 import { isSweepFolder, planLines, SWEEP_FILE } from "../sweep/sweep-folder.js";
@@ -62,19 +63,9 @@ function openOne(place: string): Study {
     return { sweep: new FolderFiles(place), runs: runsIn(join(place, "runs"), "runs"), notes: [] };
   if (isRunFolder(place))
     return { sweep: undefined, runs: [{ folder: basename(resolve(place)), files: new FolderFiles(place) }], notes: [] };
-  return { sweep: undefined, runs: onceEach(runsIn(place, "")), notes: [] };
-}
-
-/** Runs without second names of the same folder, such as the link `latest` beside them. */
-function onceEach(runs: readonly StudyRun[]): StudyRun[] {
-  const isOwnName = ({ files }: StudyRun): boolean => !lstatSync(files.path).isSymbolicLink();
-  const seen = new Set<string>();
-  return [...runs]
-    .sort((a, b) => Number(isOwnName(b)) - Number(isOwnName(a)))
-    .filter(({ files }) => {
-      const real = realpathSync(files.path);
-      return !seen.has(real) && seen.add(real);
-    });
+  const runs = runsIn(place, "");
+  const own = new Set(onceEach(runs.map(({ files }) => files.path)));
+  return { sweep: undefined, runs: runs.filter(({ files }) => own.has(files.path)), notes: [] };
 }
 
 /** The run folders below a folder, named by their path from `start`. */

@@ -5,7 +5,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
+import { readSync } from "node:fs";
 import { type WeightsFacts, weightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
@@ -15,6 +15,7 @@ import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
 import { canonicalJson, type KnownTexts } from "../files/canonical-json.js";
+import { SourceFile } from "../files/file-bytes.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
 import type { GivenKeys } from "./keys.js";
@@ -164,10 +165,10 @@ function hashOf(feed: (hash: Hash) => void): string {
 
 function readPieces(path: string, take: (piece: Uint8Array) => void): void {
   const piece = Buffer.allocUnsafe(1 << 22);
-  const fd = openSync(path, "r");
+  const file = SourceFile.open(path); // a regular file, so that it ends
   try {
-    for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) take(piece.subarray(0, read));
+    for (let read = readSync(file.fd, piece); read > 0; read = readSync(file.fd, piece)) take(piece.subarray(0, read));
   } finally {
-    closeSync(fd);
+    file.close();
   }
 }

@@ -253,6 +253,11 @@ test("swad.afterValley is also read by its former name, and the name of the run 
   expect((await settingsOf({ averaging: "swad" })).hash).toBe("83eb397fa676ddbc");
 });
 
+test("weights that are no file, such as a device without an end, are refused", async () => {
+  for (const weights of ["/dev/zero", "/dev", "/nowhere.pth"])
+    await expect(settingsOf({ backbone: "mobilenet_v2", weights })).rejects.toThrow(weights);
+});
+
 test("LoRA is for vision transformers with trained weights, and its parts are checked", async () => {
   await expect(settingsOf({ loraAlpha: 4 })).rejects.toThrow("loraAlpha: set the rank of LoRA too, for example lora=8");
   await expect(settingsOf({ lora: 4 })).rejects.toThrow(

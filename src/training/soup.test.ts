@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -62,6 +62,19 @@ test("a greedy soup is no worse on validation pictures than its best run, and sa
   const best = Math.max(...rows.map(({ validation }) => validation));
   expect(soup.validation).toBeGreaterThanOrEqual(best);
   expect(rows.find(({ taken }) => taken)).toBeDefined();
+});
+
+test("a run with two names is averaged once", async () => {
+  const link = join(home, "latest");
+  symlinkSync(runs[1], link);
+  const { runs: rows } = await makeSoup([link, ...runs, runs[0]], {
+    kind: "uniform",
+    out: join(home, "once.safetensors"),
+  });
+  expect(rows).toHaveLength(3);
+  await expect(makeSoup([link, runs[1]], { kind: "uniform", out: join(home, "one.safetensors") })).rejects.toThrow(
+    "a soup needs at least two runs, got 1",
+  );
 });
 
 test("runs that cannot be averaged are refused, by name", async () => {

@@ -14,6 +14,7 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
 import { UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import { onceEach } from "../files/once-each.js";
 import { METADATA_KEY, type ModelAbout } from "../model/about.js";
 import { DISTANCE_PREFIX } from "../model/domain-distance.js";
 import { loadModel, modelFile, readModelAbout } from "../model/load-model.js";
@@ -72,8 +73,9 @@ export async function makeSoup(
   paths: readonly string[],
   { kind, out, device = "cpu", say }: SoupOptions,
 ): Promise<Soup> {
-  if (paths.length < 2) throw new UsageError(`a soup needs at least two runs, got ${paths.length}`);
-  const ingredients = paths.map((path) => ingredientOf(path));
+  const runs = onceEach(paths);
+  if (runs.length < 2) throw new UsageError(`a soup needs at least two runs, got ${runs.length}`);
+  const ingredients = runs.map((path) => ingredientOf(path));
   const notes = checkAlike(ingredients);
   const [first] = ingredients;
   const plan = await resolve({ ...first.settings.request, device });
@@ -106,7 +108,7 @@ export async function makeSoup(
   for (const { path } of ingredients) judged.push(await judge(path, () => weightsOf(path)));
   const taken =
     kind === "uniform"
-      ? [...paths]
+      ? [...runs]
       : await takenGreedily(
           judged.map(({ name, validation }) => [name, validation]),
           async (names) => (await judge(`with ${names.at(-1)}`, () => meanOf(names))).validation,
