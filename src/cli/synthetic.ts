@@ -12,14 +12,7 @@ import { type Experiment, runExperiment, type Settings } from "../paper/syntheti
 import { figure1b, figure2, medianSeed, trainingFigure } from "../paper/synthetic/figures.js";
 import { findings, fullAxes, type Grid, runGrid } from "../paper/synthetic/grid.js";
 import { landmarks, paperLandmarks } from "../paper/synthetic/landmarks.js";
-import {
-  type InitName,
-  initNames,
-  type LossName,
-  lossNames,
-  type MapName,
-  mapNames,
-} from "../paper/synthetic/model.js";
+import { initNames, lossNames, mapNames } from "../paper/synthetic/model.js";
 import { type PenaltyName, penaltyNames } from "../paper/synthetic/penalty.js";
 import { separatingLines } from "../paper/synthetic/separating-lines.js";
 import {
@@ -32,25 +25,13 @@ import {
   otherMapText,
   surveyText,
 } from "../paper/synthetic/text-report.js";
-import type { Checkpoint } from "../paper/synthetic/train.js";
+import type { Checkpoint, TrainOptions } from "../paper/synthetic/train.js";
 import { oneOf, realNumber, someOf, wholeNumber } from "./parse-options.js";
 import { checkFolder } from "./writable-place.js";
 
-interface Options {
+interface Options extends Omit<TrainOptions, "task" | "seed" | "penalty"> {
   seeds: number;
-  samples: number;
-  init: InitName;
-  loss: LossName;
-  map: MapName;
-  bias: boolean;
-  learningRate: number;
-  steps: number;
-  gradientNorm: number;
-  lossBelow: number;
   penalties: PenaltyName[];
-  weight: number;
-  scaling: "sum" | "per-sample";
-  warmup: number;
   invariant: number;
   environmental: number;
   agreementIn: number;
