@@ -4,30 +4,11 @@ import { chosenOf } from "./chosen.js";
 import type { Report } from "./report.js";
 
 /** The data of the report. `format` is increased by changes that break readers. */
-export function toJson({
-  tables,
-  models,
-  comparisons,
-  equivalence,
-  claims,
-  weights,
-  features,
-  best,
-  influence,
-  coverage,
-  outcome,
-}: Report): string {
+export function toJson({ outcome, tables, comparisons, claims, curves: _, ...parts }: Report): string {
   const { id, title, about } = outcome.selection;
-  const more = {
-    ...(models.length > 0 && { models }),
-    ...(equivalence && { equivalence }),
-    ...(weights.length > 0 && { weights }),
-    ...(features.length > 0 && { features }),
-    ...(best.length > 0 && { best }),
-    ...(influence.length > 0 && { influence }),
-    ...(coverage.length > 0 && { coverage }),
-  };
-  const { notes } = outcome;
+  const asked = Object.entries(parts).filter(
+    ([, part]) => part !== null && !(Array.isArray(part) && part.length === 0),
+  );
   const value = {
     format: 1,
     selection: { id, title, about },
@@ -35,8 +16,8 @@ export function toJson({
     chosen: chosenOf(outcome),
     comparisons,
     claims,
-    ...more,
-    notes,
+    ...Object.fromEntries(asked),
+    notes: outcome.notes,
   };
   return `${JSON.stringify(value, null, 2)}\n`;
 }
