@@ -285,6 +285,18 @@ const defaults: object = defaultsOf(keys);
 /** The given settings, and the defaults of the others. */
 export const withDefaults = (given: GivenKeys): FilledKeys => ({ ...defaults, ...given }) as FilledKeys;
 
+/** Settings other than hyperparameters and options of plug-ins that can be drawn. */
+export const SEARCHED_KEYS: readonly string[] = [
+  "optimizer",
+  "schedule",
+  "warmupSteps",
+  "clipNorm",
+  "headLr",
+  "layerDecay",
+  "freeze",
+  "stochasticDepth",
+] satisfies KeyName[];
+
 /** Settings other than hyperparameters that make a run another row of a table when the user sets them explicitly. */
 const OF_ROWS: readonly string[] = [
   "protocol",
@@ -294,14 +306,7 @@ const OF_ROWS: readonly string[] = [
   "t3a",
   "trainOnAll",
   "evaluationSize",
-  "optimizer",
-  "schedule",
-  "warmupSteps",
-  "clipNorm",
-  "headLr",
-  "layerDecay",
-  "freeze",
-  "stochasticDepth",
+  ...SEARCHED_KEYS,
   "patience",
   "steps",
   "evaluateEvery",

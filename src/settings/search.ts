@@ -10,19 +10,7 @@
 
 import { type Hparam, type HparamValue, parseRange, type SearchRange } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
-import { type KeyName, keys, type Request } from "./keys.js";
-
-/** Settings other than hyperparameters and options of plug-ins that can be drawn. */
-const SEARCHED_KEYS: readonly string[] = [
-  "optimizer",
-  "schedule",
-  "warmupSteps",
-  "clipNorm",
-  "headLr",
-  "layerDecay",
-  "freeze",
-  "stochasticDepth",
-] satisfies KeyName[];
+import { keys, type Request, SEARCHED_KEYS } from "./keys.js";
 
 export interface Drawn {
   /** The request with each range replaced by a value. */
