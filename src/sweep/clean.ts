@@ -71,8 +71,8 @@ function partsOf(run: string, models: boolean): Waste[] {
   });
 }
 
-/** Bytes of a file, or of all files in a folder. */
-function sizeOf(path: string): number {
+/** The bytes of a file, or of all files in a folder; 0 if there is none. */
+export function sizeOf(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found?.size ?? 0;
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);

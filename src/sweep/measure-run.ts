@@ -3,7 +3,7 @@
  * takes is what a sweep's estimate stands on.
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RECORDS_FILE } from "../records/run.js";
@@ -13,6 +13,7 @@ import { type Plan, resolve } from "../settings/resolve.js";
 import { quietReporter } from "../training/reporter.js";
 import { startRun } from "../training/start-run.js";
 import { train } from "../training/train.js";
+import { sizeOf } from "./clean.js";
 import type { RunRequest } from "./sweep-folder.js";
 
 /** What a run costs, in seconds and bytes. */
@@ -108,11 +109,4 @@ async function timeEvaluation(
   const { evaluation } = JSON.parse(first) as { evaluation: number };
   const records = sizeOf(folder.file(RECORDS_FILE));
   return { evaluation, records, disk: sizeOf(path) - records };
-}
-
-/** Bytes of a file, or of all in a folder; 0 where there is none. */
-function sizeOf(path: string): number {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) return found?.size ?? 0;
-  return readdirSync(path).reduce((total, name) => total + sizeOf(join(path, name)), 0);
 }
