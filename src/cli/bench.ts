@@ -1,6 +1,10 @@
 /** `nudge bench`: the benchmarks behind every speed figure in the docs. Each measures NUDGE and PyTorch in the same run. */
 
 import { Command, Option } from "commander";
+import type { DataBenchOptions } from "../bench/data.js";
+import type { LoaderBenchOptions } from "../bench/loader.js";
+import type { SweepBenchOptions } from "../bench/sweep.js";
+import type { TrainBenchOptions } from "../bench/train.js";
 import { UsageError } from "../errors.js";
 import { version } from "../library/version.js";
 
@@ -58,16 +62,20 @@ export function benchCommand(): Command {
         const { benchAlgorithms } = await import("../bench/algorithms.js");
         const { algorithmsText } = await import("./bench-algorithms.js");
         const { backbone = "mobilenet_v2", batch = "2", repeats = "3" } = raw;
-        const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
-        const result = benchAlgorithms({ algorithm, backbone, device, ...counts });
+        const result = benchAlgorithms({
+          algorithm,
+          backbone,
+          device,
+          ...counts({ batch, repeats }, "batch", "repeats"),
+        });
         print(json ? JSON.stringify(result) : algorithmsText(result));
         return;
       }
       const { benchStep } = await import("../bench/step.js");
       const { stepText } = await import("./bench-step.js");
       const { backbone = "resnet50", batch = "8", repeats = "6", compile } = raw;
-      const counts = { batch: count("batch", batch), repeats: count("repeats", repeats) };
-      const result = await benchStep({ backbone, ...counts, device, compile, peer: peerName(raw.peer) });
+      const numbers = counts({ batch, repeats }, "batch", "repeats");
+      const result = await benchStep({ backbone, ...numbers, device, compile, peer: peerName(raw.peer) });
       print(json ? JSON.stringify(result) : stepText(result));
     });
   common(bench.command("start"), { peer: false })
@@ -121,17 +129,14 @@ export function benchCommand(): Command {
     .option("--workers <n>", "the number of worker processes of PyTorch's DataLoader (default: one per core)")
     .option("--backbone <id>", "the backbone for measuring how long training waits for data, or none", "mobilenet_v2")
     .option("--cache <dir>", "the folder of the cache (default: a temporary folder)")
-    .action(async (raw: Common & LoaderFlags) => {
+    .action(async (raw: Flags<LoaderBenchOptions>) => {
       const { benchLoader } = await import("../bench/loader.js");
       const { loaderText } = await import("./bench-loader.js");
       const { data, root, device, cache, backbone } = raw;
       const result = await benchLoader({
         ...{ data, root, device, cache, peer: peerName(raw.peer) },
         ...(backbone !== "none" && { backbone }),
-        ...(raw.workers !== undefined && { workers: count("workers", raw.workers) }),
-        batch: count("batch", raw.batch),
-        steps: count("steps", raw.steps),
-        repeats: count("repeats", raw.repeats),
+        ...counts(raw, "workers", "batch", "steps", "repeats"),
       });
       print(raw.json ? JSON.stringify(result) : loaderText(result));
     });
@@ -165,14 +170,11 @@ export function benchCommand(): Command {
       "the number of worker processes of each PyTorch DataLoader (default: one per core, at most 8)",
     )
     .option("--cache <dir>", "the folder of the cache (default: a temporary folder)")
-    .action(async ({ peer, json, batch, steps, workers, limit, ...rest }: Common & TrainFlags) => {
+    .action(async ({ peer, json, ...raw }: Flags<TrainBenchOptions>) => {
       const { benchTrain } = await import("../bench/train.js");
       const { trainText } = await import("./bench-train.js");
-      const result = await benchTrain({
-        ...{ ...rest, peer: peerName(peer), batch: count("batch", batch), steps: count("steps", steps) },
-        ...(workers !== undefined && { workers: count("workers", workers) }),
-        ...(limit !== undefined && { limit: count("limit", limit) }),
-      });
+      const numbers = counts(raw, "batch", "steps", "workers", "limit");
+      const result = await benchTrain({ ...raw, ...numbers, peer: peerName(peer) });
       print(json ? JSON.stringify(result) : trainText(result));
     });
   common(bench.command("sweep"), { peer: false })
@@ -195,12 +197,12 @@ export function benchCommand(): Command {
     .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
     .option("--steps <n>", "the number of updates of a run", "301")
     .option("--eval-every <n>", "the number of updates from one evaluation to the next", "100")
-    .action(async ({ json, runs, batch, steps, evalEvery, ...rest }: Common & SweepFlags) => {
+    .action(async ({ json, evalEvery, ...raw }: Flags<SweepBenchOptions> & { evalEvery: string }) => {
       const { benchSweep } = await import("../bench/sweep.js");
       const { sweepText } = await import("./bench-sweep.js");
-      const counts = { runs: count("runs", runs), batch: count("batch", batch), steps: count("steps", steps) };
       const evaluateEvery = count("eval-every", evalEvery);
-      const result = await benchSweep({ ...rest, ...counts, evaluateEvery, version: version() });
+      const numbers = counts(raw, "runs", "batch", "steps");
+      const result = await benchSweep({ ...raw, ...numbers, evaluateEvery, version: version() });
       print(json ? JSON.stringify(result) : sweepText(result));
     });
   common(bench.command("data"), { peer: false })
@@ -221,37 +223,13 @@ export function benchCommand(): Command {
     .option("--precision <word>", "the precision of matrix products and convolutions, float32 or bf16", "float32")
     .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
     .option("--steps <n>", "the number of measured steps", "50")
-    .action(async ({ json, pictures, width, batch, steps, ...rest }: Common & DataFlags) => {
+    .action(async ({ json, ...raw }: Flags<DataBenchOptions>) => {
       const { benchData } = await import("../bench/data.js");
       const { dataText } = await import("./bench-data.js");
-      const counts = { pictures: count("pictures", pictures), width: count("width", width) };
-      const sizes = { batch: count("batch", batch), steps: count("steps", steps) };
-      const result = await benchData({ ...rest, ...counts, ...sizes });
+      const result = await benchData({ ...raw, ...counts(raw, "pictures", "width", "batch", "steps") });
       print(json ? JSON.stringify(result) : dataText(result));
     });
   return bench;
-}
-
-interface SweepFlags {
-  data: string;
-  root?: string;
-  runs: string;
-  algorithm: string;
-  backbone: string;
-  precision: string;
-  batch: string;
-  steps: string;
-  evalEvery: string;
-}
-
-interface DataFlags {
-  pictures: string;
-  width: string;
-  folder?: string;
-  backbone: string;
-  precision: string;
-  batch: string;
-  steps: string;
 }
 
 interface StepFlags {
@@ -269,31 +247,10 @@ interface StartFlags {
   thisProcess?: true;
 }
 
-interface LoaderFlags {
-  data: string;
-  root?: string;
-  batch: string;
-  steps: string;
-  repeats: string;
-  workers?: string;
-  backbone: string;
-  cache?: string;
-}
-
-interface TrainFlags {
-  data: string;
-  root?: string;
-  testDomain?: string;
-  limit?: string;
-  algorithm: string;
-  backbone: string;
-  weights?: string;
-  precision: string;
-  batch: string;
-  steps: string;
-  workers?: string;
-  cache?: string;
-}
+/** The options of a benchmark as they are typed: numbers are texts. */
+type Flags<T> = Common & {
+  [K in keyof Omit<T, keyof Common>]: T[K] extends number | undefined ? string : T[K];
+};
 
 /** Examples, as the help prints them. */
 const examples = (...lines: string[]): string =>
@@ -313,6 +270,14 @@ function count(name: string, text: string): number {
   if (!Number.isInteger(value) || value < 1)
     throw new UsageError(`--${name}: expected an integer of at least 1, got "${text}"`);
   return value;
+}
+
+/** Those of some options that are given, as numbers. */
+function counts<F extends { readonly [N in K]?: string }, K extends string>(flags: F, ...names: K[]) {
+  const given = names.filter((name) => flags[name] !== undefined);
+  return Object.fromEntries(given.map((name) => [name, count(name, flags[name]!)])) as {
+    [N in K]: undefined extends F[N] ? number | undefined : number;
+  };
 }
 
 function print(text: string): void {
