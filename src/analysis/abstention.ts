@@ -1,34 +1,34 @@
 /**
- * Accuracy against how much is abstained: if the model answers only where it is surest, how right is it there? The curve of
- * risk against coverage (El-Yaniv and Wiener, JMLR 2010), with the confidence in the predicted class as the measure.
+ * Accuracy against coverage: the accuracy if the model answers only for the pictures with the highest confidence. The
+ * risk-coverage curve (El-Yaniv and Wiener, JMLR 2010), with the confidence in the predicted class as the score.
  */
 
 import { UsageError } from "../errors.js";
 import { isRight, type Judged } from "./judged.js";
 
-/** The model answers for `coverage` of the pictures, those it is surest of. */
+/** The model answers for `coverage` of the pictures, those with the highest confidence. */
 export interface AbstentionPoint {
   /** A fraction of the pictures. */
   readonly coverage: number;
   readonly count: number;
-  /** It answers where its confidence is at least this. */
+  /** It answers if its confidence is at least this. */
   readonly threshold: number;
-  /** Of the pictures it answers for. */
+  /** The accuracy on the pictures for which it answers. */
   readonly accuracy: number;
 }
 
 export interface Abstention {
-  /** From few pictures to all; one point for each threshold, thinned to a hundred. */
+  /** From low to full coverage; one point for each threshold, thinned to a hundred. */
   readonly curve: readonly AbstentionPoint[];
-  /** Area under risk against coverage, the mean of 1 − accuracy over all coverages: less is better. */
+  /** The area under the risk-coverage curve, that is, the mean of 1 − accuracy over all coverages. Lower is better. */
   readonly area: number;
-  /** The same of an order that knows every mistake, and so leaves them to the last: what a perfect confidence would have. */
+  /** The same area for a perfect order, in which all mistakes come last. */
   readonly bestArea: number;
 }
 
 const POINTS = 100;
 
-/** The curve of judged pictures. Pictures of equal confidence are answered for together, or not at all. */
+/** The curve of judged pictures. Pictures with equal confidence are included together. */
 export function abstention(pictures: readonly Judged[]): Abstention {
   const ordered = pictures.toSorted((a, b) => b.confidence - a.confidence);
   const curve: AbstentionPoint[] = [];
@@ -47,13 +47,13 @@ export function abstention(pictures: readonly Judged[]): Abstention {
   return { curve: thinned(curve), area: area / pictures.length, bestArea: bestArea / pictures.length };
 }
 
-/** At most a hundred points, evenly by their place, the last among them. */
+/** At most a hundred points, evenly spaced, including the last. */
 function thinned(points: readonly AbstentionPoint[]): AbstentionPoint[] {
   if (points.length <= POINTS) return [...points];
   return Array.from({ length: POINTS }, (_, i) => points[Math.ceil(((i + 1) * points.length) / POINTS) - 1]);
 }
 
-/** The accuracy when the model answers for at least this share of the pictures: `accuracyAt(pictures, 0.8)`. */
+/** The accuracy at a coverage of at least this: `accuracyAt(pictures, 0.8)`. */
 export function accuracyAt(pictures: readonly Judged[], coverage: number): AbstentionPoint {
   if (!(coverage > 0 && coverage <= 1))
     throw new UsageError(`abstention: expected a coverage above 0 and of at most 1, got ${coverage}`);

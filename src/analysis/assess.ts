@@ -1,15 +1,15 @@
 /**
- * How good a model is on labelled pictures: accuracy by domain and by class, the confusion matrix, the pictures it was most
- * wrong about. Pure functions of judged pictures (judged.ts); calibration.ts and abstention.ts are their neighbours.
+ * Measures of a model on labelled pictures: accuracy by domain and by class, the confusion matrix, and the worst
+ * mistakes. These are pure functions of judged pictures (judged.ts); see also calibration.ts and abstention.ts.
  */
 
 import { isRight, type Judged } from "./judged.js";
 
-/** A share of some pictures, with the 95 % interval by Wilson's score, which is right for few pictures and near 0 and 1. */
+/** A proportion with its 95 % Wilson score interval, which is also valid for few pictures and near 0 and 1. */
 export interface Share {
   readonly count: number;
   readonly right: number;
-  /** A fraction; NaN of none. */
+  /** A fraction; NaN if there are no pictures. */
   readonly accuracy: number;
   readonly interval: readonly [from: number, to: number];
 }
@@ -32,7 +32,7 @@ export function shareOf(right: number, count: number): Share {
   };
 }
 
-/** The share of pictures that the model is right about. */
+/** The accuracy of the model. */
 export const accuracyOf = (pictures: readonly Pick<Judged, "label" | "predicted">[]): Share =>
   shareOf(
     pictures.reduce((sum, picture) => sum + Number(isRight(picture)), 0),
@@ -46,7 +46,7 @@ const mean = (pictures: readonly Judged[], value: (picture: Judged) => number): 
 export interface Overall extends Share {
   readonly loss: number;
   readonly brier: number;
-  /** The mean over classes that have pictures of the accuracy on each: what rare classes weigh in as much as common ones. */
+  /** The mean recall over classes that have pictures, so that rare classes count as much as common ones. */
   readonly balancedAccuracy: number;
 }
 
@@ -61,18 +61,18 @@ export function overall(pictures: readonly Judged[], classes: readonly string[])
   };
 }
 
-/** The accuracy on each domain, in the order in which domains first come. */
+/** The accuracy on each domain, in the order of their first appearance. */
 export function accuracyByDomain(pictures: readonly Judged[]): (Share & { readonly domain: string })[] {
   const domains = [...new Set(pictures.map(({ domain }) => domain))];
   return domains.map((domain) => ({ domain, ...accuracyOf(pictures.filter((each) => each.domain === domain)) }));
 }
 
-/** How the pictures of a class fared. */
+/** The measures of one class. */
 export interface ClassAccuracy extends Share {
   readonly name: string;
-  /** How many pictures the model said to be of this class. */
+  /** The number of pictures that were predicted as this class. */
   readonly said: number;
-  /** The share of those that are; NaN where it was never said. */
+  /** The precision; NaN if the class was never predicted. */
   readonly precision: number;
 }
 

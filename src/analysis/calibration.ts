@@ -1,21 +1,21 @@
 /**
- * Whether a model's confidence can be taken at its word: of the pictures it is 80 % sure of, is it right about 80 %?
+ * The calibration of a model: is it correct for 80 % of the pictures with a confidence of 80 %?
  *
  *     ECE = Σ_b (n_b/n)·|accuracy_b − confidence_b|
  *
- * over bins of equal width of the confidence in the predicted class (Guo et al., "On Calibration of Modern Neural Networks",
- * ICML 2017). The estimate is biased upwards where bins hold few pictures, so the counts go with it.
+ * over bins of equal width of the confidence in the predicted class (Guo et al., "On Calibration of Modern Neural
+ * Networks", ICML 2017). The estimate is biased upwards if bins have few pictures, so the counts are included.
  */
 
 import { UsageError } from "../errors.js";
 import { isRight, type Judged } from "./judged.js";
 
-/** Pictures of about the same confidence. */
+/** Pictures with similar confidence. */
 export interface ReliabilityBin {
   readonly from: number;
   readonly to: number;
   readonly count: number;
-  /** The mean confidence and the accuracy of its pictures; NaN of none. */
+  /** The mean confidence and the accuracy of its pictures; NaN if it is empty. */
   readonly confidence: number;
   readonly accuracy: number;
 }
@@ -23,15 +23,15 @@ export interface ReliabilityBin {
 export interface Calibration {
   /** Expected calibration error, a fraction. */
   readonly ece: number;
-  /** The largest gap of a bin that has pictures. */
+  /** The largest gap among bins that have pictures. */
   readonly worst: number;
-  /** Mean confidence less accuracy: above 0 the model is surer than it should be. */
+  /** Mean confidence minus accuracy; positive if the model is overconfident. */
   readonly overconfidence: number;
   /** The reliability diagram, from confidence 0 to 1. */
   readonly bins: readonly ReliabilityBin[];
 }
 
-/** The calibration of judged pictures; fifteen bins, as the paper has them. */
+/** The calibration of judged pictures, with fifteen bins as in the paper. */
 export function calibration(pictures: readonly Judged[], { bins: count = 15 } = {}): Calibration {
   if (!Number.isInteger(count) || count < 1)
     throw new UsageError(`calibration: expected an integer number of bins of at least 1, got ${count}`);

@@ -1,4 +1,4 @@
-/** All measures of a model on labelled pictures in one, as `nudge eval` prints them and writes them as JSON. */
+/** All measures of a model on labelled pictures, as `nudge eval` prints them and writes them as JSON. */
 
 import { type Abstention, abstention } from "./abstention.js";
 import {
@@ -13,18 +13,21 @@ import {
 import { type Calibration, calibration } from "./calibration.js";
 import type { Judged } from "./judged.js";
 
-/** A judged picture, and its distance percentile: how many of 100 held-back training pictures lie nearer to training. */
+/**
+ * A judged picture and its distance percentile: the percentage of validation pictures that are nearer to the training
+ * pictures.
+ */
 export interface PlacedPicture extends Judged {
   readonly percentile: number | null;
 }
 
-/** A domain's accuracy, and how strange it is to the model. */
+/** The accuracy on a domain, and how much it differs from the training domains. */
 export interface DomainEvaluation extends Share {
   readonly domain: string;
   readonly calibrationError: number;
   /**
-   * The distance percentile of its median picture: about 50 for a domain like those of training, towards 100 for one that
-   * differs. Null without a score of distance.
+   * The distance percentile of its median picture: about 50 for a domain like the training domains, near 100 for a very
+   * different one. Null if the model has no distances.
    */
   readonly percentile: number | null;
 }
@@ -34,7 +37,7 @@ export interface Evaluation {
   readonly overall: Overall;
   readonly domains: readonly DomainEvaluation[];
   readonly byClass: readonly ClassAccuracy[];
-  /** Counts, a row a class and a column what the model says. */
+  /** The confusion matrix: one row per true class, one column per predicted class. */
   readonly confusion: readonly (readonly number[])[];
   readonly calibration: Calibration;
   readonly abstention: Abstention;
@@ -61,7 +64,7 @@ export function evaluation(
   };
 }
 
-/** The middle value, the upper of two; null of none. */
+/** The median (the upper of two); null if there are no values. */
 export function median(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? null;
 }

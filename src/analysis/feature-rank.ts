@@ -1,22 +1,22 @@
 /**
- * Figure 4 of the paper (Section 3.3): the rank of held-out-domain features and the accuracy there, against the weight of
- * the nuclear norm. The paper reports stable ranks of "around 50" (VLCS) to "over 100" (DomainNet) at weight 0, falling as
- * the weight grows. Here the stable rank stands both as the paper defines it and centred, with the entropy effective rank
- * beside them, and words say which of them is at the paper's level and which is not.
+ * Figure 4 of the paper (Section 3.3): the rank of the features of held-out domains and the accuracy there, against the
+ * weight of the nuclear norm. The paper reports stable ranks of "around 50" (VLCS) to "over 100" (DomainNet) at weight
+ * 0, which decrease with the weight. Here the stable rank is computed both as defined in the paper and centered,
+ * together with the entropy effective rank, and a text states which of them match the values of the paper.
  */
 
 import { type LineChart, lineChart, panels } from "../drawing/plot.js";
 import { UsageError } from "../errors.js";
 import { type FeatureMatrix, type RankMeasures, rankMeasures } from "./rank.js";
 
-/** The features of a held-out domain under one weight, and the accuracy on it. */
+/** The features of a held-out domain for one weight, and the accuracy on it. */
 export interface FeatureRankInput {
   /** λ, or θ: the weight of the nuclear norm in training. */
   weight: number;
   features: FeatureMatrix;
   /** A fraction. */
   accuracy: number;
-  /** What it was measured on, such as a held-out domain: inputs with the same label make one curve. */
+  /** The source, such as a held-out domain. Inputs with the same label form one curve. */
   label?: string;
 }
 
@@ -26,7 +26,7 @@ export interface FeatureRankRow extends RankMeasures {
   accuracy: number;
 }
 
-/** The rank measures the words and the chart speak of. */
+/** The rank measures in the text and the chart. */
 const MEASURES = [
   { key: "stableRank", name: "stable rank, not centred (the paper's definition)" },
   { key: "centredStableRank", name: "stable rank, centred" },
@@ -36,15 +36,15 @@ const MEASURES = [
 
 export type RankMeasure = (typeof MEASURES)[number]["key"];
 
-/** One measure against the paper's level and the paper's trend. */
+/** One measure compared with the values and the trend of the paper. */
 export interface RankVerdict {
   measure: RankMeasure;
   name: string;
   least: number;
   most: number;
-  /** The rows at the paper's level: 50 and above. */
+  /** The rows with a rank of at least 50, as in the paper. */
   reached: { label: string; weight: number; value: number }[];
-  /** Whether it falls or stays from each weight to the next within every label, as the paper has it; null with one weight. */
+  /** Whether it never increases with the weight within any label, as in the paper; null with one weight. */
   neverRises: boolean | null;
   words: string;
 }
@@ -54,13 +54,13 @@ export interface FeatureRankAnalysis {
   verdicts: RankVerdict[];
 }
 
-/** Where the paper's level begins: "around 50" for its simplest dataset. */
+/** The lowest rank in the paper: "around 50" for its simplest dataset. */
 export const PAPER_LEVEL = 50;
 
-/** Two spectra of the same features may differ by this. */
+/** The tolerance between two spectra of the same features. */
 const ROUNDING = 1e-9;
 
-/** The rank measures of each input, by label and weight, and what they say of the paper's figure. */
+/** The rank measures of each input, by label and weight, and their comparison with the paper's figure. */
 export function featureRankAnalysis(inputs: readonly FeatureRankInput[]): FeatureRankAnalysis {
   if (inputs.length === 0) throw new UsageError("feature rank: expected the features of at least one run, got none");
   const rows = inputs.map(({ weight, features, accuracy, label = "" }): FeatureRankRow => {
@@ -81,7 +81,7 @@ function verdict(measure: RankMeasure, name: string, rows: readonly FeatureRankR
   const steps = neighbours.filter(([before, after]) => before.label === after.label && before.weight < after.weight);
   const neverRises =
     steps.length === 0 ? null : steps.every(([before, after]) => after[measure] <= before[measure] * (1 + ROUNDING));
-  // No matrix has more rank than it has rows or columns, and the reader must not blame the features for that.
+  // The rank is at most the number of rows and columns, which is not a property of the features.
   const bound = Math.max(...rows.map(({ samples, width }) => Math.min(samples, width)));
   const range = number(least) === number(most) ? number(most) : `${number(least)} to ${number(most)}`;
   const level = `the paper's level (${PAPER_LEVEL} to over 100)`;
@@ -100,12 +100,12 @@ const place = ({ label, weight }: { label: string; weight: number }): string =>
 
 const number = (value: number): string => (value < 9.95 ? value.toFixed(1) : value.toFixed(0));
 
-/** Figure 4 as SVG: a panel with the ranks and one with the accuracy for each label, against the weight. */
+/** Figure 4 as SVG: one panel with the ranks and one with the accuracy for each label, against the weight. */
 export function featureRankChart(rows: readonly FeatureRankRow[]): string {
   const labels = [...new Set(rows.map(({ label }) => label))];
   const positive = rows.map(({ weight }) => weight).filter((weight) => weight > 0);
   const logX = positive.length > 0;
-  // A logarithmic axis has no zero: it stands a decade below the smallest weight, and the note says so.
+  // A logarithmic axis has no zero, so weight 0 is drawn a decade below the smallest weight, and a note says so.
   const zero = logX ? Math.min(...positive) / 10 : 0;
   const note =
     logX && rows.some(({ weight }) => weight === 0) ? `weight 0 is drawn at ${Number(zero.toPrecision(6))}` : undefined;

@@ -1,8 +1,10 @@
-/** Judged pictures for tests, from what matters in a test. */
+/** Judged pictures for tests. */
 
 import type { Judged } from "./judged.js";
 
-/** A picture judged with this confidence, the rest of the probability on the true class where it was wrong. */
+/**
+ * A picture judged with this confidence. If the prediction is wrong, the true class has the rest of the probability.
+ */
 export function judgedAs(label: number, predicted: number, confidence = 0.9, about: Partial<Judged> = {}): Judged {
   const truth = label === predicted ? confidence : 1 - confidence;
   return {

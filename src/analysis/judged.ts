@@ -1,30 +1,30 @@
 /**
- * What a model said of one labelled picture, in the few numbers that all measures of `nudge eval` and of a run's report are
- * made from: a judged picture takes the same room with 345 classes as with two, so that a large dataset fits in memory.
+ * The prediction of a model for one labelled picture, reduced to the few numbers that all measures need. Its size does
+ * not depend on the number of classes, so a large dataset fits into memory.
  */
 
 import { UsageError } from "../errors.js";
 
-/** A labelled picture and what the model made of it. Classes are places in the list of classes. */
+/** A labelled picture and the prediction of the model. Classes are indices. */
 export interface Judged {
   /** The picture's file or name. */
   readonly name: string;
   readonly domain: string;
-  /** The class it is of. */
+  /** The true class. */
   readonly label: number;
-  /** The class the model says; the first of equals. */
+  /** The predicted class; the first of equals. */
   readonly predicted: number;
-  /** The probability of the class it says. */
+  /** The probability of the predicted class. */
   readonly confidence: number;
-  /** The probability it gives to the class it is of. */
+  /** The probability of the true class. */
   readonly truth: number;
-  /** The cross-entropy, −ln of `truth`, from the logits: exact where `truth` rounds to 0. */
+  /** The cross-entropy, −ln of `truth`, computed from the logits, so that it is exact even if `truth` rounds to 0. */
   readonly loss: number;
   /** The squared distance between the probabilities and the truth, Σ(p − y)²: from 0 to 2 (Brier, 1950). */
   readonly brier: number;
 }
 
-/** Probabilities from logits; the largest is taken off first, so that none overflows. */
+/** Softmax of logits. The largest is subtracted first to prevent overflow. */
 export function softmax(logits: ArrayLike<number>): Float64Array {
   const values = Float64Array.from(logits);
   const most = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
@@ -36,7 +36,7 @@ export function softmax(logits: ArrayLike<number>): Float64Array {
   return values.map((value) => value / sum);
 }
 
-/** Judges one picture by its logits, which a calibrated model's temperature divides. */
+/** Judges one picture by its logits, divided by the temperature of a calibrated model. */
 export function judge(
   given: ArrayLike<number>,
   { name, domain, label }: { name: string; domain: string; label: number },
@@ -59,5 +59,5 @@ export function judge(
   };
 }
 
-/** Whether the model was right. */
+/** Whether the prediction is correct. */
 export const isRight = ({ label, predicted }: Pick<Judged, "label" | "predicted">): boolean => label === predicted;

@@ -8,20 +8,20 @@
  * full threshold listed 46 pictures, 42 of those among them; three quarters list 57, with 46 of the 51.
  */
 
-/** The part of a class's threshold that is asked for. */
+/** The fraction of a class's threshold that is required. */
 const LENIENCY = 0.75;
 
 export interface LabelError {
-  /** The place of the picture among those given. */
+  /** The index of the picture. */
   readonly place: number;
-  /** The class it is likely of. */
+  /** The likely class. */
   readonly suggested: number;
-  /** Its probabilities of the two classes. */
+  /** The probabilities of the two classes. */
   readonly probability: number;
   readonly given: number;
 }
 
-/** The likely errors among pictures with these out-of-fold probabilities and labels. */
+/** The likely label errors among pictures with these out-of-fold probabilities and labels. */
 export function likelyLabelErrors(
   probabilities: readonly ArrayLike<number>[],
   labels: readonly number[],

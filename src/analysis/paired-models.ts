@@ -1,31 +1,31 @@
 /**
- * Two models on the same pictures. Most pictures are easy or hard for both, and say nothing of which is better; those that
- * only one is right about do, so their difference is known much better than the two accuracies are.
+ * Compares two models on the same pictures. Most pictures are easy or hard for both models. The pictures that only one
+ * model classifies correctly determine the difference, so it is known more precisely than the two accuracies.
  *
- * The interval is Wald's with half a picture added to each cell of the 2×2 table: Agresti and Min, "Simple improved confidence
- * intervals for comparing matched proportions", Statistics in Medicine 24, 2005.
+ * The interval is Wald's with half a picture added to each cell of the 2×2 table: Agresti and Min, "Simple improved
+ * confidence intervals for comparing matched proportions", Statistics in Medicine 24, 2005.
  */
 
 import { accuracyOf, type Share, Z } from "./assess.js";
 import { isRight, type Judged } from "./judged.js";
 
-/** How two models did on the same pictures. */
+/** The comparison of two models on the same pictures. */
 export interface PairedModels {
   readonly count: number;
   readonly first: Share;
   readonly second: Share;
-  /** Pictures that one is right about and the other is not. */
+  /** The number of pictures that only one of them classifies correctly. */
   readonly onlyFirst: number;
   readonly onlySecond: number;
-  /** The second's accuracy less the first's, and its 95 % interval. */
+  /** The accuracy of the second minus that of the first, and its 95 % interval. */
   readonly difference: number;
   readonly interval: readonly [from: number, to: number];
 }
 
-/** All that is compared of a judged picture. */
+/** The fields of a judged picture that are compared. */
 type Said = Pick<Judged, "name" | "label" | "predicted">;
 
-/** Pairs pictures by name; pictures that one of the two did not predict are skipped. */
+/** Pairs pictures by name. Pictures that only one model predicted are skipped. */
 export function pairedModels(first: readonly Said[], second: readonly Said[]): PairedModels {
   const others = new Map(second.map((picture) => [picture.name, picture]));
   const pairs = first.flatMap((one) => {

@@ -1,21 +1,21 @@
-/** The directions in which rows of numbers differ most, by the Gram matrix of the short side in float64. */
+/** The principal directions of rows, from the Gram matrix of the shorter side in float64. */
 
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
 import { gramMatrix } from "../regularizers/gram-matrix.js";
 
-/** Squares of singular values below this share of the largest are what rounding leaves of nothing. */
+/** Squared singular values below this fraction of the largest are rounding errors. */
 const NEGLIGIBLE = 1e-10;
 
 export interface PrincipalDirections {
   readonly directions: Tensor; // [k, width], orthonormal rows, float64
-  /** The sum of squares along each, largest first. */
+  /** The sum of squares along each, in descending order. */
   readonly squares: readonly number[];
 }
 
 /**
- * The leading directions of rows that are centred already, at most `most`, largest first. A direction's sign is chosen so that
- * its largest number is positive: the same rows give the same picture everywhere.
+ * The leading directions of centered rows, at most `most`, in descending order. The sign of a direction is chosen so
+ * that its largest element is positive: equal rows give equal results everywhere.
  */
 export function principalDirections(centred: Tensor, most: number): PrincipalDirections {
   return noGrad(() =>
@@ -28,7 +28,7 @@ export function principalDirections(centred: Tensor, most: number): PrincipalDir
       const descending = sizes.map((_, i) => sizes.length - 1 - i);
       const chosen = descending.filter((i) => sizes[i] > NEGLIGIBLE * largest).slice(0, Math.max(0, most));
       const columns = vectors.indexSelect(1, tensor(chosen, { dtype: "int64" })); // [short side, k]
-      // Where the Gram matrix is of the rows, its eigenvectors are turned into directions: v = Xᵀu/σ.
+      // If the Gram matrix is that of the rows, its eigenvectors are converted to directions: v = Xᵀu/σ.
       const lengths = tensor(
         chosen.map((i) => Math.sqrt(sizes[i])),
         { dtype: "float64" },
@@ -45,7 +45,7 @@ function signed(directions: Tensor): Tensor {
   return directions.mul(directions.gather(1, at).sign()).contiguous();
 }
 
-/** Rows as points in the plane of the two leading directions, and the share of the variance that each of them has. */
+/** Projects rows on the two leading directions, and returns the fraction of the variance along each. */
 export function projectToPlane(features: Tensor): { points: { x: number; y: number }[]; shares: [number, number] } {
   return noGrad(() =>
     scope(() => {

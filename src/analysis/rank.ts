@@ -16,17 +16,17 @@ import { noGrad, Tensor, tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import { gramMatrix } from "../regularizers/gram-matrix.js";
 
-/** A feature matrix, a row a sample. */
+/** A feature matrix with one row per sample. */
 export type FeatureMatrix = Tensor | readonly (readonly number[])[];
 
 export interface SpectrumOptions {
-  /** Take the mean over the rows off first. */
+  /** Subtract the mean over the rows first. */
   centred?: boolean;
 }
 
 /**
- * The singular values, largest first. Above 2²⁰ elements they come from the Gram matrix, which takes a tenth of the time and
- * resolves them down to 1e-8 of the largest.
+ * The singular values in descending order. Above 2²⁰ elements they are computed from the Gram matrix, which takes a
+ * tenth of the time and resolves them down to 1e-8 of the largest.
  */
 export function spectrum(features: FeatureMatrix, { centred = false }: SpectrumOptions = {}): number[] {
   if (Array.isArray(features) && features.length === 0) return [];
@@ -37,7 +37,7 @@ export function spectrum(features: FeatureMatrix, { centred = false }: SpectrumO
         throw new UsageError(`spectrum: expected a matrix [samples, width], got ${given.describe()}`);
       }
       if (given.numel === 0) return [];
-      // Small matrices are decomposed on the CPU: a GPU takes longer for them, above all if it trains other runs meanwhile.
+      // Small matrices are decomposed on the CPU, because a GPU takes longer, especially while it trains other runs.
       const device = given.numel <= LARGEST_FOR_SVD ? "cpu" : given.device;
       const exact = given.to({ dtype: "float64", device });
       const size = exact.norm().item();
@@ -49,7 +49,7 @@ export function spectrum(features: FeatureMatrix, { centred = false }: SpectrumO
         );
       }
       const sigmas = singularValues(centred ? exact.sub(exact.mean(0, true)) : exact);
-      // What rounding leaves of zero, as when all rows are the same and the mean is taken off, is not a direction.
+      // Rounding errors of zero, for example if all rows are equal and the mean is subtracted, are not directions.
       const rounding = Math.max(...given.shape) * Number.EPSILON * size;
       return sigmas.map((sigma) => (sigma > rounding ? sigma : 0));
     }),
@@ -74,7 +74,7 @@ export function effectiveRank(features: FeatureMatrix, options?: SpectrumOptions
   return effectiveRankOf(spectrum(features, options));
 }
 
-/** What runs log of their features, so that smaller features are not taken for fewer directions. */
+/** The logged measures of features, which distinguish smaller features from fewer directions. */
 export interface RankMeasures {
   samples: number;
   width: number;
@@ -82,16 +82,16 @@ export interface RankMeasures {
   nuclearNorm: number;
   /** ‖F‖_F = √Σσ². */
   frobeniusNorm: number;
-  /** ‖F‖_* over ‖F‖_F: between 1 and √rank, and unmoved by scale. */
+  /** ‖F‖_* / ‖F‖_F: between 1 and √rank, and independent of scale. */
   normRatio: number;
-  /** As the paper has it: not centred. */
+  /** As in the paper: not centered. */
   stableRank: number;
   centredStableRank: number;
   effectiveRank: number;
   centredEffectiveRank: number;
 }
 
-/** All of them, from one spectrum as the features are, which may be at hand, and one centred. */
+/** All measures, from the spectrum of the features, which may be given, and the centered spectrum. */
 export function rankMeasures(features: FeatureMatrix, plain: readonly number[] = spectrum(features)): RankMeasures {
   const [samples, width] =
     features instanceof Tensor ? features.shape : [features.length, features.length === 0 ? 0 : features[0].length];
@@ -111,7 +111,7 @@ export function rankMeasures(features: FeatureMatrix, plain: readonly number[] =
   };
 }
 
-/** Relative to σ₁, so that squares neither overflow nor vanish. */
+/** Relative to σ₁, so that squares neither overflow nor underflow. */
 function stableRankOf(sigmas: readonly number[]): number {
   const largest = sigmas[0] ?? 0;
   return largest > 0 ? sigmas.reduce((sum, sigma) => sum + (sigma / largest) ** 2, 0) : 0;

@@ -1,23 +1,24 @@
 /**
  * Temperature scaling (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017): probabilities are
- * softmax(logits / T) with one T for the whole model, chosen so that held-back pictures are the likeliest. It changes no
- * prediction, only how sure the model is.
+ * softmax(logits / T) with one T for the whole model, which maximizes the likelihood of validation pictures. It changes
+ * no prediction, only the confidence.
  *
- * The negative log-likelihood is convex in 1/T, so its derivative is bisected. Targets are smoothed as Platt does (1999): of n
- * pictures the true class counts 1 − 1/(n + 2), or a model without a mistake would be given a T of zero.
+ * The negative log-likelihood is convex in 1/T, so the root of its derivative is found by bisection. Targets are
+ * smoothed as in Platt (1999): with n pictures the target of the true class is 1 − 1/(n + 2); otherwise a model without
+ * mistakes would have a T of zero.
  */
 
 import { softmax } from "./judged.js";
 
-/** T lies between these. */
+/** The range of T. */
 export const LEAST_TEMPERATURE = 0.1;
 export const MOST_TEMPERATURE = 10;
 
-/** The temperature of rows of logits whose classes are known; 1 where there are none. */
+/** The temperature for rows of logits with known classes; 1 if there are none. */
 export function fitTemperature(rows: readonly ArrayLike<number>[], labels: readonly number[]): number {
   if (rows.length === 0) return 1;
   const smoothing = 1 / (rows.length + 2);
-  // What the targets expect of the logits: Σ_k t_k l_k, summed over pictures.
+  // The expected logits under the targets: Σ_k t_k l_k, summed over pictures.
   const wanted = rows.reduce((sum, row, i) => {
     const others = Array.from(row).reduce((all, logit) => all + logit, 0) - row[labels[i]];
     return sum + (1 - smoothing) * row[labels[i]] + (row.length > 1 ? (smoothing / (row.length - 1)) * others : 0);

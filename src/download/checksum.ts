@@ -1,10 +1,10 @@
-/** What is known of a published file, and whether a copy agrees: its length, and its SHA-256 (or a prefix of it) or MD5. */
+/** The published facts of a file, and whether a copy agrees: its length, and its SHA-256 (or a prefix of it) or MD5. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 
 export interface Expected {
   readonly bytes?: number;
-  /** In hexadecimal; publishers often give the first eight digits only. */
+  /** In hexadecimal. Publishers often state only the first eight digits. */
   readonly sha256?: string;
   readonly md5?: string;
 }
@@ -15,7 +15,7 @@ export interface Measured {
   readonly md5: string;
 }
 
-/** Reads a file once and measures it. */
+/** Reads a file once and computes its length and hashes. */
 export async function measureFile(path: string): Promise<Measured> {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");
@@ -29,7 +29,7 @@ export async function measureFile(path: string): Promise<Measured> {
   return { bytes, sha256: sha256.digest("hex"), md5: md5.digest("hex") };
 }
 
-/** How a file differs from what is expected, in words; undefined where it agrees. */
+/** How a file differs from what is expected, as text; undefined if it agrees. */
 export function difference(found: Measured, expected: Expected): string | undefined {
   if (expected.bytes !== undefined && found.bytes !== expected.bytes)
     return `it has ${found.bytes} bytes, expected ${expected.bytes}`;

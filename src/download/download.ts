@@ -1,10 +1,11 @@
 /**
- * Downloads one file: into a part file beside its place, resumed where a connection breaks or an earlier process ended,
- * checked, then renamed. Two processes that want the same file download it once: the second waits for the first.
+ * Downloads one file to a partial file next to its destination, resumes after broken connections and interrupted
+ * processes, checks it and renames it. Two processes that need the same file download it once: the second waits for the
+ * first.
  *
- *     weights/.resnet50.pth.part        what has come so far
- *     weights/.resnet50.pth.part.json   of which version of the file, as the server names it
- *     weights/.resnet50.pth.lock/       who is at it (files/folder-lock.ts)
+ *     weights/.resnet50.pth.part        the downloaded part
+ *     weights/.resnet50.pth.part.json   the version of the file, as the server names it
+ *     weights/.resnet50.pth.lock/       the lock (files/folder-lock.ts)
  */
 import {
   closeSync,
@@ -32,25 +33,25 @@ export interface Wanted extends Expected {
 }
 
 export interface DownloadOptions {
-  /** How far it is; `total` is null where the server does not say. */
+  /** Receives the progress; `total` is null if the server does not state it. */
   onProgress?(done: number, total: number | null): void;
-  /** What a person should know: a broken connection, a wait for another process. */
+  /** Receives messages for the user: a broken connection, or waiting for another process. */
   onNote?(text: string): void;
-  /** Tries in a row that bring no byte before it is given up. */
+  /** The number of consecutive attempts without a byte after which it fails. */
   readonly tries?: number;
-  /** Milliseconds before the second try; each later wait is twice as long. */
+  /** Milliseconds before the second attempt. Each later delay is twice as long. */
   readonly wait?: number;
-  /** What to run to resume, for errors. */
+  /** The command that resumes, for errors. */
   readonly again?: string;
 }
 
 export interface Downloaded extends Measured {
   readonly path: string;
-  /** Whether another process, or an earlier call, had downloaded it already. */
+  /** Whether another process or an earlier call had already downloaded it. */
   readonly already: boolean;
 }
 
-/** Downloads a file to a place, and returns what it is. What is there already is kept as it is. */
+/** Downloads a file and returns its facts. An existing file is kept. */
 export async function download(wanted: Wanted, path: string, options: DownloadOptions = {}): Promise<Downloaded> {
   const folder = dirname(path);
   const place = (suffix: string): string => join(folder, `.${basename(path)}.${suffix}`);
@@ -76,11 +77,11 @@ export async function download(wanted: Wanted, path: string, options: DownloadOp
   }
 }
 
-/** What has been downloaded so far, and the version it is of. */
+/** The downloaded part and its version. */
 class Part {
   private readonly about: string;
   private size: number;
-  /** The size of the whole, where the server has said it. */
+  /** The total size, if the server has stated it. */
   private total: number | null;
 
   constructor(
@@ -97,7 +98,10 @@ class Part {
     for (const file of [this.path, this.about]) rmSync(file, { force: true });
   }
 
-  /** Downloads what is missing and checks the whole; a resumed file that does not agree is downloaded once more from its start. */
+  /**
+   * Downloads the missing part and checks the whole file. If a resumed file does not agree, it is downloaded again from
+   * the start.
+   */
   async complete(): Promise<Measured> {
     for (let resumed = this.size > 0; ; resumed = false) {
       await this.fill();
@@ -114,7 +118,7 @@ class Part {
     }
   }
 
-  /** Asks until every byte is there. */
+  /** Sends requests until every byte is there. */
   private async fill(): Promise<void> {
     const { tries = 5, wait = 1000, onNote } = this.options;
     for (let failed = 0; ; ) {
@@ -132,10 +136,10 @@ class Part {
     }
   }
 
-  /** One request from where the part ends; whether the file is complete. */
+  /** One request from the end of the part. Returns whether the file is complete. */
   private async receive(): Promise<boolean> {
     const version = this.version();
-    // Bytes of an unknown version can only be trusted where a hash decides in the end.
+    // Bytes of an unknown version can be trusted only if a hash is checked at the end.
     const resumes =
       this.size > 0 && (version !== undefined || this.wanted.sha256 !== undefined || this.wanted.md5 !== undefined);
     const answer = await ask(
@@ -151,7 +155,7 @@ class Part {
     return await this.store(answer);
   }
 
-  /** A server that begins at another byte than was asked for. */
+  /** The server starts at another byte than requested. */
   private refuseRange(answer: Answer): never {
     answer.body.destroy();
     this.remove();
@@ -159,7 +163,7 @@ class Part {
     throw new RequestError(`${shownUrl(this.wanted.url)} sent another part of the file than was asked for`, true);
   }
 
-  /** The part ends where the file does, or beyond: then it is of another file. */
+  /** The part is at least as long as the file, so it belongs to another file. */
   private judgeRefusedRange({ headers, body }: Answer): boolean {
     body.on("error", () => {});
     body.destroy();
@@ -170,7 +174,7 @@ class Part {
     return false;
   }
 
-  /** The size of the whole file by an answer, checked against what is expected and against the disk. */
+  /** The total size according to a response, checked against the expected size and the free disk space. */
   private lengthOf(answer: Answer): number | null {
     const { headers, status } = answer;
     const range = /\/(\d+)$/.exec(String(headers["content-range"] ?? ""))?.[1];
@@ -191,7 +195,7 @@ class Part {
     return total ?? bytes ?? null;
   }
 
-  /** Writes what comes to the part; whether all of it came. */
+  /** Writes the response to the part. Returns whether it was complete. */
   private async store({ body }: Answer): Promise<boolean> {
     const fd = openSync(this.path, this.size === 0 ? "w" : "r+");
     try {
@@ -220,7 +224,7 @@ class Part {
     return this.total === null || this.size === this.total;
   }
 
-  /** The server's name for the version that the part is of. */
+  /** The server's name for the version of the part. */
   private version(): string | undefined {
     try {
       const { version } = JSON.parse(readFileSync(this.about, "utf8")) as { version: unknown };
@@ -231,7 +235,7 @@ class Part {
   }
 }
 
-/** A name for the version of a file that a range may be tied to: a strong entity tag, or when it was changed. */
+/** A version name that a range request can refer to: a strong entity tag, or the modification time. */
 function versionOf({ headers }: Answer): string | undefined {
   const tag = headers.etag;
   return tag !== undefined && !tag.startsWith("W/") ? tag : headers["last-modified"];
@@ -241,7 +245,7 @@ function rangeStart({ headers }: Answer): number {
   return Number(/^bytes (\d+)-/.exec(String(headers["content-range"] ?? ""))?.[1] ?? -1);
 }
 
-/** Refuses a web page: what publishers answer who want a form filled in, a login, or a click. */
+/** Refuses a web page, which publishers send if they require a form, a login or a click. */
 function checkIsFile({ headers, body }: Answer, url: string): void {
   if (!/^text\/html\b/i.test(headers["content-type"] ?? "")) return;
   body.on("error", () => {});
@@ -264,7 +268,7 @@ const isDiskError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error &&
   ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO"].includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** The error to show: what was being downloaded, and what to do. */
+/** The error for the user: what was being downloaded, and what to do. */
 function withAdvice(error: unknown, path: string, { again }: DownloadOptions): unknown {
   const resume = again ? `; resume with: ${again}` : "; run the same command again to resume";
   if (isDiskError(error) && ["ENOSPC", "EDQUOT"].includes(error.code ?? ""))

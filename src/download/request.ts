@@ -1,6 +1,6 @@
 /**
- * One HTTP request for a file: proxies as the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), redirects followed, and
- * every failure as a `RequestError` that says whether trying again may help.
+ * One HTTP request for a file, with the proxies of the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) and redirects.
+ * Every failure is a `RequestError` that states whether a retry may help.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
@@ -23,29 +23,29 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** The address that answered in the end. */
+  /** The final URL after redirects. */
   readonly url: string;
 }
 
 const MOST_REDIRECTS = 10;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Statuses that a busy or restarting server gives. */
+/** Status codes of a busy or restarting server. */
 const PASSING = [408, 425, 429, 500, 502, 503, 504];
 
-/** Milliseconds without a single byte before a connection is given up. */
+/** Milliseconds without a byte after which a connection is closed. */
 const SILENCE_MS = 60_000;
 
-/** Whether a text is a web address. */
+/** Whether a text is a URL. */
 export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-/** The address without what must not be printed: a user's name and password, and signed queries. */
+/** The URL without secrets: user name, password and signed queries. */
 export function shownUrl(text: string): string {
   const url = new URL(text);
   [url.username, url.password] = ["", ""];
   return url.href.length > 200 ? `${url.origin}${url.pathname}?…` : url.href;
 }
 
-/** Asks for a file. Answers with status 200, 206 or 416; everything else is a `RequestError`. */
+/** Requests a file. Returns responses with status 200, 206 or 416; everything else is a `RequestError`. */
 export async function ask(address: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   const { EnvHttpProxyAgent, request } = await import("undici"); // most commands download nothing
   const dispatcher = new EnvHttpProxyAgent({ ...proxies(), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
@@ -53,8 +53,8 @@ export async function ask(address: string, headers: Readonly<Record<string, stri
   for (let redirects = 0; ; redirects++) {
     const answer = await request(url, {
       dispatcher,
-      reset: true, // no connection is kept open after the answer
-      // A compressed answer has another length, and could not be resumed.
+      reset: true, // no connection is kept open after the response
+      // A compressed response has another length and could not be resumed.
       headers: { "user-agent": "nudge-dg", "accept-encoding": "identity", ...authorization(url), ...headers },
     }).catch((cause: unknown) => {
       throw networkError(url.href, cause);
@@ -70,7 +70,7 @@ export async function ask(address: string, headers: Readonly<Record<string, stri
   }
 }
 
-/** The proxies of the environment; a variable that is set to nothing counts as not set. */
+/** The proxies of the environment. An empty variable counts as not set. */
 function proxies(): { httpProxy?: string; httpsProxy?: string; noProxy?: string } {
   const of = (name: string): string | undefined => process.env[name] || process.env[name.toUpperCase()] || undefined;
   return { httpProxy: of("http_proxy"), httpsProxy: of("https_proxy"), noProxy: of("no_proxy") };
@@ -81,7 +81,7 @@ function parseUrl(text: string): URL {
   throw new UsageError(`"${text}": expected an address that begins with https:// or http://`);
 }
 
-/** A name and password in an address, as the header that carries them. */
+/** The header for the user name and password in a URL. */
 function authorization({ username, password }: URL): Record<string, string> {
   if (username === "" && password === "") return {};
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -114,7 +114,7 @@ function statusError(url: string, status: number): RequestError {
   return new RequestError(`${shownUrl(url)} answered with status ${status}${words}`, PASSING.includes(status));
 }
 
-/** Codes of failures that another try seconds later does not change. */
+/** Error codes for which a retry a few seconds later does not help. */
 const LASTING = ["ENOTFOUND", "ECONNREFUSED", "ENETUNREACH", "EHOSTUNREACH", "EACCES", "EPERM"];
 
 function networkError(url: string, cause: unknown): RequestError {

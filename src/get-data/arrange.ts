@@ -1,4 +1,7 @@
-/** From what an archive unpacked to, to the folders that a benchmark is expected in: domain/class/picture, each domain by its published name. */
+/**
+ * Arranges the content of an archive in the folders of a benchmark: domain/class/picture, with the published name of
+ * each domain.
+ */
 import { readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { FolderBenchmark } from "../data/datasets/folder-benchmark.js";
@@ -8,7 +11,7 @@ import { DataError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import { arrangeCameraTraps, hasCameraTraps } from "./camera-traps.js";
 
-/** Moves the domains below a folder to another one; what was there besides, in words. */
+/** Moves the domains below a folder to another folder. Returns a description of what else was there. */
 export async function arrange(benchmark: FolderBenchmark, from: string, to: string): Promise<string[]> {
   if (benchmark.id === "terra-incognita" && hasCameraTraps(from)) return arrangeCameraTraps(from, to, benchmark);
   const { domains } = benchmark.published;
@@ -38,7 +41,10 @@ function notThere(
 const foldersOf = (path: string): string[] =>
   readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 
-/** The folder that holds a domain's classes: the domain's own, or one between, as Office-31's `amazon/images`. */
+/**
+ * The folder that contains the class folders of a domain: the domain's own, or one below it, such as Office-31's
+ * `amazon/images`.
+ */
 function classFoldersIn(domain: string): string {
   const names = readdirSync(domain).filter((name) => !name.startsWith("."));
   const only = names.length === 1 ? join(domain, names[0]) : undefined;

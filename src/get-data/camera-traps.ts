@@ -1,7 +1,8 @@
 /**
- * TerraIncognita's folders from Caltech Camera Traps as LILA BC publishes it: `eccv_18_all_images_sm/` with all pictures, and
- * `eccv_18_annotation_files/` with JSON lists of images (id, file_name, location), annotations (image_id, category_id) and
- * categories. A picture goes to `location_<location>/<category>/`, into several where its annotations name several.
+ * Creates TerraIncognita's folders from Caltech Camera Traps as published by LILA BC: `eccv_18_all_images_sm/` with all
+ * pictures, and `eccv_18_annotation_files/` with JSON lists of images (id, file_name, location), annotations (image_id,
+ * category_id) and categories. A picture goes to `location_<location>/<category>/`, or to several if it has several
+ * annotations.
  */
 import { copyFileSync, existsSync, linkSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -23,7 +24,7 @@ interface Annotations {
 export const hasCameraTraps = (folder: string): boolean =>
   [IMAGES, ANNOTATIONS].every((name) => existsSync(join(folder, name)));
 
-/** Sorts the pictures of the benchmark's locations and classes into folders; what to know of it, in words. */
+/** Sorts the pictures of the benchmark's locations and classes into folders. Returns notes as text. */
 export function arrangeCameraTraps(from: string, to: string, { published }: FolderBenchmark): string[] {
   const classes = published.classes as readonly string[];
   const locations = new Set(published.domains.map(({ name }) => name));
@@ -66,7 +67,7 @@ function readList(path: string): Annotations {
   }
 }
 
-/** Puts a picture in its place, without a second copy where the file system can. */
+/** Places a picture, without a second copy if the file system allows it. */
 function put(source: string, path: string): void {
   makeFolder(join(path, ".."));
   if (existsSync(path)) return;

@@ -1,11 +1,11 @@
 /**
- * A dataset from archives, parquet files or the web to the folder it is expected in, verified against the published counts.
+ * Creates the folder of a dataset from archives, parquet files or the web, and compares it with the published counts.
  *
- *     data/.get-pacs/            downloads, what was unpacked, what was arranged: until the dataset is in its place
- *     data/.get-pacs.lock/       who is at it
+ *     data/.get-pacs/            downloaded, unpacked and arranged files, until the dataset is complete
+ *     data/.get-pacs.lock/       the lock of the process that works on it
  *     data/PACS/                 the dataset
  *
- * Each part of the work can be run again after a stop: downloads resume, files that are there are not unpacked twice.
+ * Every step can be interrupted and run again: downloads resume, and existing files are not unpacked twice.
  */
 import { cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -25,36 +25,36 @@ import { archiveKind, unpack } from "./unpack.js";
 
 export interface GetOptions {
   readonly definition: DatasetDefinition;
-  /** Files, addresses and hf:owner/name. */
+  /** Files, URLs and hf:owner/name. */
   readonly from: readonly string[];
   readonly md5?: readonly string[];
-  /** The folder that datasets are kept in. */
+  /** The folder that contains datasets. */
   readonly root: string;
   readonly columns?: Partial<ColumnNames>;
-  /** Keep downloads and what was unpacked. */
+  /** Keep the downloaded and unpacked files. */
   readonly keep?: boolean;
-  /** A sentence for a person. */
+  /** Receives messages for the user. */
   say(text: string): void;
-  /** Shows how far a step is. */
+  /** Receives the progress of a step. */
   progress?(what: string, done: number, total: number | null): void;
   readonly downloading?: (name: string) => DownloadOptions;
 }
 
 export interface Got {
-  /** Where the dataset is. */
+  /** The folder of the dataset. */
   readonly folder: string;
   readonly already: boolean;
   readonly skippedRows: Imported["skipped"];
-  /** Null where nothing is published to verify against. */
+  /** Null if no counts are published. */
   readonly verification: Verification | null;
 }
 
-/** The folder of a dataset below a root: that of its layout (`PACS`), or for pictures of one's own the root itself. */
+/** The folder of a dataset below a root: that of its layout (`PACS`), or the root itself for your own pictures. */
 export function folderOf({ id, layout }: DatasetDefinition, root: string): string {
   return id === "image-folder" ? root : join(root, layout.split("/")[0]);
 }
 
-/** Gets a dataset into its folder. */
+/** Creates the folder of a dataset. */
 export async function getDataset(options: GetOptions): Promise<Got> {
   const { definition, root, say } = options;
   const isBenchmark = "openPresent" in definition;
@@ -91,7 +91,7 @@ export async function getDataset(options: GetOptions): Promise<Got> {
   return { ...(await there(definition, folder)), already: false, skippedRows };
 }
 
-/** Whether the dataset's folder is there with anything in it. */
+/** Whether the folder of the dataset exists and is not empty. */
 function isThere(folder: string, { id }: DatasetDefinition): boolean {
   if (!existsSync(folder)) return false;
   const names = readdirSync(folder).filter((name) => !name.startsWith("."));
@@ -106,7 +106,7 @@ async function there(definition: DatasetDefinition, folder: string): Promise<Pic
   return { folder, verification: definition.published ? await verifyDataset(definition, folder) : null };
 }
 
-/** The files to open, on this machine: given ones as they are, others downloaded. */
+/** The local files to open: given files, and downloads of the others. */
 async function collect({ from, md5, definition, downloading }: GetOptions, downloads: string): Promise<string[]> {
   const files: string[] = [];
   for (const [i, source] of from.entries()) {
@@ -128,7 +128,7 @@ async function collect({ from, md5, definition, downloading }: GetOptions, downl
   return files;
 }
 
-/** Unpacks archives and imports parquet files into one folder; the rows that were skipped. */
+/** Unpacks archives and imports parquet files into one folder. Returns the skipped rows. */
 async function open(
   files: readonly string[],
   to: string,
@@ -158,7 +158,7 @@ async function open(
   return skipped;
 }
 
-/** Renames the finished dataset to its place, which may be there empty. */
+/** Renames the finished dataset to its final folder, which may exist if it is empty. */
 function place(from: string, to: string): void {
   if (!existsSync(to)) renameSync(from, to);
   else for (const name of readdirSync(from)) renameSync(join(from, name), join(to, name));

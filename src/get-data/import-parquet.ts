@@ -1,6 +1,7 @@
 /**
- * Pictures from parquet files, as Hugging Face keeps datasets, into folders `domain/class/picture`. One row group is in memory at a
- * time. A row whose picture is missing or broken is skipped and reported. Run again, it writes only what is missing.
+ * Imports pictures from parquet files, the format of Hugging Face datasets, into folders `domain/class/picture`. One
+ * row group is in memory at a time. A row whose picture is missing or broken is skipped and reported. If it is run
+ * again, it writes only missing files.
  */
 import { renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -14,9 +15,9 @@ import { makeFolder } from "../files/make-folder.js";
 import { type ColumnNames, type PictureColumns, pictureColumns } from "./parquet-columns.js";
 
 export interface ImportOptions {
-  /** Columns that were named; the others are guessed. */
+  /** The columns that the user named. The others are detected. */
   readonly columns?: Partial<ColumnNames>;
-  /** The columns that are used, before anything is written. */
+  /** Receives the columns that are used, before anything is written. */
   onColumns?(columns: ColumnNames): void;
   onProgress?(done: number, total: number): void;
 }
@@ -46,7 +47,7 @@ const EXTENSIONS: Readonly<Record<PictureFormat, string>> = {
   HEIC: "heic",
 };
 
-/** Writes the pictures of some parquet files into a folder. */
+/** Writes the pictures of parquet files into a folder. */
 export async function importParquet(
   files: readonly string[],
   folder: string,
@@ -105,7 +106,7 @@ async function openParquet(file: string, given: Partial<ColumnNames>): Promise<O
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The rows of a file, a row group in memory at a time. */
+/** The rows of a file, with one row group in memory at a time. */
 async function* rowsOf(
   path: string,
   metadata: FileMetaData,
@@ -137,13 +138,13 @@ async function* rowsOf(
 
 interface Picture {
   readonly folder: string;
-  /** The name that the file gives it, if any. */
+  /** The name in the file, if any. */
   readonly name: string;
   readonly extension: string;
   readonly bytes: Uint8Array;
 }
 
-/** The picture of a row, and where it belongs; or why it has none. */
+/** The picture of a row and its domain and class, or the reason why it has none. */
 function pictureIn(row: Row, { image, label, domain, valueNames }: PictureColumns): Picture | { readonly why: string } {
   const cell = row[image] as Uint8Array | { bytes?: Uint8Array | null; path?: unknown } | null | undefined;
   const bytes = cell instanceof Uint8Array ? cell : cell?.bytes;
@@ -167,7 +168,7 @@ function pictureIn(row: Row, { image, label, domain, valueNames }: PictureColumn
   };
 }
 
-/** What a value is called: by its text, or for a number by the name that the file has for it. */
+/** The name of a value: its text, or the name that the file defines for a number. */
 function valueName(value: unknown, names: readonly string[] | undefined): string {
   if (value === null || value === undefined) return "";
   if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
@@ -175,14 +176,14 @@ function valueName(value: unknown, names: readonly string[] | undefined): string
   return (isNumber && names?.[Number(value)]) || String(value);
 }
 
-/** A text as the name of a file or folder that stays where it is put and is not hidden. */
+/** A text as a safe file or folder name that is not hidden. */
 const folderName = (text: string): string =>
   text
     .replaceAll(/[/\\\p{Cc}]/gu, "_")
     .replace(/^\./, "_")
     .slice(0, 150);
 
-/** The name of a picture's file: its own where that is free, else with its place in the files. */
+/** The file name of a picture: its own if it is unused, otherwise with its index. */
 function nameFor({ folder, name, extension }: Picture, taken: Set<string>, place: string): string {
   const own = formatOfName(name) ? name : name === "" ? `${place}.${extension}` : `${name}.${extension}`;
   const free = taken.has(`${folder}/${own.toLowerCase()}`) ? `${place}-${own}` : own;
@@ -190,7 +191,7 @@ function nameFor({ folder, name, extension }: Picture, taken: Set<string>, place
   return free;
 }
 
-/** Writes a file beside its place and renames it; one of its length that is there stays. */
+/** Writes a file under a temporary name and renames it. An existing file with the same length is kept. */
 function writeOnce(folder: string, name: string, bytes: Uint8Array): void {
   const path = join(folder, name);
   if (statSync(path, { throwIfNoEntry: false })?.size === bytes.length) return;

@@ -1,6 +1,6 @@
 /**
- * Which columns of a parquet file hold the picture, its class and its domain: as named, or guessed from Hugging Face's own
- * description of the columns (kept in the file), their types and their names.
+ * Finds the columns of a parquet file with the picture, its class and its domain: as named by the user, or detected
+ * from Hugging Face's description of the columns (stored in the file), their types and their names.
  */
 import { type FileMetaData, parquetSchema, type SchemaTree } from "hyparquet";
 import { unknownName } from "../closest-name.js";
@@ -10,16 +10,16 @@ import { DataError, UsageError } from "../errors.js";
 export interface ColumnNames {
   readonly image: string;
   readonly label: string;
-  /** Absent where the pictures have no domains. */
+  /** Absent if the pictures have no domains. */
   readonly domain?: string;
 }
 
 export interface PictureColumns extends ColumnNames {
-  /** The names of the values of a column that holds numbers, by column. */
+  /** The names of the values of numeric columns, by column. */
   readonly valueNames: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A column as Hugging Face describes it. */
+/** A column in Hugging Face's description. */
 interface Feature {
   readonly _type?: string;
   readonly names?: readonly string[];
@@ -29,7 +29,7 @@ const LABELS = ["label", "labels", "class", "category", "target", "y", "fine_lab
 const DOMAINS = ["domain", "domains", "domain_name", "env", "environment", "style", "source", "location", "hospital"];
 const IMAGES = ["image", "img", "picture", "photo", "x", "jpg", "png", "bytes"];
 
-/** The columns of a file; `given` are those that were named. */
+/** The columns of a file. `given` are those that the user named. */
 export function pictureColumns(
   where: string,
   metadata: FileMetaData,
@@ -65,7 +65,7 @@ export function pictureColumns(
   return { image, label, ...(domain !== undefined && { domain }), valueNames };
 }
 
-/** Whether a column can hold pictures: bytes that are no text, alone or in a structure with their path. */
+/** Whether a column can contain pictures: bytes that are not text, alone or in a structure with their path. */
 function isPicture({ element, children }: SchemaTree, feature?: Feature): boolean {
   if (feature?._type !== undefined) return feature._type === "Image";
   const isBytes = (each: SchemaTree["element"]): boolean =>

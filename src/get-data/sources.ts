@@ -1,6 +1,6 @@
 /**
- * Where datasets can be had: a line each in `data/datasets.jsonl`. A source is an address, or `hf:owner/name`: a dataset at
- * Hugging Face, whose parquet files, sizes and hashes its own listing names.
+ * The known sources of datasets, one per line in `data/datasets.jsonl`. A source is a URL, or `hf:owner/name`: a
+ * dataset on Hugging Face, whose listing has its parquet files, sizes and hashes.
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -11,31 +11,31 @@ import { DataError, UsageError } from "../errors.js";
 
 export interface KnownSource {
   readonly dataset: string;
-  /** Addresses, or hf:owner/name; absent where a publisher wants a form, a login or a click. */
+  /** URLs, or hf:owner/name; absent if the publisher requires a form, a login or a click. */
   readonly from?: readonly string[];
-  /** The MD5 of each, where it is published. */
+  /** The MD5 of each, if it is published. */
   readonly md5?: readonly string[];
-  /** The size of the whole, where it is stated. */
+  /** The total size, if it is stated. */
   readonly megabytes?: number;
   readonly about: string;
   readonly page: string;
 }
 
-/** A file to download, and the name to keep it under. */
+/** A file to download, and its local name. */
 export interface WantedFile extends Wanted {
   readonly name: string;
 }
 
 let known: readonly KnownSource[] | undefined;
 
-/** All sources that are known, in the order of the file. */
+/** All known sources, in the order of the file. */
 export function knownSources(): readonly KnownSource[] {
   const lines = () => readFileSync(new URL("../../data/datasets.jsonl", import.meta.url), "utf8").split("\n");
   known ??= lines().flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as KnownSource]));
   return known;
 }
 
-/** Whether a text names something on the web. */
+/** Whether a text names a source on the web. */
 export const isRemote = (source: string): boolean => isUrl(source) || source.startsWith("hf:");
 
 /** The files of a source on the web. */
@@ -47,10 +47,10 @@ export async function filesOf(source: string, md5?: string): Promise<WantedFile[
 const fileName = (url: string): string =>
   decodeURIComponent(basename(new URL(url).pathname)).replaceAll(/[/\\]/g, "_") || "download";
 
-/** `hf:owner/name`, perhaps with `@revision`, and `:folder` for the files below a folder. */
+/** `hf:owner/name`, optionally with `@revision`, and `:folder` for the files below a folder. */
 const HUGGING_FACE = /^hf:([\w.-]+\/[\w.-]+)(?:@([\w.-]+))?(?::([\w./-]+))?$/;
 
-/** What Hugging Face says of a file; large ones have their SHA-256 as `lfs.oid`. */
+/** Hugging Face's facts of a file. Large files have their SHA-256 as `lfs.oid`. */
 interface TreeEntry {
   readonly type: string;
   readonly path: string;
@@ -79,7 +79,7 @@ async function huggingFaceFiles(source: string): Promise<WantedFile[]> {
   }));
 }
 
-/** Pages of a listing that are read; far more than any dataset has. */
+/** The maximum number of pages of a listing, far more than any dataset has. */
 const MOST_PAGES = 50;
 
 async function listTree(url: string): Promise<TreeEntry[]> {

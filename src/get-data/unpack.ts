@@ -1,7 +1,7 @@
 /**
- * Unpacks archives from untrusted sources: zip, tar, and tar compressed with gzip. No file is written outside the folder, no
- * link is made, and an archive that unpacks to far more than pictures do is refused. A file is written beside its place and
- * renamed, so that unpacking can be stopped and run again: what is there with its full length is not written twice.
+ * Unpacks untrusted archives: zip, tar, and tar compressed with gzip. No file is written outside the folder, no link is
+ * created, and an archive that expands far more than pictures do is refused. A file is written under a temporary name
+ * and renamed, so unpacking can be interrupted and run again: complete files are not written twice.
  */
 import { closeSync, createReadStream, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -18,20 +18,20 @@ import { makeFolder } from "../files/make-folder.js";
 
 export interface UnpackOptions {
   onProgress?(files: number, bytes: number): void;
-  /** The most bytes that may come out. */
+  /** The maximum number of unpacked bytes. */
   readonly mostBytes?: number;
-  /** The most files that may come out. */
+  /** The maximum number of unpacked files. */
   readonly mostFiles?: number;
 }
 
 export interface Unpacked {
   readonly files: number;
   readonly bytes: number;
-  /** Links, devices and other entries that are no files, which are skipped. */
+  /** Links, devices and other entries that are not files. They are skipped. */
   readonly skipped: number;
 }
 
-/** Pictures are compressed already: an archive of them grows little. This much is allowed to any archive. */
+/** Pictures are already compressed, so an archive of them expands little. This much is allowed for any archive. */
 const SMALL = 1e9;
 const MOST_GROWTH = 50;
 const MOST_FILES = 3_000_000;
@@ -52,7 +52,7 @@ export async function unpack(archive: string, folder: string, options: UnpackOpt
   return { files: target.files, bytes: target.bytes, skipped: target.skipped };
 }
 
-/** What an archive is, by its first bytes. */
+/** The format of an archive, by its first bytes. */
 export function archiveKind(path: string): "zip" | "tar" | "parquet" | string {
   const start = Buffer.alloc(512);
   const fd = openSync(path, "r");
@@ -70,10 +70,10 @@ export function archiveKind(path: string): "zip" | "tar" | "parquet" | string {
   return length === 0 ? "an empty file" : "another kind of file";
 }
 
-/** Files that systems leave in archives and that are no data. */
+/** System files in archives that are not data. */
 const isLitter = (path: string): boolean => /(^|\/)(__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i.test(path);
 
-/** The folder that is unpacked into, and what has come so far. */
+/** The destination folder, and the amount of data so far. */
 class Target {
   files = 0;
   bytes = 0;
@@ -85,7 +85,7 @@ class Target {
     private readonly options: UnpackOptions & { mostBytes: number; mostFiles: number },
   ) {}
 
-  /** The place of an entry, which is in the folder whatever its name says; undefined where it is not wanted. */
+  /** The path of an entry, which is always inside the folder; undefined if the entry is not needed. */
   placeOf(name: string): string | undefined {
     const path = name.replaceAll("\\", "/").replace(/^(\.\/)+/, "");
     const parts = path.split("/").filter((part) => part !== "" && part !== ".");
@@ -96,7 +96,7 @@ class Target {
     return isLitter(path) || parts.length === 0 ? undefined : join(this.folder, ...parts);
   }
 
-  /** Writes one file, unless it is there with its full length. */
+  /** Writes one file, unless it exists with its full length. */
   async write(place: string, length: number, content: () => Readable, checksum?: number): Promise<void> {
     this.files++;
     this.count(0);
@@ -162,7 +162,7 @@ async function unpackZip(path: string, target: Target): Promise<void> {
   const file = SourceFile.open(path);
   try {
     const archive = readZip(file);
-    // All names first: an archive that tries to leave the folder leaves nothing behind.
+    // All names are checked first, so that an archive that tries to leave the folder writes nothing.
     const wanted = [...archive.entries.values()].flatMap((entry) => {
       const place = target.placeOf(entry.name);
       if (entry.name.endsWith("/") || place === undefined) return [];
@@ -183,21 +183,21 @@ async function unpackZip(path: string, target: Target): Promise<void> {
   }
 }
 
-/** The bytes of a zip's entry. */
+/** The bytes of an entry of a zip file. */
 function zipContent(archive: ZipArchive, entry: ZipEntry): Readable {
   if (entry.storedLength === 0) return new PassThrough().end();
   const start = storedDataOffset(archive, entry);
   const stored = createReadStream(archive.file.path, { start, end: start + entry.storedLength - 1 });
   if (entry.method === 0) return stored;
   const inflated = createInflateRaw();
-  pipeline(stored, inflated).catch(() => {}); // the reader of `inflated` gets the error
+  pipeline(stored, inflated).catch(() => {}); // the reader of `inflated` receives the error
   return inflated;
 }
 
-/** What the system says of names that no honest archive has: a file where a folder should be, or a name that is too long. */
+/** System errors for names that no valid archive has: a file where a folder should be, or a name that is too long. */
 const OF_NAMES = ["ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY", "ENAMETOOLONG", "EINVAL", "EILSEQ"];
 
-/** An error of this file, or the disk's: not the archive's reader's, and not due to its names. */
+/** An error of this file or the disk, and not of the archive reader or due to the names. */
 const isOwn = (error: unknown): boolean =>
   error instanceof DataError ||
   (error instanceof Error && "syscall" in error && !OF_NAMES.includes((error as NodeJS.ErrnoException).code ?? ""));
@@ -220,24 +220,24 @@ async function unpackTar(path: string, target: Target): Promise<void> {
       failed = isOwn(error) ? error : damaged(error);
       parser.abort(error as Error);
     } finally {
-      entry.resume(); // the next one comes when this one has been read, or passed over
+      entry.resume(); // the next entry follows when this one has been read or skipped
     }
   };
   const parser = new Parser({
     strict: true, // a damaged header is an error
-    maxDecompressionRatio: Number.POSITIVE_INFINITY, // the target counts what comes out, compressed or not
+    maxDecompressionRatio: Number.POSITIVE_INFINITY, // the target counts the unpacked bytes
     onReadEntry(entry: ReadEntry) {
       current = entry;
-      entry.on("error", () => {}); // its reader gets the error
+      entry.on("error", () => {}); // its reader receives the error
       last = last.then(() => take(entry));
     },
   });
-  parser.on("error", () => {}); // it may come after the pipeline ended; the first failure is thrown below
+  parser.on("error", () => {}); // it may occur after the pipeline has ended; the first failure is thrown below
   try {
     await pipeline(createReadStream(path), parser as unknown as NodeJS.WritableStream);
   } catch (cause) {
     failed ??= damaged(cause);
-    current?.destroy(cause as Error); // its end will not come
+    current?.destroy(cause as Error); // it will not end
   }
   await last;
   if (failed !== undefined) throw failed;

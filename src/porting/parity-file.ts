@@ -1,15 +1,15 @@
 /**
- * Parity files: what a reference implementation did in a few updates, for another to be compared with. A safetensors file
- * whose metadata key `nudge-parity` has the cases as JSON (`ParityCase`), and tensors by name:
+ * Parity files: the recorded updates of a reference implementation, for comparison with another. A parity file is a
+ * safetensors file whose metadata key `nudge-parity` has the cases as JSON (`ParityCase`), with tensors by name:
  *
  *     CASE/start/NAME              the state before the first update
  *     CASE/batch/STEP/DOMAIN/x, y  the minibatches
  *     CASE/draw/STEP/NAME/USE      the random draws (stored-draws.ts)
- *     CASE/after/COUNT/NAME        the state after so many updates; what is not there is as at the start
+ *     CASE/after/COUNT/NAME        the state after this number of updates; missing tensors are unchanged
  *     CASE/predict/x, logits       samples, and their logits after the last update
  *
- * Names of states are this project's: `nudge parity FILE` prints those that it expects where one is missing. Starts, minibatches and
- * samples that all cases share stand without `CASE/`. docs/porting.md has an example.
+ * The names of states are those of this project: if one is missing, `nudge parity FILE` prints the expected names.
+ * Tensors that all cases share have no `CASE/`. docs/porting.md has an example.
  */
 
 import { openWeights } from "../engine/open-weights.js";
@@ -25,7 +25,7 @@ export const PARITY_FORMAT = 1;
 export interface ParityCase {
   /** An id or a title. */
   readonly algorithm: string;
-  /** By this project's names or by the reference's; those not given have their defaults. */
+  /** Hyperparameters by the names of this project or of the reference. The others have their defaults. */
   readonly hparams: Readonly<Record<string, HparamValue>>;
   readonly backbone: {
     readonly id: string;
@@ -36,20 +36,20 @@ export interface ParityCase {
   readonly classes: number;
   readonly domains: number;
   readonly updates: number;
-  /** Each an id and settings. */
+  /** Each has an id and settings. */
   readonly regularizers?: readonly (Readonly<Record<string, HparamValue>> & { readonly id: string })[];
-  /** What each update logged, by name. */
+  /** The values that each update logged, by name. */
   readonly logs?: readonly Readonly<Record<string, number>>[];
 }
 
 export interface ParityFile {
   readonly path: string;
-  /** What made the numbers. */
+  /** The program that made the numbers. */
   readonly source: string;
   readonly cases: Readonly<Record<string, ParityCase>>;
 }
 
-/** What a parity file says of its cases; the numbers are read by `caseTensors`. */
+/** The cases of a parity file. `caseTensors` reads the numbers. */
 export function readParityFile(path: string): ParityFile {
   using file = openWeights(path);
   const text = file.metadata[PARITY_KEY];
@@ -72,7 +72,7 @@ export function readParityFile(path: string): ParityFile {
   };
 }
 
-/** The tensors of a case, without its name; those that cases share among them. They belong to the scope around. */
+/** The tensors of a case without its name, including those that all cases share. They belong to the current scope. */
 export function caseTensors({ path, cases }: ParityFile, name: string): Map<string, Tensor> {
   const own = new Map<string, Tensor>();
   const shared = new Map<string, Tensor>();

@@ -1,6 +1,6 @@
 /**
- * Makes the updates of a case of a parity file with an algorithm of this project, and measures how far it ends from where
- * the reference did.
+ * Repeats the updates of a case of a parity file with an algorithm of this project, and measures the difference to the
+ * reference.
  */
 
 import type { AlgorithmDefinition, Minibatch } from "../algorithms/algorithm.js";
@@ -25,13 +25,13 @@ export interface ReplayOptions {
   readonly precision?: Precision;
 }
 
-/** How far a state is from the reference's. */
+/** The difference between a state and that of the reference. */
 export interface StateDifference {
-  /** After so many updates. */
+  /** The number of updates. */
   readonly updates: number;
   /** The largest difference of an element. */
   readonly largest: number;
-  /** The norm of the difference as a share of the norm of how far the reference went from its start. */
+  /** The norm of the difference, relative to the norm of the reference's change since the start. */
   readonly relative: number;
   /** The tensor with the largest difference. */
   readonly worst: string;
@@ -41,13 +41,13 @@ export interface CaseDifferences {
   readonly name: string;
   readonly algorithm: string;
   readonly states: readonly StateDifference[];
-  /** The largest difference of a logged number, relative to its size where that is above 1; null where the file has none. */
+  /** The largest difference of a logged number, relative to its size if that is above 1; null if the file has none. */
   readonly logs: { readonly largest: number; readonly worst: string } | null;
-  /** The largest difference of a logit; null where the file has none. */
+  /** The largest difference of a logit; null if the file has none. */
   readonly predictions: number | null;
 }
 
-/** Makes the updates of a case and compares; `onUpdate` sees the learner after each. */
+/** Makes the updates of a case and compares. `onUpdate` receives the learner after each. */
 export function replayCase(
   file: ParityFile,
   name: string,
@@ -113,7 +113,7 @@ function learnerOf(
   });
 }
 
-/** Hyperparameters by this project's names, where the reference's were given. */
+/** Hyperparameters by the names of this project, translated from those of the reference. */
 export function byOwnNames(
   algorithm: AlgorithmDefinition,
   given: Readonly<Record<string, HparamValue>>,
@@ -148,7 +148,7 @@ function minibatches(
   }));
 }
 
-/** What every float of a state is against where it should be; integers must be equal. */
+/** Compares every float of a state with the expected value. Integers must be equal. */
 function stateDifference(
   updates: number,
   state: ReadonlyMap<string, Tensor>,
@@ -181,7 +181,7 @@ function worseLog(
 ): CaseDifferences["logs"] {
   let worse = before;
   for (const [name, value] of Object.entries(expected)) {
-    if (!Object.hasOwn(numbers, name)) continue; // logs may have names of their own
+    if (!Object.hasOwn(numbers, name)) continue; // logs may have other names
     const difference = Math.abs(numbers[name] - value) / Math.max(1, Math.abs(value));
     if (worse === null || !(difference <= worse.largest))
       worse = { largest: difference, worst: `${name} of update ${step}` };

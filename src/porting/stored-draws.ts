@@ -1,22 +1,22 @@
 /**
- * Draws of an update from stored numbers, in the place of random ones: by name and how often the name was used, or, where
- * nothing is stored under the name, the next ones of their kind in order.
+ * Draws of an update from stored numbers instead of random ones: by name and use count, or, if nothing is stored under
+ * the name, the next ones of their kind in order.
  */
 
 import type { Draws } from "../algorithms/draws.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 
-/** Draws that also know whether all the stored numbers were asked for. */
+/** Draws that also record whether all stored numbers were used. */
 export interface StoredDraws extends Draws {
-  /** Names and uses that were stored and not drawn. */
+  /** Stored names and uses that were not drawn. */
   unused(): string[];
 }
 
-/** What a recorder that does not know the names of draws stores them under. */
+/** The name for draws of a recorder that does not know their names. */
 type Kind = "permutation" | "beta" | "uniform" | "integer" | "normal";
 
-/** Draws from tensors stored as `<prefix><name>/<use>`, or `<prefix><kind>/<use>`; one that is not stored is an error. */
+/** Draws from tensors stored as `<prefix><name>/<use>` or `<prefix><kind>/<use>`. A missing one is an error. */
 export function storedDraws(stored: ReadonlyMap<string, Tensor>, prefix: string): StoredDraws {
   const uses = new Map<string, number>();
   const take = (name: string): Tensor | undefined => {

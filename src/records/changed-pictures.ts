@@ -1,7 +1,7 @@
 /**
- * A folder of pictures changes: runs from before some were added, taken away or replaced are of other pictures than those from
- * after, and must neither compete with them nor share a table. A run's settings have the fingerprint of its pictures; the
- * newest run's is that of the folder as it is.
+ * Excludes runs on pictures that have changed. Runs from before and after pictures were added, removed or replaced must
+ * not compete or share a table. The settings of a run have the fingerprint of its pictures; the newest run has the
+ * current one.
  */
 
 import { listNames } from "../data/show-name.js";
@@ -9,10 +9,10 @@ import type { EvaluatedRun } from "./evaluated-run.js";
 import { datasetIn, isOwnDataset, withoutSlash } from "./own-pictures.js";
 import type { StoredRun } from "./run.js";
 
-/** As many folders are named. */
+/** The maximum number of folders that are named. */
 const MOST_NAMED = 3;
 
-/** Leaves out runs on pictures that have changed since, and says which. */
+/** Excludes runs on pictures that have changed since, and reports them. */
 export function withoutChangedPictures(
   runs: readonly EvaluatedRun[],
   stored: readonly StoredRun[],
@@ -38,7 +38,7 @@ export function withoutChangedPictures(
 
 const fingerprintOf = ({ settings }: StoredRun): unknown => (settings as { readonly pictures?: unknown }).pictures;
 
-/** The run that was begun last: settings are written once. */
+/** The run that was started last. Settings are written once. */
 function newestOf(runs: readonly StoredRun[]): StoredRun {
   const begun = runs.map((run) => run.begun ?? 0);
   return runs[begun.indexOf(Math.max(...begun))];

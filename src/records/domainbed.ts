@@ -1,7 +1,7 @@
 /**
- * DomainBed's result files, `results.jsonl`: one object a checkpoint with the arguments, the hyperparameters and the
- * accuracies as `env0_in_acc` (facebookresearch/DomainBed b93c22a; files since 2020 read the same). Read into the form
- * selection takes, and written from a run of ours, so that its collector reads both.
+ * DomainBed's result files, `results.jsonl`: one object per checkpoint with the arguments, the hyperparameters and the
+ * accuracies as `env0_in_acc` (facebookresearch/DomainBed b93c22a; files since 2020 have the same form). They are read
+ * into the form that selection uses, and written from runs of NUDGE, so that DomainBed's collector reads both.
  */
 
 import { show } from "../files/stored-json.js";
@@ -22,8 +22,8 @@ export interface ReadResultsFile {
 }
 
 /**
- * What selection reads of a line. Which run a line belongs to is in the line: a file appended to by another run has
- * two.
+ * The fields of a line that selection reads. The run is identified by the line, because several runs may have appended
+ * to a file.
  */
 interface Line {
   readonly run: Omit<EvaluatedRun, "evaluations">;
@@ -37,8 +37,8 @@ export function readDomainBed(path: string): ReadResultsFile {
 }
 
 /**
- * Reads a file of result lines with `toLine`, which gives a line's run and evaluation, or in words what is wrong with
- * it.
+ * Reads a file of result lines with `toLine`, which returns the run and evaluation of a line, or a message about the
+ * problem.
  */
 export function readResultLines(
   path: string,
@@ -69,7 +69,7 @@ function toLine(path: string, line: Readonly<Record<string, unknown>>): Line | s
   return toResultLine({ path, line, args, testPlaces: args.test_envs, suffix: "_acc", format: "domainbed" });
 }
 
-/** A line of DomainBed's or SWAD's, which differ in the ends of the keys and in where the held-out domains are. */
+/** A line of DomainBed or SWAD, which differ in the suffix of the keys and in the position of the held-out domains. */
 export function toResultLine({
   path,
   line,
@@ -94,7 +94,7 @@ export function toResultLine({
   if (!isCount(step)) return `the step is ${show(step)}`;
   if (!Array.isArray(testPlaces) || testPlaces.length === 0 || !testPlaces.every(isCount))
     return `the test environments are ${show(testPlaces)}`;
-  // Environments are counted while there are keys, as DomainBed's selection does.
+  // Environments are counted while there are keys, as in DomainBed's selection.
   let count = 0;
   while (`env${count}_out${suffix}` in line) count++;
   const outside = testPlaces.find((place) => place >= count);
@@ -116,7 +116,7 @@ export function toResultLine({
   };
 }
 
-/** The plain values of an object; none where it is no object. */
+/** The primitive values of an object; empty for other values. */
 function scalarsOf(value: unknown): Record<string, SettingScalar> {
   const entries = isObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(entries.filter((entry): entry is [string, SettingScalar] => !(entry[1] instanceof Object)));
@@ -133,7 +133,7 @@ export interface WriteOptions {
   outputDir?: string;
 }
 
-/** A run as the text of a DomainBed `results.jsonl`. Only what records hold: no times, no memory. */
+/** A run as the text of a DomainBed `results.jsonl`, with the content of the records only: no times, no memory. */
 export function toDomainBed({ settings, records }: StoredRun, options: WriteOptions = {}): string {
   const { model = CURRENT } = options;
   const place = (domain: string): number => settings.domains.indexOf(domain);
@@ -143,11 +143,11 @@ export function toDomainBed({ settings, records }: StoredRun, options: WriteOpti
     const line = lines.get(record.step) ?? {};
     lines.set(record.step, line);
     const { domain, split, metric, value } = record;
-    if (!Number.isFinite(value)) continue; // an absent key: no JSON reader but Python's takes NaN
+    if (!Number.isFinite(value)) continue; // the key is omitted, because only Python's JSON reader accepts NaN
     if (domain === null) line[metric] = new PythonFloat(value);
     else if (metric === ACCURACY && split !== null && split !== "uda")
       line[`env${place(domain)}_${split}_acc`] = new PythonFloat(value);
-    // DomainBed numbers the uda splits among themselves.
+    // DomainBed numbers the uda splits separately.
     else if (metric === ACCURACY && split === "uda")
       line[`env${settings.testDomains.indexOf(domain)}_uda_acc`] = new PythonFloat(value);
   }
@@ -173,7 +173,7 @@ export function toDomainBed({ settings, records }: StoredRun, options: WriteOpti
   return Array.from(lines, ([step, line]) => `${pythonJson({ ...line, step, hparams, args })}\n`).join("");
 }
 
-/** `group-dro` is GroupDRO there; a regularizer makes it another row. */
+/** `group-dro` is GroupDRO there. A regularizer makes it another row. */
 function referenceName(algorithm: string, regularizers: readonly { id: string }[]): string {
   const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const name = referenceAlgorithms.find((each) => plain(each) === plain(algorithm)) ?? algorithm;

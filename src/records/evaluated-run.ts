@@ -1,13 +1,13 @@
 /**
- * A run as selection sees it, whoever wrote it: which domains were held out, its seeds, and the accuracies of one model
- * at each evaluation. Runs of this project, of DomainBed and of SWAD's descendants all come to this one form.
+ * A run as selection uses it: the held-out domains, the seeds, and the accuracies of one model at each evaluation. Runs
+ * of this project, of DomainBed and of SWAD's descendants are all converted to this form.
  */
 
 import { type FixedSettings, fixedText } from "./fixed-settings.js";
 import { ACCURACY, type RunRecord } from "./record.js";
 import type { SettingScalar } from "./run.js";
 
-/** Accuracies on the parts of one domain, as fractions; a part that was not evaluated is missing. */
+/** The accuracies on the splits of one domain, as fractions. Splits that were not evaluated are missing. */
 export interface DomainAccuracy {
   readonly in?: number;
   readonly out?: number;
@@ -19,20 +19,20 @@ export interface StepEvaluation {
   readonly accuracy: ReadonlyMap<string, DomainAccuracy>;
 }
 
-/** What was trained, as far as tables tell it apart: a row. */
+/** The method, as far as tables distinguish it: one row. */
 export interface Method {
-  /** Its id, or the name another testbed gives it. */
+  /** Its id, or its name in another testbed. */
   readonly algorithm: string;
-  /** Ids, in the order they were given. */
+  /** Ids in the given order. */
   readonly regularizers: readonly string[];
-  /** `current`, or the averaging follower whose weights were evaluated. */
+  /** `current`, or the averaging method whose weights were evaluated. */
   readonly model: string;
-  /** What else was fixed by hand; empty where all is as the protocol has it. Runs that differ in it do not compete. */
+  /** Other explicit settings; empty if all are defaults of the protocol. Runs with different values do not compete. */
   readonly fixed: FixedSettings;
 }
 
 export interface EvaluatedRun {
-  /** The folder or file it was read from, for messages. */
+  /** The folder or file of the run, for messages. */
   readonly source: string;
   readonly format: "nudge" | "domainbed" | "swad";
   readonly dataset: string;
@@ -43,16 +43,16 @@ export interface EvaluatedRun {
   readonly method: Method;
   readonly trialSeed: number;
   readonly hparamsSeed: number;
-  /** Of another testbed's run: its hyperparameters, by that testbed's names. Those of ours are in the run's settings. */
+  /** The hyperparameters of a run of another testbed, by its names. Those of NUDGE are in the settings of the run. */
   readonly hparams?: Readonly<Record<string, SettingScalar>>;
   /** In the order of the file. */
   readonly evaluations: readonly StepEvaluation[];
 }
 
-/** Tables ask for the keys of the same few methods again and again. */
+/** Tables request the keys of the same few methods repeatedly. */
 const methodKeys = new WeakMap<Method, string>();
 
-/** One text for one method: `erm+nuclear-norm`, `swad(erm)`, `erm [scaling=sum]`. */
+/** One string per method: `erm+nuclear-norm`, `swad(erm)`, `erm [scaling=sum]`. */
 export function methodKey(method: Method): string {
   const known = methodKeys.get(method);
   if (known !== undefined) return known;
@@ -68,8 +68,7 @@ function toKey({ algorithm, regularizers, model, fixed }: Method): string {
 }
 
 /**
- * The accuracies among records, by model and step, in the order of the file. A row that comes twice counts the last
- * time.
+ * The accuracies among records, by model and step, in the order of the file. If a row occurs twice, the last counts.
  */
 export function evaluationsOf(records: readonly RunRecord[]): Map<string, StepEvaluation[]> {
   const byModel = new Map<string, Map<number, Map<string, DomainAccuracy>>>();
@@ -93,7 +92,7 @@ function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** The accuracies an evaluation lacks for selection: `out` of every domain, and `in` of those held out. */
+/** The accuracies that an evaluation lacks for selection: `out` of every domain, and `in` of the held-out ones. */
 export function missingAccuracies(
   { accuracy }: StepEvaluation,
   { domains, testDomains }: Pick<EvaluatedRun, "domains" | "testDomains">,

@@ -1,24 +1,27 @@
-/** Settings that were fixed by hand, by names that mean one value only: `lr`, `mixup.alpha`, `data.size`. */
+/** Explicit settings, by unambiguous names: `lr`, `mixup.alpha`, `data.size`. */
 
 export type SettingScalar = string | number | boolean | null;
 
 export type FixedSettings = Readonly<Record<string, SettingScalar>>;
 
-/** Nothing was fixed: all is as the protocol has it. */
+/** No explicit settings: all are defaults of the protocol. */
 export const NOTHING_FIXED: FixedSettings = {};
 
-/** `lr=0.1`; values that could be confused with the surrounding words are in quotes. */
+/** `lr=0.1`. Values that could be confused with the surrounding text are quoted. */
 export const fixedWord = (name: string, value: SettingScalar): string =>
   `${name}=${/[\s"\]]/.test(String(value)) ? JSON.stringify(value) : value}`;
 
-/** As words in the order of names, each as on the command line: `lr=0.1 steps=300`. `shown` is what names are printed as. */
+/**
+ * The settings as text, sorted by name, each as on the command line: `lr=0.1 steps=300`. `shown` maps names to printed
+ * names.
+ */
 export const fixedText = (fixed: FixedSettings, shown = (name: string) => name): string =>
   Object.keys(fixed)
     .sort()
     .map((name) => fixedWord(shown(name), fixed[name]))
     .join(" ");
 
-/** The settings in such words. */
+/** Parses settings from such a text. */
 export function parseFixed(text: string): FixedSettings {
   const words = text.matchAll(/([^\s=]+)=("(?:[^"\\]|\\.)*"|\S*)/g);
   return Object.fromEntries(Array.from(words, ([, name, value]) => [name, parseScalar(value)]));
@@ -33,15 +36,15 @@ function parseScalar(text: string): SettingScalar {
   }
 }
 
-/** Those of some settings that pass. */
+/** The settings that pass a filter. */
 export const pickFixed = (fixed: FixedSettings, pick: (name: string, value: SettingScalar) => boolean): FixedSettings =>
   Object.fromEntries(Object.entries(fixed).filter(([name, value]) => pick(name, value)));
 
-/** What is not fixed alike in `others`. */
+/** The settings that differ from `others`. */
 export const withoutFixed = (fixed: FixedSettings, others: FixedSettings): FixedSettings =>
   pickFixed(fixed, (name, value) => others[name] !== value);
 
-/** What is fixed alike in all. */
+/** The settings that are equal in all. */
 export function commonFixed(all: Iterable<FixedSettings>): FixedSettings {
   let common: FixedSettings | undefined;
   for (const fixed of all) {

@@ -1,4 +1,4 @@
-/** Records: what runs measured, on disk and read back, whoever wrote it. */
+/** Records: the measurements of runs, on disk and in memory, of this project and others. */
 
 export { type ReadResultsFile, readDomainBed, toDomainBed, type WriteOptions } from "./domainbed.js";
 export {

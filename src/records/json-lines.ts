@@ -1,6 +1,6 @@
 /**
- * Files of JSON lines, as records and result files are. A process that was killed, or a disk that was full, may have
- * left half a line at the end; that half is dropped and reported, and never costs an earlier line.
+ * Files of JSON lines, such as records and result files. A killed process or a full disk may have left an incomplete
+ * last line; it is dropped and reported, and earlier lines are not affected.
  */
 
 import { readFileSync } from "node:fs";
@@ -10,24 +10,24 @@ import { DataError } from "../errors.js";
 export interface JsonLine {
   /** From 1. */
   readonly number: number;
-  /** As it stands in the file, without its newline. */
+  /** The text in the file, without its newline. */
   readonly text: string;
   readonly value: unknown;
 }
 
 export interface JsonLines {
   readonly lines: readonly JsonLine[];
-  /** Whether the file ends in half a line. */
+  /** Whether the file ends with an incomplete line. */
   readonly torn: boolean;
-  /** Numbers of the other lines that are not JSON: the file was damaged some other way. */
+  /** The numbers of other lines that are not JSON, because the file was damaged otherwise. */
   readonly broken: readonly number[];
   /** Whether the last line has its newline, so that another can be appended. */
   readonly ended: boolean;
 }
 
 /**
- * Reads a file of JSON lines. Empty lines are passed over. `python` also takes what Python's json module writes: NaN
- * and infinities.
+ * Reads a file of JSON lines. Empty lines are skipped. `python` also accepts NaN and infinities, which Python's json
+ * module writes.
  */
 export function readJsonLines(path: string, options: { python?: boolean } = {}): JsonLines {
   let content: string;
@@ -52,12 +52,12 @@ export function parseJsonLines(content: string, { python = false } = {}): JsonLi
       broken.push(i + 1);
     }
   });
-  // Only what follows the last newline can be half a line; a whole one there just lacks its newline.
+  // Only the text after the last newline can be an incomplete line. A complete one there only lacks its newline.
   const torn = broken.at(-1) === texts.length;
   return { lines, torn, broken: torn ? broken.slice(0, -1) : broken, ended: /(^|\n)$/.test(content.slice(-1)) };
 }
 
-/** Words for what could not be read of a file; none where all could. */
+/** A description of the lines that could not be read; empty if there are none. */
 export function notesOn(path: string, { torn, broken }: JsonLines): string[] {
   const notes: string[] = [];
   if (torn) notes.push(`${path}: the last line is torn, as after a kill or on a full disk; it was dropped`);
@@ -69,10 +69,10 @@ export function notesOn(path: string, { torn, broken }: JsonLines): string[] {
   return notes;
 }
 
-/** Marks a number that JSON cannot hold while the line goes through JSON.parse. */
+/** Marks a number that JSON cannot represent while the line is parsed by JSON.parse. */
 const MARK = "\u0000number:";
 
-/** JSON as Python writes it. Strings are matched too, so that a NaN inside one stays what it is. */
+/** JSON as Python writes it. Strings are matched too, so that a NaN inside a string is not changed. */
 function parsePython(text: string): unknown {
   if (!/NaN|Infinity/.test(text)) return JSON.parse(text);
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (found) =>

@@ -1,6 +1,6 @@
 /**
- * The names of datasets that are somebody's own pictures. To the program all folders are one dataset, `image-folder`; to the
- * person who trains on them each is another, known by its name.
+ * The names of datasets that are the user's own pictures. For the program all folders are one dataset, `image-folder`;
+ * for the user each folder is a different one, identified by its name.
  */
 
 import { basename } from "node:path";
@@ -9,7 +9,7 @@ import type { RunSettings } from "./run.js";
 
 export { isOwnDataset };
 
-/** The dataset of a run as tables tell datasets apart: its id, or of own pictures the folder's name, with a slash that no id has. */
+/** The dataset of a run in tables: its id, or for own pictures the name of the folder with a slash, which no id has. */
 export function datasetIn(settings: RunSettings): string {
   const { dataset } = settings;
   const { data } = settings as { readonly data?: unknown };
@@ -19,5 +19,5 @@ export function datasetIn(settings: RunSettings): string {
   return dataset === FOLDER ? `${name}/` : name;
 }
 
-/** A dataset's name without that slash: `clinics/` is the folder `clinics`. */
+/** The name of a dataset without that slash: `clinics/` is the folder `clinics`. */
 export const withoutSlash = (dataset: string): string => dataset.replace(/\/(?=$| \()/, "");

@@ -1,6 +1,6 @@
 /**
- * A record: one measured number of a run, as one line of `records.jsonl`. All else (dataset, seeds, hyperparameters) is
- * in the run's settings, so a record never has to be parsed out of a key:
+ * A record: one measured number of a run, as one line of `records.jsonl`. Everything else (dataset, seeds,
+ * hyperparameters) is in the settings of the run, so nothing has to be parsed from a key:
  *
  *     { "step": 300, "model": "current", "domain": "sketch", "split": "in", "metric": "accuracy", "value": 0.81 }
  */
@@ -9,18 +9,18 @@ import type { SplitName } from "../data/split.js";
 import { show } from "../files/stored-json.js";
 import { isObject } from "./json-lines.js";
 
-/** The model that is being trained; other models are averaging followers, under their ids. */
+/** The model that is being trained. Other models are averages of weights, under their ids. */
 export const CURRENT = "current";
 
 /** The metric that selection reads. */
 export const ACCURACY = "accuracy";
 
 export interface RunRecord {
-  /** Updates made before the one this was measured after, from 0. */
+  /** The step after which it was measured, counted from 0. */
   readonly step: number;
-  /** `current`, or the id of an averaging follower such as `swad`. */
+  /** `current`, or the id of an average such as `swad`. */
   readonly model: string;
-  /** Null where it makes no sense, as for the training loss. */
+  /** Null if it does not apply, as for the training loss. */
   readonly domain: string | null;
   readonly split: SplitName | null;
   /** `accuracy`, `loss`, …; an accuracy is a fraction. */
@@ -30,16 +30,16 @@ export interface RunRecord {
 
 const SPLITS: readonly unknown[] = ["in", "out", "uda", null];
 
-/** JSON has no words for these; as text they survive, and a reader that expects numbers notices. */
+/** JSON cannot represent these numbers. They are written as text, so that a reader that expects numbers notices. */
 const NOT_FINITE = ["NaN", "Infinity", "-Infinity"];
 
-/** The line of a record, with its newline: keys in a fixed order, so that the same run writes the same bytes. */
+/** The line of a record with its newline. The order of keys is fixed, so that equal runs write equal bytes. */
 export function formatRecord({ step, model, domain, split, metric, value }: RunRecord): string {
   const written = Number.isFinite(value) ? value : String(value);
   return `${JSON.stringify({ step, model, domain, split, metric, value: written })}\n`;
 }
 
-/** The record in a parsed line, or in words what is wrong with it. */
+/** The record in a parsed line, or a message about the problem. */
 export function toRecord(parsed: unknown): RunRecord | string {
   if (!isObject(parsed)) return "it is not a record";
   const { step, model, domain, split, metric, value } = parsed;
@@ -53,7 +53,7 @@ export function toRecord(parsed: unknown): RunRecord | string {
   return { step: step as number, model, domain, split: split as SplitName | null, metric, value: number };
 }
 
-/** The record of a line; undefined where it is none. */
+/** The record of a line; undefined if it is not a record. */
 export function recordIn(line: string): RunRecord | undefined {
   try {
     const record = toRecord(JSON.parse(line));

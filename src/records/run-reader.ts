@@ -1,6 +1,6 @@
 /**
- * Reads run folders by the hundred thousand, keeping little of each: accuracies as numbers in a row, what runs have alike
- * once, and records only when they are asked for.
+ * Reads run folders by the hundred thousand with little memory: accuracies as numbers in arrays, values that runs share
+ * once, and records only on request.
  */
 
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import {
 import { type AccuracyScan, type PackedAccuracies, unpack } from "./scan-accuracies.js";
 import { recordsIn } from "./store.js";
 
-/** A run folder as reports take it: the run, its models, and what was wrong. */
+/** A run folder for reports: the run, its models, and problems. */
 export interface RunResult {
   readonly stored: StoredRun;
   readonly runs: readonly EvaluatedRun[];
@@ -35,7 +35,7 @@ export interface RunResult {
 
 const NONE: readonly string[] = [];
 
-/** Characters of record files that are kept for whoever asks for more than accuracies. */
+/** The number of characters of record files that are cached for requests beyond accuracies. */
 const MOST_KEPT = 1 << 25;
 
 /** Reads run folders one after the other. */
@@ -43,7 +43,7 @@ export class RunReader {
   private kept = 0;
   private readonly shared = new Map<string, unknown>();
 
-  /** One value for all that are equal to it. */
+  /** Returns one shared value for equal values. */
   private once<T>(value: T): T {
     if (value === undefined || value === null) return value;
     const key = typeof value === "string" ? value : JSON.stringify(value);
@@ -53,7 +53,7 @@ export class RunReader {
     return value;
   }
 
-  /** The settings of a run; undefined where there are none. `adapt` is for what only its sweep knows. */
+  /** The settings of a run; undefined if there are none. `adapt` adds facts that only its sweep knows. */
   settings(files: StoredFiles, adapt = (settings: RunSettings) => settings): RunSettings | undefined {
     const text = files.text(SETTINGS_FILE);
     return text === undefined ? undefined : this.compact(adapt(parseSettings(join(files.path, SETTINGS_FILE), text)));
@@ -94,7 +94,7 @@ export class RunReader {
       averaging: this.once(all.averaging),
       fixed: this.once(all.fixed),
       combination: all.combination,
-      hparams: all.hparams, // of a search they are different in every run
+      hparams: all.hparams, // a search has different values in every run
       hparamsSeed: all.hparamsSeed,
       trialSeed: all.trialSeed,
       seed: all.seed,
@@ -117,7 +117,7 @@ export class RunReader {
   }
 }
 
-/** A run whose evaluations are made when they are asked for. */
+/** A run whose evaluations are created on request. */
 class PackedRun implements EvaluatedRun {
   readonly format = "nudge";
   readonly dataset: string;
@@ -144,7 +144,7 @@ class PackedRun implements EvaluatedRun {
   }
 }
 
-/** A run whose records are read again, or from their text, when they are asked for. */
+/** A run whose records are read again, or parsed from their text, on request. */
 class LazyRun implements StoredRun {
   readonly folder: string;
   readonly done: boolean;

@@ -1,7 +1,6 @@
 /**
- * The run folder as its readers need it: `settings.json`, `records.jsonl` and `done`. Settings are read from disk by
- * tables and dashboards that know nothing of the program that wrote them, so they are checked; keys not named here are
- * kept.
+ * The run folder for readers: `settings.json`, `records.jsonl` and `done`. Tables and dashboards may read settings that
+ * another version wrote, so they are validated; unknown keys are kept.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -28,13 +27,13 @@ import { recordsIn } from "./store.js";
 
 export type { SettingScalar };
 
-/** A plug-in as a run had it, its hyperparameters and settings resolved. */
+/** A plug-in of a run, with its resolved hyperparameters and settings. */
 export interface PluginSettings {
   readonly id: string;
   readonly settings: Readonly<Record<string, SettingScalar>>;
 }
 
-/** What `settings.json` must hold for selection; there is more in it. */
+/** The content of `settings.json` that selection needs. The file has more. */
 export interface RunSettings {
   readonly dataset: string;
   /** All domains, in the dataset's order. */
@@ -42,24 +41,24 @@ export interface RunSettings {
   readonly testDomains: readonly string[];
   readonly algorithm: string;
   readonly regularizers: readonly PluginSettings[];
-  /** The averaging followers that watched the run. */
+  /** The averaging methods of the run. */
   readonly averaging: readonly PluginSettings[];
-  /** Which draw of hyperparameters; 0 is the defaults. */
+  /** The index of the hyperparameter draw; 0 means the defaults. */
   readonly hparamsSeed: number;
-  /** Which split. */
+  /** The seed of the split. */
   readonly trialSeed: number;
-  /** All other randomness. */
+  /** The seed of all other randomness. */
   readonly seed: number;
   /** Every hyperparameter, resolved. */
   readonly hparams: Readonly<Record<string, SettingScalar>>;
   /**
-   * What was set by hand and changes numbers, by a name that means one value only (`lr`, `mixup.alpha`). Runs that differ here
-   * are other rows; a value that happens to be the default or the draw in its place counts too.
+   * Explicit settings that change numbers, by unambiguous names (`lr`, `mixup.alpha`). Runs with different values are
+   * different rows; a value that equals the default or the draw counts too.
    */
   readonly fixed: FixedSettings;
-  /** Of runs from before there was `fixed`: what of it was not as the default or the run's own draw. */
+  /** For runs from before `fixed` existed: the values that differed from the default or the draw of the run. */
   readonly given?: FixedSettings;
-  /** What this is made of, where it is no run but a soup or an ensemble of runs, by their ids. */
+  /** The ids of the runs in a soup or an ensemble. */
   readonly combination?: { readonly kind: string; readonly members: readonly string[] };
   readonly steps?: number;
   /** Steps between evaluations. */
@@ -70,35 +69,38 @@ export interface RunSettings {
 
 export const SETTINGS_FILE = "settings.json";
 export const RECORDS_FILE = "records.jsonl";
-/** Where the estimate of a model on own pictures is kept. */
+/** The file with the estimate of a model on own pictures. */
 export const ESTIMATE_FILE = "estimate.json";
-/** Written last: a folder without it is a run that is going on or was broken off. */
+/** Written last: without it, the run is in progress or was interrupted. */
 export const DONE_FILE = "done";
 
 export interface StoredRun {
-  /** Its folder, or the pack and the place in it. */
+  /** Its folder, or the pack and the path in it. */
   readonly folder: string;
   readonly settings: RunSettings;
   readonly records: readonly RunRecord[];
   readonly done: boolean;
   /** When its settings were written, in milliseconds since 1970. */
   readonly begun?: number;
-  /** What was wrong but could be read past, in words. */
+  /** Problems that did not prevent reading, as text. */
   readonly notes: readonly string[];
-  /** Of own pictures: what its model was found to do on all that it was not trained on; undefined where that is not known. */
+  /**
+   * For own pictures: the assessment of its model on pictures that were not used for training; undefined if it is
+   * unknown.
+   */
   readonly assessment?: Assessment;
-  /** Of a model that was trained on all domains: what runs like it found that each held one out, kept beside it. */
+  /** For a model that was trained on all domains: the estimate from similar runs that each held out one domain. */
   readonly estimate?: Assessment;
 }
 
-/** Whether a folder is one of ours. */
+/** Whether a folder is a run folder of NUDGE. */
 export const isRunFolder = (folder: string): boolean => existsSync(join(folder, SETTINGS_FILE));
 
 /** The note on a run that has no records. */
 export const notEvaluated = (folder: string): string =>
   `${folder}: no ${RECORDS_FILE} yet: the run has not been evaluated`;
 
-/** Reads a run, by its folder or its files. A run that has not evaluated yet has no records, which is noted. */
+/** Reads a run by its folder or its files. A run without an evaluation has no records, which is noted. */
 export function readRun(place: string | StoredFiles, known?: RunSettings): StoredRun {
   const files = filesOf(place);
   const folder = files.path;
@@ -126,7 +128,7 @@ function settingsText(files: StoredFiles): string {
   return text;
 }
 
-/** The assessment of a run on own pictures; benchmarks are reported by their protocol, which has none. */
+/** The assessment of a run on own pictures. Benchmarks have none, because they are reported by their protocol. */
 export function ownAssessment(
   files: StoredFiles,
   { dataset }: RunSettings,
@@ -136,7 +138,7 @@ export function ownAssessment(
   try {
     return parseAssessment(join(files.path, file), files.text(file) ?? "");
   } catch (error) {
-    if (error instanceof DataError) return undefined; // then as if it had never been made, which tables tell
+    if (error instanceof DataError) return undefined; // treated as missing, which tables report
     throw error;
   }
 }
@@ -166,7 +168,7 @@ const pluginsSchema = v.array(
   "a list of { id, settings }",
 );
 
-/** What every reader needs; the other keys are kept. */
+/** The keys that every reader needs. Other keys are kept. */
 const settingsSchema: Schema<RunSettings> = v.pipe(
   v.looseObject({
     dataset: nameSchema,
@@ -196,13 +198,13 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
   v.transform((settings) => Object.assign(settings, { fixed: settings.fixed ?? fixedBefore(settings) })),
 );
 
-/** What was set by hand in a run from before there was `fixed`, as far as it tells. */
+/** The explicit settings of a run from before `fixed` existed, as far as they are known. */
 function fixedBefore({ given = {}, algorithm, hparams }: Omit<RunSettings, "fixed">): FixedSettings {
   const nameOf = (name: string): string => (Object.hasOwn(hparams, name) ? hparamName(name, algorithm) : name);
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [nameOf(name), value]));
 }
 
-/** The row of a run's model. What was set of an average or of T3A is no matter to the rows of the others. */
+/** The row of a run's model. The settings of an average or of T3A do not affect the rows of the other models. */
 export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSettings, model: string): Method {
   const parts = model.split("+");
   const others = averaging.filter(({ id }) => !parts.includes(id)).map(({ id }) => `${id}.`);
@@ -213,7 +215,7 @@ export function methodOf({ algorithm, regularizers, averaging, fixed }: RunSetti
   return { algorithm, regularizers: regularizers.map(({ id }) => id), model, fixed: own };
 }
 
-/** A run as selection takes it, once for each of its models; incomplete evaluations are skipped and reported. */
+/** A run for selection, once for each of its models. Incomplete evaluations are skipped and reported. */
 export function evaluatedRuns({ folder, settings, records }: StoredRun): { runs: EvaluatedRun[]; notes: string[] } {
   const notes: string[] = [];
   const runs = Array.from(evaluationsOf(records), ([model, all]): EvaluatedRun => {

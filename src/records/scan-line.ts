@@ -1,27 +1,30 @@
 /**
- * One line of a record file, read quickly. A folder has a few dozen kinds of records (model, domain, part, metric) in millions of
- * lines, so that a line as `formatRecord` writes it comes down to two numbers and a look at its kind; any other line is parsed
- * as JSON and checked.
+ * Reads a line of a record file quickly. A folder has a few dozen kinds of records (model, domain, split, metric) in
+ * millions of lines, so a line in the format of `formatRecord` is reduced to two numbers and a lookup of its kind.
+ * Other lines are parsed as JSON and validated.
  */
 
 import { type RunRecord, recordIn } from "./record.js";
 
-/** All of a record but its step and value; one object for all records of a kind. */
+/** A record without its step and value; one object for all records of a kind. */
 export type RecordKind = Omit<RunRecord, "step" | "value">;
 
-/** By the text that a line has between step and value. */
+/** By the text between step and value. */
 const kinds = new Map<string, RecordKind>();
 
-/** Files that are not ours could hold any number of kinds. */
+/** Other files could contain any number of kinds. */
 const MOST_KINDS = 10_000;
 
-/** What takes the records of a file: those of some metrics, all others are passed over. */
+/** A receiver of the records of a file: those of some metrics; others are skipped. */
 export interface RecordTaker {
   readonly metrics: ReadonlySet<string>;
   take(step: number, kind: RecordKind, value: number): void;
 }
 
-/** Gives the record of the line from `from` to `to` in a text to its taker; false where the line is none. */
+/**
+ * Passes the record of the line from `from` to `to` in a text to its receiver; returns false if the line is not a
+ * record.
+ */
 export function scanLine(text: string, taker: RecordTaker, from = 0, to = text.length): boolean {
   const start = text.indexOf(",", from + STEP.length);
   const end = text.lastIndexOf(VALUE, to);
@@ -46,10 +49,10 @@ export function scanLine(text: string, taker: RecordTaker, from = 0, to = text.l
   return true;
 }
 
-/** Where a line begins, and where its last part does. */
+/** The start of a line and of its last part. */
 const STEP = '{"step":';
 const VALUE = ',"value":';
 const BRACE = "}".charCodeAt(0);
 
-/** Not a number where there is no text, of which `Number` makes zero. */
+/** NaN if there is no text, for which `Number` returns zero. */
 const toNumber = (text: string): number => (text === "" ? Number.NaN : Number(text));

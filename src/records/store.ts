@@ -1,7 +1,7 @@
 /**
- * The record file of a run: rows are appended, never changed. An append is one write that reaches the disk before it
- * returns; one that fails is taken back, so a full disk fails the run and not its past. A run that is resumed cuts the
- * file back to its checkpoint and writes the rest again, to the same bytes.
+ * The record file of a run. Rows are appended and never changed. An append is one write that is synced to disk; if it
+ * fails it is undone, so a full disk fails the run but keeps earlier rows. A resumed run truncates the file to its
+ * checkpoint and writes the rest again, to the same bytes.
  */
 
 import { existsSync, statSync } from "node:fs";
@@ -11,15 +11,17 @@ import { replaceFile } from "../files/replace-file.js";
 import { type JsonLine, type JsonLines, notesOn, parseJsonLines, readJsonLines } from "./json-lines.js";
 import { formatRecord, type RunRecord, toRecord } from "./record.js";
 
-/** A run's own records, for writing. */
+/** The records of a run, for writing. */
 export class RecordStore {
   /** Bytes in the file after the last append. */
   private size: number | undefined;
 
-  /** `path` is made by the first append; half a line that a killed process left must be cut first (`cutRecords`). */
+  /**
+   * `path` is created by the first append. An incomplete line of a killed process must be removed first (`cutRecords`).
+   */
   constructor(readonly path: string) {}
 
-  /** Adds rows, all or none. */
+  /** Appends rows, all or none. */
   append(records: readonly RunRecord[]): void {
     if (records.length === 0) return;
     const before = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
@@ -35,7 +37,7 @@ export class RecordStore {
 
 export interface ReadRecords {
   readonly records: RunRecord[];
-  /** What could not be read, in words. */
+  /** Problems, as text. */
   readonly notes: string[];
 }
 
@@ -66,18 +68,18 @@ function toRecords(path: string, file: JsonLines): ReadRecords {
 }
 
 export interface Cut {
-  /** Lines left in the file. */
+  /** The number of lines left in the file. */
   readonly kept: number;
-  /** Whole lines that came after the step. */
+  /** The number of complete lines after the step. */
   readonly dropped: number;
-  /** Whether half a line at the end went too. */
+  /** Whether an incomplete last line was removed. */
   readonly torn: boolean;
 }
 
 /**
- * Cuts a record file back to the rows of steps up to `step` (none: −1), in one rename. A file that is not there is empty. Where it is
- * known how many rows these are (`most`), what comes after them may be anything: a power cut leaves zeros in the midst of what was
- * being written.
+ * Truncates a record file to the rows of steps up to `step` (none: −1), in one rename. A missing file is empty. If the
+ * number of rows is known (`most`), anything may follow them: a power failure leaves zeros in the data that was being
+ * written.
  */
 export function cutRecords(path: string, step: number, most = step < 0 ? 0 : Number.POSITIVE_INFINITY): Cut {
   if (!existsSync(path)) return { kept: 0, dropped: 0, torn: false };
@@ -101,7 +103,7 @@ function stepOf(path: string, { number, value }: JsonLine): number {
   return record.step;
 }
 
-/** Reports can do with fewer rows; a resumed run could not be the same as one left alone. */
+/** A report can do without some rows, but a resumed run would differ from an uninterrupted one. */
 function damaged(path: string, what: string): DataError {
   return new DataError(
     `${path}: the run cannot be resumed: ${what}, so its records are not as it wrote them. Repair the line, or start the run again`,

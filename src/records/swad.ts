@@ -1,8 +1,7 @@
 /**
  * Result folders of SWAD and its descendants MIRO and the official NU code (khanrc/swad 252190e). `results.jsonl` has
- * keys without `_acc`, all test environments of a run in one file, and, as they evaluate it, no `in` of training
- * domains. The accuracy of the averaged weights stands only in `log.txt`, as the row after "Evaluate SWAD ...", to six
- * decimals.
+ * keys without `_acc`, all test environments of a run in one file, and no `in` of training domains. The accuracy of the
+ * averaged weights is only in `log.txt`, in the row after "Evaluate SWAD ...", with six decimals.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -12,7 +11,7 @@ import { type ReadResultsFile, readResultLines, toResultLine } from "./domainbed
 import type { DomainAccuracy, EvaluatedRun } from "./evaluated-run.js";
 import { isObject } from "./json-lines.js";
 
-/** Reads a SWAD result file, and the averaged model's results from the log beside it. */
+/** Reads a SWAD result file, and the results of the averaged model from the log next to it. */
 export function readSwad(path: string): ReadResultsFile {
   const { runs, notes } = readResultLines(path, (line) => {
     const { args } = line;
@@ -36,7 +35,7 @@ export function readSwad(path: string): ReadResultsFile {
 interface AveragedRow {
   /** As `0`, or `0,2`. */
   readonly testPlaces: string;
-  /** The last step that went into the average. */
+  /** The last step in the average. */
   readonly step: number;
   readonly values: ReadonlyMap<string, number>;
 }
@@ -63,7 +62,7 @@ function averagedRows(log: string): AveragedRow[] {
   return rows;
 }
 
-/** The averaged model's run beside that of the model it averaged; none where a number is missing. */
+/** The run of the averaged model, in addition to that of the model it averages; undefined if a number is missing. */
 function withAverage(run: EvaluatedRun, step: number, values: ReadonlyMap<string, number>): EvaluatedRun | undefined {
   const accuracy = new Map<string, DomainAccuracy>();
   for (const [i, domain] of run.domains.entries()) {

@@ -1,28 +1,28 @@
 /**
- * How the reference testbed names the jobs of a sweep: the job's seed and its folder, so that a sweep planned here can
- * share a folder with one planned there.
+ * Names the jobs of a sweep like the reference testbed: the seed and the folder of a job, so that a sweep planned here
+ * can share a folder with one planned there.
  */
 import { createHash } from "node:crypto";
 import { type PythonJson, pythonJson } from "./python-json.js";
 import { PythonFloat } from "./python-number.js";
 import { seedHash } from "./seed-hash.js";
 
-/** One job, in the reference's own names for datasets and algorithms (`PACS`, `ERM`). */
+/** One job, with the reference's names of datasets and algorithms (`PACS`, `ERM`). */
 export interface ReferenceJob {
   dataset: string;
   algorithm: string;
-  /** The held-out domains, as places in the dataset's order. */
+  /** The indices of the held-out domains. */
   testDomains: readonly number[];
   trialSeed: number;
   hparamsSeed: number;
-  /** As it was given on the command line; it is part of the name. */
+  /** As given on the command line; it is part of the name. */
   dataDir: string;
   /** The default is 0.2. */
   holdout?: number;
   task?: "domain_generalization" | "domain_adaptation";
-  /** Only where it was given. */
+  /** Only if it was given. */
   steps?: number;
-  /** Overrides of hyperparameters as JSON text, only where they were given. */
+  /** Overrides of hyperparameters as JSON text, only if they were given. */
   hparams?: string;
 }
 
@@ -33,7 +33,7 @@ export function referenceJobSeed(
   return seedHash(job.dataset, job.algorithm, job.testDomains, job.hparamsSeed, job.trialSeed);
 }
 
-/** The reference's arguments of a job, without the folder it writes to. */
+/** The reference's arguments of a job, without its output folder. */
 export function referenceJobArguments(job: ReferenceJob): { [name: string]: PythonJson } {
   return {
     dataset: job.dataset,

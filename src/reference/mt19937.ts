@@ -1,9 +1,10 @@
 /**
- * NumPy's legacy `RandomState`, number for number: the generator behind the reference testbed's splits and hyperparameter
- * draws. NumPy has promised never to change its streams, so what is drawn here is what any version of it draws.
+ * NumPy's legacy `RandomState`, number for number: the generator of the reference testbed's splits and hyperparameter
+ * draws. NumPy guarantees that its streams never change.
  *
- * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998) with the initialiser of
- * their 2002 revision. Use it only to agree with the reference; the project's own draws come from engine/philox.ts.
+ * The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998) with the initialization
+ * of their 2002 revision. Use it only to agree with the reference; other draws of this project come from
+ * engine/philox.ts.
  */
 import { UsageError } from "../errors.js";
 
@@ -11,7 +12,7 @@ const size = 624;
 const middle = 397;
 const two32 = 0x1_0000_0000;
 
-/** `numpy.random.RandomState(seed)`, as far as the reference protocol uses it. */
+/** The part of `numpy.random.RandomState(seed)` that the reference protocol uses. */
 export class RandomState {
   readonly #state = new Uint32Array(size);
   #next = size;
@@ -36,7 +37,7 @@ export class RandomState {
     this.#next = 0;
   }
 
-  /** A whole number from 0 to 2^32 − 1. */
+  /** An integer from 0 to 2^32 − 1. */
   uint32(): number {
     if (this.#next === size) this.#twist();
     let word = this.#state[this.#next++];
@@ -47,7 +48,7 @@ export class RandomState {
     return word >>> 0;
   }
 
-  /** A number from [0, 1) in steps of 2^-53; two words each. */
+  /** A number in [0, 1) in steps of 2^-53, from two words. */
   double(): number {
     const high = this.uint32() >>> 5;
     return (high * 0x400_0000 + (this.uint32() >>> 6)) / 0x20_0000_0000_0000;
@@ -58,25 +59,28 @@ export class RandomState {
     return from + (to - from) * this.double();
   }
 
-  /** A whole number from 0 to `max`, `max` included: words cut to its bits, drawn until one fits. 0 draws nothing. */
+  /**
+   * An integer from 0 to `max`, inclusive: words are masked to its bits and drawn until one fits. For 0 nothing is
+   * drawn.
+   */
   upTo(max: number): number {
     if (!Number.isInteger(max) || max < 0 || max >= two32)
       throw new UsageError(`RandomState.upTo: expected an integer from 0 to 2^32 − 1, got ${max}`);
     if (max === 0) return 0;
     const mask = 0xffffffff >>> Math.clz32(max);
     for (;;) {
-      const draw = (this.uint32() & mask) >>> 0; // & has a sign
+      const draw = (this.uint32() & mask) >>> 0; // the result of & is signed
       if (draw <= max) return draw;
     }
   }
 
-  /** `choice(items)`: one of them, each equally likely. */
+  /** `choice(items)`: one of them, with equal probability. */
   choice<T>(items: readonly T[]): T {
     if (items.length === 0) throw new UsageError("RandomState.choice: expected at least one item, got none");
     return items[this.upTo(items.length - 1)];
   }
 
-  /** `shuffle(items)`, in place: Fisher and Yates from the end. */
+  /** `shuffle(items)` in place: Fisher–Yates from the end. */
   shuffle<T>(items: { readonly length: number; [place: number]: T }): void {
     for (let k = items.length - 1; k > 0; k--) {
       const j = this.upTo(k);
@@ -86,7 +90,7 @@ export class RandomState {
     }
   }
 
-  /** The numbers 0 to n − 1 as `shuffle` leaves them. */
+  /** The numbers 0 to n − 1 after `shuffle`. */
   permutation(n: number): Uint32Array {
     if (!Number.isInteger(n) || n < 0 || n > two32)
       throw new UsageError(`RandomState.permutation: expected an integer from 0 to 2^32, got ${n}`);

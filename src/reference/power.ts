@@ -1,10 +1,10 @@
 /**
- * 2 and 10 to a real power, rounded correctly.
+ * Correctly rounded powers of 2 and 10 with real exponents.
  *
- * The reference draws learning rates as `10**uniform(a, b)` with the C library's `pow`, which is off by hardly more than
- * half a unit in the last place; `Math.pow` gives another last bit in a tenth of all draws. Here the power is computed to 2^-180 in big
- * integers and then rounded, which gives the same double on every machine. Of 40,000 draws 38 differed from glibc's, by one
- * unit: powers close to the middle between two doubles, where glibc's own error decides.
+ * The reference draws learning rates as `10**uniform(a, b)` with the C library's `pow`, whose error is hardly more than
+ * half a unit in the last place; `Math.pow` gives another last bit in a tenth of all draws. Here the power is computed
+ * to 2^-180 with big integers and then rounded, which gives the same double on every machine. Of 40,000 draws, 38
+ * differed from glibc's by one unit: powers close to the midpoint of two doubles, where glibc's own error decides.
  */
 import { UsageError } from "../errors.js";
 
@@ -21,7 +21,7 @@ function twiceArtanhOfInverse(n: bigint): bigint {
 const ln2 = twiceArtanhOfInverse(3n); // (1 + 1/3)/(1 − 1/3) = 2
 const ln10 = 3n * ln2 + twiceArtanhOfInverse(9n); // 10 = 2³·(1 + 1/9)/(1 − 1/9)
 
-/** A double as fixed-point number; exact for those of 2^-139 and above in size, and near enough below. */
+/** A double as a fixed-point number; exact if its magnitude is at least 2^-139, and accurate enough below. */
 function fixed(x: number): bigint {
   let shift = 0n;
   for (; !Number.isInteger(x) && shift < bits; shift++) x *= 2; // exact
@@ -31,7 +31,7 @@ function fixed(x: number): bigint {
 /** e to the power x/2^192, rounded to the nearest double: x = k·ln 2 + r, then the series of e^r. */
 function exponential(x: bigint): number {
   let k = x / ln2;
-  if (x < 0n) k -= 1n; // so that r is not below zero
+  if (x < 0n) k -= 1n; // so that r is not negative
   const r = x - k * ln2;
   let sum = 0n;
   for (let term = one, n = 1n; term > 0n; term = (term * r) >> bits, term /= n, n++) sum += term;

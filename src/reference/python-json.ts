@@ -1,11 +1,11 @@
 /**
- * `json.dumps(value, sort_keys=True)` of Python, character for character: separators `", "` and `": "`, ASCII only, keys
- * in the order of their code points, numbers as Python writes them.
+ * Python's `json.dumps(value, sort_keys=True)`, character for character: separators `", "` and `": "`, ASCII only, keys
+ * sorted by code point, numbers as Python writes them.
  */
 import { UsageError } from "../errors.js";
 import { numberText, PythonFloat } from "./python-number.js";
 
-/** What `pythonJson` can write. A key whose value is undefined is omitted. */
+/** The values that `pythonJson` accepts. A key whose value is undefined is omitted. */
 export type PythonJson =
   | number
   | bigint
@@ -27,7 +27,7 @@ const shortEscapes: Record<string, string> = {
 };
 
 function stringText(text: string): string {
-  // By UTF-16 units, as Python does: what lies beyond them is written as two escapes.
+  // By UTF-16 code units, as in Python: characters beyond them are written as two escapes.
   const inside = text.replace(
     /[^ !#-[\]-~]/g,
     (unit) => shortEscapes[unit] ?? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -35,7 +35,7 @@ function stringText(text: string): string {
   return `"${inside}"`;
 }
 
-/** The order of two strings by code points; JavaScript's own order is that of UTF-16 units, which differs above U+D7FF. */
+/** Compares two strings by code point. JavaScript compares UTF-16 code units, which differs above U+D7FF. */
 function byCodePoints(a: string, b: string): number {
   const [left, right] = [Array.from(a), Array.from(b)];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
@@ -45,7 +45,7 @@ function byCodePoints(a: string, b: string): number {
   return left.length - right.length;
 }
 
-/** The JSON text Python would write for a value. */
+/** The JSON text that Python writes for a value. */
 export function pythonJson(value: PythonJson): string {
   if (value === null || typeof value === "boolean") return String(value);
   if (typeof value === "string") return stringText(value);

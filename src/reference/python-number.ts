@@ -1,18 +1,19 @@
 /**
- * Numbers as Python writes them. The reference's seeds and folder names are hashes of such text, so every character counts.
+ * Numbers as Python writes them. The reference's seeds and folder names are hashes of such text, so every character
+ * matters.
  */
 import { UsageError } from "../errors.js";
 
 /**
- * A number that is a float in Python even where it is whole: `new PythonFloat(1)` is written `1.0`.
+ * A number that is a float in Python even if it is an integer: `new PythonFloat(1)` is written `1.0`.
  *
- * A plain JavaScript number is written as an int where it is whole and as a float elsewhere.
+ * A plain JavaScript number is written as an int if it is an integer, and otherwise as a float.
  */
 export class PythonFloat {
   constructor(readonly value: number) {}
 }
 
-/** `repr` of a finite float: the shortest digits that read back as the same double, with an exponent below 1e-4 and from 1e16. */
+/** `repr` of a finite float: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value))
     throw new UsageError(`a float as Python writes it: expected a finite number, got ${value}`);
@@ -29,7 +30,7 @@ export function floatText(value: number): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
 }
 
-/** A number as Python writes it; a whole one as an int, and only where a double holds every whole number. */
+/** A number as Python writes it. An integer is written as an int, and only if a double represents it exactly. */
 export function numberText(value: number | bigint | PythonFloat): string {
   if (value instanceof PythonFloat) return floatText(value.value);
   if (typeof value === "bigint") return String(value);

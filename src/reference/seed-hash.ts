@@ -1,17 +1,18 @@
 /**
- * The reference testbed's `seed_hash`: seeds made from other seeds and names, by MD5 of the text of a Python tuple.
+ * The reference testbed's `seed_hash`: seeds derived from other seeds and names, by the MD5 of the text of a Python
+ * tuple.
  *
  * `seedHash(785910682, "lr")` is the MD5 of `(785910682, 'lr')`, read as a big-endian number, modulo 2^31.
  */
 import { createHash } from "node:crypto";
 import { numberText, type PythonFloat } from "./python-number.js";
 
-/** What `seedHash` can write: Python's ints, floats, strings, True, False, None, and lists of them. */
+/** The values that `seedHash` accepts: Python's ints, floats, strings, True, False, None, and lists of them. */
 export type PythonValue = number | bigint | PythonFloat | string | boolean | null | readonly PythonValue[];
 
 const shortEscapes: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\" };
 
-/** A character that Python's `repr` does not show as itself: controls, formats, surrogates, unassigned, and spaces but " ". */
+/** Characters that Python's `repr` escapes: controls, formats, surrogates, unassigned, and spaces except " ". */
 function escaped(character: string): string {
   if (character in shortEscapes) return shortEscapes[character];
   if (character === " " || !/[\p{C}\p{Z}]/u.test(character)) return character;
@@ -35,7 +36,7 @@ export function pythonRepr(value: PythonValue): string {
   return numberText(value as number | bigint | PythonFloat);
 }
 
-/** A seed from 0 to 2^31 − 1 for these values, as the reference makes it. */
+/** A seed from 0 to 2^31 − 1 for these values, as in the reference. */
 export function seedHash(...values: PythonValue[]): number {
   const inside = values.map(pythonRepr).join(", ");
   const text = values.length === 1 ? `(${inside},)` : `(${inside})`;
