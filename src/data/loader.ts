@@ -42,6 +42,8 @@ export interface LoaderOptions {
   augmentValidation?: boolean;
   /** The height and width of pictures in `evaluate`; by default those of the dataset. */
   evaluationSize?: number;
+  /** Samples in a batch of `evaluate` (default: 64, on a GPU 256). */
+  evaluationBatch?: number;
   device?: string;
   /** Whether pictures are in the channels-last memory format. */
   channelsLast?: boolean;
@@ -184,7 +186,8 @@ export class Loader {
 
   /** As in the reference. So few samples do not keep a GPU busy. */
   private get evaluationBatch(): number {
-    return (this.options.device ?? "cpu") === "cpu" ? 64 : 256;
+    const { evaluationBatch, device = "cpu" } = this.options;
+    return evaluationBatch ?? (device === "cpu" ? 64 : 256);
   }
 
   private prepare(step: number): Promise<Prepared> {

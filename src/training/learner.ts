@@ -26,7 +26,7 @@ import { domainLabels } from "../algorithms/domain-labels.js";
 import { type Draws, keyedDraws } from "../algorithms/draws.js";
 import type { Backbone } from "../backbones/index.js";
 import { unknownName } from "../closest-name.js";
-import { cat, empty, zeros } from "../engine/ops.generated.js";
+import { cat, empty } from "../engine/ops.generated.js";
 import { Random, withRandom } from "../engine/random.js";
 import { NotCapturable } from "../engine/recorded-random.js";
 import { allOrNothing, scope } from "../engine/scope.js";
@@ -34,6 +34,7 @@ import { noGrad, Tensor } from "../engine/tensor.js";
 import { EngineError, UsageError } from "../errors.js";
 import type { HparamValue } from "../hparams.js";
 import { crossEntropy, type Layer, Linear, Module, type Place, type Precision, withPrecision } from "../nn/index.js";
+import { paddedRows } from "../nn/padded-rows.js";
 import type { Optimizer } from "../optim/index.js";
 import type { Regularizer } from "../regularizers/index.js";
 import type { StepResult, TrainedWeights } from "../regularizers/regularizer.js";
@@ -332,13 +333,19 @@ export class Learner implements Disposable {
     }
   }
 
+  /** Rows that batches are padded to on a GPU: those of a training batch, for which plans exist, and of an evaluation. */
+  private get paddedSizes(): number[] {
+    const { batchSize } = this.hparams;
+    return [...new Set([batchSize * this.options.domains, 96, 256])].sort((a, b) => a - b);
+  }
+
   private compute(x: Tensor, forward: (x: Tensor) => Tensor, { training }: { training: boolean }): Tensor {
     this.root.train(training);
     const pads = !training && x.device !== "cpu" && !this.options.algorithm.backbone?.extraChannels;
     try {
       return noGrad(() =>
         scope(() => {
-          const input = pads ? padded(x) : x;
+          const input = pads ? paddedRows(x, this.paddedSizes) : x;
           const made = withPrecision(this.options.precision ?? "float32", () => forward(input));
           return input === x ? made : made.narrow(0, 0, x.rows);
         }),
@@ -416,20 +423,6 @@ export class Learner implements Disposable {
   [Symbol.dispose](): void {
     this.dispose();
   }
-}
-
-/** Rows that batches are padded to on a GPU: as many as a training batch of three domains has, and as evaluations take. */
-const PADDED_ROWS = [96, 256];
-
-/**
- * The batch padded with rows of zeros up to one of a few sizes. cuDNN plans every convolution again for every new
- * number of rows, which for a whole network takes seconds: more than the evaluation of an odd last batch.
- */
-function padded(x: Tensor): Tensor {
-  const rows = PADDED_ROWS.find((count) => count >= x.rows) ?? x.rows;
-  if (rows === x.rows) return x;
-  const more = zeros([rows - x.rows, ...x.shape.slice(1)], { dtype: x.dtype, device: x.device });
-  return cat([x, more]);
 }
 
 function refuseStep(): never {

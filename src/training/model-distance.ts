@@ -19,12 +19,16 @@ import { type DomainFeatures, fitDistance, storedDistance } from "../model/domai
 import { loadModel, type Model } from "../model/index.js";
 import { quantileAt } from "../model/unknown.js";
 import type { Layer } from "../nn/index.js";
+import { paddedRows } from "../nn/padded-rows.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 
 /** Pictures the score is made from, more where there are many classes, and pictures it is compared with. */
 const MOST_FITTED = 1024;
 const FITTED_A_CLASS = 8;
 const MOST_COMPARED = 512;
+
+/** On a GPU all batches have this many rows, so that cuDNN plans the network's convolutions once and not for each rest. */
+const PADDED_ROWS = 128;
 
 /** A loader of a few pictures of each training domain as they are, evenly from their order: the same at every start. */
 export function plainLoader(options: LoaderOptions): Loader {
@@ -102,22 +106,25 @@ interface JudgedFeatures extends DomainFeatures {
 async function featuresOf(
   model: Model,
   part: SplitName,
-  { loader, trainDomains, areFeatures, pause }: AddDistanceOptions,
+  { loader, trainDomains, device, areFeatures, pause }: AddDistanceOptions,
   kept: Scope,
 ): Promise<JudgedFeatures[]> {
+  const pads = device !== "cpu" && !areFeatures && !model.dependsOnBatch;
   const domains: JudgedFeatures[] = [];
   for (const domain of trainDomains) {
     const parts: Tensor[] = [];
     const labels: number[] = [];
     const logits: number[][] = [];
-    for await (const batch of loader.evaluate(domain, part)) {
+    for await (const batch of loader.evaluate(domain, part, pads ? { batchSize: PADDED_ROWS } : {})) {
       using made: LoadedBatch = batch;
       parts.push(
         kept.run(() =>
           scope(() => {
-            const forward = areFeatures ? classified(model, made.x) : forwardOf(model, made.x);
-            logits.push(...((forward.logits?.toArray() ?? []) as number[][]));
-            return forward.features.to({ device: "cpu" });
+            const { rows } = made.x;
+            const x = pads ? paddedRows(made.x, [PADDED_ROWS]) : made.x;
+            const forward = areFeatures ? classified(model, x) : forwardOf(model, x);
+            logits.push(...((forward.logits?.narrow(0, 0, rows).toArray() ?? []) as number[][]));
+            return forward.features.narrow(0, 0, rows).to({ device: "cpu" });
           }),
         ),
       );

@@ -3,6 +3,7 @@
  * run on a dataset of features with a linear map as its backbone.
  */
 
+import { algorithmNamed } from "../algorithms/index.js";
 import type { Backbone } from "../backbones/index.js";
 import { likesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
@@ -42,9 +43,24 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     classBalanced: hparams.classBalanced as boolean,
     augmentation: hparams.dataAugmentation ? undefined : null,
     channelsLast: likesChannelsLast(settings),
+    evaluationBatch: evaluationBatchOf(settings),
     colours: coloursOf(settings),
     framing: framingOf(settings),
   };
+}
+
+/** Batches of this many rows keep a GPU busy and fit its memory. */
+const [FEWEST_ROWS, MOST_ROWS] = [64, 512];
+
+/**
+ * On a GPU, evaluations take batches of as many rows as training does: cuDNN has planned the network's convolutions for these, and
+ * would plan all of them again for another number. Algorithms whose predictions depend on the batch keep the loader's number.
+ */
+export function evaluationBatchOf(settings: Plan["settings"]): number | undefined {
+  const rows = (settings.hparams.batchSize as number) * trainDomainsOf(settings).length;
+  const { backbone } = algorithmNamed(settings.algorithm);
+  if (settings.device === "cpu" || backbone?.extraChannels || settings.evaluationSize !== undefined) return undefined;
+  return rows >= FEWEST_ROWS && rows <= MOST_ROWS ? rows : undefined;
 }
 
 /** Opens the samples of a run; null where it was asked to stop on the way. */
