@@ -8,11 +8,13 @@ import type { Dataset } from "../data/dataset.js";
 import { zeros } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { writeWeights } from "../engine/weights.js";
+import type { Request } from "../settings/keys.js";
 import { resolve } from "../settings/resolve.js";
 import { ownDefaults } from "./defaults.js";
 import { estimateRun, roughly } from "./estimate.js";
 import { findTrained } from "./find-trained.js";
 import { plansFor } from "./plans.js";
+import { recipeRequests } from "./recipe-plan.js";
 
 beforeEach(() => {
   vi.stubEnv("NUDGE_WEIGHTS", "");
@@ -175,4 +177,12 @@ test("a label that was put right makes another run, and a folder that was moved 
   expect(await hash(moved)).toBe(before);
   renameSync(join(moved, "a/x/004.png"), join(moved, "a/y/004b.png")); // each domain has as many pictures as before
   expect(await hash(moved)).not.toBe(before);
+});
+
+test("a recipe fine-tunes MobileNetV2 at twice the usual learning rate, and a given one is used", () => {
+  const folder = folderOf([100, 100]);
+  const rateOf = (asked: Request): unknown => recipeRequests(folder, { ...asked, weights: "w" }, "cpu").finetune.lr;
+  expect(rateOf({ backbone: "mobilenet_v2" })).toBe(1e-4);
+  expect(rateOf({ backbone: "mobilenet_v2", lr: 3e-5 })).toBe(3e-5);
+  expect(rateOf({ backbone: "resnet50" })).toBeUndefined();
 });
