@@ -12,7 +12,7 @@ test("the package's command starts the program", () => {
   expect(execFileSync(process.execPath, [command, "--version"], { encoding: "utf8" }).trim()).toBe(version);
 });
 
-test("with more than four cores there is a thread for each, and a number that was given is kept", () => {
+test("with more than four cores there is one thread per core, and a given number is kept", () => {
   const threads = (cores: number, given?: string): string => {
     const code = `
       require("node:os").availableParallelism = () => ${cores};

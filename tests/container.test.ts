@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const read = (name: string): string => readFileSync(join(root, name), "utf8");
 
-test("the container file copies files that there are, runs scripts that there are, and installs what set-up would", () => {
+test("the container file copies existing files, runs existing scripts, and installs what setup would install", () => {
   const file = read("Containerfile");
   const copied = [...file.matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names]) => names.split(" "));
   expect(copied).toEqual(["package.json", "package-lock.json", "."]);

@@ -46,13 +46,13 @@ function brokenLinks(path: string): string[] {
   });
 }
 
-test("every relative link and anchor in the Markdown files leads somewhere", () => {
+test("every relative link and anchor in the Markdown files has a target", () => {
   const files = markdownFiles(root);
   expect(files.map((path) => relative(root, path))).toEqual(expect.arrayContaining(["README.md", "docs/method.md"]));
   expect(files.flatMap(brokenLinks)).toEqual([]);
 });
 
-test("the index of the docs names every page of them", () => {
+test("the index of the docs lists every page", () => {
   const index = readFileSync(join(root, "docs/README.md"), "utf8");
   const pages = markdownFiles(join(root, "docs")).map((path) => relative(join(root, "docs"), path));
   for (const page of pages.filter((each) => each !== "README.md" && !/^(sweeps|reference\/api\/(?!README))/.test(each)))

@@ -18,7 +18,7 @@ function rowOf(page: string, title: string): string[] {
 
 const [readme, results] = [read("README.md"), read("docs/results/pacs.md")];
 
-test.each(["ERM", "ERM-NU", "SWAD", "SWAD-NU"])("the README's row of %s is that of the results", (title) => {
+test.each(["ERM", "ERM-NU", "SWAD", "SWAD-NU"])("the README's row of %s equals that of the results", (title) => {
   const [, ...made] = rowOf(results, title);
   const [, ...cells] = rowOf(readme, title);
   expect(cells.slice(0, -1)).toEqual(made);
@@ -27,7 +27,7 @@ test.each(["ERM", "ERM-NU", "SWAD", "SWAD-NU"])("the README's row of %s is that 
 test.each([
   ["ERM-NU", "ERM"],
   ["SWAD-NU", "SWAD"],
-])("the README's %s − %s is that of the results", (title, other) => {
+])("the README's %s − %s equals that of the results", (title, other) => {
   const [, compared] = results.split(`### ${title} against ${other}, pair by pair`);
   const [, difference, interval] = rowOf(compared, "PACS, 4 of 4 domains");
   expect(rowOf(readme, title).at(-1)).toBe(`${difference} (${interval})`);
@@ -55,7 +55,7 @@ test("the README has at most 1,500 words, and its sections are in order", () => 
   ]);
 });
 
-test("the number of algorithms in the README is that of the library", () => {
+test("the number of algorithms in the README is correct", () => {
   expect(readme).toContain(`${Object.keys(algorithms).length} algorithms`);
 });
 

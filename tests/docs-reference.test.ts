@@ -11,7 +11,7 @@ import { apiPages } from "../scripts/reference/api.mjs";
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/reference");
 
-test("docs/reference holds what npm run docs makes", async () => {
+test("docs/reference is up to date with npm run docs", async () => {
   const pages = await makeReference((path) => import(join(root, "src", `${path}.ts`)));
   expect(Object.keys(pages)).toContain("commands.md");
   for (const [name, text] of Object.entries(pages))
@@ -20,7 +20,7 @@ test("docs/reference holds what npm run docs makes", async () => {
     );
 });
 
-test("docs/reference/api holds what npm run docs generates from the declarations", { timeout: 120_000 }, () => {
+test("docs/reference/api is up to date with the declarations", { timeout: 120_000 }, () => {
   const declarations = mkdtempSync(join(tmpdir(), "nudge-declarations-"));
   try {
     const options = ["--declaration", "--emitDeclarationOnly", "--sourceMap", "false", "--outDir", declarations];
@@ -40,7 +40,7 @@ test("docs/reference/api holds what npm run docs generates from the declarations
   }
 });
 
-test("every variable of the environment that the program reads is in the reference", () => {
+test("every environment variable that the program reads is in the reference", () => {
   const told = readFileSync(join(folder, "environment.md"), "utf8");
   const files = ["src", "scripts", "bin"].flatMap((each) =>
     readdirSync(join(root, each), { recursive: true, encoding: "utf8" }).map((path) => join(root, each, path)),

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "..");
 /** Code without its indentation, which depends on where it stands. */
 const flush = (code: string): string => code.replaceAll(/^[ \t]+/gm, "");
 
-test("the code in docs/tour.md is that of the files it names", () => {
+test("the code in docs/tour.md equals that of the files it names", () => {
   const tour = readFileSync(join(root, "docs/tour.md"), "utf8");
   const quotes = [...tour.matchAll(/^```ts\n([\s\S]*?)\n```$/gm)];
   expect(quotes.length).toBeGreaterThan(8);

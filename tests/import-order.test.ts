@@ -31,15 +31,15 @@ const files = readdirSync(sources, { recursive: true, encoding: "utf8" })
   .filter((name) => /\.tsx?$/.test(name) && !/\.(test|fixture)\.ts$/.test(name))
   .map((name) => join(sources, name));
 
-test("every folder and every loose file of src/ has its place in src/order.json", () => {
+test("every folder and every file directly in src/ is in src/order.json", () => {
   expect([...order].sort()).toEqual([...new Set(files.map(stationOf))].sort());
 });
 
-test("imports point to the same folder or to one before it in src/order.json", () => {
+test("imports point to the same folder or to an earlier one in src/order.json", () => {
   expect(files.flatMap((path) => against(path, readFileSync(path, "utf8")))).toEqual([]);
 });
 
-test("imports of types, re-exports and dynamic imports against the order are found", () => {
+test("type imports, re-exports and dynamic imports against the order are found", () => {
   const path = join(sources, "data", "loader.ts");
   const lines = [
     'import type { Report } from "../report/report.js";',
@@ -53,12 +53,12 @@ test("imports of types, re-exports and dynamic imports against the order are fou
 
 const read = (document: string): string => readFileSync(join(root, document), "utf8");
 
-test("CONTRIBUTING.md says what each of them is, a line each, in that order", () => {
+test("CONTRIBUTING.md describes each folder in one line, in that order", () => {
   const lines = read("CONTRIBUTING.md").matchAll(/^ {2}([a-z-]+)(\/|\.ts) /gm);
   expect(Array.from(lines, ([, name, ending]) => (ending === "/" ? name : `${name}${ending}`))).toEqual(order);
 });
 
-test("docs/tour.md has that order", () => {
+test("docs/tour.md has the same order", () => {
   const asked = order.map((name) => (name.endsWith(".ts") ? name : `${name}/`));
   expect(read("docs/tour.md").replaceAll(/\s+/g, " ")).toContain(asked.join(" "));
 });

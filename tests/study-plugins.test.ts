@@ -38,7 +38,7 @@ function penalty(id: string, features = diagonal()): { value: number; gradient: 
   });
 }
 
-test("the ratio of the norms is 7/5 at diag(3, 4), and no multiple of the features changes it", () => {
+test("the ratio of the norms is 7/5 for diag(3, 4), and does not depend on the scale of the features", () => {
   expect(penalty("norm-ratio").value).toBeCloseTo(1.4, 5);
   expect(penalty("norm-ratio", diagonal(10)).value).toBeCloseTo(1.4, 5);
   // Its gradient is orthogonal to the features: moving along it does not change their scale to first order.
@@ -55,7 +55,7 @@ test("the largest singular value and the others add up to the nuclear norm", () 
   expect(d).toBeCloseTo(1 / 2, 3);
 });
 
-test("the row norm is the mean length of a row, and the variance takes the mean off", () => {
+test("the row norm is the mean length of a row, and the variance subtracts the mean", () => {
   expect(penalty("row-norm").value).toBeCloseTo(3.5, 5);
   // Rows less their mean: (1.5, -2) and (-1.5, 2), of the Frobenius norm √12.5.
   expect(penalty("feature-variance").value).toBeCloseTo(Math.sqrt(12.5) / 2, 5);
@@ -70,7 +70,7 @@ const makeLearner = (id: string, hparams: Record<string, number>): Learner =>
     hparams,
   });
 
-test("normalized features have the given norm in every row, and what is measured are these", () => {
+test("normalized features have the given norm in every row, and these are measured", () => {
   using learner = makeLearner("normalized-erm", { featureNorm: 19 });
   scope(() => {
     const x = tensor([

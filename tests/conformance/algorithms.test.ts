@@ -174,7 +174,7 @@ const pairs = [vectors, arrays].flatMap((data) =>
     .map((algorithm) => ({ title: algorithm.title, on: data.name, algorithm, data })),
 );
 
-test.each(pairs)("$title on $on: ten updates, saved halfway, in all four ways", ({ algorithm, data }) => {
+test.each(pairs)("$title on $on makes ten updates, with a save halfway, in all four modes", ({ algorithm, data }) => {
   for (const way of Object.values(WAYS)) conform(algorithm, data, way, 10);
 });
 
@@ -219,7 +219,7 @@ const variants = all.flatMap((algorithm) =>
   ),
 );
 
-test.each(variants)("$title with $name=$value goes on from a saved state too", ({ algorithm, name, value }) => {
+test.each(variants)("$title with $name=$value also resumes from a saved state", ({ algorithm, name, value }) => {
   const hparams = { ...BRANCHES[algorithm.id], [name]: value };
   const data = works(algorithm, vectors) ? vectors : arrays;
   const after = (start: number, from?: Saved): Saved => {
@@ -250,7 +250,7 @@ test.each(all.map((algorithm) => [algorithm.title, algorithm] as const))(
   },
 );
 
-test("algorithms that need maps or pictures refuse vectors, and say what they need", () => {
+test("algorithms that need maps or pictures refuse vectors and report what they need", () => {
   const refused = library.filter((algorithm) => !works(algorithm, vectors));
   expect(refused.map(({ id }) => id).sort()).toEqual(["arm", "miro", "mix-style"]);
   for (const algorithm of refused) {
@@ -275,7 +275,7 @@ test("algorithms that need several training domains refuse one before anything i
   }
 });
 
-test("algorithms that need domain labels refuse samples without them, by name; the others take them", () => {
+test("algorithms that need domain labels refuse samples without them by name; the others accept them", () => {
   const dataset = { id: "image-folder", hasDomains: false };
   for (const algorithm of all) {
     const check = () => checkDomains(algorithm, { domains: 3, dataset });
@@ -305,7 +305,7 @@ test.each(all.map((algorithm) => [algorithm.title, algorithm] as const))(
 );
 
 test.each(["fish", "mldg", "and-mask", "sand-mask"])(
-  "%s puts the weights back where only the last domain's loss is bad",
+  "%s restores the weights if only the loss of the last domain is not finite",
   (id) => {
     scope(() => {
       using learner = makeLearner(algorithms[id], vectors);

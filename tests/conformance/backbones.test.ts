@@ -41,7 +41,7 @@ function makeLearner(id: string, algorithm: string, freeze?: Freeze): Learner {
 const texts = (learner: Learner): Map<string, string> =>
   new Map([...learner.stateDict()].map(([name, each]) => [name, Buffer.from(each.data().buffer).toString("base64")]));
 
-test.each(FAMILIES)("%s trains in part, and goes on from a saved state to the same bytes", (id) => {
+test.each(FAMILIES)("%s trains partially frozen, and resumes from a saved state to the same bytes", (id) => {
   const before = liveTensors();
   scope(() => {
     using learner = makeLearner(id, "erm", "all-but-4");

@@ -58,7 +58,7 @@ async function compare(request: Request): Promise<{ path: string; kind: string; 
 
 const OWN_WAY = ["arm", "mtl", "mdsdi", "urm"];
 
-test.each(Object.keys(algorithms))("the model of %s gives its logits, bit for bit", async (algorithm) => {
+test.each(Object.keys(algorithms))("the model file of %s gives the same logits, bit for bit", async (algorithm) => {
   const stages = algorithms[algorithm].backbone?.stages;
   const before = liveTensors();
   const { kind, width } = await compare({ algorithm, batchSize: 4, ...(stages && { backbone: "toy-cnn" }) });
@@ -67,13 +67,13 @@ test.each(Object.keys(algorithms))("the model of %s gives its logits, bit for bi
   expect(liveTensors()).toBe(before);
 });
 
-test("variants that predict in another way do so from the file too", async () => {
+test("variants that predict in another way also do so from the model file", async () => {
   await compare({ algorithm: "mtl", noise: false, batchSize: 4 });
   await compare({ algorithm: "arm", contextNet: "trained", contextWidth: 8, batchSize: 4 });
   await compare({ algorithm: "erm", nonlinearClassifier: true, batchSize: 4 });
 });
 
-test("a model of an algorithm says whether its predictions depend on the batch", async () => {
+test("a model states whether its predictions depend on the batch", async () => {
   for (const [algorithm, depends] of [
     ["arm", true],
     ["erm", false],
@@ -84,7 +84,7 @@ test("a model of an algorithm says whether its predictions depend on the batch",
   }
 });
 
-test("an ensemble has the mean of its members' logits", async () => {
+test("the logits of an ensemble are the mean of its members' logits", async () => {
   const before = liveTensors();
   const { path: one } = await compare({ algorithm: "erm", batchSize: 4 });
   const { path: two } = await compare({ algorithm: "vrex", batchSize: 4 });
@@ -103,7 +103,7 @@ test("an ensemble has the mean of its members' logits", async () => {
   expect(liveTensors()).toBe(before);
 });
 
-test("T3A adapts a linear classifier batch by batch, and refuses a model that predicts in another way", async () => {
+test("T3A adapts a linear classifier batch by batch, and refuses other models", async () => {
   const { path } = await compare({ algorithm: "erm", batchSize: 4 });
   const { path: arm } = await compare({ algorithm: "arm", batchSize: 4 });
   {

@@ -18,7 +18,7 @@ const learnerWith = (penaltyWeight: number): Learner =>
     hparams: { penaltyWeight, lr: 1e-3 },
   });
 
-test("the plug-in's loss is the cross-entropy and its weight times the mean squared logit", () => {
+test("the loss of the plug-in is the cross-entropy plus its weight times the mean squared logit", () => {
   scope(() => {
     using learner = learnerWith(0.5);
     const batch = tinyBatch(vectors, 0);
@@ -34,11 +34,11 @@ test("the plug-in's loss is the cross-entropy and its weight times the mean squa
   });
 });
 
-test("it is no part of the library", () => {
+test("the plug-in is not part of the library", () => {
   expect(Object.keys(algorithms)).not.toContain(spectralDecoupling.id);
 });
 
-test("the example's script learns a domain it never saw and leaves nothing behind", async () => {
+test("the script of the example learns a held-out domain and leaves no tensors behind", async () => {
   const before = liveTensors();
   const log = vi.spyOn(console, "log").mockReturnValue();
   try {

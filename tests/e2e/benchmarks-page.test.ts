@@ -16,7 +16,7 @@ const columns = (benchmarks: Parameters<typeof rowsOf>[0]) =>
     ...[peer, theirs, ours, ratio?.toFixed(2), target, reached],
   ]);
 
-test("on the CPU a step is held to PyTorch's time, and with folded batch norm to a tenth less", () => {
+test("on the CPU, the target of a step is PyTorch's time, and a tenth less with folded batch norm", () => {
   const ours = [
     { title: "plain", ms: 100, ratio: 0.99 },
     { title: "folded batch norm", ms: 80, ratio: 1.25 },
@@ -30,7 +30,7 @@ test("on the CPU a step is held to PyTorch's time, and with folded batch norm to
   ]);
 });
 
-test("the row of a step that users get says so", () => {
+test("the row of a step that users get is marked", () => {
   const ours = [{ title: "plain", ms: 2 }, { title: "folded, channels last", ms: 1, command: "nudge train" }]; // biome-ignore format: short
   const step = { backbone: "mobilenet_v2", batch: 8, device: "cpu", ours, peer: [] };
   expect(rowsOf({ "step-mobilenet_v2-8": kept(step) }).map(({ work }) => work)).toEqual([
@@ -39,7 +39,7 @@ test("the row of a step that users get says so", () => {
   ]);
 });
 
-test("on a GPU a step is the captured one, beside each way of PyTorch's", () => {
+test("on a GPU, the step is captured and compared with each mode of PyTorch", () => {
   const step = {
     ...{ backbone: "mobilenet_v2", batch: 96, device: "cuda:0" },
     ours: [{ title: "plain", ms: 30 }, { title: "the same, captured graph", ms: 12.5 }], // biome-ignore format: short
@@ -51,7 +51,7 @@ test("on a GPU a step is the captured one, beside each way of PyTorch's", () => 
   ]);
 });
 
-test("training on a GPU is held to a time, to no waiting, and its evaluation to five times the peer", () => {
+test("training on a GPU has targets for time, waiting and evaluation", () => {
   const train = {
     ...{ dataset: "PACS", pictures: 9991, method: "ERM", backbone: "resnet50", device: "cuda:0", precision: "bf16" },
     ...{ batch: 96, ours: { stepMs: 20, waitMs: 3, updateMs: 18.9, share: 0.15, evaluationSeconds: 4 } },
@@ -68,7 +68,7 @@ test("training on a GPU is held to a time, to no waiting, and its evaluation to 
   expect(columns({ "train-resnet50-erm": kept({ ...train, ours }) }).map(([peer]) => peer)).toEqual([loop, loop]);
 });
 
-test("a sweep shows what its runs share, and large data is held to pictures in memory", () => {
+test("a sweep shows the shared work of its runs, and large data is compared with pictures in memory", () => {
   const sweep = {
     dataset: "PACS",
     backbone: "mobilenet_v2",
@@ -84,7 +84,7 @@ test("a sweep shows what its runs share, and large data is held to pictures in m
   ]);
 });
 
-test("the penalty is the way training takes: captured on a GPU, by default on the CPU", () => {
+test("the penalty uses the route of training: captured on a GPU, the default on the CPU", () => {
   const way = (ms: number) => ({ ms, ratio: 0, valueError: 0 });
   const shape = (rows: number, width: number) => ({
     ...{ rows, width, svdMs: 8, peerMs: rows },
@@ -101,7 +101,7 @@ test("the penalty is the way training takes: captured on a GPU, by default on th
   );
 });
 
-test("a table says what was not reached, and leaves open what has no peer or target", () => {
+test("a table marks missed targets, and leaves rows without a peer or target open", () => {
   const table = tableOf([
     { work: "a", peer: "p", theirs: "2 ms", ours: "1 ms", ratio: 2, target: "≤ 0.5 ms", reached: false },
     { work: "b", peer: "—", theirs: "—", ours: "1 ms" },

@@ -49,7 +49,7 @@ function flip(path: string, fromEnd: number): void {
 
 const whole = await trainIn("whole");
 
-test("a bit flipped in a checkpoint's tensors is named, and the run ends in the same bytes from the checkpoint before it", async () => {
+test("a flipped bit in a checkpoint is reported, and the run resumes from the checkpoint before to the same bytes", async () => {
   const { path } = await trainIn("flipped", { stopAfter: 30 });
   flip(join(path, "checkpoint/last.safetensors"), 100);
   const { log } = await trainIn("flipped");
@@ -70,14 +70,14 @@ test("a checkpoint whose step was changed does not end the run early", async () 
   await expect(trainIn("step")).rejects.toThrow(/the file is damaged: metadata "nudge" has the checksum/);
 });
 
-test("a bit flipped in a model is named when it is loaded", async () => {
+test("a flipped bit in a model is reported when it is loaded", async () => {
   const model = join(folder, "model.safetensors");
   copyFileSync(join(whole.path, "model.safetensors"), model);
   flip(model, 10);
   await expect((async () => loadModel(model))()).rejects.toThrow(/the file is damaged: tensor/);
 });
 
-test("records that are deleted while the run is running stop it, and it does not resume without them", async () => {
+test("deleting records during a run stops it, and it does not resume without them", async () => {
   const remove = (updates: number, path: string): void => {
     if (updates === 30) rmSync(join(path, "records.jsonl"), { force: true });
   };
@@ -87,7 +87,7 @@ test("records that are deleted while the run is running stop it, and it does not
   await expect(trainIn("records")).rejects.toThrow(/records are missing: the run had written \d+ up to step/);
 });
 
-test("settings or a whole folder that are deleted while the run is running stop it with their name", async () => {
+test("deleting the settings or the folder during a run stops it with an error that names them", async () => {
   const remove = (what: string) => (updates: number, path: string) => {
     if (updates === 30) rmSync(join(path, what), { recursive: true, force: true });
   };

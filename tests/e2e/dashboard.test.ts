@@ -159,36 +159,33 @@ withBrowser("tables follow the selection rule and show the published numbers on 
   await page.getByRole("heading", { name: "ERM-NU minus ERM, pair by pair" }).waitFor();
 });
 
-withBrowser(
-  "of own pictures the list says which run is a model to use, and the tables what to expect of it",
-  async () => {
-    const folder = temporaryFolder();
-    writeOwnTraining(folder, "a", { right: 12 });
-    writeOwnTraining(folder, "b", { right: 12, settings: { fixed: { ...fitted, lr: 0.001 } } });
-    const { url } = await startDashboardProcess(folder);
-    const page = await open(url);
-    const own = rows(page).filter({ hasText: "all domains (final model)" });
-    await eventually(() => own.count()).toBe(2);
-    await eventually(() => rows(page).first().textContent()).not.toContain("augmentValidation"); // the program's choice
-    await page.goto(`${url}#/tables`);
-    const model = page.getByRole("region", { name: "wild: models to use" }).getByRole("row", { name: /lr=0.001/ });
-    await eventually(() => model.textContent()).toMatch(/60\.0, lowest 60\.0 \(day\)75\.0 \(12 pictures\).*b-none$/);
-    // Once its estimate is written, the model itself shows it, and the mistakes of the same pictures.
-    const wrong = { part: "held out", domain: "dusk", path: "dusk/cat/1.png", label: "cat", predicted: "dog" };
-    const assessed = JSON.parse(readFileSync(join(folder, "a-none", "assessment.json"), "utf8"));
-    const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...assessed.domains[i], part: "held out", accuracy }));
-    const mostWrong = [{ ...wrong, confidence: 0.98, truth: 0.01, loss: 4.6 }];
-    writeFile(folder, "a-none/estimate.json", JSON.stringify({ ...assessed, domains, mostWrong }));
-    await page.goto(`${url}#/run/a-none`);
-    await page.getByText("New domain, estimate: lowest (dusk)60.0 %").waitFor();
-    await page.getByText("New domain, estimate: mean75.0 %").waitFor();
-    await page.getByRole("tab", { name: "Mistakes" }).click();
-    await page.getByText("On held-out domains, sorted by the probability of the true class").waitFor();
-    await page.getByText("predicted dog, 98.0").waitFor();
-  },
-);
+withBrowser("for own pictures, the list marks final models, and the tables show the expected accuracy", async () => {
+  const folder = temporaryFolder();
+  writeOwnTraining(folder, "a", { right: 12 });
+  writeOwnTraining(folder, "b", { right: 12, settings: { fixed: { ...fitted, lr: 0.001 } } });
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(url);
+  const own = rows(page).filter({ hasText: "all domains (final model)" });
+  await eventually(() => own.count()).toBe(2);
+  await eventually(() => rows(page).first().textContent()).not.toContain("augmentValidation"); // the program's choice
+  await page.goto(`${url}#/tables`);
+  const model = page.getByRole("region", { name: "wild: models to use" }).getByRole("row", { name: /lr=0.001/ });
+  await eventually(() => model.textContent()).toMatch(/60\.0, lowest 60\.0 \(day\)75\.0 \(12 pictures\).*b-none$/);
+  // Once its estimate is written, the model itself shows it, and the mistakes of the same pictures.
+  const wrong = { part: "held out", domain: "dusk", path: "dusk/cat/1.png", label: "cat", predicted: "dog" };
+  const assessed = JSON.parse(readFileSync(join(folder, "a-none", "assessment.json"), "utf8"));
+  const domains = [0.9, 0.6, 0.75].map((accuracy, i) => ({ ...assessed.domains[i], part: "held out", accuracy }));
+  const mostWrong = [{ ...wrong, confidence: 0.98, truth: 0.01, loss: 4.6 }];
+  writeFile(folder, "a-none/estimate.json", JSON.stringify({ ...assessed, domains, mostWrong }));
+  await page.goto(`${url}#/run/a-none`);
+  await page.getByText("New domain, estimate: lowest (dusk)60.0 %").waitFor();
+  await page.getByText("New domain, estimate: mean75.0 %").waitFor();
+  await page.getByRole("tab", { name: "Mistakes" }).click();
+  await page.getByText("On held-out domains, sorted by the probability of the true class").waitFor();
+  await page.getByText("predicted dog, 98.0").waitFor();
+});
 
-withBrowser("the cells of a sweep fill as its runs end", async () => {
+withBrowser("the cells of a sweep fill as its runs finish", async () => {
   const folder = temporaryFolder();
   writeManyRuns(folder, { count: 16, made: 6 });
   const { url } = await startDashboardProcess(folder);
@@ -261,7 +258,7 @@ withBrowser("the page works with the keyboard, and its theme can be set to light
   await page.getByText("24 runs.").waitFor();
 });
 
-withBrowser("rows are read in the order in which they are shown, and one that is passed keeps the focus", async () => {
+withBrowser("rows are read in the order in which they are shown, and a row that moves keeps the focus", async () => {
   const folder = temporaryFolder();
   for (const name of ["one", "two", "three"]) writeRun(join(folder, name), { done: false });
   const { url } = await startDashboardProcess(folder);
@@ -281,7 +278,7 @@ withBrowser("rows are read in the order in which they are shown, and one that is
   await eventually(() => page.evaluate("document.activeElement.title")).toBe(before[2]);
 });
 
-withBrowser("names and logs that look like markup or addresses are text, and do nothing", async () => {
+withBrowser("names and logs that look like markup or URLs are shown as text", async () => {
   const folder = temporaryFolder();
   const bad = "<img src=x onerror=alert(1)>";
   const name = "100% a+b #1 ü 'x' \"y\"";
@@ -310,7 +307,7 @@ withBrowser("names and logs that look like markup or addresses are text, and do 
   expect(await page.locator("img, script:not([src])").count()).toBe(0);
 });
 
-withBrowser("a server that goes away is told, and the page finds a new one by itself", async () => {
+withBrowser("the page reports that the server has stopped, and reconnects to a new one", async () => {
   const folder = temporaryFolder();
   const { url, pid } = await startDashboardProcess(folder);
   const page = await browser!.newPage();
@@ -324,7 +321,7 @@ withBrowser("a server that goes away is told, and the page finds a new one by it
 });
 
 test.skipIf(!browser || !process.env.NUDGE_LONG)(
-  "ten thousand runs are listed, searched, scrolled and followed (NUDGE_LONG=1; prints what it measured)",
+  "ten thousand runs are listed, searched, scrolled and followed (NUDGE_LONG=1; prints measurements)",
   async () => {
     const folder = temporaryFolder();
     const runs = writeManyRuns(folder, { count: 10_000, evaluations: 17 });

@@ -44,7 +44,7 @@ const ROOMS = [
 ];
 
 test.skipIf(!disk).each(ROOMS)(
-  "training with room for $room fails with words, and goes on with room for all (needs root)",
+  "training with room for $room fails with a clear error, and resumes when there is room (needs root)",
   async ({ room, bytes }) => {
     const out = join(disk!.folder, `room for ${room}`);
     disk!.leave(bytes());
@@ -65,7 +65,7 @@ test.skipIf(!disk).each(ROOMS)(
   },
 );
 
-test.skipIf(!disk)("a run that cannot go on for want of room is as it was (needs root)", async () => {
+test.skipIf(!disk)("a run that cannot resume on a full disk is unchanged (needs root)", async () => {
   const out = join(disk!.folder, "kept");
   disk!.leave(0.6 * size);
   expect(await main([...TRAIN, "--out", out])).toBe(1);
@@ -80,17 +80,20 @@ test.skipIf(!disk)("a run that cannot go on for want of room is as it was (needs
   rmSync(out, { recursive: true });
 });
 
-test.skipIf(!disk)("a report that finds no room says so and leaves the one before whole (needs root)", async () => {
-  const runs = join(plenty, "sweep");
-  writePacsSweep(runs);
-  const out = join(disk!.folder, "report");
-  expect(await main(["report", runs, "--out", out])).toBe(0);
-  const before = contentOf(out);
-  disk!.leave(0);
-  expect(await main(["report", runs, "--out", out, "--claims"])).toBe(1);
-  expect(printed.stderr).toMatch(/^nudge: --out .*: nothing can be written .*ENOSPC: no space left on device.*\n$/);
-  expect(contentOf(out)).toEqual(before);
-  disk!.makeRoom();
-  expect(await main(["report", runs, "--out", out, "--claims"])).toBe(0);
-  expect(readFileSync(join(out, "report.md"), "utf8")).toContain("## The paper's claims");
-});
+test.skipIf(!disk)(
+  "a report on a full disk fails with a clear error and keeps the earlier one (needs root)",
+  async () => {
+    const runs = join(plenty, "sweep");
+    writePacsSweep(runs);
+    const out = join(disk!.folder, "report");
+    expect(await main(["report", runs, "--out", out])).toBe(0);
+    const before = contentOf(out);
+    disk!.leave(0);
+    expect(await main(["report", runs, "--out", out, "--claims"])).toBe(1);
+    expect(printed.stderr).toMatch(/^nudge: --out .*: nothing can be written .*ENOSPC: no space left on device.*\n$/);
+    expect(contentOf(out)).toEqual(before);
+    disk!.makeRoom();
+    expect(await main(["report", runs, "--out", out, "--claims"])).toBe(0);
+    expect(readFileSync(join(out, "report.md"), "utf8")).toContain("## The paper's claims");
+  },
+);

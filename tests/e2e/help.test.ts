@@ -37,12 +37,12 @@ const ACTS = [
   "nudge completion",
 ];
 
-test("all verbs and subcommands are looked at", () => {
+test("all commands and subcommands are checked", () => {
   expect(commands.length).toBeGreaterThan(25);
 });
 
 test.each(commands)(
-  "$path: help has a sentence, examples that call it, and lines that fit",
+  "$path: help has a sentence, examples of the command, and lines that fit",
   async ({ path, command }) => {
     expect(await main([...path.split(" ").slice(1), "--help"])).toBe(0);
     const help = printed.stdout;
@@ -59,7 +59,7 @@ test.each(commands)(
   },
 );
 
-test.each(commands)("$path: its examples name options that it has", async ({ path, command }) => {
+test.each(commands)("$path: its examples use existing options", async ({ path, command }) => {
   expect(await main([...path.split(" ").slice(1), "--help"])).toBe(0);
   const words = path.split(" ");
   const lines = printed.stdout.split("\n").filter((line) => line.trim().startsWith(`${path} `));
@@ -71,7 +71,7 @@ test.each(commands)("$path: its examples name options that it has", async ({ pat
   }
 });
 
-test("whatever prints data has --json, described as that", () => {
+test("every command that prints data has --json with a description", () => {
   const without = commands.filter(
     ({ path, command }) =>
       command.commands.length === 0 && !ACTS.includes(path) && !command.options.some(({ long }) => long === "--json"),
@@ -81,7 +81,7 @@ test("whatever prints data has --json, described as that", () => {
     for (const { long, description } of command.options) if (long === "--json") expect(description).toMatch(/JSON/);
 });
 
-test("exit codes: 0 for help, 2 for a wrong call, whatever the verb", async () => {
+test("the exit code is 0 for help and 2 for a usage error, for every command", async () => {
   for (const { path } of commands) {
     expect([path, await main([...path.split(" ").slice(1), "--no-such-option"])]).toEqual([path, 2]);
     expect(printed.stderr).toMatch(/^nudge: (unknown option '--no-such-option'|required option )/m);
@@ -89,7 +89,7 @@ test("exit codes: 0 for help, 2 for a wrong call, whatever the verb", async () =
   }
 });
 
-test("nothing is coloured, on a terminal or not: what goes to a terminal only moves the cursor and clears", () => {
+test("no output is colored; terminal output only moves the cursor and clears lines", () => {
   const source = join(import.meta.dirname, "../../src");
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>
     /(?<!\.test)\.ts$/.test(name),

@@ -83,7 +83,7 @@ function expectSame(run: string, calm: string): void {
 describe.each(Object.entries(METHODS))("%s", (name, { words: method, kills: [few, many] }) => {
   const KILLS = process.env.NUDGE_LONG ? many : few;
   const calm = join(folder, name, "calm");
-  test(`killed ${KILLS} times (seed ${SEED}), it ends in the bytes of a run left alone`, {
+  test(`ends in the same bytes as an uninterrupted run after ${KILLS} kills (seed ${SEED})`, {
     timeout: 30_000 * KILLS,
   }, async () => {
     const random = keyedRandom(SEED, "kill", name);
@@ -114,7 +114,7 @@ describe.each(Object.entries(METHODS))("%s", (name, { words: method, kills: [few
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "%s stops it after a step, resumed once more, and then it ends in the same bytes",
+  "%s stops it after a step, and after resuming it ends in the same bytes",
   async (signal) => {
     const [name, { words: method }] = Object.entries(METHODS)[2];
     const out = join(folder, signal);
@@ -139,7 +139,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("a second process at a run that is going on is refused, and the first goes on", async () => {
+test("a second process on a running run is refused, and the first continues", async () => {
   const out = join(folder, "two");
   const { words: method } = METHODS.ERM;
   const first = start(`${method} --steps 100000`, out);

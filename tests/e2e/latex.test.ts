@@ -33,7 +33,7 @@ function hostile(): Report {
   return makeReport({ runs: [run], stored: [], notes: [] });
 }
 
-test.skipIf(missing)("the tables compile, with booktabs and nothing else (needs pdflatex)", () => {
+test.skipIf(missing)("the tables compile with booktabs only (needs pdflatex)", () => {
   for (const [name, report] of Object.entries({ pacs: pacs(), hostile: hostile() })) {
     const folder = temporaryFolder();
     const source = `\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n${toLatex(report)}\n\\end{document}\n`;

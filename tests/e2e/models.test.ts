@@ -63,7 +63,7 @@ async function trainOne(path: string, lr: number): Promise<void> {
 const used = (...args: string[]): Promise<number> => main([args[0], file, ...args.slice(1), "--threads", "1"]);
 const jsonPrinted = () => JSON.parse(printed.stdout);
 
-test("the model says what it is", () => {
+test("the model file describes the model", () => {
   const about = readModelAbout(run);
   expect(about).toMatchObject({
     format: 2,
@@ -78,7 +78,7 @@ test("the model says what it is", () => {
   expect(JSON.stringify(about)).not.toContain(folder); // where it was trained is nobody's business
 });
 
-test("predictions are the evaluations' own: the same logits, bit for bit, for files and for bytes", async () => {
+test("predictions have the same logits as the evaluation, bit for bit, for files and for bytes", async () => {
   const plan = await resolve(request);
   if (plan.dataset.kind !== "pictures") throw new Error("expected pictures");
   using pictures = await openPictures(plan.dataset, { cache: false });
@@ -94,7 +94,7 @@ test("predictions are the evaluations' own: the same logits, bit for bit, for fi
   }
 });
 
-test("what is no picture is refused, and so is a model that was disposed of", async () => {
+test("files that are not pictures are refused, and so is a disposed model", async () => {
   const model = await loadModel(file);
   const bytes = readFileSync(join(data, "photo", "x", "000.png"));
   const given = (value: unknown) => model.predict(value as string);
@@ -109,7 +109,7 @@ test("what is no picture is refused, and so is a model that was disposed of", as
   await expect(model.predict(bytes)).rejects.toThrow("it has been disposed of; load it again");
 });
 
-test("eval finds the accuracy that the run recorded for the domain it never saw", async () => {
+test("eval reproduces the accuracy that the run recorded for the held-out domain", async () => {
   expect(await used("eval", "--data", data, "--domain", "sketch", "--json")).toBe(0);
   const { overall, domains, confusion, byClass, calibration } = jsonPrinted();
   const { step } = readModelAbout(run);
@@ -126,7 +126,7 @@ test("eval finds the accuracy that the run recorded for the domain it never saw"
   expect(calibration.bins).toHaveLength(15);
 });
 
-test("eval of the training folder says what was learnt, and measures the rest by itself", async () => {
+test("eval of the training folder reports the training pictures, and evaluates the others separately", async () => {
   const html = join(folder, "learnt.html");
   expect(await used("eval", "--data", data, "--json", "--html", html)).toBe(0);
   const { trainedOn, overall, notes } = jsonPrinted();
@@ -141,7 +141,7 @@ test("eval of the training folder says what was learnt, and measures the rest by
   expect(jsonPrinted().trainedOn).toBeNull();
 });
 
-test("eval holds a model against another on the same pictures", async () => {
+test("eval compares a model with another on the same pictures", async () => {
   expect(await used("eval", "--data", data, "--domain", "sketch", "--against", run)).toBe(0); // itself
   expect(printed.stdout).toMatch(
     /\nCompared with \S+ on the same pictures:\ndomain .*\nsketch +16 +([\d.]+) +\1 +0 +0 +\+0\.0 +-[\d.]+ to \+[\d.]+\n16 pictures are not enough to show which model is better\n$/,
@@ -181,7 +181,7 @@ test("eval prints tables, and writes a page and figures", async () => {
   expect(readdirSync(figures)).toEqual(names);
 });
 
-test("classes are matched by name, and those without a partner are told", async () => {
+test("classes are matched by name, and classes without a match are reported", async () => {
   const other = join(folder, "other");
   await makePictureFolder(other, { perCell: 2, domains: ["a"], classes: ["Y", "z"] });
   expect(await used("eval", "--data", other)).toBe(0);
@@ -193,7 +193,7 @@ test("classes are matched by name, and those without a partner are told", async 
   expect(printed.stderr).toContain("none of the dataset's classes");
 });
 
-test("predict walks folders in order, in every format, and says how far each picture lies", async () => {
+test("predict reads folders in order, in every format, and prints the distance of each picture", async () => {
   expect(await used("predict", join(data, "sketch"), "--top", "2")).toBe(0);
   const lines = printed.stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(18);
@@ -270,7 +270,7 @@ test("predict marks unknown pictures, sorts all into folders by class and unknow
   expect(await used("predict", join(data, "photo"), "--unknown", "2")).toBe(2);
 });
 
-test("broken pictures are named, the rest is done, and the exit code is 1", async () => {
+test("broken pictures are reported, the others are predicted, and the exit code is 1", async () => {
   const mixed = join(folder, "mixed");
   await makePictureFolder(mixed, { perCell: 1, domains: ["a"] });
   writeFileSync(join(mixed, "a", "x", "broken.png"), "no picture");
@@ -289,7 +289,7 @@ test("broken pictures are named, the rest is done, and the exit code is 1", asyn
   expect(printed.stderr).toContain("1 of 3 pictures could not be read and were skipped");
 });
 
-test("wrong calls end with 2 and say what is wrong", async () => {
+test("usage errors end with exit code 2 and a message", async () => {
   expect(await used("predict", join(folder, "nowhere"))).toBe(2);
   expect(await used("predict", data, "--format", "xml")).toBe(2);
   expect(await used("predict", data, "--top", "0")).toBe(2);
@@ -335,7 +335,7 @@ test("embed writes features with names, and draws them", async () => {
   expect([csv.length, csv[1].split(",").length]).toEqual([7, 5 + 8]);
 });
 
-test("pictures of other classes are embedded too, under their own", async () => {
+test("pictures of other classes are embedded too, with their own class names", async () => {
   const [other, out] = [join(folder, "other-classes"), join(folder, "embedding-2")];
   await makePictureFolder(other, { perCell: 1, domains: ["a"], classes: ["p", "q"] });
   expect(await used("embed", "--data", other, "--out", out)).toBe(0);
@@ -343,7 +343,7 @@ test("pictures of other classes are embedded too, under their own", async () => 
   expect(JSON.parse(stored.metadata.classes)).toEqual(["p", "q"]);
 });
 
-test("an exported ONNX file gives the same logits in onnxruntime, and its card has the run's accuracies", async () => {
+test("an exported ONNX file gives the same logits in onnxruntime, and its card has the accuracies of the run", async () => {
   const onnx = join(folder, "model.onnx");
   expect(await main(["export", run, "--out", onnx, "--json"])).toBe(0);
   expect(jsonPrinted()).toMatchObject({ file: onnx, card: `${onnx}.md` });
@@ -367,7 +367,7 @@ async function onTensor(model: Model, values: Float32Array): Promise<number[][]>
   return scope(() => model.forward(tensor(values, { shape: [2, 3, 224, 224] })).logits.toArray() as number[][]);
 }
 
-test("an exported safetensors file is a model still, its batch norms folded", async () => {
+test("an exported safetensors file is still a model, with folded batch norms", async () => {
   const [made, out] = [join(folder, "resnet.safetensors"), join(folder, "folded.safetensors")];
   writeMadeModel(made, { backbone: "resnet18", inputShape: [3, 32, 32] });
   expect(await main(["export", made, "--out", out])).toBe(0);
@@ -391,7 +391,7 @@ test("an exported safetensors file is a model still, its batch norms folded", as
   expect(JSON.parse(file.metadata.classes)).toEqual(["cat", "dog", "fox"]);
 });
 
-test("generated pictures are evaluated too, as the run recorded, and other sizes of them refused", async () => {
+test("generated pictures are evaluated as the run recorded, and other sizes are refused", async () => {
   const shapes = join(folder, "shapes-run");
   const plan = await resolve({
     data: "shapes",
@@ -437,7 +437,7 @@ test("generated pictures are evaluated too, as the run recorded, and other sizes
   expect(printed.stderr).toContain("expected samples [3, 16, 16]");
 });
 
-test("a file of format 1 still loads, predicts, and says that it has no score of distance", async () => {
+test("a file of format 1 still loads, predicts, and reports that it has no distance percentile", async () => {
   const old = join(folder, "old.safetensors");
   const made = writeMadeModel(join(folder, "made.safetensors"));
   writeMadeModel(old, {
@@ -476,7 +476,7 @@ test("a file of format 1 still loads, predicts, and says that it has no score of
   expect(printed.stdout).toContain("this model file has no distance score");
 });
 
-test("the library's example describes pictures, and leaves nothing behind", async () => {
+test("the library example describes pictures and leaves no tensors behind", async () => {
   const before = liveTensors();
   const picture = join(data, "photo", "x", "000.png");
   const [line] = await describePictures(file, [picture]);
@@ -484,7 +484,7 @@ test("the library's example describes pictures, and leaves nothing behind", asyn
   expect(liveTensors()).toBe(before);
 });
 
-test("every command of docs/models.md runs as it is written, and so does its program", async () => {
+test("every command and the program of docs/models.md run as written", async () => {
   const text = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");
   const blocks = (kind: string): string[] =>
     fencedBlocks(text).flatMap(({ language, body }) => (language === kind ? [body] : []));
@@ -529,7 +529,7 @@ test("every command of docs/models.md runs as it is written, and so does its pro
   expect(readdirSync(place)).toEqual(expect.arrayContaining([...written, "predictions.csv"]));
 });
 
-test("the example server answers, and turns away what it should", async () => {
+test("the example server responds, and rejects invalid requests", async () => {
   const { port, close } = await serve(file, 0);
   try {
     const at = `http://127.0.0.1:${port}`;

@@ -64,7 +64,7 @@ async function nudge(...args: string[]): Promise<string> {
 const probe = (...more: string[]): Promise<string> =>
   nudge("train", "--data", pictures.root, "--probe", "sgd", ...SMALL, "--out", out, "--quiet", ...more);
 
-test("a probe makes a model on all domains and tells how it does on each held out", async () => {
+test("a probe trains a model on all domains and reports its accuracy on each held-out domain", async () => {
   const before = liveTensors();
   const answer = JSON.parse(await probe("--json"));
   expect(liveTensors()).toBe(before);
@@ -82,7 +82,7 @@ test("a probe makes a model on all domains and tells how it does on each held ou
   expect(page).toContain("skipped: 1 picture that cannot be read (&quot;yard/y/broken.png&quot;)");
 });
 
-test("a picture that cannot be read is told of once, whatever the number of runs", async () => {
+test("an unreadable picture is reported once, whatever the number of runs", async () => {
   let told = "";
   vi.spyOn(process.stderr, "write").mockImplementation((text) => {
     told += text;
@@ -100,7 +100,7 @@ test("a picture that cannot be read is told of once, whatever the number of runs
   rmSync(join(folder, "told"), { recursive: true });
 });
 
-test("the same command goes on with runs that were broken off", async () => {
+test("the same command resumes interrupted runs", async () => {
   const broken = readdirSync(out).filter(
     (name) => name !== "latest" && (!name.includes("-without-") || name.includes("-yard-")),
   );
@@ -112,7 +112,7 @@ test("the same command goes on with runs that were broken off", async () => {
   expect(broken.every((name) => existsSync(join(out, name, "done")))).toBe(true);
 });
 
-test("a run of an earlier version, which does not say which pictures it is of, is not taken for one of others", async () => {
+test("a run of an earlier version without a fingerprint of its pictures is not used for other pictures", async () => {
   const name = readdirSync(out).find((each) => each.includes("-yard-"))!;
   const old = join(folder, "old");
   cpSync(join(out, name), old, { recursive: true });
@@ -129,7 +129,7 @@ test("a run of an earlier version, which does not say which pictures it is of, i
   );
 });
 
-test("asked to stop before the first run, it does not say that anything is done", async () => {
+test("if it is stopped before the first run, it does not report that anything is done", async () => {
   const plans = await plansFor({ data: pictures.root, probe: true, backbone: "toy-cnn", steps: 3 }, { device: "cpu" });
   vi.spyOn(process.stdout, "write").mockImplementation((text) => {
     printed = String(text);
@@ -143,7 +143,7 @@ test("asked to stop before the first run, it does not say that anything is done"
   expect(existsSync(run)).toBe(false);
 });
 
-test("the same command goes on with a model alone, too", async () => {
+test("the same command also resumes a single model", async () => {
   const alone = join(folder, "alone");
   const command = ["train", "--data", pictures.root, "--no-leave-one-out", ...SMALL, "--out", alone, "--quiet"];
   await nudge(...command);
@@ -154,13 +154,13 @@ test("the same command goes on with a model alone, too", async () => {
   expect(readFileSync(join(run, "model.safetensors")).equals(before)).toBe(true);
 });
 
-test("the same command again trains nothing, and says the same", async () => {
+test("the same command again trains nothing and prints the same", async () => {
   const text = await probe();
   expect(text).toContain("Accuracy on held-out domains");
   expect(text).toMatch(/\nalready done: .+\n$/);
 });
 
-test("a probe's model takes pictures, and says of them what the assessment says", async () => {
+test("the model of a probe predicts pictures as in its assessment", async () => {
   const run = readdirSync(out).find((name) => name.includes("-street-"))!;
   const assessment: Assessment = readAssessment(join(out, run, "assessment.json"));
   const held = assessment.domains.find(({ part }) => part === "held out")!;
@@ -181,7 +181,7 @@ test("a probe's model takes pictures, and says of them what the assessment says"
   }
 });
 
-test("tables can be made of probes, and those on all domains are in none", () => {
+test("tables include probes with held-out domains, and exclude those on all domains", () => {
   const names = readdirSync(out).filter((name) => name !== "latest");
   const runs = names.map((name) => evaluatedRuns(readRun(join(out, name))));
   expect(runs.flatMap(({ notes }) => notes)).toEqual([]);
@@ -190,7 +190,7 @@ test("tables can be made of probes, and those on all domains are in none", () =>
   for (const [, fixed] of rows) expect(fixed).toMatchObject({ probe: true });
 });
 
-test("a probe that was stopped goes on to the same bytes, and has its network under each map of an algorithm with two", async () => {
+test("a stopped probe resumes to the same bytes, and has its network under each map of an algorithm with two", async () => {
   const request = { data: pictures.root, probe: true, testDomains: "shop", backbone: "toy-cnn", pretrained: false };
   const method = { algorithm: "mdsdi", regularizers: "nuclear-norm", averaging: "swad" };
   const plan = await resolve({ ...request, ...method, batchSize: 2, steps: 5, evaluateEvery: 2, threads: 1 });
@@ -211,7 +211,7 @@ test("a probe that was stopped goes on to the same bytes, and has its network un
   expect(features).toHaveLength(2 * 8);
 });
 
-test("a folder of classes alone is trained on, and the report says what is not known", async () => {
+test("a folder of classes without domains is trained on, and the report says what is unknown", async () => {
   const data = join(folder, "classes");
   await writePictures(data, { cat: 6, dog: 6 });
   const command = ["train", "--data", data, ...SMALL, "cache=false", "--out", join(folder, "alone"), "--quiet"];
@@ -221,7 +221,7 @@ test("a folder of classes alone is trained on, and the report says what is not k
   expect(readFileSync(report, "utf8")).toContain("<b>unknown</b>");
 });
 
-test("what a probe cannot do is refused before anything is written", async () => {
+test("unsupported options of a probe are refused before anything is written", async () => {
   const refused = async (...more: string[]): Promise<string> => {
     let said = "";
     vi.spyOn(process.stderr, "write").mockImplementation((text) => {
@@ -243,7 +243,7 @@ test("what a probe cannot do is refused before anything is written", async () =>
 });
 
 test.skipIf(browser === undefined)(
-  "a browser shows the report in light and dark, asking for nothing (needs Chromium)",
+  "a browser shows the report in light and dark without any request (needs Chromium)",
   async () => {
     const run = "latest";
     for (const colorScheme of ["light", "dark"] as const) {

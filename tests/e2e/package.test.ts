@@ -37,7 +37,7 @@ function pack(...flags: string[]): Packed {
   return JSON.parse(text)[0];
 }
 
-test("the package has every file that the program reads, and no tests, maps or sources", () => {
+test("the package has every file that the program reads, and no tests, source maps or sources", () => {
   const { files, size } = pack("--dry-run");
   const packed = new Set(files.map(({ path }) => path));
   const first = [

@@ -47,7 +47,7 @@ const programs = [join(root, "README.md"), ...markdownFiles(join(root, "docs"))]
       })),
   );
 
-test("every program of the documents, the examples, and a new user's compile in strict TypeScript", {
+test("every program in the docs, the examples and a new user's program compile in strict TypeScript", {
   timeout: 120_000,
 }, () => {
   expect(programs.length).toBeGreaterThan(8);
@@ -63,7 +63,7 @@ test("every program of the documents, the examples, and a new user's compile in 
 
 const env = { ...process.env, NUDGE_ADDON: process.env.NUDGE_ADDON ?? join(root, "build/nudge.node") };
 
-test("the programs in TypeScript that are marked runnable run", { timeout: 180_000 }, () => {
+test("the TypeScript programs that are marked runnable run", { timeout: 180_000 }, () => {
   const run = programs.filter(({ isRun }) => isRun);
   expect(run.length).toBeGreaterThan(0);
   for (const { file } of run) {

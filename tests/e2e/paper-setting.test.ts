@@ -57,7 +57,7 @@ test.each(plans.map(([, words, runs]) => [words, runs]))("nudge %s is %s", async
   expect(printed.stdout).toContain("nothing was written (--dry-run)");
 });
 
-test("its runs are the paper's: ResNet-50, SWAD's steps, three trials, the penalty of the official code", async () => {
+test("its runs have the paper's settings: ResNet-50, SWAD's steps, three trials, the official penalty", async () => {
   vi.stubEnv("NUDGE_WEIGHTS", "weights");
   const { runs } = await makePlan({ preset: "table2", given: { root: "data" } });
   const requests = runs.map(({ request }) => request);

@@ -24,7 +24,7 @@ cpSync(example("plugin-dataset/sensors.mjs"), sensors);
 
 const TINY = "--steps 3 --batch-size 4 --threads 1 --quiet".split(" ");
 
-test("a run trains with an algorithm, a dataset, a backbone and a penalty from plug-ins, and says which files", async () => {
+test("a run trains with an algorithm, dataset, backbone and penalty from plug-ins, and reports their files", async () => {
   const out = join(folder, "all");
   const words = "train --data sensors --test-domain hall --algorithm MySD-ABS --backbone gated data.samples=20".split(
     " ",
@@ -76,7 +76,7 @@ export const late = defineFollower(
   expect(averaging).toMatchObject([{ id: "late", settings: { start: 2 } }]);
 });
 
-test("a run without parts of the plug-in is the run it is without the plug-in", async () => {
+test("a run that uses nothing of a plug-in equals the run without the plug-in", async () => {
   const out = join(folder, "plain");
   const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm erm".split(" ");
   expect(await nudge(...words, ...TINY, "--out", out)).toMatchObject({ code: 0 });
@@ -86,7 +86,7 @@ test("a run without parts of the plug-in is the run it is without the plug-in", 
   expect(settingsOf(runIn(out)).plugins).toBeUndefined();
 });
 
-test("a run resumes only with the plug-in it was made with, wherever that lies now", async () => {
+test("a run resumes only with the plug-in it was made with, even if the file was moved", async () => {
   const out = join(folder, "resumed");
   const words = "train --data shapes --test-domain filled data.perCell=3 data.size=16 --algorithm MySD".split(" ");
   expect(await nudge(...words, "--plugin", algorithm, ...TINY, "--out", out)).toMatchObject({ code: 0 });
@@ -115,7 +115,7 @@ test("data is inspected with the dataset of a plug-in", async () => {
   expect(stdout).toContain("Sensors (sensors): 80 samples, 4 domains, 2 classes");
 });
 
-test("a list has what plug-ins add", async () => {
+test("lists include the definitions of plug-ins", async () => {
   const { stdout } = await nudge("list", "datasets", "--json", "--plugin", sensors);
   expect(JSON.parse(stdout).find(({ id }: { id: string }) => id === "sensors")).toMatchObject({ title: "Sensors" });
 });
@@ -153,7 +153,7 @@ const REFUSED: readonly (readonly [which: string, source: string | undefined, wo
   ],
 ];
 
-test("plug-ins that are not what they should be are refused in words", async () => {
+test("invalid plug-ins are refused with a message", async () => {
   const files = REFUSED.map(([, source], i) => {
     const file = join(folder, `refused-${i}.mjs`);
     if (source !== undefined) writeFileSync(file, source);

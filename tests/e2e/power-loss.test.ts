@@ -96,7 +96,7 @@ function expectSame(place: string, calm: ReadonlyMap<string, string>): void {
 
 const TINY = "data.perCell=3 data.size=16 checkpointEvery=2 --steps 7 --eval-every 3 --batch-size 4 --threads 1";
 
-test("a run that a power cut ended is resumed, and ends in the bytes of one left alone", {
+test("a run resumes after a power failure and ends in the same bytes as an uninterrupted one", {
   timeout: 3_600_000,
 }, async () => {
   const train = (out: string): Promise<number> =>
@@ -120,7 +120,7 @@ test("a run that a power cut ended is resumed, and ends in the bytes of one left
   });
 });
 
-test("a sweep that a power cut ended is run to its end, to the bytes of one left alone", {
+test("a sweep resumes after a power failure and ends in the same bytes as an uninterrupted one", {
   timeout: 3_600_000,
 }, async () => {
   const plan = (out: string): Promise<number> =>
@@ -150,7 +150,7 @@ test("a sweep that a power cut ended is run to its end, to the bytes of one left
   });
 });
 
-test("a cache that a power cut ended has whole blocks or makes them again, and never another's", {
+test("after a power failure, the blocks of a cache are complete or created again, and never mixed up", {
   timeout: 600_000,
 }, async () => {
   const names = Array.from({ length: 12 }, (_, i) => `picture-${i}`);
@@ -184,7 +184,7 @@ test("a cache that a power cut ended has whole blocks or makes them again, and n
   });
 });
 
-test("a pack that a power cut ended is the old one or the new one, and a study is unpacked whole or not at all", async () => {
+test("after a power failure, a pack is the old or the new one, and a study is unpacked completely or not at all", async () => {
   const study = join(folder, "sweep"); // of the test before
   const [old, both] = [join(folder, "old.nudge"), join(folder, "both.nudge")];
   const first = readdirSync(join(study, "runs"))[0];

@@ -65,14 +65,14 @@ function run({ language, body, line }: FencedBlock, folder: string): Promise<{ c
   });
 }
 
-test("the README has runnable blocks, and blocks are of a kind that can be run", () => {
+test("the README has runnable blocks, and all are of a supported kind", () => {
   expect(documents[0].all.length).toBeGreaterThan(0);
   for (const { name, all } of documents)
     for (const { language, line } of all)
       expect([name, line, ["sh", "js"].includes(language)]).toEqual([name, line, true]);
 });
 
-test("a misspelt mark is an error, not a block that never runs", () => {
+test("a misspelled mark is an error instead of a block that never runs", () => {
   expect(() => fencedBlocks("text\n```sh runable\nfalse\n```\n")).toThrow("line 2: ```sh runable: expected");
   expect(fencedBlocks("```sh runnable long\na\nb\n```\n\n```\nplain\n```\n")).toEqual([
     { language: "sh", runnable: true, long: true, body: "a\nb\n", line: 2 },

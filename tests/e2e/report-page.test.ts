@@ -13,7 +13,7 @@ import { writePacsSweep } from "../support/report-runs.js";
 const browser = await openBrowser();
 
 test.skipIf(!browser).each([{ width: 1100 }, { width: 380 }])(
-  "the page asks for nothing, says no error and is not wider than a window of $width (needs Chromium)",
+  "the page makes no requests, has no errors and fits a window of $width pixels (needs Chromium)",
   async ({ width }) => {
     const folder = temporaryFolder();
     writePacsSweep(join(folder, "runs"));
@@ -29,7 +29,7 @@ test.skipIf(!browser).each([{ width: 1100 }, { width: 380 }])(
   },
 );
 
-test.skipIf(!browser)("a page that asks and fails would have been seen to (needs Chromium)", async () => {
+test.skipIf(!browser)("requests and errors of a page are detected (needs Chromium)", async () => {
   const asking = join(temporaryFolder(), "asking.html");
   writeFileSync(asking, '<img src="http://pictures.invalid/a.png"><script>absent()</script>');
   const page = await browser!.newPage();

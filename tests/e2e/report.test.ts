@@ -29,13 +29,13 @@ function twoDatasets(): string {
   return folder;
 }
 
-test("the report of two datasets is the golden one", async () => {
+test("the report of two datasets equals the golden file", async () => {
   expect(await main(["report", twoDatasets(), "--published", "--claims"])).toBe(0);
   expect(printed.stderr).toBe("");
   expect(printed.stdout).toBe(readFileSync(new URL("report-golden.md", import.meta.url), "utf8"));
 });
 
-test("--out writes every format and the figures; --format one", async () => {
+test("--out writes every format and the figures; with --format only one", async () => {
   const runs = twoDatasets();
   const out = temporaryFolder();
   expect(await main(["report", runs, "--out", join(out, "all")])).toBe(0);
@@ -54,7 +54,7 @@ test("--out writes every format and the figures; --format one", async () => {
   expect(readdirSync(join(out, "drawn"))).toEqual(["figures"]);
 });
 
-test("runs written as DomainBed's are read back into the same cells", async () => {
+test("runs that are written in DomainBed's format are read back into the same cells", async () => {
   const runs = twoDatasets();
   const out = temporaryFolder();
   expect(await main(["report", runs, "--out", out, "--format", "domainbed"])).toBe(0);
@@ -72,14 +72,14 @@ test("runs written as DomainBed's are read back into the same cells", async () =
   expect(readFileSync(join(out, "results.txt"), "utf8")).toMatch(/^Total records: \d+\n/);
 });
 
-test("runs are not written as DomainBed's into the folder they were read from", async () => {
+test("runs are not written in DomainBed's format into the folder they were read from", async () => {
   const runs = twoDatasets();
   expect(await main(["report", runs, "--out", join(runs, "report"), "--format", "domainbed"])).toBe(2);
   expect(printed.stderr).toContain("would count them as additional runs. Choose another --out");
   expect(existsSync(join(runs, "report", "domainbed"))).toBe(false);
 });
 
-test("a report beside the runs it reads does not become one of them", async () => {
+test("a report next to the runs it reads is not read as a run", async () => {
   const runs = twoDatasets();
   const before = readResults([runs]).runs.length;
   expect(await main(["report", runs, "--out", join(runs, "report")])).toBe(0);
@@ -96,13 +96,13 @@ test.each([
   [["--equivalence", "0"], '--equivalence: expected a number above 0 to 100, got "0"'],
   [["--curves", "ERM,EMR-NU"], 'unknown method among these runs "EMR-NU": did you mean "ERM-NU"?'],
   [["--only", "weigths"], 'unknown part of a report "weigths": did you mean "weights"?'],
-])("wrong options are told: %j", async (options, words) => {
+])("wrong options are reported: %j", async (options, words) => {
   expect(await main(["report", twoDatasets(), ...options])).toBe(2);
   expect(printed.stderr).toContain(words);
   expect(printed.stdout).toBe("");
 });
 
-test("--only prints some parts alone, with the words that tables have otherwise; nothing of them is an error", async () => {
+test("--only prints the requested parts with their descriptions; if there are none, it is an error", async () => {
   const runs = twoDatasets();
   expect(await main(["report", runs, "--only", "pairs"])).toBe(0);
   expect(printed.stdout).toMatch(/^Selection: training-domain validation set/);
@@ -112,7 +112,7 @@ test("--only prints some parts alone, with the words that tables have otherwise;
   expect(printed.stderr).toContain("has no runs for this part: weights needs one penalty with two or more weights");
 });
 
-test("--equivalence adds the tests for the compared methods; a search is needed for --only influence, and is said to be", async () => {
+test("--equivalence adds the tests for the compared methods; --only influence reports that it needs a search", async () => {
   const runs = twoDatasets();
   expect(await main(["report", runs, "--only", "pairs", "--against", "ERM", "--equivalence", "5"])).toBe(0);
   expect(printed.stdout).toContain("## Equivalence within ±5 points");
@@ -123,7 +123,7 @@ test("--equivalence adds the tests for the compared methods; a search is needed 
   expect(printed.stderr).toContain("influence needs a search, that is, several draws of hyperparameters");
 });
 
-test("torn, missing and foreign files cost no other run, and the report says what was left out", async () => {
+test("truncated, missing and foreign files do not affect other runs, and the report lists what was skipped", async () => {
   const folder = join(temporaryFolder(), "runs");
   writePacsSweep(folder);
   appendFileSync(join(folder, "pacs-photo-trial0", "records.jsonl"), '{"step":300,"model":"curr');
@@ -150,7 +150,7 @@ test("torn, missing and foreign files cost no other run, and the report says wha
   expect(printed.stdout).toContain("ERM, cartoon held out: there is no run in trial 2, 7 (2 of 4 trials exist)");
 });
 
-test("two runs of the same setting count once, and the report says which was left out", async () => {
+test("two runs of the same setting count once, and the report says which was skipped", async () => {
   const folder = join(temporaryFolder(), "runs");
   writePacsSweep(folder);
   writeMadeRun(join(folder, "again"), { heldOut: "photo", trial: 0, accuracy: 0.1 });
@@ -160,7 +160,7 @@ test("two runs of the same setting count once, and the report says which was lef
   );
 });
 
-test("a folder without runs, and one that is not there, are errors that say so", async () => {
+test("a folder without runs and a missing folder are errors", async () => {
   const empty = temporaryFolder();
   expect(await main(["report", empty])).toBe(1);
   expect(printed.stderr).toContain("no runs to report on:\n");
@@ -169,7 +169,7 @@ test("a folder without runs, and one that is not there, are errors that say so",
   expect(printed.stderr).toContain("absent: no such folder. Expected a folder of runs, a run folder or a packed study");
 });
 
-test("a sweep whose runs all failed says so, with the first failure's words and what puts them back", async () => {
+test("a sweep whose runs all failed reports the first failure and how to retry", async () => {
   const folder = join(temporaryFolder(), "sweep");
   for (const { id, name } of writeManyRuns(folder, { count: 2 })) {
     for (const file of ["records.jsonl", "done"]) rmSync(join(folder, "runs", name, file));
@@ -183,7 +183,7 @@ test("a sweep whose runs all failed says so, with the first failure's words and 
   );
 });
 
-test("DomainBed's tables say which datasets they leave out", async () => {
+test("DomainBed's tables report which datasets they exclude", async () => {
   const folder = join(temporaryFolder(), "runs");
   const domains = ["filled", "outlined", "textured"];
   writeMadeRun(folder, { dataset: "shapes", domains, heldOut: "filled", trial: 0, accuracy: 0.5 });

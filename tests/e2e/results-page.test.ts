@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-test("docs/results, docs/statistics.md and docs/algorithms.md hold what their commands print from the stored records", () => {
+test("docs/results, docs/statistics.md and docs/algorithms.md are up to date with the stored records", () => {
   expect(() =>
     execFileSync(process.execPath, ["scripts/make-results.mjs", "--check"], { cwd: root, stdio: "pipe" }),
   ).not.toThrow();

@@ -34,7 +34,7 @@ async function mislabelled(): Promise<string> {
   return root;
 }
 
-test("planted errors are found by models that were not trained on them", async () => {
+test("planted label errors are found by models that were not trained on them", async () => {
   const root = await mislabelled();
   const asked = ["data", "review", root, "--backbone", "toy-cnn", "--device", "cpu", "--json"];
   expect(await main(asked), printed.stderr).toBe(0);
@@ -48,7 +48,7 @@ test("planted errors are found by models that were not trained on them", async (
 });
 
 test.skipIf(!browser)(
-  "what is marked on the page is in the manifest at once, and read back (needs Chromium)",
+  "decisions on the page are in the manifest immediately, and are read back (needs Chromium)",
   async () => {
     const root = await mislabelled();
     const dataset = (await openDataset(root)) as PictureDataset;

@@ -78,7 +78,7 @@ test.each([
   ["with settings fixed by hand", { batchSize: 32, weightDecay: 0, steps: 5001, evaluateEvery: 300 }] as const,
   ...(long ? [["without settings fixed by hand", {}] as const] : []),
 ])(
-  "the tables of a search %s are those of DomainBed's collector on the same runs",
+  "the tables of a search %s equal those of DomainBed's collector on the same runs",
   { timeout: 120_000 },
   async (name, settings) => {
     const folder = join(root, name);

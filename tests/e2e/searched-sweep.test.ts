@@ -37,7 +37,7 @@ const determined = (sweep: string): Record<string, string> =>
     ),
   );
 
-test("killed and resumed, a search over optimizers and schedules and what is combined of it are the same bytes", {
+test("a killed and resumed search over optimizers and schedules gives the same bytes", {
   timeout: 200_000,
 }, async () => {
   expect(await main([...ASKED, "--out", calm])).toBe(0);

@@ -52,7 +52,7 @@ async function drop(page: Page, files: readonly { name: string; bytes: Buffer }[
     await page.dispatchEvent("body", kind, { dataTransfer: data } as object);
 }
 
-withBrowser("pictures that are dropped or chosen are predicted, and names are only text", async () => {
+withBrowser("dropped and chosen pictures are predicted, and names are shown as text", async () => {
   const { page, folder } = await open();
   await page.getByText("toy-cnn, trained on photo, paint. Classes: <b>cat</b>, dog.").waitFor();
   await drop(page, [
@@ -85,7 +85,7 @@ withBrowser.each([
   ["dark", 1280],
   ["light", 360],
   ["dark", 360],
-] as const)("the page fits in %s at %i pixels", async (colorScheme, width) => {
+] as const)("the page fits in %s mode at %i pixels", async (colorScheme, width) => {
   const { page } = await open({ colorScheme, width });
   await drop(page, [{ name: "one.png", bytes: await pictureBytes("one.png", 1, { width: 640, height: 480 }) }]);
   await page.getByText("1 predicted").waitFor();

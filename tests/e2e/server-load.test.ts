@@ -84,7 +84,7 @@ async function expectCalm(server: { readonly port: number }, ask: () => Promise<
   expect(process.memoryUsage.rss() - before.memory).toBeLessThan(400e6);
 }
 
-test("the dashboard answers while others hold what they can", { timeout: MS + 60_000 }, async () => {
+test("the dashboard responds while other clients hold many connections", { timeout: MS + 60_000 }, async () => {
   const folder = temporaryFolder();
   writeRun(join(folder, "one"));
   await using dashboard = await startDashboard({ folder, port: 0, base, requestMs: 2_000 });
@@ -92,7 +92,7 @@ test("the dashboard answers while others hold what they can", { timeout: MS + 60
   await expectCalm(dashboard, () => fetch(`${dashboard.url}api/run?run=one`));
 });
 
-test("serve predicts while others hold what they can", { timeout: MS + 60_000 }, async () => {
+test("serve predicts while other clients hold many connections", { timeout: MS + 60_000 }, async () => {
   const path = join(temporaryFolder(), "model.safetensors");
   writeMadeModel(path, { inputShape: [3, 16, 16] });
   using model = await loadModel(path);

@@ -48,7 +48,7 @@ function makers(sweep: string): number[] {
   });
 }
 
-test(`a sweep on two controllers, with killed controllers and killed runs (seed ${seed}), is the sweep left alone`, {
+test(`a sweep with two controllers, killed controllers and killed runs (seed ${seed}) equals an uninterrupted one`, {
   timeout: long ? 1_800_000 : 300_000,
 }, async () => {
   expect(await main([...plan.split(/\s+/), "--out", calm])).toBe(0);

@@ -30,7 +30,7 @@ const isBegun = (sweep: string): boolean =>
   new StatusReader(sweep).read().running.some(({ progress }) => progress !== null);
 const counts = (sweep: string) => new StatusReader(sweep).read().counts;
 
-test("a run that fails stops no other, has the tries it was given, and is told of, retried and cancelled", {
+test("a failing run stops no other run, is retried as often as set, and can be listed, retried and cancelled", {
   timeout: 120_000,
 }, async () => {
   // A learning rate that Adam cannot compute with.
@@ -74,7 +74,7 @@ test("a run whose controller is killed writes a checkpoint and ends", { timeout:
   expect(counts(sweep)).toMatchObject({ waiting: 1 });
 });
 
-test("stopped by a signal it can go on; the same plan does only what is missing; clean says first what goes", {
+test("a stopped sweep resumes; the same plan runs only what is missing; clean lists files before deleting them", {
   timeout: 120_000,
 }, async () => {
   const { sweep, runs } = await plan(
@@ -116,7 +116,7 @@ test("stopped by a signal it can go on; the same plan does only what is missing;
   expect(counts(sweep)).toMatchObject({ done: 0, waiting: 2 });
 });
 
-test("too many failures end it, and what is planned at once is run at once", { timeout: 120_000 }, async () => {
+test("too many failures end the sweep, and a planned sweep can be run immediately", { timeout: 120_000 }, async () => {
   const { sweep } = await plan("doomed", "--trials 3 --test-domains filled --steps 3 lr=1e38");
   const doomed = await run(sweep, "--jobs 1 --max-failures 1").ended;
   expect(doomed.code).toBe(1);
@@ -131,7 +131,7 @@ test("too many failures end it, and what is planned at once is run at once", { t
   expect(stderr).toContain(`all 1 done; tables: nudge report ${out}`);
 });
 
-test("a wrong call says what is right", async () => {
+test("a usage error says what is expected", async () => {
   for (const [words, message] of [
     ["run", "missing the folder of a sweep; pass it, or plan one with"],
     ["run a b", "expected one folder of a sweep, got a, b"],

@@ -107,7 +107,7 @@ withSlurm(
 
 // Slurm counts in minutes, so this one takes some: the signal comes 25 s before the first is over.
 test.skipIf("problem" in cluster || !process.env.NUDGE_LONG)(
-  "the same with a time limit that really comes (needs Slurm)",
+  "a sweep resumes after a real time limit (needs Slurm)",
   {
     timeout: 600_000,
   },

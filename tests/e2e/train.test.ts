@@ -55,7 +55,7 @@ beforeAll(async () => {
   swadRun = await trainIn("swad", { algorithm: "SWAD-NU", warmup: 3 });
 });
 
-test("the run folder has what it promises, and no more", () => {
+test("the run folder has exactly the documented files", () => {
   const found = readdirSync(swadRun).sort();
   const files = ["environment.json", "log.txt", "model.safetensors", "records.jsonl", "settings.json", "timing.jsonl"];
   expect(found).toEqual(["checkpoint", "done", "events", "figures", ...files].sort());
@@ -64,7 +64,7 @@ test("the run folder has what it promises, and no more", () => {
   expect(readdirSync(join(swadRun, "events"))).toHaveLength(1);
 });
 
-test("records have accuracy and loss of every part of every domain, logs and measures of features, at each evaluation", () => {
+test("records have accuracy and loss of every split, logs and measures of features at each evaluation", () => {
   const records = recordsOf(swadRun);
   expect([...new Set(records.map(({ step }) => step))]).toEqual([0, 5, 10]);
   const rows = (step: number, model: string): string[] =>
@@ -95,13 +95,13 @@ test("records have accuracy and loss of every part of every domain, logs and mea
   expect(records.every(({ value }) => Number.isFinite(value))).toBe(true);
 });
 
-test("selection can read the run, once for the trained model and once for the average", () => {
+test("selection reads the run once for the trained model and once for the average", () => {
   const { runs, notes } = evaluatedRuns(readRun(swadRun));
   expect(notes).toEqual([]);
   expect(runs.map(({ method }) => method.model)).toEqual(["current", "swad"]);
 });
 
-test("evaluations may be skipped: the first, and of what was trained on", async () => {
+test("evaluations can be skipped: the first, and those of training splits", async () => {
   const run = await trainIn("fewer", { evaluateFirst: false, evaluateTraining: false });
   const accuracies = recordsOf(run).filter(({ metric }) => metric === "accuracy");
   expect([...new Set(accuracies.map(({ step }) => step))]).toEqual([5, 10]);
@@ -111,12 +111,12 @@ test("evaluations may be skipped: the first, and of what was trained on", async 
   expect({ notes, evaluations: runs[0].evaluations.length }).toEqual({ notes: [], evaluations: 2 });
 });
 
-test("a follower leaves the trajectory alone: without it the rows of the trained model are the same", async () => {
+test("averaging does not change the training: without it, the rows of the trained model are the same", async () => {
   const plain = await trainIn("plain", { algorithm: "ERM-NU", warmup: 3 });
   expect(recordsOf(plain)).toEqual(recordsOf(swadRun).filter(({ model }) => model === "current"));
 });
 
-test("more measures leave the trajectory alone: all other rows are the same", async () => {
+test("more measures do not change the training: all other rows are the same", async () => {
   const all = await trainIn("measures", { algorithm: "SWAD-NU", warmup: 3, measures: "all" });
   const isNew = ({ metric }: RunRecord): boolean => /^(logits|softmaxEntropy|sharpness)/.test(metric);
   const added = recordsOf(all).filter(isNew);
@@ -127,7 +127,7 @@ test("more measures leave the trajectory alone: all other rows are the same", as
   for (const entropy of entropies) expect(entropy).toBeLessThanOrEqual(Math.log(SHAPES_CLASSES.length));
 });
 
-test("without a penalty the rows are others", async () => {
+test("without a penalty the rows differ", async () => {
   const erm = await trainIn("erm", { algorithm: "erm" });
   const [first, last] = [0, 10].map((step) =>
     [erm, swadRun].map((run) => recordsOf(run).find((row) => row.step === step && row.metric === "headNorm")!.value),
@@ -190,7 +190,7 @@ test.each(Object.keys(algorithms))(
   },
 );
 
-test("a network with its channels last in memory, resumed on two threads, ends in the same bytes", async () => {
+test("a channels-last network, resumed on two threads, ends in the same bytes", async () => {
   const averages = { averaging: "swad,moving-average", "moving-average.start": 0, "swad.converge": 1 };
   const network = { backbone: "mobilenet_v2", pretrained: false, threads: 2 };
   const request = { ...averages, ...network, steps: 4, evaluateEvery: 2, "data.perCell": 2 };
@@ -207,7 +207,7 @@ test("a network with its channels last in memory, resumed on two threads, ends i
   await expectAsRecorded(rough, request);
 });
 
-test("pictures in folders are trained on, and the run goes on with them when they have been moved", async () => {
+test("pictures in folders are trained on, and the run resumes after they have been moved", async () => {
   const [first, second] = ["pictures", "moved"].map((name) => join(folder, name));
   await makePictureFolder(first, { perCell: 6, domains: ["filled", "sketch", "inverted"] });
   const request = { data: first, "data.perCell": null, "data.size": null, cache: "false", steps: 3, evaluateEvery: 2 };
@@ -221,7 +221,7 @@ test("pictures in folders are trained on, and the run goes on with them when the
     expect(bytes(rough, file) === bytes(calm, file), file).toBe(true);
 });
 
-test("Mixup without domains trains on pictures that have none; between domains it says what to set", async () => {
+test("Mixup without domains trains on pictures without domains; between domains it reports what to set", async () => {
   await makePictureFolder(join(folder, "no-domains"), { perCell: 6, domains: ["all"] });
   const data = { data: join(folder, "no-domains", "all"), "data.perCell": null, "data.size": null, cache: "false" };
   const request = { ...data, testDomains: [], algorithm: "mixup", backbone: "small-cnn", steps: 2, evaluateEvery: 1 };
@@ -253,7 +253,7 @@ test.each([
   rmSync(join(folder, "diverged"), { recursive: true });
 });
 
-test("a run that is resumed times no step twice, and drops half a line", async () => {
+test("a resumed run times no step twice, and drops an incomplete line", async () => {
   const run = await trainIn("timed", { steps: 7, evaluateEvery: 3 }, 5);
   appendFileSync(join(run, "timing.jsonl"), '{"step":6,"seconds":9}\n{"step":6,"sec');
   await trainIn("timed", { steps: 7, evaluateEvery: 3 });
@@ -261,7 +261,7 @@ test("a run that is resumed times no step twice, and drops half a line", async (
   expect(rows.map((row) => JSON.parse(row).step)).toEqual([0, 3, 6]);
 });
 
-test("a device that is not there is refused", async () => {
+test("a missing device is refused", async () => {
   await expect(trainIn("device", { device: "cuda:9" })).rejects.toThrow("device cuda:9: there is none");
 });
 
@@ -269,7 +269,7 @@ const COMMAND = "train --data shapes --test-domain filled --batch-size 4 --threa
   " ",
 );
 
-test("the command ends with 2 and changes nothing where it is called wrongly", async () => {
+test("a usage error ends with exit code 2 and changes nothing", async () => {
   const out = join(folder, "wrong");
   expect(await main([...COMMAND, "--out", out, "lrr=1"])).toBe(2);
   expect(await main([...COMMAND, "--out", out, "--steps", "none"])).toBe(2);
@@ -278,7 +278,7 @@ test("the command ends with 2 and changes nothing where it is called wrongly", a
   expect(existsSync(out)).toBe(false);
 });
 
-test("a run that was begun is not begun again, and one that is done is left alone", async () => {
+test("an existing run is not started again, and a finished one is not changed", async () => {
   const out = join(folder, "again");
   const command = [...COMMAND, "--steps", "2", "--out", out, "--quiet", "--json"];
   expect(await main(command)).toBe(0);

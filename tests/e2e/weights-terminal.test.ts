@@ -12,7 +12,7 @@ const hasScript = spawnSync("script", ["--version"]).status === 0;
 if (!hasScript) console.warn("skipping a test on a terminal: there is no script (util-linux)");
 
 test.skipIf(!hasScript)(
-  "a terminal is asked once, and no leaves the machine as it was",
+  'a terminal is asked once, and after "no" nothing is changed',
   { timeout: 120_000 },
   async () => {
     const folder = temporaryFolder();

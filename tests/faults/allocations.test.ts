@@ -21,7 +21,7 @@ const { status } = spawnSync("g++", ["-std=c++17", "-O1", "-shared", "-fPIC", "-
 if (status !== 0) console.warn("skipping tests of failing allocations: g++ did not build the library for them");
 
 test.runIf(status === 0)(
-  "an allocation that fails is an error, and leaves nothing behind",
+  "a failed allocation is an error and leaves no tensors behind",
   { timeout: 600_000 },
   async () => {
     const orders = join(folder, "orders");

@@ -326,7 +326,7 @@ async function tryOne({ input, read, ending = "" }: Target, seed: number): Promi
 
 describe.each(Object.entries(TARGETS))("%s", (_, target) => {
   const count = Math.ceil(rounds / (target.fewer ?? 1));
-  test(`${count} damaged inputs give values or our errors`, { timeout: long ? 1_800_000 : 120_000 }, async () => {
+  test(`${count} damaged inputs give values or errors of ours`, { timeout: long ? 1_800_000 : 120_000 }, async () => {
     for (let seed = firstSeed; seed < firstSeed + count; seed++) {
       try {
         await tryOne(target, seed);

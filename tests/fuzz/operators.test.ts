@@ -60,7 +60,7 @@ test.for(Array.from({ length: runs }, (_, i) => firstSeed + i))(
   },
 );
 
-test("calls that once crashed or hung are refused", async () => {
+test("calls that crashed or hung in earlier versions are refused", async () => {
   const { code, signal, timedOut, stdout } = await runChild(new URL("once-crashed.ts", import.meta.url), {
     env,
     memoryLimit: 6e9,

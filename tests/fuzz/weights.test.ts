@@ -151,7 +151,7 @@ const picklePieces = [
   ...[make.storage("0", make.int(4)), make.tensor(make.storage("0", make.int(4)), [2, 2], [2, 1]), uint(8, 2n ** 63n)],
 ];
 
-test("damaged safetensors files give sound tensors or a DataError", () => {
+test("damaged safetensors files give valid tensors or a DataError", () => {
   const small = make.safetensors(
     {
       __metadata__: { a: "b" },
@@ -170,7 +170,7 @@ test("damaged safetensors files give sound tensors or a DataError", () => {
   expectVariety(kinds, 25);
 });
 
-test("damaged zip files of PyTorch give sound tensors or a DataError", () => {
+test("damaged PyTorch zip files give valid tensors or a DataError", () => {
   // The directory and the pickle are where the decisions are, so half of the damage is done there alone.
   const kinds = fuzz(ROUNDS, 100_001, (dice) => {
     const original = dice.pick([zipped, checkpoint]);
@@ -182,7 +182,7 @@ test("damaged zip files of PyTorch give sound tensors or a DataError", () => {
   expectVariety(kinds, 30);
 });
 
-test("damaged pickles in sound zip files give sound tensors or a DataError", () => {
+test("damaged pickles in valid zip files give valid tensors or a DataError", () => {
   const pickles = ["pth/zip.pth", "pth/checkpoint.pth", "pth/zip-protocol-5.pth"].map(pickleOf);
   const kinds = fuzz(ROUNDS, 200_001, (dice) => {
     const pickle = damage(dice, dice.pick(pickles), { pieces: picklePieces, other: legacy });
@@ -192,7 +192,7 @@ test("damaged pickles in sound zip files give sound tensors or a DataError", () 
   expectVariety(kinds, 40);
 });
 
-test("damaged files of PyTorch's older format give sound tensors or a DataError", () => {
+test("damaged files of PyTorch's older format give valid tensors or a DataError", () => {
   const kinds = fuzz(ROUNDS, 300_001, (dice) => {
     // Not in the first bytes, by which the format is told.
     const original = dice.pick([legacy, load("pth/legacy-protocol-4.pth")]);
@@ -205,7 +205,7 @@ test("damaged files of PyTorch's older format give sound tensors or a DataError"
   expectVariety(kinds, 30);
 });
 
-test("pickles made of random pieces give sound tensors or a DataError", () => {
+test("pickles made of random pieces give valid tensors or a DataError", () => {
   const kinds = fuzz(ROUNDS, 400_001, (dice) => {
     const pieces: Uint8Array[] = [];
     for (let count = dice.below(60); count > 0; count--) {
@@ -224,7 +224,7 @@ test("pickles made of random pieces give sound tensors or a DataError", () => {
   expect(kinds.size).toBeGreaterThan(20);
 });
 
-test("random bytes under each format's first bytes give a DataError", () => {
+test("random bytes after the first bytes of each format give a DataError", () => {
   const beginnings = [
     "PK\x03\x04",
     "\x80\x02",

@@ -32,7 +32,7 @@ test.each(Object.values(algorithms).map((algorithm) => [algorithm.title, algorit
   },
 );
 
-test("failing in what the caller makes, in the optimizer, and at a backbone that does not fit", () => {
+test("nothing leaks if the caller's function, the optimizer or a wrong backbone fails", () => {
   const { erm, mldg, miro } = algorithms;
   let made = 0;
   const makeClassifier = (inputs: number, outputs: number): Linear => {

@@ -45,13 +45,13 @@ function expectFlat({ samples, before, after }: Report): void {
   expect(after).toEqual(before);
 }
 
-test("tensors, bytes and resident memory stay flat over 1,000 training steps", async () => {
+test("tensors, bytes and resident memory stay constant over 1,000 training steps", async () => {
   const report = await train(0);
   expect(report.failures).toBe(0);
   expectFlat(report);
 }, 130_000);
 
-test("so they do when every tenth step throws in the middle", async () => {
+test("they also stay constant if every tenth step throws", async () => {
   const report = await train(10);
   expect(report.failures).toBe(STEPS / 10);
   expectFlat(report);

@@ -106,7 +106,7 @@ function shareOff(name: string, state: Map<string, Tensor>, updates: number, sto
 const isCompared = (updates: number): boolean => updates === 1 || updates === run.steps;
 
 for (const device of devices()) {
-  test.for(Object.keys(cases))(`%s gives PyTorch's numbers in float64 on ${device}`, (name) => {
+  test.for(Object.keys(cases))(`%s equals PyTorch in float64 on ${device}`, (name) => {
     train(name, { dtype: "float64", device }, (state, updates, stored) => {
       if (!isCompared(updates)) return;
       const expected = expectedState(name, updates, stored);
@@ -117,14 +117,14 @@ for (const device of devices()) {
     });
   });
 
-  test.for(Object.keys(cases))(`%s is off by less than a thousandth of the way in float32 on ${device}`, (name) => {
+  test.for(Object.keys(cases))(`%s has a relative error below 1e-3 in float32 on ${device}`, (name) => {
     train(name, { dtype: "float32", device }, (state, updates, stored) => {
       if (isCompared(updates)) expect(shareOff(name, state, updates, stored), `after ${updates}`).toBeLessThan(1e-3);
     });
   });
 
   // Adam's first step goes by the gradient's sign, so a weight whose gradient is all but 0 may go the other way.
-  test.for(Object.keys(cases))(`%s goes roughly the same way in bf16 on ${device}, its state in float32`, (name) => {
+  test.for(Object.keys(cases))(`%s is close in bf16 on ${device}, with its state in float32`, (name) => {
     train(name, { dtype: "float32", device, precision: "bf16" }, (state, updates, stored) => {
       for (const [key, value] of state) {
         expect(value.dtype, key).toBe(key.endsWith("num_batches_tracked") ? "int64" : "float32");

@@ -121,7 +121,7 @@ function expectedState(name: string, updates: number, learner: Learner, vectors:
   return new Map(entries);
 }
 
-test.for(Object.keys(cases))("%s: five updates are PyTorch's to 1e-9 in float64", (name) => {
+test.for(Object.keys(cases))("%s: five updates equal PyTorch's to 1e-9 in float64", (name) => {
   scope(() => {
     const vectors = readWeights(VECTORS);
     const { learner, update } = learnerOf(name, { dtype: "float64" });
@@ -160,7 +160,7 @@ function relativeError(name: string, updates: number, learner: Learner, vectors:
 }
 
 for (const device of devices()) {
-  test.for(Object.keys(cases))(`%s: in float32 on ${device} the updates are within 1e-3 of their norm`, (name) => {
+  test.for(Object.keys(cases))(`%s: in float32 on ${device}, the updates are within 1e-3 of their norm`, (name) => {
     scope(() => {
       const vectors = readWeights(VECTORS);
       const { learner, update } = learnerOf(name, { device });
@@ -174,7 +174,7 @@ for (const device of devices()) {
 
   // Losses, as Adam's first steps have the size of the rate whatever the gradient's is: a small one rounded to the other side
   // of zero moves a weight the other way. The absolute part is for those that are differences: DANN's, MIRO's.
-  test.for(Object.keys(cases))(`%s: in bf16 on ${device} the losses are within 5 % or 0.02`, (name) => {
+  test.for(Object.keys(cases))(`%s: in bf16 on ${device}, the losses are within 5 % or 0.02`, (name) => {
     scope(() => {
       const { learner, update } = learnerOf(name, { device, precision: "bf16" });
       for (let step = 0; step < UPDATES; step++) {
@@ -188,7 +188,7 @@ for (const device of devices()) {
   });
 }
 
-test.for(Object.keys(cases))("%s: stopped, saved and put back goes on bit for bit, and leaks nothing", (name) => {
+test.for(Object.keys(cases))("%s: stopped, saved and restored, it continues bit for bit and leaks nothing", (name) => {
   const before = liveTensors();
   scope(() => {
     const through = learnerOf(name);

@@ -14,7 +14,7 @@ const leaf = (values: number | number[]): Tensor => tensor(values, { dtype: "flo
 const gradientOf = (x: Tensor): number[] | null => x.grad?.toNumbers() ?? null;
 const values = (...shape: number[]): Tensor => formulaTensor(`x ${shape}`, shape, { dtype: "float64" });
 
-test("backward adds up gradients in the leaves", () => {
+test("backward accumulates gradients in the leaves", () => {
   scope(() => {
     const x = leaf([1, 2, 3]);
     expect(gradientOf(x)).toBeNull();
@@ -29,7 +29,7 @@ test("backward adds up gradients in the leaves", () => {
   });
 });
 
-test(".grad can be set, and is the tensor it was set to", () => {
+test(".grad can be set, and returns the same tensor", () => {
   scope(() => {
     const x = leaf([1, 2]);
     const gradient = tensor([5, 6], { dtype: "float64" });
@@ -45,7 +45,7 @@ test(".grad can be set, and is the tensor it was set to", () => {
   });
 });
 
-test("a gradient outlives the scope of the backward pass, without being counted as a live tensor", () => {
+test("a gradient outlives the scope of the backward pass, and is not counted as a live tensor", () => {
   const x = keep(leaf([1, 2]));
   const before = liveTensors();
   scope(() => x.square().sum().backward());
@@ -54,7 +54,7 @@ test("a gradient outlives the scope of the backward pass, without being counted 
   x.dispose();
 });
 
-test("grad gives gradients without touching .grad, null for what was not used if that is allowed", () => {
+test("grad returns gradients without changing .grad, and null for unused inputs if allowed", () => {
   scope(() => {
     const [x, y, unused] = [leaf([1, 2]), leaf([3, 4]), leaf([5])];
     const z = x.mul(y).sum();
@@ -65,7 +65,7 @@ test("grad gives gradients without touching .grad, null for what was not used if
   });
 });
 
-test("grad takes several outputs, with gradients of their own", () => {
+test("grad accepts several outputs, each with its gradient", () => {
   scope(() => {
     const x = leaf([1, 2]);
     const gradients = [tensor([1, 1], { dtype: "float64" }), tensor([10, 0], { dtype: "float64" })];
@@ -77,7 +77,7 @@ test("grad takes several outputs, with gradients of their own", () => {
   });
 });
 
-test("a graph is used up by its backward pass unless it is retained", () => {
+test("a graph is freed by its backward pass unless it is retained", () => {
   scope(() => {
     const x = leaf([1, 2]);
     const y = x.square().sum();
@@ -88,7 +88,7 @@ test("a graph is used up by its backward pass unless it is retained", () => {
   });
 });
 
-test("createGraph makes gradients that can be differentiated: x³ twice and three times", () => {
+test("createGraph gives gradients that can be differentiated: x³ twice and three times", () => {
   scope(() => {
     const x = leaf([2, -3]);
     const [first] = grad(x.pow(3).sum(), [x], { createGraph: true });
@@ -100,7 +100,7 @@ test("createGraph makes gradients that can be differentiated: x³ twice and thre
   });
 });
 
-test("a penalty on a gradient differentiates to its closed form, as IRM and Fishr need", () => {
+test("a penalty on a gradient has the gradient of its closed form, as IRM and Fishr need", () => {
   scope(() => {
     // f(w) = Σ (w x − y)², so f′ = 2 Σ x (w x − y), and d/dw (f′)² = 2 f′ · 2 Σ x².
     const [x, y] = [tensor([1, 2, -1], { dtype: "float64" }), tensor([3, 0, 1], { dtype: "float64" })];
@@ -113,7 +113,7 @@ test("a penalty on a gradient differentiates to its closed form, as IRM and Fish
   });
 });
 
-test("noGrad records nothing, nests, and ends with its body even when that throws", () => {
+test("noGrad records nothing, can be nested, and ends with its body even if that throws", () => {
   scope(() => {
     const x = leaf([1]);
     const inside = noGrad(() => {
@@ -142,7 +142,7 @@ test("detach cuts the graph and shares the memory", () => {
   });
 });
 
-test("requiresGrad_ is for leaves of floating point", () => {
+test("requiresGrad_ accepts only floating-point leaves", () => {
   scope(() => {
     const x = tensor([1]);
     expect([x.requiresGrad, x.isLeaf]).toEqual([false, true]);
@@ -156,7 +156,7 @@ test("requiresGrad_ is for leaves of floating point", () => {
   });
 });
 
-test("retainGrad keeps the gradient of what is not a leaf", () => {
+test("retainGrad keeps the gradient of a tensor that is not a leaf", () => {
   scope(() => {
     const x = leaf([1, 2]);
     const kept = x.mul(2).retainGrad();
@@ -177,7 +177,7 @@ test("backward of more than one number needs a gradient of its shape", () => {
   });
 });
 
-test("a tensor changed in place after it was saved for the backward pass is an error", () => {
+test("changing a tensor in place after it was saved for the backward pass is an error", () => {
   scope(() => {
     const x = leaf([1, 2]).mul(1);
     const y = x.square().sum();
@@ -217,7 +217,7 @@ const FUNCTIONS: Record<string, [(x: Tensor) => Tensor, number[]]> = {
   ],
 };
 
-test.for(Object.keys(FUNCTIONS))("the gradient of %s is that of central differences", (name) => {
+test.for(Object.keys(FUNCTIONS))("the gradient of %s equals central differences", (name) => {
   scope(() => {
     const [f, shape] = FUNCTIONS[name];
     const x = values(...shape).requiresGrad_();
@@ -226,12 +226,15 @@ test.for(Object.keys(FUNCTIONS))("the gradient of %s is that of central differen
   });
 });
 
-test.for(Object.keys(FUNCTIONS))("so is the second gradient of %s, through the norm of the first", (name) => {
-  scope(() => {
-    const [f, shape] = FUNCTIONS[name];
-    const penalty = (y: Tensor): Tensor => grad(f(y.requiresGrad_()), [y], { createGraph: true })[0].square().sum();
-    const x = values(...shape).requiresGrad_();
-    penalty(x).backward();
-    expectClose(x.grad!.flatten(), finiteDifferences(penalty, x), { rtol: 1e-5, atol: 1e-7, what: name });
-  });
-});
+test.for(Object.keys(FUNCTIONS))(
+  "the second gradient of %s, through the norm of the first, equals central differences",
+  (name) => {
+    scope(() => {
+      const [f, shape] = FUNCTIONS[name];
+      const penalty = (y: Tensor): Tensor => grad(f(y.requiresGrad_()), [y], { createGraph: true })[0].square().sum();
+      const x = values(...shape).requiresGrad_();
+      penalty(x).backward();
+      expectClose(x.grad!.flatten(), finiteDifferences(penalty, x), { rtol: 1e-5, atol: 1e-7, what: name });
+    });
+  },
+);

@@ -166,11 +166,11 @@ function check(name: string, dtype: "float64" | "float32", options: BackboneOpti
 
 for (const name of Object.keys(CASES)) {
   for (const dtype of ["float64", "float32"] as const) {
-    test(`${name}: features and a training step are PyTorch's, in ${dtype}`, () => scope(() => check(name, dtype)));
+    test(`${name}: features and a training step equal PyTorch's, in ${dtype}`, () => scope(() => check(name, dtype)));
   }
 }
 
-test("every backbone but the larger ones of a family is compared with PyTorch's", () => {
+test("every backbone except the larger ones of a family is compared with PyTorch", () => {
   // Vision transformers are in transformers.test.ts, at small sizes.
   const others = Object.keys(backbones).filter(
     (id) => !LARGER_BACKBONES.includes(id) && !Object.hasOwn(TRANSFORMERS, id),
@@ -178,6 +178,6 @@ test("every backbone but the larger ones of a family is compared with PyTorch's"
   expect(new Set(Object.values(CASES).map(({ id }) => id))).toEqual(new Set(others));
 });
 
-test.each(["resnet18", "mobilenet_v2"])("%s with frozen batch norm not folded gives the same", (name) => {
+test.each(["resnet18", "mobilenet_v2"])("%s gives the same result if frozen batch norm is not folded", (name) => {
   scope(() => check(name, "float64", { foldBatchNorm: false }));
 });

@@ -47,7 +47,7 @@ test.for([
   ["convnext-timm.pth", "convnext_tiny", `${convnext} timm's names`],
   ["convnext-meta.pth", "convnext_tiny", `${convnext} Meta's names`],
   ["convnext-hugging-face.pth", "convnext_tiny", `${convnext} Hugging Face's names`],
-])("%s is recognised, and gives torchvision's features", ([file, id, description], { skip }) => {
+])("%s is recognized, and gives torchvision's features", ([file, id, description], { skip }) => {
   skip(python === undefined, SKIPPED);
   const path = join(folder, file);
   expect(weightsFacts(path)).toMatchObject({ backbone: id, description, normalization: "imagenet" });
@@ -61,9 +61,7 @@ test.for([
   });
 });
 
-test("a file of another network is refused in one error, and a damaged one by what is wrong with it", async ({
-  skip,
-}) => {
+test("a file of another network is refused with one error, and a damaged one with its problem", async ({ skip }) => {
   skip(python === undefined, SKIPPED);
   const path = join(folder, "efficientnet-timm.safetensors");
   const request = { data: "shapes", testDomains: "filled", weights: path };

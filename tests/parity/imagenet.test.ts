@@ -29,9 +29,7 @@ test.for([true, false])(
   },
 );
 
-test("in bf16 its features are as near to float32's as PyTorch's autocast brings them, and come as float32", ({
-  skip,
-}) => {
+test("its features in bf16 are as close to float32 as PyTorch's autocast, and are returned as float32", ({ skip }) => {
   skip(absent, SKIPPED);
   scope(() => {
     using backbone = loadPretrained(backboneNamed("mobilenet_v2").build(), WEIGHTS);
@@ -43,7 +41,7 @@ test("in bf16 its features are as near to float32's as PyTorch's autocast brings
   });
 });
 
-test("its batch norms are folded already, so training their statistics is refused", ({ skip }) => {
+test("its batch norms are already folded, so training their statistics is refused", ({ skip }) => {
   skip(absent, SKIPPED);
   using backbone = backboneNamed("mobilenet_v2").build({ batchNorm: "trained" });
   expect(() => loadPretrained(backbone, WEIGHTS)).toThrow(UsageError);

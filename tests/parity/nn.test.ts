@@ -187,7 +187,7 @@ for (const dtype of DTYPES) {
   });
 }
 
-test("every stored number is compared with", () => {
+test("every stored number is used in a comparison", () => {
   scope(() => {
     const cases = new Set([...readWeights(VECTORS).keys()].map((key) => key.split("/")[0]));
     const known = Object.entries(CASES).map(([name, { stored = name }]) => stored);

@@ -40,7 +40,7 @@ describe.each(["wide", "tall", "square", "one-row"])("%s features", (name) => {
     }
   }
 
-  test("the three penalties are torch's norms over the rows, times the weight", () =>
+  test("the three penalties equal torch's norms over the rows, times the weight", () =>
     scope(() => {
       const stored = readWeights(VECTORS);
       const { features } = linearMap(stored, name, "float64");

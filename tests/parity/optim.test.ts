@@ -68,7 +68,7 @@ function free(parameters: Record<string, Tensor>): void {
 
 for (const device of devices()) {
   for (const dtype of ["float64", "float32"] as const) {
-    test.for(Object.keys(cases))(`%s gives PyTorch's numbers in ${dtype} on ${device}`, (name) => {
+    test.for(Object.keys(cases))(`%s equals PyTorch in ${dtype} on ${device}`, (name) => {
       scope(() => {
         const vectors = readWeights(VECTORS);
         const parameters = makeParameters(dtype, device);
@@ -97,7 +97,7 @@ for (const device of devices()) {
     });
   }
 
-  test.for(Object.keys(cases))(`%s stopped, saved and put back goes on bit for bit on ${device}`, (name) => {
+  test.for(Object.keys(cases))(`%s, stopped, saved and restored, continues bit for bit on ${device}`, (name) => {
     scope(() => {
       const through = makeParameters("float32", device);
       const stopped = makeParameters("float32", device);

@@ -14,7 +14,7 @@ const files = ["domainbed", "formulas"].map((name) =>
 );
 const all = files.flatMap((file) => Object.keys(file.cases).map((name) => ({ name, file })));
 
-test.each(all)("$name: one update and five are the reference's to 1e-9 in float64", ({ name, file }) => {
+test.each(all)("$name: one update and five updates equal the reference to 1e-9 in float64", ({ name, file }) => {
   const before = liveTensors();
   const { states, logs, predictions } = replayCase(file, name);
   expect(states.map(({ updates }) => updates)).toEqual([1, 5]);
@@ -28,7 +28,7 @@ test.each(all)("$name: one update and five are the reference's to 1e-9 in float6
 });
 
 for (const device of devices()) {
-  test.each(all)(`$name: in float32 on ${device} the updates are within 1e-3 of their norm`, ({ name, file }) => {
+  test.each(all)(`$name: in float32 on ${device}, the updates are within 1e-3 of their norm`, ({ name, file }) => {
     const { states } = replayCase(file, name, { dtype: "float32", device });
     for (const { relative, worst } of states) expect(relative, worst).toBeLessThan(1e-3);
   });

@@ -52,7 +52,7 @@ for (const id of ["resnet18", "resnet50"]) {
   }
 }
 
-test("the same weights give the same features unfolded, and in evaluation with trained batch norm", ({ skip }) => {
+test("the same weights give the same features unfolded, and in evaluation mode with trained batch norm", ({ skip }) => {
   skip(python === undefined, SKIPPED);
   check("resnet18", "resnet18-zip.pth", { options: { foldBatchNorm: false } });
   scope(() => {
@@ -66,7 +66,7 @@ test("the same weights give the same features unfolded, and in evaluation with t
   });
 });
 
-test("a DomainBed checkpoint and a DataParallel one load under their own names", ({ skip }) => {
+test("a DomainBed checkpoint and a DataParallel checkpoint load under their own names", ({ skip }) => {
   skip(python === undefined, SKIPPED);
   check("resnet18", "domainbed.pkl");
   check("resnet18", "data-parallel.pth");
@@ -77,7 +77,7 @@ test("with four input channels, channel i of the first convolution starts as cha
   check("resnet18", "resnet18-zip.pth", { output: "resnet18-4-channels", channels: 4 });
 });
 
-test("written as safetensors and read again it is the same network", ({ skip }) => {
+test("the network is the same after writing and reading safetensors", ({ skip }) => {
   skip(python === undefined, SKIPPED);
   scope(() => {
     using backbone = loadPretrained(backboneNamed("resnet18").build(), join(folder, "resnet18-zip.pth"));
@@ -86,7 +86,7 @@ test("written as safetensors and read again it is the same network", ({ skip }) 
   check("resnet18", "resnet18.safetensors");
 });
 
-test("another network's file is refused in one error that names the file and what is wrong", ({ skip }) => {
+test("a file of another network is refused with one error that names the file and the problem", ({ skip }) => {
   skip(python === undefined, SKIPPED);
   const path = join(folder, "resnet18-zip.pth");
   using backbone = backboneNamed("resnet50").build();

@@ -23,7 +23,7 @@ test.each(Object.entries(networks))("the tensors of %s have torchvision's names 
   expect(backbone.parameters().reduce((sum, { numel }) => sum + numel, 0)).toBe(expected.parameters);
 });
 
-test("a definition states the width and the number of parameters that its network has", () => {
+test("a definition states the correct width and number of parameters", () => {
   for (const { id, width, parameters, build } of Object.values(backbones).map((each) => backboneNamed(each.id))) {
     if (parameters === undefined) continue;
     using backbone = build();

@@ -66,7 +66,7 @@ function expectNear(actual: Tensor, expected: Tensor, tolerance: number, what: s
 
 for (const [name, files] of Object.entries(NAMINGS)) {
   for (const file of files) {
-    test(`${file}: features are the reference's`, () => {
+    test(`${file}: features equal the reference`, () => {
       scope(() => {
         using network = loaded(name, file);
         // timm's conversion has added the class token's position to it, in float32.
@@ -78,7 +78,7 @@ for (const [name, files] of Object.entries(NAMINGS)) {
     });
   }
 
-  test.each([20, 8])(`${name}: positions are resized as the publisher does for pictures of %d pixels`, (size) => {
+  test.each([20, 8])(`${name}: positions are resized like the publisher's for pictures of %d pixels`, (size) => {
     scope(() => {
       const expected = stored(`${name}/features${size}`);
       // At load for the network's own size, and in the pass for another one.
@@ -90,7 +90,7 @@ for (const [name, files] of Object.entries(NAMINGS)) {
     });
   });
 
-  test(`${name}: gradients and five updates are PyTorch's in float64`, () => {
+  test(`${name}: gradients and five updates equal PyTorch's in float64`, () => {
     scope(() => {
       using network = loaded(name);
       using head = fillByFormula(new Linear(network.width, CLASSES).to({ dtype: "float64" }), "head.");
@@ -129,7 +129,7 @@ for (const [name, files] of Object.entries(NAMINGS)) {
     });
   });
 
-  test(`${name}: bf16 stays near float32`, () => {
+  test(`${name}: bf16 is close to float32`, () => {
     scope(() => {
       using network = loaded(name, NAMINGS[name][0], SIDE, "float32");
       const expected = network.forward(picture(SIDE, "float32"));
@@ -156,7 +156,7 @@ function expectRows(what: string, tensors: readonly Tensor[], key: string): void
   }
 }
 
-test("attention can be differentiated twice when it is composed", () => {
+test("composed attention can be differentiated twice", () => {
   scope(() => {
     using network = loaded("vit");
     const parameters = [network.blocks.layers[0], network.norm].flatMap((layer) => layer.parameters());
@@ -180,7 +180,7 @@ test("attention can be differentiated twice when it is composed", () => {
   });
 });
 
-test("a file of another network is refused with what is missing, surplus and misshaped, and changes nothing", () => {
+test("a file of another network is refused with its missing, extra and misshaped tensors, and changes nothing", () => {
   scope(() => {
     using network = fillByFormula(built("vit"));
     const before = scope(() => [...network.stateDict().values()].map((each) => each.toNumbers()));
@@ -197,7 +197,7 @@ test("a file of another network is refused with what is missing, surplus and mis
 });
 
 test.each(["clip-openai.pt", "vit-torchvision.pth", "vit-timm.safetensors"])(
-  "%s cut short is a clear error",
+  "a truncated %s is a clear error",
   (file) => {
     const folder = mkdtempSync(join(tmpdir(), "nudge-cut-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));

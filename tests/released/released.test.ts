@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const versions = readdirSync(import.meta.dirname).filter((name) => /^\d/.test(name));
 const pictures = join(import.meta.dirname, "pictures");
 
-describe.each(versions)("of version %s", (version) => {
+describe.each(versions)("files of version %s", (version) => {
   const of = (name: string): string => join(import.meta.dirname, version, name);
   const copy = (name: string): string => {
     const to = join(folder, version, name);
@@ -33,7 +33,7 @@ describe.each(versions)("of version %s", (version) => {
     expect(printed.stdout.trim().split("\n")).toHaveLength(16);
   });
 
-  test("a run that was stopped is resumed, and ends as that version ended it", async () => {
+  test("a stopped run resumes, and ends as that version ended it", async () => {
     const stopped = copy("stopped-run");
     await run(`train --resume ${stopped} --quiet`);
     const [now, then] = [stopped, of("done-run")].map((path) => readRecords(join(path, "records.jsonl")));
@@ -50,14 +50,14 @@ describe.each(versions)("of version %s", (version) => {
     expect(model).toEqual(before);
   });
 
-  test("a run that is done is reported, and not made again", async () => {
+  test("a finished run is reported and not trained again", async () => {
     const done = copy("done-run");
     await run(`train --resume ${done} --quiet`);
     await run(`report ${done} --json`);
     expect(printed.stdout).toContain("SWAD");
   });
 
-  test("a sweep is found done and reported, as are its packed runs", async () => {
+  test("a sweep is recognized as finished and reported, and so are its packed runs", async () => {
     const sweep = copy("sweep");
     expect(readPlan(sweep)).toHaveLength(2);
     await run(`sweep run ${sweep}`);
@@ -76,7 +76,7 @@ describe.each(versions)("of version %s", (version) => {
     expect(numbers(of("sweep.nudge"))).toEqual(table);
   });
 
-  test("a cache is used where it can be, and never misread", async () => {
+  test("a cache is used if possible, and never misread", async () => {
     const cache = copy("cache");
     const before = new Map(readdirSync(cache).map((name) => [name, readFileSync(join(cache, name))]));
     const data = join(folder, version, "pictures");

@@ -29,8 +29,8 @@ async function run(file: string, args: readonly string[], flags: readonly string
   return result;
 }
 
-describe.runIf(process.env.NUDGE_LONG)("built with sanitizers, the addon", () => {
-  test("is built and watched", { timeout: 3_600_000 }, () => {
+describe.runIf(process.env.NUDGE_LONG)("the addon, built with sanitizers,", () => {
+  test("is built and checked", { timeout: 3_600_000 }, () => {
     const build = fileURLToPath(new URL("build.mjs", import.meta.url));
     const { status, stdout, stderr } = spawnSync(process.execPath, [build], { encoding: "utf8" });
     expect(status, stderr).toBe(0);
@@ -40,14 +40,18 @@ describe.runIf(process.env.NUDGE_LONG)("built with sanitizers, the addon", () =>
     expect(text.includes("__asan_report_load8") && text.includes("__ubsan_handle_out_of_bounds")).toBe(true);
   });
 
-  test.each([0, 1, 2, 3])("takes odd arguments, with seed %i after the first", { timeout: 1_000_000 }, async (i) => {
-    const log = join(folder, String(i));
-    const { stdout } = await run("../fuzz/operator-fuzzer.ts", [log, String(firstSeed + i), "0", String(CASES)]);
-    const { cases, unexpected } = JSON.parse(stdout.trim().split("\n").at(-1)!);
-    expect({ cases, unexpected }).toEqual({ cases: CASES, unexpected: [] });
-  });
+  test.each([0, 1, 2, 3])(
+    "accepts unusual arguments, with seed %i after the first",
+    { timeout: 1_000_000 },
+    async (i) => {
+      const log = join(folder, String(i));
+      const { stdout } = await run("../fuzz/operator-fuzzer.ts", [log, String(firstSeed + i), "0", String(CASES)]);
+      const { cases, unexpected } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+      expect({ cases, unexpected }).toEqual({ cases: CASES, unexpected: [] });
+    },
+  );
 
-  test("refuses what once crashed", { timeout: 1_000_000 }, async () => {
+  test("refuses calls that crashed earlier versions", { timeout: 1_000_000 }, async () => {
     const { stdout } = await run("../fuzz/once-crashed.ts", []);
     expect(
       stdout
@@ -57,7 +61,7 @@ describe.runIf(process.env.NUDGE_LONG)("built with sanitizers, the addon", () =>
     ).toEqual([]);
   });
 
-  test("trains a small network whose steps fail now and then", { timeout: 1_000_000 }, async () => {
+  test("trains a small network whose steps sometimes fail", { timeout: 1_000_000 }, async () => {
     await run("../leaks/train-small-net.ts", ["100", "7"], ["--expose-gc"]);
   });
 

@@ -37,7 +37,7 @@ test(`${COUNT} runs are planned in seconds`, { timeout: 300_000 }, async () => {
   expect(bytes).toBeLessThan(MEMORY);
 });
 
-test(`${COUNT} runs are reported on in seconds`, { timeout: 600_000 }, async () => {
+test(`${COUNT} runs are reported in seconds`, { timeout: 600_000 }, async () => {
   writeManyRuns(join(folder, "made"), { count: COUNT });
   const { runs, cpu, bytes } = await measure("report", "made");
   expect(runs).toBe(COUNT);
@@ -45,7 +45,7 @@ test(`${COUNT} runs are reported on in seconds`, { timeout: 600_000 }, async () 
   expect(bytes).toBeLessThan(MEMORY);
 });
 
-test(`${COUNT} runs are packed, and reported on from the pack as fast as from their folders`, {
+test(`${COUNT} runs are packed, and reported from the pack as fast as from their folders`, {
   timeout: 600_000,
 }, async () => {
   const packed = await measure("pack", "made");
@@ -58,7 +58,7 @@ test(`${COUNT} runs are packed, and reported on from the pack as fast as from th
   expect(bytes).toBeLessThan(MEMORY);
 });
 
-test(`the status of ${COUNT} runs is told in seconds`, { timeout: 120_000 }, async () => {
+test(`the status of ${COUNT} runs is printed in seconds`, { timeout: 120_000 }, async () => {
   const made = sweepPaths(join(folder, "made"));
   const every = 10; // is not done, as if it had been stopped
   for (const [i, { name }] of readPlan(join(folder, "made")).entries())

@@ -99,13 +99,13 @@ test.each(lies)("%s is refused", async (_, about, words) => {
   expect(liveTensors()).toBe(before);
 });
 
-test("a module that is needed but was left out is missed before anything is predicted", async () => {
+test("a missing required module is reported before anything is predicted", async () => {
   const tensors = { "classifier.weight": null, "classifier.bias": null };
   writeMadeModel(path, { about: { modules: ["backbone"] }, tensors });
   await expect(loadModel(path)).rejects.toThrow(DataError);
 });
 
-test("tensors that do not go with the network are refused, and so are missing ones", async () => {
+test("tensors that do not match the network are refused, and so are missing ones", async () => {
   const before = liveTensors();
   for (const [tensors, words] of [
     [{ "classifier.weight": null }, "missing classifier.weight"],
@@ -121,7 +121,7 @@ test("tensors that do not go with the network are refused, and so are missing on
   expect(liveTensors()).toBe(before);
 });
 
-test("a model whose numbers are not finite says so instead of predicting", async () => {
+test("a model with numbers that are not finite reports it instead of predicting", async () => {
   using nan = tensor([[Number.NaN]])
     .expand([3, 8])
     .contiguous();
@@ -138,7 +138,7 @@ test.each([
   ["a text", Buffer.from("#!/bin/sh\nrm -rf /\n"), 1],
   ["a header of terabytes", Buffer.from("ffffffffffffff7f7b7d", "hex"), 1],
   ["a zip with a pickle", readFileSync(new URL("../vectors/pth/zip.pth", import.meta.url)), 1],
-])("%s is refused by every verb that takes a model", async (_, bytes, code) => {
+])("%s is refused by every command that reads a model", async (_, bytes, code) => {
   const file = join(folder, "given");
   rmSync(file, { force: true });
   if (bytes) writeFileSync(file, bytes);
@@ -155,7 +155,7 @@ test.each([
   }
 });
 
-test("a file with any bytes changed loads or is refused, and never ends the process", async () => {
+test("a file with changed bytes loads or is refused, and never ends the process", async () => {
   writeMadeModel(path);
   const whole = readFileSync(path);
   const header = 8 + Number(whole.readBigUInt64LE());
@@ -177,7 +177,7 @@ test("a file with any bytes changed loads or is refused, and never ends the proc
   expect(liveTensors()).toBe(before);
 });
 
-test("weights without our metadata, and metadata that is no JSON, are told apart from models", () => {
+test("weights without our metadata, and metadata that is not JSON, are distinguished from models", () => {
   const header = (metadata: object): Buffer => {
     const json = Buffer.from(JSON.stringify({ __metadata__: metadata }));
     const size = Buffer.alloc(8);
@@ -197,7 +197,7 @@ test("weights without our metadata, and metadata that is no JSON, are told apart
   }
 });
 
-test("names in a model file cannot break out of what is printed or written", async () => {
+test("names in a model file cannot inject anything into printed or written text", async () => {
   const evil = ["\u001b[2J<script>alert(1)</script>", "=cmd|' /C calc'!A0", "# [x](http://evil) | `rm`\n## y"];
   writeMadeModel(path, { classes: evil, domains: ["<img src=x onerror=alert(1)>", "b\n\nc"] });
   const data = join(folder, "pictures");

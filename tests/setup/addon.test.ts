@@ -38,20 +38,20 @@ test("a libtorch outside the standard folders is found again when the addon load
   expect(linkFlags(system).filter((flag) => /rpath|-L/.test(flag))).toEqual([]);
 });
 
-test("the compiler is told the library's ABI and standard, and not to reorder the standard folders", () => {
+test("the compiler receives the ABI and standard of the library, and keeps the order of the standard folders", () => {
   const flags = compileFlags({ ...engine, libtorch: { ...libtorch, abi: 0, std: 20 } }, root);
   expect(flags).toEqual(expect.arrayContaining(["-std=c++20", "-D_GLIBCXX_USE_CXX11_ABI=0", "/opt/torch/include"]));
   expect(compileFlags(system, root)).not.toContain("/usr/include");
 });
 
-test("CUDA is linked whole, after a flag that keeps libraries nothing names", () => {
+test("CUDA is linked completely, after a flag that keeps unreferenced libraries", () => {
   expect(compileFlags(cuda, root)).toEqual(expect.arrayContaining(["-DNUDGE_CUDA", "/opt/cuda/include"]));
   const flags = linkFlags(cuda);
   expect(flags.indexOf("-Wl,--no-as-needed")).toBeLessThan(flags.indexOf("-ltorch_cuda"));
   expect(compileFlags(engine, root)).not.toContain("-DNUDGE_CUDA");
 });
 
-test("a source depends on the headers it includes, also through others and in circles", () => {
+test("a source depends on the headers it includes, also indirectly and in cycles", () => {
   const folder = temporaryFolder();
   write(join(folder, "a.cc"), '#include <vector>\n#include "a.h"\n');
   write(join(folder, "a.h"), '  # include "inner/b.h"\n#include "missing.h"\n');
@@ -72,7 +72,7 @@ test("the first errors of a long output are shown", () => {
   expect(lines[15]).toBe("… and 26 lines more");
 });
 
-test("what to do about a failure goes by what the compiler said", () => {
+test("the advice after a failure depends on the output of the compiler", () => {
   expect(remedy("g++: fatal error: Killed signal terminated program cc1plus", engine)).toContain("want of memory");
   expect(remedy("as: /tmp/x.o: No space left on device", engine)).toMatch(/The disk is full.*: make room, then run/);
   expect(remedy("a.cc:3:1: error: x", engine)).toMatch(

@@ -31,12 +31,12 @@ test("root on Debian may install", async () => {
   expect(await rightToInstall({ ...where, uid: 0 })).toEqual({ command });
 });
 
-test("Debian's kin counts, as ID_LIKE says", async () => {
+test("derivatives of Debian are recognized by ID_LIKE", async () => {
   const where = machine('ID=linuxmint\nID_LIKE="ubuntu debian"\n', { "apt-get": "true" });
   expect(await rightToInstall({ ...where, uid: 0 })).toHaveProperty("command");
 });
 
-test("a user may where sudo asks for no password", async () => {
+test("a user may install if sudo asks for no password", async () => {
   const where = machine(debian, { "apt-get": "true", sudo: "exit 0" });
   const right = await rightToInstall({ ...where, uid: 1000 });
   expect(right).toMatchObject({
@@ -44,7 +44,7 @@ test("a user may where sudo asks for no password", async () => {
   });
 });
 
-test("why not is told", async () => {
+test("the reason for a missing permission is reported", async () => {
   const debianHere = machine(debian, { "apt-get": "true", sudo: "exit 1" });
   expect(await rightToInstall({ ...debianHere, uid: 1000 })).toEqual({
     problem: "not root, and sudo asks for a password or is not there",
@@ -64,7 +64,7 @@ test("apt's candidate is read without its epoch", () => {
   expect(candidateVersion("")).toBeUndefined();
 });
 
-test("the size is what a dry run says", () => {
+test("the size is read from a dry run", () => {
   const output =
     "Need to get 61.2 MB of archives.\nAfter this operation, 402 MB of additional disk space will be used.\n";
   expect(sizeOf(output)).toBe("61.2 MB to download, 402 MB on disk");
@@ -89,7 +89,7 @@ async function install(candidate: string, code = 0) {
   return readFileSync(log, "utf8").trim().split("\n");
 }
 
-test("lists are refreshed when they do not know the package, then it is installed without what is only recommended", async () => {
+test("lists are refreshed if they do not have the package, which is installed without recommended packages", async () => {
   const calls = await install("1.13.1+dfsg-4");
   expect(calls.map((call) => call.replace("-o DPkg::Lock::Timeout=300 ", ""))).toEqual([
     "update",
@@ -107,7 +107,7 @@ test("a package that is too old is not installed", async () => {
   );
 });
 
-test("a package that apt does not have, and an install that fails, are told", async () => {
+test("a package that apt does not have, and a failed install, are reported", async () => {
   await expect(install("(none)")).rejects.toThrow("the package lists have no libtorch-dev");
   await expect(install("1.13.1", 100)).rejects.toThrow("apt-get install failed");
 });

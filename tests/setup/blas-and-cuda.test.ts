@@ -17,18 +17,18 @@ function alternatives(implementation: string): string {
   return `\tlibgomp.so.1 => /lib/libgomp.so.1 (0x1)\n\tlibblas.so.3 => ${link} (0x00007f3140114000)\n`;
 }
 
-test("links are followed to the BLAS that is chosen", () => {
+test("links are followed to the selected BLAS", () => {
   expect(blasFromLdd(alternatives("blas/libblas.so.3.11.0"))?.name).toBe("reference");
   expect(blasFromLdd(alternatives("openblas-pthread/libblas.so.3"))?.name).toBe("OpenBLAS");
   expect(blasFromLdd(alternatives("atlas/libblas.so.3"))?.name).toBe("ATLAS");
   expect(blasFromLdd(alternatives("blis-pthread/libblas.so.3"))?.name).toBe("BLIS");
 });
 
-test("a libtorch that brings its own BLAS has none to look at", () => {
+test("a libtorch with its own BLAS uses no system BLAS", () => {
   expect(blasFromLdd("\tlibc10.so => /opt/torch/lib/libc10.so (0x1)\n")).toBeUndefined();
 });
 
-test("MKL is known by its file", () => {
+test("MKL is recognized by its file", () => {
   expect(blasName("/usr/lib/x86_64-linux-gnu/libmkl_rt.so")).toBe("MKL");
 });
 
@@ -46,13 +46,13 @@ function toolkit(folder: string, version: number): string {
   return folder;
 }
 
-test("the toolkit in $CUDA_HOME gives the headers", () => {
+test("the headers come from the toolkit in $CUDA_HOME", () => {
   const home = toolkit(temporaryFolder(), 13000);
   const found = findCudaHeaders(cudaLibtorch("13.0"), { env: { CUDA_HOME: home }, searchRoot: temporaryFolder() });
   expect(found).toEqual({ include: [join(home, "include")], version: "13.0" });
 });
 
-test("headers of another major version are passed over for the packages beside torch", () => {
+test("headers of another major version are skipped in favor of the packages next to torch", () => {
   const home = toolkit(temporaryFolder(), 12080);
   const libtorch = cudaLibtorch("13.0");
   const packaged = toolkit(join(libtorch.prefix, "../nvidia/cu13"), 13020);
@@ -69,7 +69,7 @@ test("an nvcc on PATH leads to its toolkit, through links", () => {
   expect(found).toEqual({ include: [join(home, "include")], version: "13.0" });
 });
 
-test("where no headers fit, what was found is told", () => {
+test("if no headers fit, the found ones are reported", () => {
   const home = toolkit(temporaryFolder(), 12080);
   const found = findCudaHeaders(cudaLibtorch("13.0"), { env: { CUDA_HOME: home }, searchRoot: temporaryFolder() });
   expect(found).toEqual({ problem: `it needs the headers of CUDA 13.0, found only 12.8 in ${join(home, "include")}` });

@@ -24,14 +24,14 @@ test("$LIBTORCH comes first, then Python's package, then the system", async () =
   expect((await findLibtorch(where)).libtorch).toMatchObject({ origin: "$LIBTORCH", version: "2.5.0" });
 });
 
-test("a $LIBTORCH that does not fit is an error, not a reason to take another", async () => {
+test("an unsuitable $LIBTORCH is an error, and no other libtorch is used", async () => {
   const where = machine();
   fakeLibtorch(join(where.searchRoot, "usr"));
   where.env.LIBTORCH = fakeLibtorch(join(where.searchRoot, "old"), { version: "1.8.1" });
   await expect(findLibtorch(where)).rejects.toThrow(/^LIBTORCH=.*old: libtorch 1\.8\.1 is too old/);
 });
 
-test("a Python package that only links to the system leaves it to the system", async () => {
+test("a Python package that only links to the system is skipped in favor of the system", async () => {
   const where = machine();
   const system = fakeLibtorch(join(where.searchRoot, "usr"), { version: "1.13.0" });
   const packaged = join(where.searchRoot, "dist-packages/torch");
@@ -41,7 +41,7 @@ test("a Python package that only links to the system leaves it to the system", a
   expect((await findLibtorch(where)).libtorch?.origin).toBe("the system");
 });
 
-test("a package that does not fit is passed over and remembered", async () => {
+test("an unsuitable package is skipped and remembered", async () => {
   const where = machine();
   fakeLibtorch(join(where.searchRoot, "usr/local"));
   fakePython(where.env.PATH!, fakeLibtorch(join(where.searchRoot, "torch"), { version: "1.9.0" }));
@@ -63,7 +63,7 @@ test("the system's Python may have no torch", async () => {
   });
 });
 
-test("with none, one error lists each place, what was there, and the ways to get one", async () => {
+test("if there is none, one error lists each place, what was found, and how to get one", async () => {
   const where = machine();
   write(join(where.searchRoot, "usr/lib/x86_64-linux-gnu/libtorch_cpu.so"), "");
   const { libtorch, looks } = await findLibtorch(where);
@@ -80,7 +80,7 @@ test("with none, one error lists each place, what was there, and the ways to get
   expect(lines.slice(6).join("\n")).toMatch(/apt-get install libtorch-dev[\s\S]*pip install torch[\s\S]*LIBTORCH/);
 });
 
-test("ldconfig's listing gives prefixes", () => {
+test("prefixes are read from the output of ldconfig", () => {
   const listing = [
     "\tlibtorch_cpu.so.1.13 (libc6,x86-64) => /lib/x86_64-linux-gnu/libtorch_cpu.so.1.13",
     "\tlibtorch_cpu.so (libc6,x86-64) => /lib/x86_64-linux-gnu/libtorch_cpu.so",

@@ -13,7 +13,7 @@ beforeEach(() => {
 
 const quick = { stillFor: 200, poll: 5 };
 
-test("many who want the lock hold it one at a time", async () => {
+test("many processes hold the lock one at a time", async () => {
   const folder = join(temporaryFolder(), "build/lock");
   let inside = 0;
   let most = 0;
@@ -29,7 +29,7 @@ test("many who want the lock hold it one at a time", async () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-test("the lock of a process that is gone is taken over at once", async () => {
+test("the lock of a process that has ended is taken over immediately", async () => {
   const parent = temporaryFolder();
   const folder = join(parent, "lock");
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
@@ -41,7 +41,7 @@ test("the lock of a process that is gone is taken over at once", async () => {
   expect(readdirSync(parent)).toEqual([]);
 });
 
-test("another machine's lock is waited for while it is bumped, and taken over when it stands still", async () => {
+test("a lock of another machine is respected while it is updated, and taken over when it is not", async () => {
   const folder = join(temporaryFolder(), "lock");
   write(join(folder, "owner.json"), JSON.stringify({ pid: 1, host: `not-${hostname()}`, token: "other" }));
   const start = performance.now();
@@ -50,7 +50,7 @@ test("another machine's lock is waited for while it is bumped, and taken over wh
   release();
 });
 
-test("an owner that works longer than that keeps its lock, since it bumps it", async () => {
+test("an owner that works longer keeps its lock, because it updates it", async () => {
   const folder = join(temporaryFolder(), "lock");
   const release = await takeLock(folder, quick);
   let taken = false;
@@ -64,7 +64,7 @@ test("an owner that works longer than that keeps its lock, since it bumps it", a
   (await second)();
 });
 
-test("a lock whose maker died before it could sign is taken over", async () => {
+test("a lock whose creator died before writing its owner is taken over", async () => {
   const folder = join(temporaryFolder(), "lock");
   mkdirSync(folder);
   (await takeLock(folder, quick))();

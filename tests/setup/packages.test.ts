@@ -7,7 +7,7 @@ const locked = {
   "node_modules/sharp-win32": { version: "1.0.0", integrity: "sha512-b", optional: true },
 };
 
-test("what npm installed is compared with the lock file", () => {
+test("the installed npm packages are compared with the lock file", () => {
   const commander = { version: "14.0.3", integrity: "sha512-a" };
   expect(packagesMatch(locked, { "node_modules/commander": commander })).toBe(true);
   expect(packagesMatch(locked, {})).toBe(false);
@@ -16,7 +16,7 @@ test("what npm installed is compared with the lock file", () => {
   expect(packagesMatch(locked, { "node_modules/commander": commander, "node_modules/extra": {} })).toBe(false);
 });
 
-test("the npm that runs us is used, another package manager is not", () => {
+test("the npm that runs the script is used, and no other package manager", () => {
   expect(npmCommand({ npm_execpath: "/opt/npm/bin/npm-cli.js" })).toEqual([
     process.execPath,
     "/opt/npm/bin/npm-cli.js",

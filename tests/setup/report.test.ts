@@ -30,7 +30,7 @@ async function build(stream: Kept): Promise<string> {
   return stream.text;
 }
 
-test("a log has a line every half minute", async () => {
+test("a log has one line every half minute", async () => {
   expect(await build(new Kept(false))).toBe(
     [
       "[setup] building …",
@@ -42,7 +42,7 @@ test("a log has a line every half minute", async () => {
   );
 });
 
-test("a terminal has a line that changes every second, and that never wraps", async () => {
+test("a terminal has one line that changes every second and never wraps", async () => {
   const wide = await build(new Kept(true));
   expect(wide.split("\n")).toHaveLength(3);
   expect(wide).toContain("\r[setup] … 1 of 4 files compiled, 21 s\x1b[K");
@@ -52,7 +52,7 @@ test("a terminal has a line that changes every second, and that never wraps", as
     expect(shown.replace("\x1b[K", "").length).toBeLessThan(20);
 });
 
-test("work that fails leaves no line behind, and nothing goes on counting", async () => {
+test("failed work leaves no line behind, and nothing keeps counting", async () => {
   const stream = new Kept(true);
   await expect(timed("building", () => Promise.reject(new Error("no")), stream)).rejects.toThrow("no");
   const { text } = stream;

@@ -78,7 +78,7 @@ function objects(build: string): Record<string, number> {
   return Object.fromEntries(names.map((name) => [name, statSync(join(folder, name)).mtimeMs]));
 }
 
-test("a fresh clone is built, a second call does nothing, a change compiles what it touches", async () => {
+test("a fresh clone is built, a second call does nothing, and a change compiles only what it affects", async () => {
   const { root, sources, env, build } = clone();
   expect(await setup({ root, env })).toBe(true);
   expect(answerOf(root)).toBe("42");
@@ -103,7 +103,7 @@ test("a fresh clone is built, a second call does nothing, a change compiles what
   for (const [name, time] of Object.entries(objects(build))) expect(time).toBeGreaterThan(after[name]);
 });
 
-test("an addon that was lost or cut short is linked again, from the objects there are", async () => {
+test("a missing or truncated addon is linked again from the existing objects", async () => {
   const { root, env, build } = clone();
   await setup({ root, env });
   const before = objects(build);
@@ -115,7 +115,7 @@ test("an addon that was lost or cut short is linked again, from the objects ther
   expect(objects(build)).toEqual(before);
 });
 
-test("a source that does not compile ends with the error and the command, and leaves the old addon", async () => {
+test("a compile error ends setup with the error and the command, and keeps the old addon", async () => {
   const { root, sources, env, build } = clone();
   await setup({ root, env });
   writeFileSync(join(sources, "answer.cc"), "int answer() { return nothing; }\n");
@@ -128,7 +128,7 @@ test("a source that does not compile ends with the error and the command, and le
   expect(existsSync(join(build, "setup.lock"))).toBe(false);
 });
 
-test("Ctrl-C ends set-up and its compilers, says how it goes on, and leaves nothing in the way", async () => {
+test("Ctrl-C ends setup and its compilers, prints how to continue, and leaves no lock behind", async () => {
   const { root, env, build } = clone();
   cpSync(join(repository, "scripts"), join(root, "scripts"), { recursive: true });
   const slow = write(join(root, "slow-g++"), '#!/bin/sh\n[ "$1" = --version ] && exec g++ --version\nexec sleep 30\n');
@@ -148,7 +148,7 @@ test("Ctrl-C ends set-up and its compilers, says how it goes on, and leaves noth
   expect(await setup({ root, env })).toBe(true);
 });
 
-test("an addon that does not load is told as that, with the loader's reason", async () => {
+test("an addon that does not load is reported, with the reason of the loader", async () => {
   const { root, sources, env, build } = clone();
   write(
     join(sources, "answer.cc"),
@@ -160,7 +160,7 @@ test("an addon that does not load is told as that, with the loader's reason", as
   expect(existsSync(join(build, "nudge.node"))).toBe(false);
 });
 
-test("a libtorch that changed under the same name is built against anew", async () => {
+test("a libtorch that changed under the same name causes a rebuild", async () => {
   const { root, env } = clone();
   await setup({ root, env });
   execFileSync("g++", [
@@ -177,7 +177,7 @@ test("a libtorch that changed under the same name is built against anew", async 
   expect(await setup({ root, env })).toBe(false);
 });
 
-test("with no libtorch and no right to install one, nothing is made but the error", async () => {
+test("without libtorch and without permission to install it, only the error is printed", async () => {
   const { root, env } = clone();
   const bare = { ...env, LIBTORCH: undefined, PATH: "/nowhere" };
   await expect(setup({ root, env: bare, searchRoot: temporaryFolder() })).rejects.toThrow(
@@ -186,14 +186,14 @@ test("with no libtorch and no right to install one, nothing is made but the erro
   expect(existsSync(join(root, "build/nudge.node"))).toBe(false);
 });
 
-test("no compiler is told as that", async () => {
+test("a missing compiler is reported", async () => {
   const { root, env } = clone();
   await expect(setup({ root, env: { ...env, CXX: "no-such-compiler -q" } })).rejects.toThrow(
     'no C++ compiler: CXX is "no-such-compiler -q", but it is not on PATH',
   );
 });
 
-test("two set-ups at once both succeed, and build once", async () => {
+test("two setups at the same time both succeed, and build once", async () => {
   const { root, env, build } = clone();
   const code = `
     const { setup } = await import(${JSON.stringify(join(repository, "scripts/setup/setup.mjs"))});
@@ -217,7 +217,7 @@ test("two set-ups at once both succeed, and build once", async () => {
   expect(readdirSync(build).sort()).toEqual(["addon.json", "engine.json", "nudge.node", "obj"]);
 });
 
-test("a second clone takes the build of the first, and one that is damaged is built again", async () => {
+test("a second clone uses the build of the first, and a damaged build is built again", async () => {
   const first = clone();
   await setup({ root: first.root, env: first.env });
   const [kept] = readdirSync(join(first.env.XDG_CACHE_HOME, "nudge/engine"));
@@ -247,7 +247,7 @@ test("a second clone takes the build of the first, and one that is damaged is bu
   expect(answerOf(other.root)).toBe("7"); // other sources, another build
 });
 
-test("two clones that are set up at once build once", async () => {
+test("two clones that are set up at the same time build once", async () => {
   const [a, b] = [clone(), clone()];
   const code = `
     const { setup } = await import(${JSON.stringify(join(repository, "scripts/setup/setup.mjs"))});
@@ -270,7 +270,7 @@ test("two clones that are set up at once build once", async () => {
   expect([answerOf(a.root), answerOf(b.root)]).toEqual(["42", "42"]);
 });
 
-test("a cache that cannot be written to, or that is turned off, only means that nothing is kept", async () => {
+test("without a writable or enabled cache, nothing is kept", async () => {
   const { root, env } = clone();
   const file = write(join(root, "a-file"), "");
   await setup({ root, env: { ...env, XDG_CACHE_HOME: file } });
@@ -281,7 +281,7 @@ test("a cache that cannot be written to, or that is turned off, only means that 
   expect(existsSync(other.env.XDG_CACHE_HOME)).toBe(false);
 });
 
-test("a prebuilt addon that fits is taken without a compiler, finds libtorch elsewhere, and a damaged one is not taken", async () => {
+test("a fitting prebuilt addon is used without a compiler and finds libtorch elsewhere; a damaged one is not used", async () => {
   const release = clone();
   const made = await makeEnginePackage({ root: release.root, libtorchs: [release.env.LIBTORCH], env: release.env });
   expect(readdirSync(made).sort()).toEqual(["2.11.0-cpu-abi1.node", "engines.json", "package.json"]);

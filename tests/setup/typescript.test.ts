@@ -49,7 +49,7 @@ test("sources are compiled once, and again when one changes or a result is lost"
   expect(readFileSync(dist("a.js"), "utf8")).toMatch(/a = 2/);
 });
 
-test("what has no source any more goes", async () => {
+test("outputs without a source are removed", async () => {
   const folders = clone();
   await buildTypescript(folders);
   rmSync(join(folders.root, "src/deep/b.ts"));
@@ -59,7 +59,7 @@ test("what has no source any more goes", async () => {
   expect(existsSync(join(folders.root, "dist/a.js"))).toBe(true);
 });
 
-test("what runs in a browser is compiled by its own settings, and its style sheets go along", async () => {
+test("browser code is compiled with its own settings, and its style sheets are copied", async () => {
   const folders = clone();
   const { root } = folders;
   const dist = (file: string) => join(root, "dist", file);
@@ -83,7 +83,7 @@ test("what runs in a browser is compiled by its own settings, and its style shee
   expect(readFileSync(dist("page/style/base.css"), "utf8")).toContain("1px");
 });
 
-test("a source that does not compile is told, and going back to the one before compiles again", async () => {
+test("a source that does not compile is reported, and restoring it compiles again", async () => {
   const folders = clone();
   await buildTypescript(folders);
   writeFileSync(join(folders.root, "src/a.ts"), 'export const a: number = "three";\n');
@@ -94,7 +94,7 @@ test("a source that does not compile is told, and going back to the one before c
   expect(typescriptIsCurrent(folders)).toBe(false);
 });
 
-test("a package that was installed with dist/ has nothing to compile", () => {
+test("a package that was installed with dist/ compiles nothing", () => {
   const { root, build } = clone();
   rmSync(join(root, "tsconfig.build.json"));
   expect(typescriptIsCurrent({ root, build })).toBe(true);

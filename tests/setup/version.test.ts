@@ -13,13 +13,13 @@ test("versions are compared as numbers", () => {
   expect(numbersOf("unknown")).toEqual([]);
 });
 
-test("the third number may differ between headers and library", () => {
+test("the patch version may differ between headers and library", () => {
   expect(sameMinor("1.13.1", "1.13.0")).toBe(true);
   expect(sameMinor("1.13", "1.12.0")).toBe(false);
   expect(sameMinor("2.11.0+cu130", "1.11.0")).toBe(false);
 });
 
-test("an old Node and another system are refused with what to do", () => {
+test("an old Node and another system are refused with advice", () => {
   expect(() => checkMachine({ node: "v18.20.0", platform: "linux" })).toThrow(
     /^Node 20\.19\.0 or newer is needed, this is v18\.20\.0/,
   );

@@ -3,7 +3,7 @@ import { scope } from "../../src/engine/scope.js";
 import { tensor } from "../../src/engine/tensor.js";
 import { expectClose } from "./close.js";
 
-test("expectClose names the worst element and by how much it is off", () => {
+test("expectClose reports the worst element and its error", () => {
   scope(() => {
     const actual = tensor([
       [1, 2.5],
@@ -21,7 +21,7 @@ test("expectClose names the worst element and by how much it is off", () => {
   });
 });
 
-test("expectClose takes a NaN or an infinity only for its like", () => {
+test("expectClose accepts a NaN or an infinity only if both values have it", () => {
   const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
   expectClose([nan, infinity], [nan, infinity], {});
   expect(() => expectClose([1, nan], [1, 1], { atol: 1e9 })).toThrow("[1]: expected 1, got NaN");
