@@ -167,7 +167,10 @@ class Swad implements Follower {
       return made.at(-1)!;
     };
     try {
-      const recent = Array.from({ length: number("recent") }, (_, i): KeptSegment => {
+      const kept = number("recent");
+      // Each segment has tensors of its own, so this is also a limit.
+      if (!Number.isInteger(kept) || kept < 0 || kept > tensors.size) throw misfit(`"recent" is ${kept}`);
+      const recent = Array.from({ length: kept }, (_, i): KeptSegment => {
         const key = `recent-${i}`;
         const [startStep, endStep, loss] = [number(`${key}.start`), number(`${key}.end`), number(`${key}.loss`)];
         return { startStep, endStep, loss, average: mean(key) };

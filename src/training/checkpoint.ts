@@ -10,7 +10,7 @@ import { openWeights } from "../engine/open-weights.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
-import { DataError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import { parseStored, type Schema, wholeSchema } from "../files/stored-json.js";
 import { METADATA_KEY } from "../model/about.js";
 import { placed } from "../nn/module.js";
@@ -64,17 +64,34 @@ export function writeCheckpoint(
 /** Puts a checkpoint back and returns how far the run was. */
 export function readCheckpoint(path: string, hash: string, { learner, followers }: Checkpointed): Progress {
   const stored = readStored(path, hash);
-  scope(() => {
-    const tensors: Map<string, Tensor> = readWeights(path);
-    learner.loadState({ tensors, numbers: stored.optimizers });
-    for (const follower of followers) {
-      // A follower keeps what it is given, and averages it with parameters: where those are and, to the bit, as they lie.
-      const kept = under(`follower/${follower.id}/`, tensors);
-      const own = new Map([...kept].map(([name, tensor]) => [name, placed(tensor, learner.place)]));
-      follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
-    }
-  });
+  try {
+    scope(() => {
+      const tensors: Map<string, Tensor> = readWeights(path);
+      learner.loadState({ tensors, numbers: stored.optimizers });
+      for (const follower of followers) {
+        // A follower keeps what it is given, and averages it with parameters: where those are and, to the bit, as they lie.
+        const kept = under(`follower/${follower.id}/`, tensors);
+        checkAverages(path, kept, learner.parameters());
+        const own = new Map([...kept].map(([name, tensor]) => [name, placed(tensor, learner.place)]));
+        follower.loadState({ tensors: own, numbers: stored.followers[follower.id] ?? {} });
+      }
+    });
+  } catch (cause) {
+    // Optimizers and modules know of no file: what does not fit them is the file's fault here.
+    if (cause instanceof UsageError) throw new DataError(`${path}: ${cause.message}`, { cause });
+    throw cause;
+  }
   return inOrder(stored);
+}
+
+/** A follower averages tensors with the parameters whose names theirs end in, and cannot tell whether they fit when it gets them. */
+function checkAverages(path: string, kept: ReadonlyMap<string, Tensor>, parameters: ReadonlyMap<string, Tensor>): void {
+  for (const [name, tensor] of kept) {
+    const ends = Array.from(name.matchAll(/(?<=^|[./])./g), ({ index }) => name.slice(index));
+    const parameter = ends.map((end) => parameters.get(end)).find((found) => found !== undefined);
+    if (parameter && parameter.describe() !== tensor.describe())
+      throw new DataError(`${path}: "${name}" is ${tensor.describe()}, but its parameter is ${parameter.describe()}`);
+  }
 }
 
 /** Progress with its keys in one order, whenever each was set: a resumed run writes the same bytes. */
