@@ -119,6 +119,20 @@ export interface Native {
     upright: boolean,
     mostPixels: number,
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
+  /** Arranges the weight of a convolution for `packedConv`; undefined if this libtorch has no XNNPACK. */
+  packConv(
+    weight: Handle,
+    bias: Handle,
+    stride: number,
+    padding: number,
+    groups: number,
+    low: number,
+    high: number,
+  ): number | undefined;
+  /** The convolution of float32 maps, clamped, without a gradient. */
+  packedConv(x: Handle, convolution: number): Handle;
+  freePackedConv(convolution: number): void;
+
   /** Reads parts of files and concatenates them into one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;
   /** Announces parts of files that will be read soon. */

@@ -139,7 +139,7 @@ export class Model implements Disposable {
   predictTensor(x: Tensor, { top = 5 }: Pick<PredictOptions, "top"> = {}): Prediction[] {
     const temperature = temperatureOf(this.about);
     const { rows, features, distances } = scope(() => {
-      const forward = this.forward(x);
+      const forward = this.network.predictForward(this.checked(x).to({ device: this.device }));
       return {
         rows: forward.logits.toArray() as number[][],
         features: forward.features.to({ dtype: "float32" }).data() as Float32Array,
@@ -182,12 +182,17 @@ export class Model implements Disposable {
 
   /** Logits and features of samples in the format of the network's input. The tensors belong to the enclosing scope. */
   forward(x: Tensor): Forward {
+    return scope(() => this.network.forward(this.checked(x).to({ device: this.device })));
+  }
+
+  /** Throws if samples are not in the format of the network's input. */
+  private checked(x: Tensor): Tensor {
     if (this.disposed) throw new UsageError(`model ${this.path}: it has been disposed of; load it again`);
     const [, ...shape] = x.shape;
     const { inputShape } = this.about.preprocessing;
     if (`${shape}` !== `${inputShape}`)
       throw new UsageError(`model ${this.path}: expected samples [n, ${inputShape.join(", ")}], got ${x.describe()}`);
-    return scope(() => this.network.forward(x.to({ device: this.device })));
+    return x;
   }
 
   /** The logits of pictures, one row each. */

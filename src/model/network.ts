@@ -11,7 +11,7 @@ import { Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { DataError, EngineError, UsageError } from "../errors.js";
-import { BatchNorm, type Conv2d, type Fold, type Layer, Module, type Place } from "../nn/index.js";
+import { BatchNorm, Conv2d, type Fold, type Layer, Module, PackedConvs, type Place } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import { METADATA_KEY, type ModelAbout } from "./about.js";
@@ -47,6 +47,7 @@ export class Network implements Disposable {
   private readonly watchedBackbones = new Set<Module>();
   private readonly recorded = new Map<Module, Tensor>();
   private readonly folds = new Map<Conv2d, Fold>();
+  private packs?: PackedConvs;
 
   /** Builds the network that `about` describes, without values. `path` is for errors. */
   constructor(
@@ -106,7 +107,22 @@ export class Network implements Disposable {
 
   /** Says that the weights stay as they are now: on the CPU, what depends on them alone is computed once and kept. */
   keepFolds(): void {
-    for (const [, layer] of this.root.modules()) if (layer instanceof BatchNorm) layer.keptFolds = this.folds;
+    const layers = [...this.root.modules()].map(([, layer]) => layer);
+    const norms = layers.filter((layer) => layer instanceof BatchNorm);
+    for (const norm of norms) norm.keptFolds = this.folds;
+    const isDepthwise = (layer: Module): boolean =>
+      layer instanceof Conv2d && layer.groups > 1 && layer.groups === layer.inputs;
+    if (norms.length > 0 && layers.some(isDepthwise)) this.packs = new PackedConvs(); // where it was measured to be faster
+  }
+
+  /**
+   * The same as `forward` except for rounding, and faster for some networks on a CPU. It is for predictions; what is compared
+   * with the records of a run is computed by `forward`.
+   */
+  predictForward(x: Tensor): Forward {
+    const { packs } = this;
+    if (!packs) return this.forward(x);
+    return scope(() => packs.run(() => this.forward(x.to({ memoryFormat: "channels_last" }))));
   }
 
   /** Logits and features of a batch, without a graph; they belong to the enclosing scope. */
@@ -139,6 +155,7 @@ export class Network implements Disposable {
     this.root.dispose();
     for (const fold of this.folds.values()) for (const tensor of [fold.weight, fold.bias]) tensor.dispose();
     this.folds.clear();
+    this.packs?.[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
