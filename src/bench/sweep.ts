@@ -4,6 +4,7 @@
  * engine, opening and uploading pictures, building the network, writing the model. The first run pays for what the others share.
  */
 
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,19 +61,69 @@ export interface SweepBench {
   lost: { first: number; others: number; share: number };
 }
 
+/** A sweep that several processes of one device execute. */
+export interface ParallelSweepBench {
+  dataset: string;
+  algorithm: string;
+  backbone: string;
+  device: string;
+  precision: string;
+  steps: number;
+  evaluateEvery: number;
+  batch: number;
+  /** How many processes work at a time. */
+  workers: number;
+  runs: number;
+  /** Seconds from the start of the processes to the end of the last run. */
+  seconds: number;
+}
+
+/** Plans the sweep in a folder. */
+async function planIn(folder: string, options: SweepBenchOptions) {
+  const { data, root, algorithm, backbone, device, precision, runs, steps, evaluateEvery, batch } = options;
+  const { title, domains } = await new SettingsMemo().dataset(data, { root, options: {} });
+  const given = {
+    ...{ data, root, backbone, precision, device, steps, evaluateEvery, batchSize: batch, trials: runs },
+    ...{ algorithms: algorithm, testDomains: domains[0].name, pretrained: false, freezeBatchNorm: true },
+  };
+  const plan = await makePlan({ given });
+  await growPlan(folder, plan.words, plan.runs);
+  return { title, plan };
+}
+
+/**
+ * Times a sweep that several processes of one device execute: while one of them prepares a run or writes a model, another trains.
+ * `command` starts this program.
+ */
+export async function benchParallelSweep(
+  options: SweepBenchOptions & { readonly workers: number },
+  command: readonly string[],
+): Promise<ParallelSweepBench> {
+  const { algorithm, backbone, device, precision, runs, steps, evaluateEvery, batch, workers } = options;
+  const folder = mkdtempSync(join(tmpdir(), "nudge-sweep-bench-"));
+  try {
+    const { title } = await planIn(folder, options);
+    const start = performance.now();
+    const [program, ...words] = command;
+    const how = ["--launcher", "local", "-o", `jobs=${workers}`, "--device", device];
+    const child = spawnSync(program, [...words, "sweep", "run", folder, ...how], { encoding: "utf8" });
+    if (child.status !== 0) throw new Error(`bench sweep: the sweep failed: ${child.stderr.trim()}`);
+    return {
+      ...{ dataset: title, algorithm, backbone, device, precision, steps, evaluateEvery, batch, workers, runs },
+      seconds: (performance.now() - start) / 1000,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 export async function benchSweep(options: SweepBenchOptions): Promise<SweepBench> {
-  const { data, root, algorithm, backbone, device, precision, runs, steps, evaluateEvery, batch, version } = options;
+  const { algorithm, backbone, device, precision, runs, steps, evaluateEvery, batch, version } = options;
   if (runs < 2)
     throw new UsageError("bench sweep: expected at least 2 runs: the first one pays for what the others share");
   const folder = mkdtempSync(join(tmpdir(), "nudge-sweep-bench-"));
   try {
-    const opened = await new SettingsMemo().dataset(data, { root, options: {} });
-    const given = {
-      ...{ data, root, backbone, precision, device, steps, evaluateEvery, batchSize: batch, trials: runs },
-      ...{ algorithms: algorithm, testDomains: opened.domains[0].name, pretrained: false, freezeBatchNorm: true },
-    };
-    const plan = await makePlan({ given });
-    await growPlan(folder, plan.words, plan.runs);
+    const { title, plan } = await planIn(folder, options);
     const ended: { id: string; seconds: number }[] = [];
     const onEvent = (event: WorkEvent): void => {
       if (event.event === "done") ended.push(event);
@@ -92,7 +143,7 @@ export async function benchSweep(options: SweepBenchOptions): Promise<SweepBench
     const others = lost.slice(1).reduce((sum, each) => sum + each, 0) / (timed.length - 1);
     const training = timed.reduce((sum, run) => sum + run.training, 0);
     return {
-      ...{ dataset: opened.title, algorithm, backbone, device, precision, threads: threads() },
+      ...{ dataset: title, algorithm, backbone, device, precision, threads: threads() },
       ...{ steps, evaluateEvery, batch, runs: timed, seconds },
       lost: { first: lost[0], others, share: 1 - training / seconds },
     };

@@ -1,6 +1,6 @@
 /** The output of `nudge bench sweep`. */
 
-import type { SweepBench } from "../bench/sweep.js";
+import type { ParallelSweepBench, SweepBench } from "../bench/sweep.js";
 
 /** The benchmark as text: the whole sweep, then what a run takes beside its updates and evaluations. */
 export function sweepText(result: SweepBench): string {
@@ -20,5 +20,16 @@ export function sweepText(result: SweepBench): string {
     line("everything else", seconds - training, `  (${(100 * lost.share).toFixed(1)} %)`),
     line("everything else, first run", lost.first),
     line("everything else, mean of the other runs", lost.others),
+  ].join("\n");
+}
+
+/** The benchmark of a sweep that several processes execute. */
+export function parallelSweepText(result: ParallelSweepBench): string {
+  const { dataset, algorithm, backbone, device, precision, steps, evaluateEvery, workers, runs, seconds } = result;
+  const processes = workers === 1 ? "one process" : `${workers} processes at a time`;
+  return [
+    `A sweep of ${runs} runs of ${algorithm} on ${dataset}, ${backbone} in ${precision}, ${steps} steps, an evaluation every ${evaluateEvery}, ${processes}, ${device}`,
+    `  all runs, with the start of the processes ${seconds.toFixed(1).padStart(9)} s`,
+    `  runs per hour                             ${((3600 * runs) / seconds).toFixed(1).padStart(9)}`,
   ].join("\n");
 }

@@ -7,6 +7,7 @@ import type { SweepBenchOptions } from "../bench/sweep.js";
 import type { TrainBenchOptions } from "../bench/train.js";
 import { UsageError } from "../errors.js";
 import { version } from "../library/version.js";
+import { ownCommand } from "./own-command.js";
 
 interface Common {
   device: string;
@@ -100,8 +101,7 @@ export function benchCommand(): Command {
       if (thisProcess) return print(JSON.stringify(timeStart({ backbone, batch, device })));
       const ways = (raw.ways ?? (device === "cpu" ? "heuristic" : "heuristic,again,matmul")).split(",");
       const options = ["--device", device, "--backbone", backbone, "--batch", String(batch), "--this-process"];
-      const command = [process.execPath, ...process.execArgv, process.argv[1], "bench", "start", ...options];
-      const result = benchStart({ backbone, batch, device, ways }, command);
+      const result = benchStart({ backbone, batch, device, ways }, [...ownCommand(), "bench", "start", ...options]);
       print(json ? JSON.stringify(result) : startText(result));
     });
   common(bench.command("nuclear-norm"))
@@ -197,14 +197,27 @@ export function benchCommand(): Command {
     .option("--batch <n>", "the number of pictures per training domain in a batch", "32")
     .option("--steps <n>", "the number of updates of a run", "301")
     .option("--eval-every <n>", "the number of updates from one evaluation to the next", "100")
-    .action(async ({ json, evalEvery, ...raw }: Flags<SweepBenchOptions> & { evalEvery: string }) => {
-      const { benchSweep } = await import("../bench/sweep.js");
-      const { sweepText } = await import("./bench-sweep.js");
-      const evaluateEvery = count("eval-every", evalEvery);
-      const numbers = counts(raw, "runs", "batch", "steps");
-      const result = await benchSweep({ ...raw, ...numbers, evaluateEvery, version: version() });
-      print(json ? JSON.stringify(result) : sweepText(result));
-    });
+    .option("--workers <n>", "measure n processes at a time: one prepares its run while another one trains")
+    .action(
+      async ({
+        json,
+        evalEvery,
+        workers,
+        ...raw
+      }: Flags<SweepBenchOptions> & { evalEvery: string; workers?: string }) => {
+        const { benchParallelSweep, benchSweep } = await import("../bench/sweep.js");
+        const { parallelSweepText, sweepText } = await import("./bench-sweep.js");
+        const evaluateEvery = count("eval-every", evalEvery);
+        const numbers = counts(raw, "runs", "batch", "steps");
+        const options = { ...raw, ...numbers, evaluateEvery, version: version() };
+        if (workers !== undefined) {
+          const parallel = await benchParallelSweep({ ...options, workers: count("workers", workers) }, ownCommand());
+          return print(json ? JSON.stringify(parallel) : parallelSweepText(parallel));
+        }
+        const result = await benchSweep(options);
+        print(json ? JSON.stringify(result) : sweepText(result));
+      },
+    );
   common(bench.command("data"), { peer: false })
     .description(
       "Measures training on a dataset that fits neither the GPU nor memory: steps on pictures that are decoded from their files each time, compared with steps on pictures in memory. The pictures are generated JPEGs.",
