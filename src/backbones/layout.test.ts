@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { backbones } from "./index.js";
-import { likesChannelsLast } from "./layout.js";
+import { usesChannelsLast } from "./layout.js";
 
 const picture = { inputShape: [3, 224, 224], device: "cpu", precision: "float32" } as const;
 
 test("on the CPU the networks that were measured to be faster so have their channels last, in either precision", () => {
   for (const precision of ["float32", "bf16"] as const) {
-    const last = Object.keys(backbones).filter((backbone) => likesChannelsLast({ ...picture, backbone, precision }));
+    const last = Object.keys(backbones).filter((backbone) => usesChannelsLast({ ...picture, backbone, precision }));
     expect(last).toEqual([
       "resnet18",
       "resnet34",
@@ -29,11 +29,11 @@ test("on the CPU the networks that were measured to be faster so have their chan
 test("on a GPU all pictures have in bfloat16, and none in float32", () => {
   for (const backbone of ["small-cnn", "resnet50"]) {
     const on = { ...picture, backbone, device: "cuda:0" };
-    expect([likesChannelsLast(on), likesChannelsLast({ ...on, precision: "bf16" })]).toEqual([false, true]);
+    expect([usesChannelsLast(on), usesChannelsLast({ ...on, precision: "bf16" })]).toEqual([false, true]);
   }
 });
 
 test("vectors have no channels", () => {
   for (const device of ["cpu", "cuda:0"])
-    expect(likesChannelsLast({ backbone: "mlp", inputShape: [20], device, precision: "bf16" })).toBe(false);
+    expect(usesChannelsLast({ backbone: "mlp", inputShape: [20], device, precision: "bf16" })).toBe(false);
 });

@@ -17,7 +17,7 @@ export interface LayoutOptions {
 }
 
 /** Returns true if a network runs in channels last: on a GPU in bfloat16, on the CPU if its definition says so. */
-export function likesChannelsLast({ backbone, inputShape, device, precision }: LayoutOptions): boolean {
+export function usesChannelsLast({ backbone, inputShape, device, precision }: LayoutOptions): boolean {
   if (inputShape.length !== 3) return false;
   return device === "cpu" ? (backboneNamed(backbone).channelsLastOnCpu ?? false) : precision === "bf16";
 }

@@ -11,7 +11,7 @@
 import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
 import { cat, empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
@@ -176,7 +176,7 @@ class Trial implements Disposable {
     const [channels, ...sizes] = shape;
     plain.dispose();
     const precision = precisionOn(device);
-    const channelsLast = likesChannelsLast({ backbone: options.backbone, inputShape: shape, device, precision });
+    const channelsLast = usesChannelsLast({ backbone: options.backbone, inputShape: shape, device, precision });
     const memoryFormat = channelsLast ? "channels_last" : undefined;
     const inputShape = [channels + (algorithm.backbone?.extraChannels ?? 0), ...sizes];
     this.learner = new Learner({

@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { backboneNamed } from "../backbones/index.js";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { Loader } from "../data/loader.js";
 import { openDataset } from "../data/open-dataset.js";
@@ -158,7 +158,7 @@ async function trainingShare(
   using backbone = backboneNamed(name).build({ foldBatchNorm: true });
   using head = new Linear(backbone.width, dataset.classes.length);
   const { inputShape } = dataset;
-  const channelsLast = likesChannelsLast({ backbone: name, inputShape, device, precision: "float32" });
+  const channelsLast = usesChannelsLast({ backbone: name, inputShape, device, precision: "float32" });
   const memoryFormat = channelsLast ? "channels_last" : undefined;
   for (const module of [backbone, head]) module.initialize(random).to({ device, memoryFormat }).train();
   using optimizer = new Adam([...backbone.parameters(), ...head.parameters()], { lr: 5e-5 });

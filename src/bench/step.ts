@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { backboneNamed } from "../backbones/index.js";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import { CudaGraph } from "../engine/cuda-graph.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
 import { empty } from "../engine/ops.generated.js";
@@ -140,7 +140,7 @@ function commandFor(
   { fold, channelsLast, precision, graph }: Way,
   { backbone, device }: StepOptions,
 ): string | undefined {
-  const layout = likesChannelsLast({ backbone, inputShape: INPUT_SHAPE, device, precision });
+  const layout = usesChannelsLast({ backbone, inputShape: INPUT_SHAPE, device, precision });
   if (!fold || channelsLast !== layout || graph !== (device !== "cpu")) return undefined;
   return precision === "float32" ? "nudge train" : `nudge train --precision ${precision}`;
 }

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import { openSafetensors } from "../engine/safetensors.js";
 import { keep, scope } from "../engine/scope.js";
 import { readWeights } from "../engine/weights.js";
@@ -72,7 +72,7 @@ export async function loadModel(path: string, { device = "cpu" }: LoadModelOptio
 
 /** The value of the run in float32, the precision in which models compute. */
 function layoutOf({ backbone, preprocessing: { inputShape } }: ModelAbout, device: string): Place["memoryFormat"] {
-  return likesChannelsLast({ backbone, inputShape, device, precision: "float32" }) ? "channels_last" : undefined;
+  return usesChannelsLast({ backbone, inputShape, device, precision: "float32" }) ? "channels_last" : undefined;
 }
 
 function readChecked(path: string): ModelAbout {

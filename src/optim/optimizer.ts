@@ -76,7 +76,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
    * Groups that a step skips even if they have gradients. Their state does not change. This set is not part of the
    * state.
    */
-  resting: ReadonlySet<Group<S>> = new Set();
+  skippedGroups: ReadonlySet<Group<S>> = new Set();
   /** The parameter groups. Their settings can be changed: `optimizer.groups[0].lr = 1e-4`. */
   readonly groups: readonly Group<S>[];
 
@@ -121,7 +121,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
       scope(() => {
         if (this.clipNorm !== null) this.clip(this.clipNorm);
         for (const group of this.groups) {
-          if (this.resting.has(group)) continue;
+          if (this.skippedGroups.has(group)) continue;
           this.check(group);
           for (const [deviceAndDtype, part] of partsOf(group.entries)) {
             if (deviceAndDtype.startsWith("cpu"))
@@ -158,7 +158,7 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
 
   /** Scales all gradients down if their norm is too large, as PyTorch's clip_grad_norm_ does. */
   private clip(largest: number): void {
-    const updated = this.groups.filter((group) => !this.resting.has(group));
+    const updated = this.groups.filter((group) => !this.skippedGroups.has(group));
     const gradients = updated.flatMap(({ entries }) => entries.flatMap(({ parameter }) => parameter.grad ?? []));
     if (gradients.length === 0) return;
     const norm = stack(gradients.map((gradient) => gradient.norm().toDType("float64"))).norm();

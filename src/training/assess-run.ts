@@ -1,4 +1,4 @@
-/** Assesses the model of a run on the pictures it was not trained on, each evaluated once without augmentation. */
+/** Evaluates the model of a run on the pictures that it was not trained on, each once and without augmentation. */
 
 import { resolve } from "node:path";
 import { type Assessment, assessmentOf, type WrongPicture } from "../analysis/assessment.js";
@@ -15,7 +15,10 @@ import type { Plan } from "../settings/resolve.js";
 import { loaderOptions } from "./samples.js";
 import type { EndedRun } from "./train.js";
 
-/** Judges all pictures of held-out domains and the validation parts of the others. The learner is given the model's weights. */
+/**
+ * Evaluates the model on all pictures of held-out domains and on the validation split of the others. This loads the
+ * model's weights into the learner.
+ */
 export async function assessRun(
   run: EndedRun,
   onJudged: (judged: readonly Judged[]) => void = () => {},
@@ -24,7 +27,7 @@ export async function assessRun(
   const { testDomains, domains, device, classes } = plan.settings;
   const path = folder.file("model.safetensors");
   const about = readModelAbout(path);
-  const any = (): boolean => true; // what only training needs is not in the file; a probe's network is, and is not in the learner
+  const any = (): boolean => true; // the file lacks what only training needs, and the network of a probe is in the file but not in the learner
   scope(() => learner.root.loadStateDict(readWeights(path, { device }), { ignoreMissing: any, ignoreUnexpected: any }));
   const { judged, skipped } = await judgeDomains(run, domains, temperatureOf(about));
   onJudged(judged);
@@ -34,7 +37,10 @@ export async function assessRun(
   return { ...assessment, mostWrong: await withHeat(assessment.mostWrong, path, plan) };
 }
 
-/** Judges pictures with the learner as it is: all of held-out domains that are in the split, the validation parts of others. */
+/**
+ * Runs the learner on pictures: all pictures of held-out domains that are in the split, and the validation split of
+ * other domains.
+ */
 export async function judgeDomains(
   { plan, samples, learner, pause }: Pick<EndedRun, "plan" | "samples" | "learner" | "pause">,
   domains: readonly string[],
@@ -61,7 +67,7 @@ export async function judgeDomains(
   return { judged, skipped: loader.skipped };
 }
 
-/** The worst mistakes with their heat maps, where the model has such. */
+/** Adds heat maps to the worst mistakes, if the model supports them. */
 export async function withHeat(
   wrong: readonly WrongPicture[],
   path: string,
@@ -74,7 +80,7 @@ export async function withHeat(
   for (const each of wrong) {
     const picture = await decodeFile(resolve(dataset.root, each.path), { upright: dataset.upright }).catch(() => null);
     const heat = picture && heatMapOf(model, picture, model.classes.indexOf(each.predicted));
-    // Two decimals are more than an eye sees, and keep the file small and its bytes the same.
+    // Two decimals are more than visible, and keep the file small and reproducible.
     explained.push(heat ? { ...each, heat: heat.map((row) => row.map((value) => Number(value.toFixed(2)))) } : each);
   }
   return explained;

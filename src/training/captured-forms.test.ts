@@ -1,7 +1,7 @@
 /**
- * Which updates can be captured as CUDA graphs, found without a GPU. The CUDA graph is replaced by one that runs its body
- * again at each replay, in the form in which it would be captured: the draws and the batch come from their fixed places, the step's
- * number and draws on the host are refused, and so is every number that goes from or to the host.
+ * Tests which updates can be captured as CUDA graphs, without a GPU. The CUDA graph is replaced by a mock that runs its
+ * body again at each replay, under the rules of a capture: the draws and the batch come from fixed buffers, and the
+ * step number, draws on the host and transfers from or to the host are rejected.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,10 +17,10 @@ import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { batchOf, learnerOf, networkSetup } from "./self-test-setup.js";
 
-/** Functions of the addon that move numbers between the host and a device. */
+/** Functions of the addon that transfer numbers between the host and a device. */
 const TRANSFERS = ["item", "read", "fromBytes"] as const;
 
-/** On a CPU every loss is read to be checked, which a GPU does not do; EQRM computes a constant on the host. */
+/** On a CPU every loss is read to check it, which does not happen on a GPU. EQRM computes a constant on the host. */
 const ALLOWED = /learner\.ts|eqrm\.ts/;
 
 vi.mock("../engine/cuda-graph.js", () => ({
@@ -36,7 +36,7 @@ vi.mock("../engine/cuda-graph.js", () => ({
   },
 }));
 
-/** Runs what would be captured; what a capture would not see is an error. */
+/** Runs the body that would be captured. Transfers, which a capture would not record, are errors. */
 function withoutTransfers(body: () => void): void {
   const native = loadNative();
   const spies = TRANSFERS.map((name) => {
@@ -56,7 +56,10 @@ function withoutTransfers(body: () => void): void {
   }
 }
 
-/** Steps from the start and, with every penalty in force, later. DANN takes turns of two updates, ADRMX of three. */
+/**
+ * Steps from the start, and later ones with every penalty active. DANN alternates between two updates, ADRMX between
+ * three.
+ */
 const STEPS = [0, 9000].flatMap((first) => Array.from({ length: 18 }, (_, i) => first + i));
 
 const setup = {
@@ -64,7 +67,7 @@ const setup = {
   steps: STEPS,
 };
 
-/** Forms of the algorithms besides the default ones. */
+/** Variants of the algorithms besides the defaults. */
 const VARIANTS: Readonly<Record<string, readonly Record<string, HparamValue>[]>> = {
   "mix-style": [{ mixing: "cross-domain" }],
   mldg: [{ pairing: "meta-test" }, { pairing: "meta-test", nMetaTest: 1 }],
@@ -77,7 +80,9 @@ const VARIANTS: Readonly<Record<string, readonly Record<string, HparamValue>[]>>
 const bytesOf = (learner: Learner): number[][] =>
   scope(() => [...learner.state().tensors.values()].map((each) => each.detach().toNumbers()));
 
-/** The states after updates that are replayed where that is possible and after plain ones, and why some were not replayed. */
+/**
+ * Returns the states after updates that are replayed if possible and after normal ones, and why some were not replayed.
+ */
 function trained(algorithm: AlgorithmDefinition, hparams: Record<string, HparamValue> = {}) {
   const notes: string[] = [];
   using learner = learnerOf({ ...setup, hparams }, algorithm, "cpu");

@@ -18,7 +18,7 @@ const begin = (start: number, channelsLast: boolean): Learner =>
     channelsLast,
   });
 
-/** Values and strides of all that goes on from one update to the next, by name. */
+/** Returns the values and strides, by name, of all tensors that persist between updates. */
 function lying({ learner, followers }: Checkpointed): Record<string, { values: number[]; strides: readonly number[] }> {
   const kept = [learner.state(), ...followers.map((follower) => follower.state())];
   const entries = kept.flatMap(({ tensors }) =>
@@ -47,7 +47,7 @@ test.each([false, true])("what is read back lies in memory as it did before (cha
   using other = begin(1, channelsLast);
   using otherAverage: Follower = swad();
   const read = readCheckpoint(path, "a run", { learner: other, followers: [otherAverage] });
-  expect(JSON.stringify(read)).toBe(JSON.stringify(progress)); // in this order too: a run that was stopped ends in the same bytes
+  expect(JSON.stringify(read)).toBe(JSON.stringify(progress)); // the order of keys matters too: a run that was stopped ends in the same bytes
   const before = lying({ learner, followers: [average] });
   expect(before["segment.backbone.stage1.weight"].strides).toEqual(channelsLast ? [36, 1, 12, 4] : [36, 9, 3, 1]);
   expect(lying({ learner: other, followers: [otherAverage] })).toEqual(before);

@@ -1,7 +1,7 @@
 /**
- * A checkpoint: everything that is needed to resume a run, in one file that is written under a temporary name and
- * renamed, so that there is always a complete one. Tensors are under `model/`, `optimizer/` and `follower/`; numbers
- * are JSON in the file's metadata.
+ * A checkpoint contains everything that is needed to resume a run. It is written under a temporary name and then
+ * renamed, so that there is always a complete one. Tensors are stored under `model/`, `optimizer/` and `follower/`, and
+ * numbers as JSON in the file's metadata.
  */
 
 import * as v from "valibot";
@@ -16,17 +16,19 @@ import { METADATA_KEY } from "../model/about.js";
 import { placed } from "../nn/module.js";
 import { type Learner, under } from "./learner.js";
 
-/** What is remembered of a run besides tensors. */
+/** The state of a run besides tensors. */
 export interface Progress {
-  /** Updates made: the step that comes next. */
+  /** The number of completed updates, which is the next step. */
   next: number;
-  /** Whether the update of step `next` is made too, and only its evaluation is not: it was stopped in that. */
+  /**
+   * Whether the update of step `next` is also completed, but not its evaluation, because the run was stopped during it.
+   */
   updated?: true;
-  /** Whether a follower has said that going on changes nothing. */
+  /** Whether the run ends early, because a follower returned "stop" or the patience is exhausted. */
   stopped: boolean;
-  /** Scalars logged since the last evaluation: their sums, and of how many updates. */
+  /** The sums of the scalars logged since the last evaluation, and the number of updates. */
   logs: { sums: Record<string, number>; count: number };
-  /** Rows in the record file; absent in checkpoints from before it was kept. */
+  /** The number of rows in the record file; absent in older checkpoints. */
   records?: number;
   /** The best evaluation so far by training-domain validation. */
   best: { step: number; accuracy: number } | null;
@@ -44,7 +46,7 @@ export interface Checkpointed {
   readonly followers: readonly Follower[];
 }
 
-/** Writes a checkpoint; `hash` names the run it is of. */
+/** Writes a checkpoint. `hash` identifies the run. */
 export function writeCheckpoint(
   path: string,
   hash: string,
@@ -61,7 +63,7 @@ export function writeCheckpoint(
   writeWeights(path, tensors, { [METADATA_KEY]: JSON.stringify(stored) });
 }
 
-/** Puts a checkpoint back and returns how far the run was. */
+/** Restores a checkpoint and returns the progress of the run. */
 export function readCheckpoint(path: string, hash: string, { learner, followers }: Checkpointed): Progress {
   const stored = readStored(path, hash);
   try {
@@ -69,7 +71,8 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
       const tensors: Map<string, Tensor> = readWeights(path);
       learner.loadState({ tensors, numbers: stored.optimizers });
       for (const follower of followers) {
-        // A follower keeps what it is given, and averages it with parameters: where those are and, to the bit, as they lie.
+        // A follower averages these tensors with the parameters, so they need the same device and memory format to give
+        // bitwise equal results.
         const kept = under(`follower/${follower.id}/`, tensors);
         checkAverages(path, kept, learner.parameters());
         const own = new Map([...kept].map(([name, tensor]) => [name, placed(tensor, learner.place)]));
@@ -77,14 +80,17 @@ export function readCheckpoint(path: string, hash: string, { learner, followers 
       }
     });
   } catch (cause) {
-    // Optimizers and modules know of no file: what does not fit them is the file's fault here.
+    // Optimizers and modules do not know the file name, so it is added to their errors here.
     if (cause instanceof UsageError) throw new DataError(`${path}: ${cause.message}`, { cause });
     throw cause;
   }
   return inOrder(stored);
 }
 
-/** A follower averages tensors with the parameters whose names theirs end in, and cannot tell whether they fit when it gets them. */
+/**
+ * Checks that the tensors of a follower match the parameters whose names are the ends of theirs. The follower cannot check
+ * this itself when it loads them.
+ */
 function checkAverages(path: string, kept: ReadonlyMap<string, Tensor>, parameters: ReadonlyMap<string, Tensor>): void {
   for (const [name, tensor] of kept) {
     const ends = Array.from(name.matchAll(/(?<=^|[./])./g), ({ index }) => name.slice(index));
@@ -94,7 +100,7 @@ function checkAverages(path: string, kept: ReadonlyMap<string, Tensor>, paramete
   }
 }
 
-/** Progress with its keys in one order, whenever each was set: a resumed run writes the same bytes. */
+/** Returns the progress with a fixed order of keys, so that a resumed run writes the same bytes. */
 function inOrder({ next, updated, stopped, logs, records, best }: Progress): Progress {
   return { next, ...(updated && { updated }), stopped, logs, ...(records !== undefined && { records }), best };
 }

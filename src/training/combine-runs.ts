@@ -1,7 +1,8 @@
 /**
- * Soups and ensembles as rows of a report: runs of one trial, combined once for the trained weights (each run's best by validation) and once for each
- * average that the runs kept. An ensemble of moving averages is EoA (Arpit et al., NeurIPS 2022, https://arxiv.org/abs/2110.10832). What is evaluated
- * are the parts that selection reads, as the runs evaluate them.
+ * Soups and ensembles as rows of a report. Runs of one trial are combined once for the trained weights (each run's best
+ * model by validation) and once for each average that the runs stored. An ensemble of moving averages is EoA (Arpit et
+ * al., NeurIPS 2022, https://arxiv.org/abs/2110.10832). The evaluation covers the splits that model selection needs, as
+ * in the runs.
  */
 
 import { existsSync } from "node:fs";
@@ -21,28 +22,39 @@ import { type TrainSettings, trainDomainsOf } from "../settings/settings.js";
 import { evaluate, validationMean } from "./evaluate.js";
 import { addDistance, plainLoader } from "./model-distance.js";
 import { loaderOptions, openSamples } from "./samples.js";
-import { checkAlike, type Ingredient, ingredientOf, meanOf, takenGreedily, weightsOf, writeSoup } from "./soup.js";
+import {
+  checkCompatible,
+  type Ingredient,
+  ingredientOf,
+  meanOf,
+  selectGreedily,
+  weightsOf,
+  writeSoup,
+} from "./soup.js";
 
 export interface CombineOptions {
   readonly kind: "soup" | "uniform-soup" | "ensemble";
   readonly device: string;
   readonly threads: number;
   readonly memo?: SettingsMemo;
-  /** Where the model of a soup is written. */
+  /** The path for the model of a soup. */
   readonly out: string;
   readonly shouldStop?: () => boolean;
   readonly say?: (text: string) => void;
 }
 
 export interface Combined {
-  /** Of the first of the runs. */
+  /** The settings of the first run. */
   readonly settings: TrainSettings;
   readonly rows: readonly RunRecord[];
-  /** For each model, the ids of the runs that are in it. */
+  /** The ids of the combined runs for each model. */
   readonly taken: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Combines runs by their folders; the rows are of models named by the kind, and the average where it is of one. */
+/**
+ * Combines runs, given by their folders. The rows have the kind as their model name, followed by the id of the average
+ * if there is one.
+ */
 export async function combineRuns(paths: readonly string[], options: CombineOptions): Promise<Combined> {
   const { kind, device, threads, memo, out, say, shouldStop = () => false } = options;
   const pause = async (): Promise<void> => {
@@ -76,7 +88,7 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
       taken[name] = ingredients.map(({ settings }) => settings.hash);
       continue;
     }
-    for (const note of checkAlike(ingredients)) if (model === CURRENT) say?.(`note: ${note}`);
+    for (const note of checkCompatible(ingredients)) if (model === CURRENT) say?.(`note: ${note}`);
     using network = await loadModel(ingredients[0].file, { device });
     const predict = (x: Tensor): Tensor => network.forward(x).logits;
     const scoreOf = async (files: readonly string[]): Promise<number> => {
@@ -88,13 +100,13 @@ export async function combineRuns(paths: readonly string[], options: CombineOpti
     if (kind === "soup") {
       const scores: [string, number][] = [];
       for (const file of files) scores.push([file, await scoreOf([file])]);
-      files = await takenGreedily(scores, scoreOf);
+      files = await selectGreedily(scores, scoreOf);
     }
     scope(() => network.network.load(meanOf(files)));
     rows.push(...(await rowsOf(predict, ofSelection)));
     const chosen = ingredients.filter(({ file }) => files.includes(file));
     taken[name] = chosen.map(({ settings }) => settings.hash);
-    // The model for use is the soup of the first average where there is one, as in a run.
+    // As in a run, the model for use is that of the first average if there is one.
     if (model === (averaging[0]?.id ?? CURRENT)) {
       writeSoup(out, ingredients[0].about, chosen, kind === "soup" ? "greedy" : "uniform");
       await addDistance(out, {
@@ -117,7 +129,7 @@ async function loadEnsemble(ingredients: readonly Ingredient[], device: string):
   }
 }
 
-/** The file of a run that has a model: that for use is the first average, where there is one. */
+/** Returns the model file of a run. The model for use is the first average, if there is one. */
 function fileOf(path: string, model: string, { averaging }: Pick<TrainSettings, "averaging">): string {
   const place = averaging.findIndex(({ id }) => id === model);
   const name =

@@ -1,16 +1,17 @@
 /**
- * A measure of curvature: how much the loss of a batch rises when the weights move by a small radius along its gradient
- * (the inner step of Foret et al., "Sharpness-Aware Minimization", ICLR 2021, https://arxiv.org/abs/2010.01412).
+ * A measure of curvature: how much the loss of a batch increases if the weights move by a small radius along its
+ * gradient (the inner step of Foret et al., "Sharpness-Aware Minimization", ICLR 2021,
+ * https://arxiv.org/abs/2010.01412).
  */
 
 import { scope } from "../engine/scope.js";
 import { grad, noGrad, type Tensor } from "../engine/tensor.js";
 import type { Learner } from "./learner.js";
 
-/** The published radius. */
+/** The radius of the paper. */
 export const RADIUS = 0.05;
 
-/** The rise of the mean cross-entropy; the weights are afterwards as they were, bit for bit. */
+/** Returns the increase of the mean cross-entropy. The weights are restored bit for bit. */
 export function sharpness(learner: Learner, x: Tensor, y: Tensor, radius = RADIUS): number {
   return scope(() => {
     const before = learner.evaluationLoss(x, y);

@@ -1,16 +1,16 @@
 /**
- * Updates on a GPU, where the host must not wait: it enqueues the next step while the device still computes the
- * previous ones.
+ * Updates on a GPU. The host must not wait: it enqueues the next step while the device still computes the previous
+ * ones.
  *
- * - Scalars for the log are summed on the device and read once in a while (`read`).
- * - After a few plain updates a whole update (forward, penalties, backward, optimizers) is captured as a CUDA graph,
- *   and from then on replayed with each new batch: one launch instead of a thousand. Random draws are made before each
- *   replay with the keys of its step (recorded-random.ts), so that the results are the same.
+ * - Scalars for the log are summed on the device and read only occasionally (`read`).
+ * - After a few normal updates a whole update (forward pass, penalties, backward pass, optimizers) is captured as a
+ *   CUDA graph   and then replayed with each new batch: one launch instead of a thousand. Random numbers are drawn
+ *   before each replay with   the keys of its step (recorded-random.ts), so that the results are the same.
  * - If updates differ (a regularizer or another penalty becomes active; DANN alternates), each kind is captured
- *   separately. An update that cannot be replayed (it reads the step number, draws on the host, or reads from the
- *   device) continues without a graph, and the log says why.
+ *   separately.   An update that cannot be replayed (it reads the step number, draws on the host, or reads from the
+ *   device) runs without a   graph, and the log says why.
  * - In a graph the polar factor uses a fixed number of Newton–Schulz iterations. Their residual is monitored: if it was
- *   too large, updates continue without a graph and with the eigensolver.
+ *   too   large, updates continue without a graph and with the eigensolver.
  */
 
 import type { Batch } from "../algorithms/algorithm.js";
@@ -23,10 +23,10 @@ import { EngineError } from "../errors.js";
 import { residualTooLarge } from "../regularizers/polar.js";
 import type { Learner, Scalars } from "./learner.js";
 
-/** Plain updates before one is captured: they make what lives on from step to step, such as Adam's moments. */
+/** The number of normal updates before the capture. They create persistent tensors, such as Adam's moments. */
 const WARM_UP = 3;
 
-/** The scalars of the updates since the last reading. */
+/** The scalars of the updates since the last call of `read`. */
 export interface Reading {
   readonly sums: Record<string, number>;
   readonly count: number;
@@ -34,13 +34,13 @@ export interface Reading {
 
 export interface DeviceUpdatesOptions {
   readonly device: string;
-  /** Whether to capture updates (default: true). */
+  /** Whether to capture updates. The default is true. */
   readonly capture?: boolean;
   /** Receives messages for the log of the run. */
   readonly say?: (text: string) => void;
 }
 
-/** An update as it was captured, and the places it reads its batch from. */
+/** A captured update, and the tensors from which it reads its batch. */
 interface Captured {
   readonly graph: CudaGraph;
   readonly draws: DrawRecord;
@@ -53,12 +53,12 @@ export class DeviceUpdates implements Disposable {
   private readonly hostSums: Record<string, number> = {};
   private count = 0;
   private first = 0;
-  /** By the kind of update: how many were run plainly, and the one that is replayed. */
+  /** For each kind of update: the number of normal updates, and the captured one. */
   private readonly plain = new Map<string, number>();
   private readonly captured = new Map<string, Captured>();
-  /** By the kind of update: its draws, planned in the last plain update before the capture. */
+  /** For each kind of update: its draws, recorded in the last normal update before the capture. */
   private readonly planned = new Map<string, DrawRecord>();
-  /** What the last plain update chose by the step's number. */
+  /** The values that the last normal update derived from the step number. */
   private schedules: ((step: number) => number | boolean)[] = [];
   private mayCapture: boolean;
   private readonly residual: Tensor;
@@ -76,7 +76,7 @@ export class DeviceUpdates implements Disposable {
     return this.captured.size > 0;
   }
 
-  /** Makes one update, and does not wait for it. */
+  /** Makes one update without waiting for it. */
   update(batch: Batch, step: number): void {
     if (this.count === 0) this.first = step;
     this.count++;
@@ -87,7 +87,7 @@ export class DeviceUpdates implements Disposable {
     if (captured) this.replay(captured, batch, step);
     else {
       this.plain.set(kind, before + 1);
-      this.runPlainly(batch, step, this.mayCapture && before === WARM_UP - 1 ? this.plan(kind) : undefined);
+      this.runNormally(batch, step, this.mayCapture && before === WARM_UP - 1 ? this.plan(kind) : undefined);
     }
   }
 
@@ -97,7 +97,7 @@ export class DeviceUpdates implements Disposable {
     return draws;
   }
 
-  private runPlainly(batch: Batch, step: number, draws?: DrawRecord): void {
+  private runNormally(batch: Batch, step: number, draws?: DrawRecord): void {
     const schedules: typeof this.schedules = [];
     const onSchedule = (at: (step: number) => number | boolean): void => void schedules.push(at);
     const random = draws?.planning(this.learner.randomAt(step));
@@ -105,19 +105,22 @@ export class DeviceUpdates implements Disposable {
     this.schedules = schedules;
   }
 
-  /** What an update of this step is made of: two of one kind do the same with other numbers. */
+  /** Returns the kind of an update. Two updates of the same kind run the same operations on different numbers. */
   private kindOf(batch: Batch, step: number): string {
     const rows = batch.domains.map(({ x }) => x.rows);
     const { learner } = this;
     return JSON.stringify([
       learner.phaseAt(step),
-      learner.movesHeadsOnly(step),
+      learner.trainsHeadsOnly(step),
       rows,
       this.schedules.map((at) => at(step)),
     ]);
   }
 
-  /** The sums of the scalars since the last reading; waits for the device. Numbers that are not finite are an error. */
+  /**
+   * Waits for the device and returns the sums of the scalars since the last call. A number that is not finite is an
+   * error.
+   */
   read(): Reading {
     const { count, first } = this;
     const residual = this.residual.item();
@@ -146,7 +149,7 @@ export class DeviceUpdates implements Disposable {
     return { sums, count };
   }
 
-  /** Adds scalars to the sums. While captured, there must be a sum for each already. */
+  /** Adds scalars to the sums. During a capture, all sums must already exist. */
   private add(scalars: Scalars, where: "make" | "have"): void {
     noGrad(() => {
       for (const [name, value] of Object.entries(scalars)) {
@@ -206,7 +209,7 @@ export class DeviceUpdates implements Disposable {
 
   private drop(): void {
     for (const { graph, draws, x, y } of this.captured.values()) {
-      graph.dispose(); // first: it waits until the device has done with the rest
+      graph.dispose(); // must come first, because it waits until the device has finished
       draws[Symbol.dispose]();
       for (const tensor of [x, y]) tensor.dispose();
     }
@@ -222,13 +225,15 @@ export class DeviceUpdates implements Disposable {
   }
 }
 
-/** Why an update could not be captured. libtorch's own message about what a capture forbids does not help the user. */
+/**
+ * Returns why an update could not be captured. libtorch's message about forbidden operations does not help the user.
+ */
 function whyNot(error: Error): string {
   const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
   return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
 }
 
-/** The batch in two tensors, with so many rows of each domain. */
+/** Splits two tensors into a batch with these numbers of rows per domain. */
 function batchAt(x: Tensor, y: Tensor, rows: readonly number[]): Batch {
   let start = 0;
   const domains = rows.map((count) => {

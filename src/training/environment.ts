@@ -1,6 +1,6 @@
 /**
- * The environment of a run: versions, device, commit. On the CPU, records depend on none of it except the number of
- * threads in the settings.
+ * The environment of a run: versions, device, commit. On the CPU, the records only depend on the number of threads,
+ * which is part of the settings.
  */
 
 import { execFileSync } from "node:child_process";
@@ -22,7 +22,7 @@ export interface Environment {
   readonly started: string;
 }
 
-/** `nudge` is the version of the program that asks. */
+/** Returns the environment. `nudge` is the version of the running program. */
 export function environment(device: string, nudge: string): Environment {
   const native = loadNative();
   const gpu = device.startsWith("cuda") ? native.cudaDevices()[Number(device.split(":")[1] ?? 0)] : undefined;
@@ -41,7 +41,7 @@ export function environment(device: string, nudge: string): Environment {
   };
 }
 
-/** The commit of this program, where it is a clone; null where it was installed. */
+/** Returns the commit of this program if it is a clone, or null if it was installed. */
 function commit(): string | null {
   const cwd = fileURLToPath(new URL("../..", import.meta.url));
   const git = (...args: string[]): string =>

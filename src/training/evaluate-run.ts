@@ -1,4 +1,4 @@
-/** One evaluation of a run: its rows, the followers' look at them, and the best model so far. */
+/** One evaluation of a run: it computes the rows, notifies the followers and keeps the best model. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
@@ -16,23 +16,24 @@ import { withAverage } from "./with-average.js";
 type Evaluated = NonNullable<Progress["best"]>;
 
 /**
- * Whether an evaluation goes before the best so far. Of equals the first is taken, as selection takes it; but not the one after
- * a single update, which few validation pictures may not tell from a trained model.
+ * Returns true if an evaluation is better than the best so far. If both are equal, the first is kept, as in model
+ * selection. The evaluation after the first update is an exception, because with few validation pictures it may equal a
+ * trained model.
  */
 export function isBetter({ accuracy }: Evaluated, best: Evaluated | null): boolean {
   return best === null || accuracy > best.accuracy || (best.step === 0 && accuracy === best.accuracy);
 }
 
 /**
- * Evaluates the run after a step and gives the rows to `keep`; then the best model is written, if it is this one. Where
- * it is stopped, nothing has changed that the same evaluation would not find again.
+ * Evaluates the run after a step and passes the rows to `keep`. Then it writes the model if it is the best so far. If
+ * it is stopped, the same evaluation can be repeated without a difference.
  */
 export async function evaluateRun(
   run: Running,
   { step, last, keep }: { step: number; last: boolean; keep: (rows: readonly RunRecord[]) => void },
 ): Promise<void> {
   const { plan, folder, progress } = run;
-  const current = await rowsOf(run, CURRENT, step, { pause: run.pause }); // may be stopped in here, and nowhere below
+  const current = await rowsOf(run, CURRENT, step, { pause: run.pause }); // only this call can be stopped
   const bad = current.find(({ value }) => !Number.isFinite(value));
   if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
   const rows = [...takeLogs(progress, step), ...current, ...run.probe.measure(run.learner, step)];
@@ -41,7 +42,7 @@ export async function evaluateRun(
   for (const follower of run.followers)
     if (follower.atEvaluation(step, validationLoss) === "stop") progress.stopped = true;
   const accuracy = validationMean(current, ACCURACY, training);
-  if (!progress.stopped && hasLostPatience(run, { step, accuracy })) progress.stopped = true;
+  if (!progress.stopped && isPatienceExhausted(run, { step, accuracy })) progress.stopped = true;
   const ends = last || progress.stopped;
   for (const [i, follower] of run.followers.entries()) {
     if (ends && follower.candidates?.length) rows.push(await chooseCandidate(run, follower, step));
@@ -61,8 +62,8 @@ export async function evaluateRun(
   writeModel(folder.bestCheckpoint, { plan, learner, sample: probe.sample(), model: CURRENT, step });
 }
 
-/** Whether the validation accuracy has not risen for so many evaluations as the run has patience for; it says so. */
-function hasLostPatience({ plan, progress: { best }, say }: Running, evaluated: Evaluated): boolean {
+/** Returns true if the validation accuracy has not increased for `patience` evaluations, and logs it. */
+function isPatienceExhausted({ plan, progress: { best }, say }: Running, evaluated: Evaluated): boolean {
   const { patience, evaluateEvery } = plan.settings;
   if (patience === undefined || best === null || isBetter(evaluated, best)) return false;
   const without = Math.round((evaluated.step - best.step) / evaluateEvery);
@@ -71,7 +72,10 @@ function hasLostPatience({ plan, progress: { best }, say }: Running, evaluated: 
   return true;
 }
 
-/** Gives a follower the candidate that is best on the validation pictures of the training domains, of equals the first. */
+/**
+ * Selects the candidate of a follower that is best on the validation pictures of the training domains, or the first of
+ * several equal ones.
+ */
 async function chooseCandidate(run: Running, follower: Follower, step: number): Promise<RunRecord> {
   const training = trainDomainsOf(run.plan.settings);
   const isWanted = (domain: string, part: SplitName): boolean => part === "out" && training.includes(domain);
@@ -88,7 +92,7 @@ async function chooseCandidate(run: Running, follower: Follower, step: number): 
   return { step, model: follower.id, domain: null, split: null, metric: "coefficient", value: best };
 }
 
-/** The means of what updates logged since the last evaluation, as rows; they are counted from 0 again. */
+/** Returns the means of the logged scalars since the last evaluation as rows, and resets the sums. */
 function takeLogs(progress: Progress, step: number): RunRecord[] {
   const { sums, count } = progress.logs;
   progress.logs = { sums: {}, count: 0 };

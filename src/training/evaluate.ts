@@ -1,7 +1,7 @@
 /**
- * Evaluation: the rows of one model at one step. Accuracy is the number of correct predictions divided by the number of
- * samples, unweighted; loss is the mean cross-entropy over the samples. Pictures of training domains can be augmented,
- * depending on the loader; the draws are keyed by the step.
+ * Evaluates one model at one step and returns rows. Accuracy is the number of correct predictions divided by the number
+ * of samples, unweighted. Loss is the mean cross-entropy over the samples. Depending on the loader, pictures of
+ * training domains are augmented, with draws that depend on the step.
  */
 
 import type { Loader } from "../data/loader.js";
@@ -17,16 +17,16 @@ export interface EvaluateOptions {
   loader: Loader;
   predict: (x: Tensor, domain: string, part: SplitName) => Tensor;
   split: Split;
-  /** Which parts to evaluate (default: all). */
+  /** Selects the parts to evaluate. The default is all. */
   isWanted?: (domain: string, part: SplitName) => boolean;
   step: number;
-  /** What the rows are of: `current`, or a follower's id. */
+  /** The model of the rows: `current`, or the id of a follower. */
   model: string;
-  /** Called after every batch with how far it is, so that signals and timers have their turn. */
+  /** Called after every batch with the progress, so that signals and timers are processed. */
   pause?: (done: number, samples: number) => Promise<void>;
 }
 
-/** The accuracy and loss on every part of every domain, in the dataset's order; empty parts have no rows. */
+/** Returns the accuracy and loss on every part of every domain, in the dataset's order. Empty parts have no rows. */
 export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   const { split, step, model, isWanted = () => true } = options;
   const wanted = [...split].flatMap(([domain, parts]) =>
@@ -53,7 +53,7 @@ async function measure(
   part: SplitName,
 ): Promise<{ accuracy: number; loss: number }> {
   let count = 0;
-  using kept = new Scope(); // read at the end: on a GPU every reading makes the host wait
+  using kept = new Scope(); // read at the end, because on a GPU every read makes the host wait
   const sums: [correct: Tensor, loss: Tensor][] = [];
   for await (const batch of loader.evaluate(domain, part, { step })) {
     using _ = batch;
@@ -76,7 +76,7 @@ async function measure(
   return { accuracy: correct / count, loss: loss / count };
 }
 
-/** The mean of a metric of `current` over the `out` parts of some domains: what selection and SWAD go by. */
+/** Returns the mean of a metric over the `out` splits of some domains, which selection and SWAD use. */
 export function validationMean(rows: readonly RunRecord[], metric: string, domains: readonly string[]): number {
   const values = rows
     .filter((row) => row.metric === metric && row.split === "out" && domains.includes(row.domain ?? ""))

@@ -45,7 +45,7 @@ test("an event file has the bytes that the format asks for", () => {
   );
 });
 
-/** What undoes the mask of TFRecords, as their reader has it. */
+/** Removes the mask of TFRecords, as their reader does. */
 function unmask(value: number): number {
   const rotated = (value - 0xa282ead8) >>> 0;
   return ((rotated >>> 17) | (rotated << 15)) >>> 0;

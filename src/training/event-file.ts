@@ -1,6 +1,6 @@
 /**
- * TensorBoard event files, written by hand: TFRecords (length, CRC, data, CRC; tensorflow/core/lib/io/record_writer.h) of
- * Event messages (tensorflow/core/util/event.proto) in the protocol buffers' wire format. Scalars are all we have.
+ * Writes TensorBoard event files: TFRecords (length, CRC, data, CRC; tensorflow/core/lib/io/record_writer.h) of Event
+ * messages (tensorflow/core/util/event.proto) in the wire format of protocol buffers. Only scalars are supported.
  */
 
 import { readdirSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { appendWhole } from "../files/append-file.js";
 import { makeFolder } from "../files/make-folder.js";
 import type { RunRecord } from "../records/record.js";
 
-/** CRC-32C (Castagnoli), a byte at a time. */
+/** The table for CRC-32C (Castagnoli), which processes one byte at a time. */
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
@@ -23,7 +23,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** TFRecords rotate a CRC and add a constant, so that the CRC of data that contains CRCs is no trouble. */
+/** TFRecords rotate a CRC and add a constant, which avoids problems with data that contains CRCs. */
 const masked = (bytes: Uint8Array): number => {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
@@ -38,7 +38,7 @@ function framed(data: Buffer): Buffer {
   return Buffer.concat([head, data, tail]);
 }
 
-/** Kinds of fields on the wire. */
+/** The field types of the wire format. */
 const [VARINT, FIXED_64, BYTES, FIXED_32] = [0, 1, 2, 5];
 
 function varint(value: number): number[] {
@@ -66,16 +66,19 @@ function float(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, FIXED_32), bytes]);
 }
 
-/** `accuracy/sketch/in`, `loss`; of another model than the trained one `accuracy/sketch/in/swad`. */
+/**
+ * Returns a name such as `accuracy/sketch/in` or `loss`; for a model other than the trained one
+ * `accuracy/sketch/in/swad`.
+ */
 export function scalarName({ metric, domain, split, model }: RunRecord): string {
   return [metric, domain, split, model === "current" ? null : model].filter((word) => word !== null).join("/");
 }
 
-/** The events of a run; TensorBoard may read them as they grow. */
+/** The event file of a run. TensorBoard can read it while it is written. */
 export class EventFile {
   private readonly path: string;
 
-  /** Starts a new file in a folder: a resumed run writes all its events again, and old files would show them twice. */
+  /** Starts a new file in a folder. A resumed run writes all its events again, so old files would duplicate them. */
   constructor(folder: string) {
     makeFolder(folder);
     for (const name of readdirSync(folder)) if (name.startsWith("events.out.tfevents.")) rmSync(join(folder, name));
@@ -84,7 +87,7 @@ export class EventFile {
     this.event(0, message(3, Buffer.from("brain.Event:2")));
   }
 
-  /** Adds rows, an event a step. */
+  /** Adds rows, with one event per step. */
   add(rows: readonly RunRecord[]): void {
     for (const step of new Set(rows.map((row) => row.step))) {
       const values = rows

@@ -64,7 +64,7 @@ test("refit fits the validation pictures too, and leaves what was measured as it
 
 test("a run that starts from the exact probe has its classifier before the first update", async () => {
   const probe = await made("probe", { probe: "exact", probeC: 0.01 });
-  // A learning rate of next to nothing: what is evaluated is what it started from.
+  // With a learning rate close to zero, the evaluation is that of the initial weights.
   const tuned = await made("tuned", {
     headFirst: true,
     probeC: 0.01,

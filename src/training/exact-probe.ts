@@ -1,8 +1,9 @@
 /**
- * The exact probe in a run: logistic regression on the features of its training domains, as the run's own classifier. Either it is all
- * there is (`probe=exact`), or training starts from it (`headFirst=true`, for any algorithm whose classifier is one linear layer).
- * Starting from a good classifier, updates do not distort the features to make up for a random one (Kumar et al., Fine-Tuning can Distort
- * Pretrained Features and Underperform Out-of-Distribution, ICLR 2022, https://arxiv.org/abs/2202.10054).
+ * The exact probe in a run: logistic regression on the features of the training domains, used as the run's classifier.
+ * Either it is the whole training (`probe=exact`), or training starts from it (`headFirst=true`, for any algorithm
+ * whose classifier is one linear layer). With a good initial classifier, updates do not distort the features to
+ * compensate for a random one (Kumar et al., Fine-Tuning can Distort Pretrained Features and Underperform
+ * Out-of-Distribution, ICLR 2022, https://arxiv.org/abs/2202.10054).
  */
 
 import type { Dataset } from "../data/dataset.js";
@@ -26,11 +27,11 @@ export interface FeatureSamples {
 
 export interface SolvedProbe {
   readonly fit: LinearFit;
-  /** How C was chosen; absent where it was given. */
+  /** How C was chosen; absent if it was specified. */
   readonly choice?: ChosenStrength;
 }
 
-/** The features and labels of some parts of a domain, in the scope around. */
+/** Returns the features and labels of some parts of a domain, in the current scope. */
 export function featuresOf(
   { dataset, split }: FeatureSamples,
   name: string,
@@ -46,7 +47,9 @@ export function featuresOf(
   return { x, labels: places.map((place) => domain.labels[place]) };
 }
 
-/** Fits the probe of a run to some parts of its training domains; the fit belongs to the scope around. */
+/**
+ * Fits the probe of a run to some parts of its training domains. The tensors of the fit belong to the current scope.
+ */
 export function solveProbe(samples: FeatureSamples, { settings }: Plan, parts: readonly SplitName[]): SolvedProbe {
   const { domains, testDomains, classes, hparams, device, probeC = "auto" } = settings;
   const options = { classes: classes.length, balanced: hparams.classBalanced === true };
@@ -61,12 +64,12 @@ export function solveProbe(samples: FeatureSamples, { settings }: Plan, parts: r
   );
 }
 
-/** The domains in groups of near-copies. */
+/** Groups domains that are near-copies of each other. */
 export const groupsOf = (domains: readonly LabelledFeatures[]): LabelledFeatures[][] =>
   nearCopyGroups(domains.map(({ x }) => x)).map((group) => group.map((at) => domains[at]));
 
-/** Makes a fit the learner's classifier. */
-export function becomeHead(
+/** Copies a fit into the learner's classifier. */
+export function setClassifier(
   learner: Learner,
   { weight, bias }: Pick<LinearFit, "weight" | "bias">,
   title: string,
@@ -85,13 +88,13 @@ export function becomeHead(
   });
 }
 
-/** Lets a run's classifier start as the exact probe of its training pictures. */
+/** Initializes a run's classifier with the exact probe of its training pictures. */
 export async function startFromProbe(plan: Plan, learner: Learner, options: ExtractOptions): Promise<void> {
   using features = await openFeatures(plan, options);
   if (features === null) throw new StoppedError("asked to stop");
   scope(() => {
     const { fit, choice } = solveProbe(features, plan, ["in"]);
-    becomeHead(learner, fit, plan.algorithm.title);
+    setClassifier(learner, fit, plan.algorithm.title);
     const how = choice ? `chosen on the training domains` : "as given";
     options.say?.(`the classifier starts as the exact probe: C = ${fit.c}, ${how}; ${fit.iterations} iterations`);
   });

@@ -1,4 +1,4 @@
-/** Saves what is known about a failed step: the batch, the weights and a message, in `failure/` of the run folder. */
+/** Saves information about a failed step: the batch, the weights and a message, in `failure/` of the run folder. */
 
 import type { LoadedBatch } from "../data/loader.js";
 import type { Tensor } from "../engine/tensor.js";
@@ -8,7 +8,7 @@ import { makeFolder } from "../files/make-folder.js";
 import type { Learner } from "./learner.js";
 import type { RunFolder } from "./run-folder.js";
 
-/** A step that failed: its batch, and the error. */
+/** A failed step: its batch, and the error. */
 export interface FailedStep {
   readonly step: number;
   readonly batch: LoadedBatch;
@@ -16,7 +16,7 @@ export interface FailedStep {
   readonly cause: Error;
 }
 
-/** Dumps the step and returns the error to end with. */
+/** Saves the step and returns the error to throw. */
 export function stepFailed(folder: RunFolder, failed: FailedStep): DataError {
   const { step, batch, cause } = failed;
   const names = batch.names();
@@ -28,7 +28,7 @@ export function stepFailed(folder: RunFolder, failed: FailedStep): DataError {
   );
 }
 
-/** Writes the dump; where it is, in words. A full disk must not hide what went wrong. */
+/** Writes the files and returns a message with their location. A full disk must not hide the original error. */
 function dump(folder: RunFolder, { step, batch, learner, cause }: FailedStep, names: readonly string[]): string {
   const tensors = new Map<string, Tensor>([
     ["x", batch.x],

@@ -1,13 +1,13 @@
 /**
  * Measures of the features at each evaluation: their norms, ranks and spectrum, and the norm of the classifier. If the
- * classifier is not penalised, smaller features and a larger classifier reduce the penalty at no cost, so scale and
+ * classifier is not penalized, smaller features and a larger classifier reduce the penalty at no cost, so scale and
  * rank are logged separately.
  *
- * They are taken of fixed samples: the first of the `out` parts of the training domains, all in one matrix as in a batch,
- * and the first of each test domain's.
+ * They are computed on fixed samples: the first ones of the `out` splits of the training domains, all in one matrix as
+ * in a batch, and the first ones of each test domain.
  *
- * With `measures=all` the same is recorded of the logits, together with the mean entropy of the predicted probabilities and,
- * on the training domains, a measure of curvature.
+ * With `measures=all` the same is recorded for the logits, together with the mean entropy of the predicted
+ * probabilities and, on the training domains, a measure of curvature.
  */
 
 import { type RankMeasures, rankMeasures, spectrum } from "../analysis/rank.js";
@@ -19,7 +19,7 @@ import { CURRENT, type RunRecord } from "../records/record.js";
 import { sharpness } from "./curvature.js";
 import type { Learner } from "./learner.js";
 
-/** As many rows as a batch of the published setting has. */
+/** The number of rows of a batch in the published setting. */
 const ROWS = 96;
 
 export const FEATURE_METRICS = [
@@ -32,33 +32,33 @@ export const FEATURE_METRICS = [
   "centredEffectiveRank",
 ] as const satisfies readonly (keyof RankMeasures)[];
 
-/** Of the singular values, largest first, those that are recorded: enough to draw the spectrum over time. */
+/** The recorded singular values, counted from the largest. These are enough to plot the spectrum over time. */
 export const SPECTRUM_PLACES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
-/** The metric of the k-th singular value. */
+/** Returns the metric name of the k-th singular value. */
 export const singularValueMetric = (place: number): string => `singularValue${place}`;
 
-/** `features`, or more. */
+/** The measures to record. */
 export type Measures = "features" | "all";
 
-/** Those of FEATURE_METRICS that are recorded of logits, by the name they have there. */
+/** Returns the name of a metric for the logits. */
 const logitMetric = (metric: string): string => `logits${metric[0].toUpperCase()}${metric.slice(1)}`;
 
 interface ProbeBatch {
-  /** Null for the training domains together. */
+  /** The domain, or null for all training domains together. */
   readonly domain: string | null;
   readonly x: Tensor;
   readonly y: Tensor;
 }
 
-/** The samples the measures are taken of; they live until disposed of. */
+/** The samples for the measures. They are kept until disposed of. */
 export class FeatureProbe implements Disposable {
   private constructor(
     private readonly batches: readonly ProbeBatch[],
     private readonly measures: Measures,
   ) {}
 
-  /** Reads the samples, the same at every start. */
+  /** Reads the samples, which are the same at every start. */
   static async read(
     loader: Loader,
     trainDomains: readonly string[],
@@ -83,12 +83,12 @@ export class FeatureProbe implements Disposable {
     return new FeatureProbe(batches, measures);
   }
 
-  /** Some samples to try a network on. */
+  /** Returns some samples to run a network on. */
   sample(): Tensor {
     return this.batches[0].x;
   }
 
-  /** The rows of the learner as it is now. */
+  /** Returns the rows for the current state of the learner. */
   measure(learner: Learner, step: number): RunRecord[] {
     const rows: RunRecord[] = [];
     for (const { domain, x, y } of this.batches) {
@@ -120,7 +120,7 @@ export class FeatureProbe implements Disposable {
   }
 }
 
-/** The ranks of the logits, and the mean entropy of the predicted probabilities in nats. */
+/** Returns the ranks of the logits, and the mean entropy of the predicted probabilities in nats. */
 function measureLogits(learner: Learner, x: Tensor): { ranks: RankMeasures; entropy: number } {
   return scope(() => {
     const logits = learner.predict(x).to({ dtype: "float64" });

@@ -1,4 +1,7 @@
-/** The figures of a run, from its records: losses, accuracy by domain, and the spectrum and ranks of the features over time. */
+/**
+ * The figures of a run, from its records: losses, accuracy by domain, and the spectrum and ranks of the features over
+ * time.
+ */
 
 import { lineChart, type Series } from "../drawing/plot.js";
 import { paletteColor } from "../drawing/svg.js";
@@ -7,12 +10,14 @@ import type { RunSettings } from "../records/run.js";
 import { SPECTRUM_PLACES, singularValueMetric } from "./feature-measures.js";
 
 export interface Figure {
-  /** The file's name, without its ending. */
+  /** The file name without its extension. */
   readonly name: string;
   readonly svg: string;
 }
 
-/** The figures that the records have data for. A run with one evaluation, such as an exact probe, has no curves. */
+/**
+ * Returns the figures that the records have data for. A run with one evaluation, such as an exact probe, has no curves.
+ */
 export function runFigures(
   records: readonly RunRecord[],
   {
@@ -89,7 +94,7 @@ function accuracySeries(records: readonly RunRecord[], testDomains: readonly str
   });
 }
 
-/** The k-th largest singular values of the features, for a few k. */
+/** Returns the k-th largest singular values of the features, for a few k. */
 function spectrumSeries(records: readonly RunRecord[], testDomains: readonly string[]): Series[] {
   const positive = records.filter(({ value }) => value > 0);
   return [null, ...testDomains].flatMap((domain) =>
@@ -107,7 +112,7 @@ function spectrumSeries(records: readonly RunRecord[], testDomains: readonly str
 const RANKS = { stableRank: "stable rank", centredStableRank: "stable rank, centred", effectiveRank: "effective rank" };
 
 function rankSeries(records: readonly RunRecord[], testDomains: readonly string[]): Series[] {
-  const positive = records.filter(({ value }) => value > 0); // a logarithmic axis has no zero
+  const positive = records.filter(({ value }) => value > 0); // a logarithmic axis cannot show zero
   return [null, ...testDomains].flatMap((domain) =>
     Object.entries(RANKS).map(([metric, name], i) =>
       seriesOf(

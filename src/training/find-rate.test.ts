@@ -13,7 +13,7 @@ test("the rate is taken where the smoothed loss falls fastest, before its minimu
   const { steepest, tenthOfMinimum, points } = rateTest(losses, (step) => 10 ** (step - 7), true);
   expect(steepest).toBeCloseTo(1e-4, 12);
   expect(points[3].lr).toBeCloseTo(1e-4, 12);
-  expect(tenthOfMinimum).toBeCloseTo(1e-2, 9); // the smoothed loss still falls up to the last small one
+  expect(tenthOfMinimum).toBeCloseTo(1e-2, 9); // the smoothed loss decreases up to the last small value
   expect(rateTest([1, 2, 3], (step) => step, false).steepest).toBeNull();
 });
 
@@ -34,7 +34,7 @@ test("rates grow up to where the loss rises, and a run with another optimizer is
   expect(adam.points[0].lr).toBeCloseTo(1e-5, 12);
   expect(adam.points[1].lr / adam.points[0].lr).toBeCloseTo(1e9 ** (1 / 29), 9);
   const sgd = await tried({ optimizer: "sgd", momentum: 0 });
-  expect(sgd.points[0].loss).toBe(adam.points[0].loss); // the same start and batch
+  expect(sgd.points[0].loss).toBe(adam.points[0].loss); // the same initial weights and batch
   expect(sgd.points[2].loss).not.toBe(adam.points[2].loss);
   await expect(tried({ lr: 0 })).rejects.toThrow("lr must be above 0, got 0");
 });

@@ -1,10 +1,11 @@
 /**
- * The learning-rate range test (Smith, 2017, https://arxiv.org/abs/1506.01186): a few updates from the start, each at a
- * larger rate than the one before, and the loss of each. The rate at which the loss decreases fastest is good; the rate
- * at which it increases is too large.
+ * The learning rate range test (Smith, 2017, https://arxiv.org/abs/1506.01186): a few updates from the start, each with
+ * a larger learning rate than the one before, and the loss of each. The rate at which the loss decreases fastest is
+ * good. The rate at which it increases is too large.
  *
- * As in fastai: rates grow exponentially, losses are smoothed with a factor of 0.98 and corrected for their start, and the test ends where
- * the smoothed loss is four times its smallest. All rates of an algorithm are scaled together; the scale is `lr`'s.
+ * As in fastai, rates grow exponentially, losses are smoothed with a factor of 0.98 and bias-corrected, and the test
+ * ends when the smoothed loss is four times its minimum. All rates of an algorithm are scaled together, relative to
+ * `lr`.
  */
 
 import { Loader } from "../data/loader.js";
@@ -16,36 +17,36 @@ import { loaderOptions, openSamples } from "./samples.js";
 import { Updates } from "./updates.js";
 
 export interface RateTestOptions {
-  /** Updates; 100 by default. */
+  /** The number of updates. The default is 100. */
   readonly updates?: number;
   readonly from?: number;
   readonly to?: number;
   readonly say?: (text: string) => void;
-  /** Asked between updates: whether to stop there. */
+  /** Called between updates. Returns true to stop. */
   readonly shouldStop?: () => boolean;
 }
 
 export interface RatePoint {
   readonly lr: number;
   readonly loss: number;
-  /** Smoothed. */
+  /** The smoothed loss. */
   readonly smooth: number;
 }
 
 export interface RateTest {
   readonly points: readonly RatePoint[];
-  /** Where the smoothed loss falls fastest; null where it falls nowhere. */
+  /** The rate at which the smoothed loss decreases fastest, or null if it never decreases. */
   readonly steepest: number | null;
   /** A tenth of the rate at which the smoothed loss is smallest. */
   readonly tenthOfMinimum: number;
-  /** Whether the test ended because the loss rose. */
+  /** Whether the test ended because the loss increased. */
   readonly diverged: boolean;
 }
 
 const SMOOTHING = 0.98;
 const DIVERGED = 4;
 
-/** Tests rates on a run's own data, from its own start; nothing of the run is written. */
+/** Tests learning rates on a run's data, from its initial weights. It does not write anything. */
 export async function findRate(plan: Plan, options: RateTestOptions = {}): Promise<RateTest> {
   const { updates = 100, from = 1e-7, to = 1, say = () => {}, shouldStop = () => false } = options;
   const { settings } = plan;
@@ -70,17 +71,17 @@ export async function findRate(plan: Plan, options: RateTestOptions = {}): Promi
       made.collect();
     } catch (error) {
       if (!(error instanceof EngineError) || step === 0) throw error;
-      diverged = true; // a loss that is no number
+      diverged = true; // a loss that is not finite
     }
     diverged ||= hasRisen(smoothed(losses));
   }
   return rateTest(losses, rateAt, diverged);
 }
 
-/** The scalar that stands for the loss: `loss`, or the first that an algorithm logs. */
+/** Returns the loss: the scalar `loss`, or the first one that an algorithm logs. */
 const lossIn = (sums: Readonly<Record<string, number>>): number => sums.loss ?? Object.values(sums)[0];
 
-/** The means of losses, later ones weighing more, as if there had been no start from 0. */
+/** Returns the bias-corrected exponential moving averages of losses. */
 export function smoothed(losses: readonly number[]): number[] {
   let mean = 0;
   return losses.map((loss, i) => {
@@ -91,12 +92,12 @@ export function smoothed(losses: readonly number[]): number[] {
 
 const hasRisen = (smooth: readonly number[]): boolean => (smooth.at(-1) ?? 0) > DIVERGED * Math.min(...smooth);
 
-/** What the losses of a test say. */
+/** Computes the result of a test from its losses. */
 export function rateTest(losses: readonly number[], rateAt: (step: number) => number, diverged: boolean): RateTest {
   const smooth = smoothed(losses);
   const points = losses.map((loss, step) => ({ lr: rateAt(step), loss, smooth: smooth[step] }));
   const lowest = smooth.indexOf(Math.min(...smooth));
-  // Slopes between neighbours on the logarithmic axis, up to where the loss is smallest.
+  // Slopes between neighbours on the logarithmic axis, up to the minimum of the loss.
   const slopes = smooth.slice(1, lowest + 1).map((value, i) => value - smooth[i]);
   const steepest = slopes.length === 0 ? -1 : slopes.indexOf(Math.min(...slopes));
   return {

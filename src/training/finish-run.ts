@@ -1,6 +1,6 @@
 /**
- * The end of a run: the final models, figures, and the mark that it is done. If it was stopped in between, all of it is
- * repeated.
+ * The end of a run: the final models, the figures, and the marker that it is done. If it is stopped in between, all of
+ * it is repeated.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import { lostWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { withAverage } from "./with-average.js";
 
-/** Finishes a run; `beforeDone` receives the pictures that could not be read, and why. */
+/** Finishes a run. `beforeDone` receives the pictures that could not be read, with the reasons. */
 export async function finishRun(
   run: Running,
   beforeDone: (lost: ReadonlyMap<string, string>) => Promise<void> | undefined,
@@ -46,11 +46,14 @@ export async function finishRun(
   if (plan.settings.refit) refit(run);
   folder.checkOwner();
   rmSync(folder.previousCheckpoint, { force: true });
-  syncFolder(folder.file("checkpoint")); // a run that is done has none, also after a power cut
+  syncFolder(folder.file("checkpoint")); // so that a finished run has none, even after a power failure
   folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
 }
 
-/** An exact probe that has been measured is fitted again with the validation pictures: the model for use has seen all. */
+/**
+ * Fits an exact probe again, including the validation pictures, after it has been evaluated, so that the model for use
+ * is trained on all pictures.
+ */
 function refit({ plan, folder, samples }: Running): void {
   const probeC = readRecords(folder.records).records.find(({ metric }) => metric === "probeC")!.value;
   folder.checkOwner();
@@ -60,7 +63,7 @@ function refit({ plan, folder, samples }: Running): void {
   });
 }
 
-/** The model for use: the average where one was kept, else the best by training-domain validation. */
+/** Writes the model for use: the average if there is one, otherwise the best by training-domain validation. */
 async function writeModels(run: Running): Promise<void> {
   const { plan, folder, learner, followers, progress } = run;
   const step = progress.next - 1;
@@ -79,7 +82,7 @@ async function writeModels(run: Running): Promise<void> {
   }
 }
 
-/** The pictures that could not be read; a line says how many, and the log has all. */
+/** Returns the pictures that could not be read. It prints a summary and writes all of them to the log. */
 function reportLost({ samples, loader, plain, folder, say }: Running): ReadonlyMap<string, string> {
   const lost = [...new Map([...samples.lost, ...loader.skipped, ...plain.skipped])].sort();
   for (const [name, problem] of lost) folder.log(`skipped ${name}: ${problem}`);

@@ -1,4 +1,7 @@
-/** What a run's model says of the pictures that were held back from it, kept beside it so that a later model can be compared on them. */
+/**
+ * The predictions of a run's model on the pictures that were held out from its training, stored in the run folder so
+ * that a later model can be compared on them.
+ */
 
 import type { Judged } from "../analysis/judged.js";
 import type { Plan } from "../settings/resolve.js";
@@ -8,18 +11,18 @@ export const HELD_BACK_FILE = "held-back.json";
 
 export interface HeldBack {
   readonly format: 1;
-  /** By file relative to the dataset's folder; classes by name. */
+  /** The pictures, with file names relative to the dataset's folder and class names. */
   readonly pictures: readonly {
     readonly name: string;
     readonly domain: string;
     readonly label: string;
     readonly predicted: string;
   }[];
-  /** The files that the measured model was trained on. */
+  /** The files that the evaluated model was trained on. */
   readonly trained: readonly string[];
 }
 
-/** The record of a run whose model has judged pictures. */
+/** Creates the file contents from the model's predictions. */
 export function heldBackOf({ dataset, settings, split }: Plan, judged: readonly Judged[]): HeldBack {
   const { classes } = settings;
   const training = new Set(trainDomainsOf(settings));

@@ -1,4 +1,7 @@
-/** Training: the pieces that the loop is made of, and run folders. `train` in one call is exported by the package itself. */
+/**
+ * Training: the parts of the training loop, and run folders. The package itself exports `train`, which does it in one
+ * call.
+ */
 
 export { assessRun } from "./assess-run.js";
 export { type EvaluateOptions, evaluate as evaluateParts, validationMean } from "./evaluate.js";

@@ -1,4 +1,4 @@
-/** A fine-tuned run at several points between its start and its end, each judged on the same pictures. */
+/** Evaluates a fine-tuned run at several points between its initial and final weights, on the same pictures. */
 
 import type { Judged } from "../analysis/judged.js";
 import { WiseFt } from "../averaging/wise-ft.js";
@@ -8,7 +8,7 @@ import { readModelAbout } from "../model/index.js";
 import { judgeDomains } from "./assess-run.js";
 import type { EndedRun } from "./train.js";
 
-/** What the run's network makes of the pictures of some domains, for each coefficient. The learner's weights are changed. */
+/** Returns the predictions on the pictures of some domains for each coefficient. It changes the learner's weights. */
 export async function judgeCoefficients(
   run: EndedRun,
   domains: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The pictures that a process trained on last, kept open for its next run. The runs of a sweep share datasets: checking the cache,
- * reading it and bringing it to a GPU takes seconds for each run otherwise. Pictures of one dataset are kept at a time, so that no two
- * fill the memory.
+ * Keeps the pictures of the last run of a process open for its next run. The runs of a sweep share datasets, and
+ * checking the cache, reading it and copying it to a GPU takes seconds for each run. Only one dataset is kept at a
+ * time, to limit the memory.
  */
 
 import type { PictureDataset } from "../data/dataset.js";
@@ -10,15 +10,15 @@ import { openPictures, type PictureStore, type PictureStoreOptions } from "../da
 export class KeptPictures implements Disposable {
   private kept: { dataset: PictureDataset; key: string; store: PictureStore } | undefined;
 
-  /** As `openPictures`; the store that it returns stays this object's to dispose of. */
+  /** Like `openPictures`, but this object disposes of the returned store. */
   async open(dataset: PictureDataset, options: PictureStoreOptions): Promise<PictureStore> {
     const { cache = true, device = "cpu", shortSide, filter, memoryLimit } = options;
     const key = JSON.stringify([cache, device, shortSide, filter, memoryLimit]);
     if (this.kept?.dataset !== dataset || this.kept.key !== key) {
-      this[Symbol.dispose](); // first: both may not fit
+      this[Symbol.dispose](); // must come first, because both may not fit in memory
       this.kept = { dataset, key, store: await openPictures(dataset, options) };
     }
-    return lent(this.kept.store);
+    return withoutDispose(this.kept.store);
   }
 
   [Symbol.dispose](): void {
@@ -27,8 +27,8 @@ export class KeptPictures implements Disposable {
   }
 }
 
-/** The store, for one who may use it and not dispose of it. */
-const lent = (store: PictureStore): PictureStore => ({
+/** Returns the store for a user who must not dispose of it. */
+const withoutDispose = (store: PictureStore): PictureStore => ({
   kind: store.kind,
   device: store.device,
   find: (sample) => store.find(sample),

@@ -1,4 +1,4 @@
-/** L2-SP at work: the gradient that it adds, in plain steps of gradient descent. */
+/** Tests the gradient that L2-SP adds, with plain gradient descent. */
 
 import { expect, test } from "vitest";
 import { CLASSES, DOMAINS, tinyBackbone, tinyBatch, vectors } from "../../tests/support/tiny-data.js";
@@ -41,7 +41,7 @@ test("it pulls the backbone to its start and the classifier to 0, by its weights
       );
     update(plain, 0);
     const away = values(plain);
-    held.loadStateDict(plain.stateDict()); // its start is still where it was made
+    held.loadStateDict(plain.stateDict()); // the initial values stay unchanged
     update(plain, 1);
     update(held, 1);
     const [without, within] = [values(plain), values(held)];

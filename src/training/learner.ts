@@ -1,8 +1,7 @@
 /**
- * An algorithm in use: the modules, optimizers and regularizers of one run, one update at a time. It adds the
- * penalties, runs the backward pass and the optimizer, frees the tensors of a step, and holds the state that a
- * checkpoint saves. It does not depend on data, files or schedules, so any algorithm can be driven from outside with
- * arrays:
+ * Runs an algorithm: the modules, optimizers and regularizers of one run, one update at a time. It adds the penalties,
+ * runs the backward pass and the optimizer, frees the tensors of a step, and holds the state that a checkpoint saves.
+ * It does not depend on data, files or schedules, so any algorithm can be run directly on arrays:
  *
  *     using learner = new Learner({ algorithm: erm, makeBackbone: () => mlp, classes: 7, domains: 3, hparams: {}, seed: 0 });
  *     learner.update([{ x, y }, …], step);
@@ -42,53 +41,58 @@ import { type Optimization, OptimizerMaker } from "./optimization.js";
 
 export interface LearnerOptions {
   algorithm: AlgorithmDefinition;
-  /** A backbone with its starting values; called again for algorithms that need another with the same. */
+  /** Returns an initialized backbone. Called again for algorithms that need another one with the same values. */
   makeBackbone: () => Backbone;
   classes: number;
-  /** How many training domains there are. */
+  /** The number of training domains. */
   domains: number;
-  /** The algorithm's own and the shared ones; those not given have their defaults. */
+  /** The algorithm's own and the shared hyperparameters. Missing ones have their defaults. */
   hparams?: Readonly<Record<string, HparamValue>>;
   regularizers?: readonly Regularizer[];
   seed?: number;
   precision?: Precision;
   device?: string;
-  /** Whether weights of convolutions have their channels last in memory (backbones/layout.ts). */
+  /** Whether convolution weights are in the channels-last memory format (backbones/layout.ts). */
   channelsLast?: boolean;
-  /** Another classifier than one linear layer. */
+  /** Creates a classifier. The default is one linear layer. */
   makeClassifier?: (inputs: number, outputs: number) => Layer;
-  /** Which optimizer, with which schedule of its rate; Adam at a constant rate by default. */
+  /** The optimizer and the learning rate schedule. The default is Adam with a constant learning rate. */
   optimization?: Optimization;
-  /** Draws of an update, for tests (default: keyed by seed and step). */
+  /** Returns the draws of an update, for tests. By default they depend on the seed and the step. */
   drawsAt?: (step: number) => Draws;
 }
 
-/** All that an exact resume needs of a learner: its tensors, not copies, and numbers that JSON holds. */
+/**
+ * The state of a learner, with everything that is needed to resume exactly: its own tensors, not copies, and numbers.
+ */
 export interface LearnerState {
-  /** `model/backbone.conv1.weight`, `optimizer/main/0.3.exp_avg`. */
+  /** Keys such as `model/backbone.conv1.weight` and `optimizer/main/0.3.exp_avg`. */
   readonly tensors: Map<string, Tensor>;
-  /** Of each optimizer, by its name. */
+  /** The numbers of each optimizer, by its name. */
   readonly numbers: Record<string, Record<string, number>>;
 }
 
 /** Scalars for the log: numbers, or tensors that have not been read yet. */
 export type Scalars = Readonly<Record<string, Tensor | number>>;
 
-/** How an update is made. */
+/** Options of an update. */
 export interface Launch extends Pick<StepResult, "watch" | "notice"> {
   readonly step: number;
-  /** The source of random draws (default: keyed by the step). */
+  /** The source of random draws. By default it depends on the step. */
   readonly random?: Random;
-  /** Receives everything that depends on the step number. */
+  /** Receives every function that depends on the step number. */
   readonly onSchedule?: (at: (step: number) => number | boolean) => void;
-  /** Whether it is being captured: then it may not depend on the step in a way that a replay would not see. */
+  /**
+   * Whether the update is being captured. It then must not depend on the step in a way that a replay would not
+   * reproduce.
+   */
   readonly captured?: boolean;
 }
 
-/** The shared hyperparameters an algorithm may read, where a caller gives none. */
+/** The defaults of the shared hyperparameters that an algorithm may read. */
 const SHARED: SharedValues = { lr: 5e-5, weightDecay: 0, batchSize: 32, classBalanced: false };
 
-/** The modules of an algorithm under one root, so that names, moves and frees are one call each. */
+/** The modules of an algorithm as children of one root module. */
 class Root extends Module {
   constructor(private readonly parts: Readonly<Record<string, Module>>) {
     super();
@@ -101,9 +105,9 @@ class Root extends Module {
 
 export class Learner implements Disposable {
   readonly root: Module;
-  /** By the name they are saved under; one named `main` where the loop minimises the loss. */
+  /** The optimizers by the name used in saved files. If the loop minimizes the loss, there is one, named `main`. */
   readonly optimizers: Record<string, Optimizer>;
-  /** The feature extractor that the algorithm was built on. */
+  /** The feature extractor that the algorithm was built with. */
   readonly backbone: Backbone;
   private readonly built: BuiltAlgorithm;
   private classifier: Layer | undefined;
@@ -111,9 +115,9 @@ export class Learner implements Disposable {
   private readonly random: Random;
   private readonly penaltyCheck: PenaltyCheck;
   private readonly maker: OptimizerMaker;
-  /** The backbone as it was at the start, where a penalty asked for it. */
+  /** The initial backbone, if a penalty needs it. */
   private start: Backbone | undefined;
-  /** What the numbers that the next update takes from the host are computed from. */
+  /** The inputs for the numbers that the host computes for the next update. */
   private host: HostInputs | undefined;
 
   constructor(private readonly options: LearnerOptions) {
@@ -130,7 +134,7 @@ export class Learner implements Disposable {
     this.optimizers = optimizers;
   }
 
-  /** Makes the modules with their starting values, and the optimizers. */
+  /** Creates and initializes the modules, and creates the optimizers. */
   private build(options: LearnerOptions) {
     const { algorithm, classes, domains } = options;
     const makeClassifier = options.makeClassifier ?? ((inputs, outputs) => new Linear(inputs, outputs));
@@ -146,7 +150,7 @@ export class Learner implements Disposable {
     let classifier: Layer | undefined;
     const built = algorithm.build({
       backbone,
-      // Made when it is asked for: algorithms that classify something else than the features leave it alone.
+      // Created on first use, because some algorithms use another classifier.
       get classifier() {
         classifier ??= maker.addHead(makeClassifier(backbone.width, classes));
         return classifier;
@@ -164,7 +168,8 @@ export class Learner implements Disposable {
     });
     checkBuilt(algorithm, built);
     const root = new Root(built.modules);
-    // Backbones come with their values; all else is drawn here, keyed by its name.
+    // Backbones are already initialized. All other modules are initialized here, with random numbers keyed by their
+    // names.
     for (const [name, module] of Object.entries(built.modules)) {
       if (!backbones.has(module)) module.initialize(this.random.for("initial values", name));
     }
@@ -176,13 +181,13 @@ export class Learner implements Disposable {
     return { backbone, built, classifier, root, optimizers };
   }
 
-  /** Where its tensors are, and how those of four dimensions lie in memory. */
+  /** The device of the tensors, and the memory format of tensors with four dimensions. */
   get place(): Place {
     const { device = "cpu", channelsLast = false } = this.options;
     return { device, memoryFormat: channelsLast ? "channels_last" : undefined };
   }
 
-  /** One update on a minibatch a training domain; returns the scalars the algorithm logs. */
+  /** Makes one update with one minibatch per training domain, and returns the scalars that the algorithm logs. */
   update(domains: readonly Minibatch[], step: number): Record<string, number> {
     return scope(() => {
       const logs = toNumbers(this.launch(toBatch(domains, this.options.domains), { step }));
@@ -191,7 +196,7 @@ export class Learner implements Disposable {
     });
   }
 
-  /** One update whose scalars stay where they are: on a GPU, nothing waits for them. Call it in a scope. */
+  /** Makes one update without reading its scalars, so that nothing waits for a GPU. Call it in a scope. */
   launch(
     batch: Batch,
     { step, random = this.randomAt(step), watch, notice, onSchedule, captured = false }: Launch,
@@ -224,7 +229,10 @@ export class Learner implements Disposable {
     return scalars;
   }
 
-  /** Sets what an update takes from the host: learning rates, draws and labels. Call it before a captured update is replayed. */
+  /**
+   * Sets the host's inputs of an update: learning rates, draws and labels. Must be called before a captured update is
+   * replayed.
+   */
   prepare(batch: Batch, step: number, draw = keyedDraws(this.randomAt(step).for("algorithm"))): void {
     this.maker.setStep(step, Object.values(this.optimizers));
     this.host = {
@@ -235,20 +243,20 @@ export class Learner implements Disposable {
     };
   }
 
-  /** What the update of a step draws from. */
+  /** Returns the source of random draws for a step. */
   randomAt(step: number): Random {
     return this.random.for("step", step);
   }
 
-  /** Which of the regularizers add something at a step: while this does not change, a captured update can be replayed. */
+  /** Returns which regularizers are active at a step. A captured update can be replayed until this changes. */
   phaseAt(step: number): string {
     const active = (this.options.regularizers ?? []).filter((regularizer) => regularizer.isActive(step));
     return active.map(({ id }) => id).join(" ");
   }
 
-  /** Whether the update of a step moves classifiers alone. */
-  movesHeadsOnly(step: number): boolean {
-    return this.maker.movesHeadsOnly(step);
+  /** Returns true if the update of a step trains only classifiers. */
+  trainsHeadsOnly(step: number): boolean {
+    return this.maker.trainsHeadsOnly(step);
   }
 
   private apply(batch: Batch, ctx: StepContext, captured: boolean): Scalars {
@@ -274,7 +282,10 @@ export class Learner implements Disposable {
     return { loss, ...outcome.logs };
   }
 
-  /** The weights that are trained; where they started is made again from the settings, and so is no part of the state. */
+  /**
+   * Returns the trained weights and their initial values, which are recomputed from the settings and not part of the
+   * state.
+   */
   private weights(): TrainedWeights {
     this.start ??= this.startingBackbone();
     const start = this.start.parameters();
@@ -304,24 +315,27 @@ export class Learner implements Disposable {
     return this.maker.make(parameters ?? root.parameters(), settings);
   }
 
-  /** Logits of a batch, without a graph and in evaluation mode. */
+  /** Returns the logits of a batch, without a graph and in evaluation mode. */
   predict(x: Tensor): Tensor {
     return this.compute(x, (input) => this.built.predict(input), { training: false });
   }
 
-  /** The same in training mode, for layers that measure their inputs as they go. */
+  /** Like `predict`, but in training mode, for layers that update statistics. */
   predictInTraining(x: Tensor, random: Random): Tensor {
     return withRandom(random, () => this.compute(x, (input) => this.built.predict(input), { training: true }));
   }
 
-  /** The features of a batch, without a graph and in evaluation mode; null where the backbone takes more than the samples. */
+  /**
+   * Returns the features of a batch, without a graph and in evaluation mode, or null if the backbone needs additional
+   * input channels.
+   */
   features(x: Tensor): Tensor | null {
     if (this.options.algorithm.backbone?.extraChannels) return null;
     const forward = (input: Tensor): Tensor => this.built.features?.(input) ?? this.backbone.forward(input);
     return this.compute(x, forward, { training: false });
   }
 
-  /** The mean cross-entropy of a batch in evaluation mode, with a graph where gradients are on. */
+  /** Returns the mean cross-entropy of a batch in evaluation mode, with a graph if gradients are enabled. */
   evaluationLoss(x: Tensor, y: Tensor): Tensor {
     this.root.train(false);
     try {
@@ -355,23 +369,29 @@ export class Learner implements Disposable {
     }
   }
 
-  /** The Frobenius norm of the classifier's weights, without biases; null if the algorithm has no such classifier. */
+  /** Returns the Frobenius norm of the classifier's weights, without biases, or null if there is no such classifier. */
   headNorm(): number | null {
     const weights = this.classifier?.parameters().filter(({ shape }) => shape.length > 1);
     return weights ? scope(() => Math.hypot(...weights.map((weight) => weight.detach().norm().item()))) : null;
   }
 
-  /** The algorithm's modules by the names they are saved under. */
+  /** The algorithm's modules by the names used in saved files. */
   get modules(): Readonly<Record<string, Module>> {
     return this.built.modules;
   }
 
-  /** Parameters by name, but frozen ones: the tensors themselves. What averaging followers watch. */
+  /**
+   * Returns parameters by name, without frozen ones. They are the tensors themselves, which averaging followers
+   * observe.
+   */
   parameters(): Map<string, Tensor> {
     return new Map([...this.root.namedParameters()].filter(([, { frozen }]) => !frozen));
   }
 
-  /** How many numbers are trained, of how many, and the bytes of all weights, gradients and what optimizers remember. */
+  /**
+   * Returns the number of trained parameters, the number of all parameters, and the bytes of all weights, gradients and
+   * optimizer states.
+   */
   size(): { readonly trained: number; readonly all: number; readonly bytes: number } {
     const all = new Set([...this.root.namedParameters()].map(([, parameter]) => parameter));
     const moved = Object.values(this.optimizers).flatMap((optimizer) =>
@@ -383,7 +403,7 @@ export class Learner implements Disposable {
     return { trained: trainedCount, all: count, bytes: 4 * (count + trainedCount + memory) };
   }
 
-  /** The state that must be saved to resume, bit for bit. */
+  /** Returns the state that must be saved to resume bit for bit. */
   state(): LearnerState {
     const tensors = new Map<string, Tensor>();
     const numbers: LearnerState["numbers"] = {};
@@ -396,7 +416,7 @@ export class Learner implements Disposable {
     return { tensors, numbers };
   }
 
-  /** Copies a saved state in. */
+  /** Restores a saved state by copying. */
   loadState({ tensors, numbers }: LearnerState): void {
     this.loadStateDict(under("model/", tensors));
     for (const [id, optimizer] of Object.entries(this.optimizers)) {
@@ -404,7 +424,7 @@ export class Learner implements Disposable {
     }
   }
 
-  /** Parameters and buffers of all modules by name: the tensors themselves. */
+  /** Returns parameters and buffers of all modules by name. They are the tensors themselves. */
   stateDict(): Map<string, Tensor> {
     return this.root.stateDict();
   }
@@ -429,13 +449,13 @@ function refuseStep(): never {
   throw new NotCapturable("it depends on the step number");
 }
 
-/** The tensors whose names begin with a prefix, without it. */
+/** Returns the tensors whose names have a prefix, without the prefix. */
 export function under(prefix: string, tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor> {
   const own = [...tensors].filter(([name]) => name.startsWith(prefix));
   return new Map(own.map(([name, tensor]) => [name.slice(prefix.length), tensor]));
 }
 
-/** The minibatches as one batch. */
+/** Concatenates minibatches to one batch. */
 function toBatch(domains: readonly Minibatch[], expected: number): Batch {
   if (domains.length !== expected)
     throw new UsageError(`an update needs a minibatch of each training domain, ${expected}; got ${domains.length}`);
@@ -452,7 +472,7 @@ function resolveHparams({ algorithm, hparams = {} }: LearnerOptions): Learner["h
   return { ...SHARED, ...defaults, ...hparams };
 }
 
-/** What the log calls `loss` is the loss; other scalars go by their names. */
+/** Throws an error if a scalar is not finite. */
 function checkFinite(name: string, value: number, step: number): void {
   if (Number.isFinite(value)) return;
   const what = name === "loss" ? "the loss" : name;

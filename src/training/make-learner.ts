@@ -1,9 +1,9 @@
-/** A learner as a run's settings describe it: backbone with its starting values, classifier, hyperparameters. */
+/** Creates a learner from a run's settings: initialized backbone, classifier, hyperparameters. */
 
 import { addLora } from "../backbones/add-lora.js";
 import { freezeBackbone } from "../backbones/depth.js";
 import { type Backbone, backboneNamed, loadPretrained } from "../backbones/index.js";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
 import type { StoredBackboneOptions } from "../model/about.js";
@@ -15,10 +15,13 @@ import { evaluationShape } from "../settings/settings.js";
 import { Learner } from "./learner.js";
 import type { Optimization } from "./optimization.js";
 
-/** Hyperparameters that the loop reads, and no algorithm does. */
+/** Hyperparameters that the training loop reads and the algorithms do not. */
 const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "freezeBatchNorm"];
 
-/** `makeBackbone` where what is trained is not the whole backbone, as in a probe; `optimization` in the place of the settings'. */
+/**
+ * Creates a learner. `makeBackbone` is for runs that do not train the whole backbone, such as probes. `optimization`
+ * overrides the settings.
+ */
 export function makeLearner(
   { settings, algorithm, regularizers }: Plan,
   makeBackbone?: () => Backbone,
@@ -37,13 +40,13 @@ export function makeLearner(
     regularizers,
     seed,
     device,
-    channelsLast: likesChannelsLast(settings),
+    channelsLast: usesChannelsLast(settings),
     precision,
     optimization: { ...optimizationOf(settings), ...optimization },
   });
 }
 
-/** How the run's settings have its steps made. */
+/** Returns the optimization options from the run's settings. */
 function optimizationOf(settings: Plan["settings"]): Optimization {
   const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr, layerDecay, headFirst } = settings;
   const rate =
@@ -59,13 +62,13 @@ function optimizationOf(settings: Plan["settings"]): Optimization {
   };
 }
 
-/** How the run's network is built, with the further channels that its algorithm asks for. */
+/** Returns the options for building the run's network, including additional channels for the algorithm. */
 export function backboneOptionsOf({
   settings,
   algorithm,
 }: Pick<Plan, "settings" | "algorithm">): StoredBackboneOptions {
   const { hparams, probe, variant } = settings;
-  const inputShape = evaluationShape(settings); // the network takes other sizes too
+  const inputShape = evaluationShape(settings); // the network also accepts other sizes
   const extra = algorithm.backbone?.extraChannels ?? 0;
   return {
     inputShape: extra > 0 ? [inputShape[0] + extra, ...inputShape.slice(1)] : inputShape,
@@ -76,7 +79,7 @@ export function backboneOptionsOf({
   };
 }
 
-/** The backbone with the values training starts from: the same ones at every call. */
+/** Returns the backbone with the initial values for training, which are the same at every call. */
 function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
   const body = withLora(plan.settings, bodyOf(plan));
   const { probe, freeze } = plan.settings;
@@ -84,14 +87,14 @@ function startingBackbone(plan: Pick<Plan, "settings" | "algorithm">): Backbone 
   return freeze === undefined ? body : freezeBackbone(body, freeze);
 }
 
-/** The backbone with LoRA where the settings have it. */
+/** Adds LoRA to the backbone if the settings contain it. */
 function withLora({ lora: rank, loraAlpha, loraTargets, seed }: Plan["settings"], body: Backbone): Backbone {
   if (rank === undefined) return body;
   const random = new Random(seed, ["initial values", "backbone"]);
   return addLora(body, { rank, alpha: loraAlpha ?? rank, targets: loraTargets ?? [] }, random);
 }
 
-/** The network itself, without what a probe puts on top. */
+/** Returns the network without the additional layers of a probe. */
 export function bodyOf(plan: Pick<Plan, "settings" | "algorithm">): Backbone {
   const { backbone: id, weights, seed, stochasticDepth } = plan.settings;
   const backbone = backboneNamed(id).build({ ...backboneOptionsOf(plan), stochasticDepth });

@@ -1,6 +1,6 @@
 /**
- * Statistics of batch norm for averaged weights, which no batch has seen: reset, then the mean over so many training batches
- * (Izmailov et al., UAI 2018, Section 3.2). Frozen layers keep theirs.
+ * Computes batch norm statistics for averaged weights, which were never used with a batch. The statistics are reset and
+ * then averaged over some training batches (Izmailov et al., UAI 2018, Section 3.2). Frozen layers keep theirs.
  */
 
 import type { Loader } from "../data/loader.js";
@@ -10,7 +10,7 @@ import { noGrad } from "../engine/tensor.js";
 import { BatchNorm } from "../nn/index.js";
 import type { Learner } from "./learner.js";
 
-/** Computes the statistics of all layers that are not frozen, from the batches of the steps from `step` on. */
+/** Computes the statistics of all layers that are not frozen, from the batches of the steps starting at `step`. */
 export async function measureBatchNorm(
   learner: Learner,
   loader: Loader,

@@ -1,6 +1,6 @@
 /**
- * The distance score of a model (model/domain-distance.ts) and its temperature (analysis/temperature.ts), computed
- * after training and written to its file. They depend only on the file and on the pictures, so a run that was killed in
+ * Computes the distance score of a model (model/domain-distance.ts) and its temperature (analysis/temperature.ts) after
+ * training, and writes them to its file. They depend only on the file and on the pictures, so a run that was killed in
  * between produces identical bytes.
  */
 
@@ -22,15 +22,21 @@ import type { Layer } from "../nn/index.js";
 import { paddedRows } from "../nn/padded-rows.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 
-/** Pictures the score is made from, more where there are many classes, and pictures it is compared with. */
+/**
+ * The number of pictures for fitting the score, which is larger for many classes, and of pictures that it is compared
+ * with.
+ */
 const MOST_FITTED = 1024;
 const FITTED_A_CLASS = 8;
 const MOST_COMPARED = 512;
 
-/** On a GPU all batches have this many rows, so that cuDNN plans the network's convolutions once and not for each rest. */
+/** The number of rows of all batches on a GPU, so that cuDNN plans the network's convolutions only once. */
 const PADDED_ROWS = 128;
 
-/** A loader of a few pictures of each training domain as they are, evenly from their order: the same at every start. */
+/**
+ * Creates a loader for a few pictures of each training domain without augmentation, selected evenly. They are the same
+ * at every start.
+ */
 export function plainLoader(options: LoaderOptions): Loader {
   const { split, trainDomains, dataset } = options;
   const fitted = Math.max(MOST_FITTED, FITTED_A_CLASS * dataset.classes.length);
@@ -51,13 +57,13 @@ export interface AddDistanceOptions {
   readonly loader: Loader;
   readonly trainDomains: readonly string[];
   readonly device: string;
-  /** Whether the loader's samples are the network's features already, as in an exact probe. */
+  /** Whether the loader's samples are already the network's features, as in an exact probe. */
   readonly areFeatures?: boolean;
-  /** Called between batches, so that signals and timers have their turn. */
+  /** Called between batches, so that signals and timers are processed. */
   readonly pause?: () => Promise<void>;
 }
 
-/** Writes the distance score to a model file; a model with too few pictures has none. */
+/** Writes the distance score to a model file. With too few pictures there is none. */
 export async function addDistance(path: string, options: AddDistanceOptions): Promise<void> {
   using model = await loadModel(path, { device: options.device });
   using kept = new Scope();
@@ -77,10 +83,10 @@ export async function addDistance(path: string, options: AddDistanceOptions): Pr
   });
 }
 
-/** Quantiles that are kept of how sure the model is. */
+/** The number of stored quantiles of the model's confidence. */
 const QUANTILES = 101;
 
-/** The temperature, and how sure the model then is of the pictures it is right about. */
+/** Returns the temperature, and the model's confidence on correctly classified pictures after scaling with it. */
 function calibrationOf(heldBack: readonly JudgedFeatures[]): CalibrationFacts | null {
   const rows = heldBack.flatMap(({ logits }) => logits);
   if (rows.length === 0) return null;
@@ -97,12 +103,12 @@ function calibrationOf(heldBack: readonly JudgedFeatures[]): CalibrationFacts | 
   return { temperature, count: rows.length, quantiles };
 }
 
-/** The features of a domain's pictures, and the logits that come of them. */
+/** The features of a domain's pictures, and their logits. */
 interface JudgedFeatures extends DomainFeatures {
   readonly logits: readonly number[][];
 }
 
-/** The features of one part of every training domain. */
+/** Returns the features of one part of every training domain. */
 async function featuresOf(
   model: Model,
   part: SplitName,
@@ -137,13 +143,16 @@ async function featuresOf(
   return domains;
 }
 
-/** The logits of features as they are. */
+/** Returns features unchanged, with their logits. */
 function classified(model: Model, x: Tensor): { features: Tensor; logits: Tensor } {
   const { classifier } = model.network.modules;
   return noGrad(() => ({ features: x.clone(), logits: (classifier as Layer).forward(x) }));
 }
 
-/** One pass; the samples of a probe are the frozen network's features, on which only map and classifier are missing. */
+/**
+ * Runs one forward pass. The samples of a probe are the features of the frozen network, so only the linear map and the
+ * classifier remain.
+ */
 function forwardOf(model: Model, x: Tensor): { features: Tensor; logits: Tensor | null } {
   const maps = Object.values(model.network.modules).flatMap((module) =>
     module instanceof ProbedBackbone ? module.map : [],
@@ -154,7 +163,7 @@ function forwardOf(model: Model, x: Tensor): { features: Tensor; logits: Tensor 
       maps.map((map) => map.forward(x)),
       1,
     );
-    const isPlain = model.about.prediction.kind === "plain"; // another way to the logits has no name here
+    const isPlain = model.about.prediction.kind === "plain"; // there is no general way to compute other logits here
     return { features, logits: isPlain ? (model.network.modules.classifier as Layer).forward(features) : null };
   });
 }

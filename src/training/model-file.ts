@@ -1,7 +1,7 @@
 /**
- * A final model: safetensors with only the tensors that prediction needs, and one metadata key `nudge` that describes
- * them (model/about.ts). What only training needs (discriminators, domain weights, a frozen copy) stays in the
- * checkpoint.
+ * A final model: a safetensors file with only the tensors that prediction needs, and one metadata key `nudge` that
+ * describes them (model/about.ts). Tensors that only training needs (discriminators, domain weights, a frozen copy) are
+ * in the checkpoint.
  */
 
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
@@ -32,20 +32,20 @@ import { backboneOptionsOf } from "./make-learner.js";
 export interface ModelFileOptions {
   readonly plan: Plan;
   readonly learner: Learner;
-  /** Samples to try the network on. */
+  /** Samples to run the network on. */
   readonly sample: Tensor;
-  /** `current`, or a follower's id. */
+  /** `current`, or the id of a follower. */
   readonly model: string;
-  /** The last update that is in it. */
+  /** The last update that is included. */
   readonly step: number;
 }
 
-/** Two samples are enough to see where numbers go, and a batch norm could not use fewer. */
+/** Two samples are enough to trace dependencies, and the minimum for batch norm. */
 const TRIED = 2;
 
 /**
- * The modules that predictions depend on, found by trying: each is filled with NaN in turn, and those are needed whose NaN
- * reaches the logits. So no algorithm has to say it, and none can say it wrongly.
+ * Finds the modules that predictions depend on: each module is filled with NaN in turn, and is needed if NaN appears in
+ * the logits. Algorithms therefore need not declare these modules, and cannot declare wrong ones.
  */
 export function modulesForPrediction(learner: Learner, x: Tensor): string[] {
   return Object.entries(learner.modules)
@@ -65,7 +65,7 @@ export function modulesForPrediction(learner: Learner, x: Tensor): string[] {
     .map(([name]) => name);
 }
 
-/** Writes the learner's present weights as a model. */
+/** Writes the current weights of the learner as a model. */
 export function writeModel(path: string, { plan, learner, sample, model, step }: ModelFileOptions): void {
   const { settings } = plan;
   const x = sample.narrow(0, 0, Math.min(TRIED, sample.rows));
@@ -105,7 +105,7 @@ function preprocessingOf({ settings, dataset }: Plan): Preprocessing {
   return { kind: "pictures", inputShape, shortSide, ...evaluationFraming(settings), ...coloursOf(settings) };
 }
 
-/** The two modules that a plain prediction goes through, by the names that a model file has them under. */
+/** The names of the two modules of a plain prediction in a model file. */
 const PLAIN = { backbone: "backbone", classifier: "classifier" } as const;
 
 interface PlainPair {
@@ -114,10 +114,9 @@ interface PlainPair {
 }
 
 /**
- * The backbone and the classifier by which the logits are the same as by the algorithm, so that a model need not know what
- * algorithm it comes from; of ERM++ these are the averages. Null where there is no such pair.
+ * Returns the backbone and the classifier whose composition gives the same logits as the algorithm, or null if there is
+ * no such pair. A model with such a pair does not depend on its algorithm. For ERM++ these are the averages.
  */
-/** The backbone and the layer whose composition is what the learner predicts; null where it does more. */
 export function plainPair(learner: Learner, x: Tensor, precision: Plan["settings"]["precision"]): PlainPair | null {
   const modules = Object.values(learner.modules);
   for (const backbone of modules.filter((module) => module instanceof Backbone))
@@ -139,7 +138,7 @@ const plainTensors = (pair: PlainPair): Map<string, Tensor> =>
 const tensorsOf = (learner: Learner, modules: readonly string[]): Map<string, Tensor> =>
   new Map([...mergedState(learner.root)].filter(([name]) => modules.includes(name.split(".")[0])));
 
-/** The algorithm's own way. */
+/** Returns the algorithm's own prediction. */
 function ownPath({ settings, algorithm }: Plan): PredictionPath {
   const own = Object.keys(algorithm.hparams);
   const read = Object.entries(settings.hparams).filter(([name]) => own.includes(name) || name === "batchSize");
@@ -163,7 +162,7 @@ function isPlain(
       return `${logits.shape}` === `${own.shape}` && logits.eq(own).sum().item() === logits.numel;
     });
   } catch (error) {
-    // Inputs or features of other sizes than these two alone take: the algorithm does more.
+    // These two modules alone do not accept these inputs or features, so the algorithm does more.
     if (error instanceof EngineError || error instanceof UsageError) return false;
     throw error;
   } finally {
@@ -171,7 +170,10 @@ function isPlain(
   }
 }
 
-/** Models are shared: the machine is not recorded, and the same run gives identical bytes anywhere. */
+/**
+ * Models are shared, so information about the machine is removed, and the same run gives identical bytes on every
+ * machine.
+ */
 function withoutMachine({
   data,
   root,
@@ -186,9 +188,9 @@ function withoutMachine({
   return rest;
 }
 
-/** What the file of starting weights says of itself; its licence goes with the model, where it says one. */
+/** Reads the metadata of the initial weights' file. If it contains a licence, the model includes it. */
 function aboutWeights(path: string, hash: string | null): StartingWeights {
   using file = openWeights(path);
-  const { [METADATA_KEY]: _, ...metadata } = file.metadata; // one of our models has its whole history there
+  const { [METADATA_KEY]: _, ...metadata } = file.metadata; // the metadata of our own models contains their whole history
   return { hash, licence: metadata.licence ?? metadata.license ?? null, metadata };
 }

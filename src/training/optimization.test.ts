@@ -19,7 +19,7 @@ const makeLearner = (id: string, optimization: Optimization, hparams: Record<str
     optimization,
   });
 
-/** The weights after some updates. */
+/** Returns the weights after some updates. */
 const trained = (id: string, optimization: Optimization, hparams: Record<string, number> = {}, updates = 4): number[] =>
   scope(() => {
     using learner = makeLearner(id, optimization, hparams);
@@ -76,7 +76,7 @@ test("the classifier is trained first, alone, and remembers nothing of the netwo
     else expect(values, name).toEqual(start.get(name));
   const moved = [...later].filter(([name, values]) => `${values}` !== `${start.get(name)}`);
   expect(moved).toHaveLength(later.size);
-  // The network's first step of Adam is as long as the learning rate: no moments from before.
+  // The length of Adam's first step on the network is the learning rate, because there are no earlier moments.
   const [name, values] = [...later].find(([each]) => each.startsWith("backbone") && each.endsWith("weight"))!;
   const step = Math.max(...values.map((value, i) => Math.abs(value - start.get(name)![i])));
   expect(step).toBeCloseTo(1e-3, 5);
@@ -95,7 +95,7 @@ test("every algorithm runs with SGD, a schedule and clipping, and leaves nothing
   expect(liveTensors()).toBe(before);
 });
 
-/** On a network of a stem and three blocks, part of which is frozen. */
+/** Creates a learner on a network with a stem and three blocks, partly frozen. */
 const partial = (id: string, freeze: Freeze | undefined, optimization: Optimization, hparams = {}): Learner =>
   new Learner({
     algorithm: algorithms[id],
@@ -161,7 +161,7 @@ test("rates go by depth in every optimizer that has the backbone, beside the cla
   scope(() => {
     for (let step = 0; step < 3; step++) learner.update(tinyBatch(arrays, step), step);
   });
-  expect(rates()).toEqual(expected); // after the optimizer was replaced too
+  expect(rates()).toEqual(expected); // also after the optimizer was replaced
   const { trained, all, bytes } = learner.size();
   const stem = learner.backbone.stateDict();
   expect(all - trained).toBe(stem.get("stem.weight")!.numel + stem.get("stem.bias")!.numel);

@@ -1,7 +1,7 @@
 /**
- * How a run's optimizers are made: which kind, with which rates for which parameters, and what a schedule makes of them. All
- * optimizers of an algorithm come from here, those that it makes inside an update and those that replace another too, so
- * that none of them loses a setting.
+ * Creates a run's optimizers: the kind of optimizer, learning rates for groups of parameters, and the schedule. All
+ * optimizers of an algorithm are created here, including those inside an update and those that replace another, so that
+ * all of them use the settings.
  */
 
 import type { Backbone } from "../backbones/backbone.js";
@@ -20,26 +20,29 @@ import {
   type Parameters,
 } from "../optim/index.js";
 
-/** What a run may set; what is absent is as in the reference: Adam, a constant rate, no clipping, one rate for all. */
+/**
+ * Settings of a run. The defaults are those of DomainBed: Adam, a constant learning rate, no clipping, one rate for all
+ * parameters.
+ */
 export interface Optimization {
   readonly optimizer?: OptimizerDefinition;
   /** The optimizer's options. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** What learning rates are multiplied by at a step. */
+  /** Returns the factor of the learning rates at a step. */
   readonly rate?: (step: number) => number;
-  /** The largest norm of all gradients of an optimizer together. */
+  /** The maximum norm of all gradients of an optimizer together. */
   readonly clipNorm?: number;
-  /** What the learning rate of classifiers is multiplied by. */
+  /** The factor of the learning rate of classifiers. */
   readonly headLr?: number;
-  /** What the learning rate of a block is multiplied by, once more for each block after it (backbones/depth.ts). */
+  /** The factor of the learning rate per block, applied once for each later block (backbones/depth.ts). */
   readonly layerDecay?: number;
-  /** Updates at the start that move classifiers alone. */
+  /** The number of initial updates that train only classifiers. */
   readonly headSteps?: number;
 }
 
 export class OptimizerMaker implements Disposable {
   private readonly heads = new Set<Tensor>();
-  /** What the learning rates of the backbones' parameters are multiplied by, where they go by depth. */
+  /** The factors of the learning rates of the backbones' parameters, if they depend on depth. */
   private readonly rates = new Map<Tensor, number>();
   private readonly onDevice: Tensor | null;
   private foundHead = false;
@@ -55,13 +58,13 @@ export class OptimizerMaker implements Disposable {
     this.onDevice = optimization.rate && device !== "cpu" ? keep(full([], 1, { dtype: "float32", device })) : null;
   }
 
-  /** Makes known that a module is a classifier, whose learning rate may differ. */
+  /** Registers a module as a classifier, whose learning rate may differ. */
   addHead<M extends Module>(module: M): M {
-    if (this.knowsHeads) for (const parameter of module.parameters()) this.heads.add(parameter);
+    if (this.separatesHeads) for (const parameter of module.parameters()) this.heads.add(parameter);
     return module;
   }
 
-  /** Makes known that a module is a backbone, whose learning rates may go by depth. */
+  /** Registers a module as a backbone, whose learning rates may depend on depth. */
   addBackbone<B extends Backbone>(backbone: B): B {
     const { layerDecay = 1 } = this.optimization;
     if (layerDecay !== 1)
@@ -69,8 +72,8 @@ export class OptimizerMaker implements Disposable {
     return backbone;
   }
 
-  /** Whether classifiers are treated in a way of their own. */
-  private get knowsHeads(): boolean {
+  /** Whether classifiers have separate settings. */
+  private get separatesHeads(): boolean {
     return this.headLr !== 1 || this.headSteps > 0;
   }
 
@@ -82,7 +85,9 @@ export class OptimizerMaker implements Disposable {
     return this.optimization.headLr ?? 1;
   }
 
-  /** The run's optimizer for some parameters; `settings` that only Adam has count where it is Adam. */
+  /**
+   * Creates the run's optimizer for some parameters. `settings` that only Adam has are ignored for other optimizers.
+   */
   make(parameters: Parameters<AdamSettings>, settings: Partial<AdamSettings> = {}): Optimizer {
     const { optimizer: definition, options = {}, clipNorm = null } = this.optimization;
     const { lr = this.shared.lr, weightDecay = this.shared.weightDecay, ...ofAdam } = settings;
@@ -95,25 +100,28 @@ export class OptimizerMaker implements Disposable {
     optimizer.factor = this.factor;
     optimizer.deviceFactor = this.onDevice;
     optimizer.clipNorm = clipNorm;
-    this.rest(optimizer);
+    this.updateSkippedGroups(optimizer);
     return optimizer;
   }
 
-  /** Whether an update of this step moves classifiers alone. */
-  movesHeadsOnly(step: number): boolean {
+  /** Returns true if the update of this step trains only classifiers. */
+  trainsHeadsOnly(step: number): boolean {
     return step < this.headSteps;
   }
 
-  private rest(optimizer: Optimizer): void {
+  private updateSkippedGroups(optimizer: Optimizer): void {
     const isHead = ({ entries }: Optimizer["groups"][number]): boolean =>
       entries.some(({ parameter }) => this.heads.has(parameter));
     if (this.headSteps > 0)
-      optimizer.resting = new Set(
-        this.movesHeadsOnly(this.step) ? optimizer.groups.filter((group) => !isHead(group)) : [],
+      optimizer.skippedGroups = new Set(
+        this.trainsHeadsOnly(this.step) ? optimizer.groups.filter((group) => !isHead(group)) : [],
       );
   }
 
-  /** The groups, with parameters whose rates differ in groups of their own: those of a backbone by depth, then classifiers. */
+  /**
+   * Returns the parameter groups. Parameters with different learning rates are in separate groups: first those of a
+   * backbone by depth, then classifiers.
+   */
   private withRates(parameters: Parameters<AdamSettings>, lr: number): ParameterGroup<AdamSettings>[] {
     const items: (Tensor | ParameterGroup<AdamSettings>)[] = [...parameters];
     if (items.length === 0)
@@ -123,7 +131,7 @@ export class OptimizerMaker implements Disposable {
     const groups = items.every((item) => item instanceof Tensor)
       ? [{ parameters: items as Tensor[] }]
       : (items as ParameterGroup<AdamSettings>[]);
-    if (!this.knowsHeads && this.rates.size === 0) return groups;
+    if (!this.separatesHeads && this.rates.size === 0) return groups;
     return groups.flatMap((group) => {
       const all = [...group.parameters];
       const heads = all.filter((parameter) => this.heads.has(parameter));
@@ -141,7 +149,7 @@ export class OptimizerMaker implements Disposable {
     });
   }
 
-  /** Parameters by what their rate is multiplied by, in the order they come. */
+  /** Groups parameters by the factor of their learning rate, in their order. */
   private byRate(parameters: readonly Tensor[]): Map<number, Tensor[]> {
     const parts = new Map<number, Tensor[]>();
     for (const parameter of parameters) {
@@ -154,14 +162,17 @@ export class OptimizerMaker implements Disposable {
     return parts;
   }
 
-  /** Refuses rates for classifiers, and by depth, where no optimizer of the algorithm has such parameters. */
+  /**
+   * Throws an error for learning rates of classifiers, or by depth, if no optimizer of the algorithm has such
+   * parameters.
+   */
   checkRates(title: string): void {
     const { layerDecay } = this.optimization;
     if (this.rates.size > 0 && !this.foundRate && [...this.rates.keys()].some(({ requiresGrad }) => requiresGrad))
       throw new UsageError(
         `layerDecay ${layerDecay}: ${title} makes the optimizer of its backbone itself; leave layerDecay out`,
       );
-    if (!this.knowsHeads || this.foundHead) return;
+    if (!this.separatesHeads || this.foundHead) return;
     throw new UsageError(
       this.headSteps > 0
         ? `headFirst ${this.headSteps}: ${title} has no classifier that can be trained separately; remove headFirst`
@@ -169,12 +180,12 @@ export class OptimizerMaker implements Disposable {
     );
   }
 
-  /** Sets the rates of a step, of the optimizers that there are and of those to be made in it. */
+  /** Sets the learning rates of a step, for existing optimizers and for those created during it. */
   setStep(step: number, optimizers: Iterable<Optimizer>): void {
     const { rate } = this.optimization;
     const all = [...optimizers];
     this.step = step;
-    for (const optimizer of all) this.rest(optimizer);
+    for (const optimizer of all) this.updateSkippedGroups(optimizer);
     if (!rate) return;
     this.factor = rate(step);
     for (const optimizer of all) optimizer.factor = this.factor;

@@ -1,6 +1,6 @@
 /**
- * The model of a probe, made whole. What was trained is the map and what stands on it; the file that is used has the frozen
- * network under it too, so that it takes pictures as any other model does.
+ * Completes the model of a probe. Training only updates the linear map and the layers after it. The final file also
+ * contains the frozen network, so that it accepts pictures like any other model.
  */
 
 import { openWeights } from "../engine/open-weights.js";
@@ -11,10 +11,13 @@ import { METADATA_KEY, type ModelAbout } from "../model/about.js";
 import type { Plan } from "../settings/resolve.js";
 import { bodyOf } from "./make-learner.js";
 
-/** `backbone` of `backbone.map.weight`: the modules that are maps on a frozen network. */
+/** Matches names such as `backbone.map.weight`, where `backbone` is a module with a linear map on a frozen network. */
 const MAP = /^([^.]+)\.map\.weight$/;
 
-/** Adds the tensors of the frozen network to a model file: under every map that is in it, or, for an exact probe, as its backbone. */
+/**
+ * Adds the tensors of the frozen network to a model file: for every linear map in it, or as the backbone of an exact
+ * probe.
+ */
 export function addBody(path: string, plan: Plan): void {
   const { metadata } = openMetadata(path);
   using body = bodyOf(plan);
@@ -38,7 +41,7 @@ export function addBody(path: string, plan: Plan): void {
   });
 }
 
-/** Puts another classifier into a model file. */
+/** Replaces the classifier in a model file. */
 export function replaceHead(path: string, { weight, bias }: { weight: Tensor; bias: Tensor }): void {
   const { metadata } = openMetadata(path);
   scope(() => {

@@ -8,7 +8,7 @@ import { hparam, powerOfTen } from "../hparams.js";
 import { defineRegularizer, type StepResult } from "../regularizers/index.js";
 import { Learner } from "./learner.js";
 
-/** What a regularizer receives in one update of an algorithm on domains of two and three points. */
+/** Returns what a regularizer receives in one update of an algorithm on domains with two and three points. */
 function received(
   algorithm: AlgorithmDefinition,
   hparams = {},

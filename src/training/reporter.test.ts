@@ -16,7 +16,7 @@ test("lines go to a terminal in place of the status, and elsewhere as they are",
   const written = (isTTY: boolean): string => {
     let text = "";
     const reporter = streamReporter({ isTTY, write: (more) => (text += more) });
-    reporter.status(status); // too soon to be shown
+    reporter.status(status); // too early to be shown
     reporter.line("step 0: done");
     return text;
   };

@@ -6,34 +6,34 @@ export interface Status {
   readonly step: number;
   readonly steps: number;
   readonly loss: number;
-  /** Pictures a second. */
+  /** Pictures per second. */
   readonly rate: number;
   /** The share of the time spent waiting for pictures. */
   readonly waiting: number;
-  /** Bytes in use on the device, at most so far. */
+  /** The peak memory on the device in bytes. */
   readonly memory: number;
-  /** Seconds to go, as far as one can tell. */
+  /** The estimated remaining time in seconds. */
   readonly left: number;
 }
 
 export interface Reporter {
-  /** How far it is; called after every update. */
+  /** Reports the progress; called after every update. */
   status(status: Status): void;
-  /** How far something else is: words that the next ones replace. */
+  /** Reports the progress of another task. The next text replaces it. */
   progress?(text: string): void;
-  /** Something to be read: an evaluation, a note. */
+  /** Prints a message, such as the result of an evaluation or a note. */
   line(text: string): void;
-  /** The records of an evaluation, once they are written. */
+  /** Receives the records of an evaluation after they have been written. */
   records?(records: readonly RunRecord[]): void;
 }
 
-/** Milliseconds between two changes of the status line, and between two lines where there is no terminal. */
+/** Milliseconds between two changes of the status line, and between two lines without a terminal. */
 const TERMINAL_MS = 200;
 const PLAIN_MS = 30_000;
 
 export const quietReporter: Reporter = { status: () => {}, progress: () => {}, line: () => {} };
 
-/** Reports to a stream, which is a terminal or not. */
+/** Creates a reporter for a stream, which may be a terminal. */
 export function streamReporter(stream: { isTTY?: boolean; write(text: string): unknown }): Reporter {
   const terminal = stream.isTTY === true;
   let shown = performance.now();
@@ -50,7 +50,7 @@ export function streamReporter(stream: { isTTY?: boolean; write(text: string): u
   };
 }
 
-/** `step 120/300, loss 0.4213, 1830 pictures/s, waiting 3 %, 312 MB, 0:14 left` */
+/** Returns `step 120/300, loss 0.4213, 1830 pictures/s, waiting 3 %, 312 MB, 0:14 left`. */
 export function statusText({ step, steps, loss, rate, waiting, memory, left }: Status): string {
   return [
     `step ${step}/${steps}`,
@@ -62,7 +62,7 @@ export function statusText({ step, steps, loss, rate, waiting, memory, left }: S
   ].join(", ");
 }
 
-/** `0:14`, `2:03:40` */
+/** Returns `0:14` or `2:03:40`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";
   const whole = Math.max(0, Math.round(seconds));

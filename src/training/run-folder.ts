@@ -1,7 +1,7 @@
 /**
- * The folder of a run: where its files are, which process may write them, and how it starts and resumes. One process at
- * a time owns it; the folder of a killed process is taken over immediately on the same machine, and after half a minute
- * without a sign of life on another machine.
+ * The folder of a run: the paths of its files, the lock of the process that writes to it, and how it starts and
+ * resumes. One process at a time owns the folder. If a process was killed, another one can take over the folder
+ * immediately on the same machine, and after half a minute without a sign of life on another machine.
  */
 
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -22,14 +22,14 @@ import { recordedRequest } from "../settings/preprocessing.js";
 import type { TrainSettings } from "../settings/settings.js";
 import type { Environment } from "./environment.js";
 
-/** Another machine's lock is watched for so long: longer than a lock may stand still. */
+/** How long another machine's lock is observed, which is longer than a live lock can stay unchanged. */
 const WATCH_MS = 45_000;
 
-/** How long a killed process may take to give back its memory. */
+/** How long a killed process may take to release its memory. */
 const DYING_MS = 2_000;
 
 export class RunFolder implements Disposable {
-  /** Whether its settings were there when they were last looked for. */
+  /** Whether the settings existed when they were last checked. */
   private begun = false;
   private lastReport = Number.NEGATIVE_INFINITY;
 
@@ -38,7 +38,7 @@ export class RunFolder implements Disposable {
     private readonly lock: FolderLock,
   ) {}
 
-  /** Opens a folder, which is made if need be, for this process alone. */
+  /** Opens a folder for exclusive use by this process, and creates it if it is missing. */
   static async own(path: string): Promise<RunFolder> {
     try {
       makeFolder(path);
@@ -48,7 +48,10 @@ export class RunFolder implements Disposable {
     return new RunFolder(path, await takeLock(lockOf(path), path));
   }
 
-  /** Opens a folder if no other process is at work on it, without waiting. A `watch` remembers how long another's lock stood still. */
+  /**
+   * Opens a folder if no other process uses it, without waiting. A `watch` remembers how long another process's lock
+   * has not changed.
+   */
   static tryOwn(path: string, watch?: LockWatch): RunFolder | undefined {
     makeFolder(path);
     const lock = FolderLock.tryTake(lockOf(path), watch);
@@ -66,17 +69,17 @@ export class RunFolder implements Disposable {
   get lastCheckpoint(): string {
     return this.file("checkpoint", "last.safetensors");
   }
-  /** The one before the last, for when the last is damaged. */
+  /** The checkpoint before the last one, in case the last one is damaged. */
   get previousCheckpoint(): string {
     return this.file("checkpoint", "previous.safetensors");
   }
-  /** Keeps the last checkpoint as the previous one; where the file system has no links, there is none. */
+  /** Keeps the last checkpoint as the previous one. On file systems without links there is no previous one. */
   keepLastCheckpoint(): void {
     rmSync(this.previousCheckpoint, { force: true });
     try {
       linkSync(this.lastCheckpoint, this.previousCheckpoint);
     } catch {
-      // The first checkpoint has none before it.
+      // There is no checkpoint before the first one.
     }
   }
   get bestCheckpoint(): string {
@@ -86,14 +89,14 @@ export class RunFolder implements Disposable {
     return existsSync(this.file(DONE_FILE));
   }
 
-  /** The files of models that are there: the one for use, and those of other averages. */
+  /** Returns the existing model files: the one for use, and those of other averages. */
   models(): string[] {
     return readdirSync(this.path)
       .filter((name) => /^model(-.+)?\.safetensors$/.test(name))
       .map((name) => this.file(name));
   }
 
-  /** Whether the run was begun: whoever owns it goes on. */
+  /** Whether the run has started, so that its owner resumes it. */
   get isBegun(): boolean {
     return existsSync(this.settings);
   }
@@ -102,7 +105,7 @@ export class RunFolder implements Disposable {
     return this.lock.held;
   }
 
-  /** Called before anything is renamed into place: a process that has lost the folder must not write any more. */
+  /** Called before a file is renamed into place: a process that has lost the folder must not write to it. */
   checkOwner(): void {
     if (!existsSync(this.path))
       throw new DataError(
@@ -129,14 +132,14 @@ export class RunFolder implements Disposable {
     replaceFile(this.file(name), (write) => write(Buffer.from(`${JSON.stringify(value, null, 2)}\n`, "utf8")));
   }
 
-  /** Writes where the run is running, and keeps where it ran before. */
+  /** Records where the run is running, and keeps the earlier environments. */
   writeEnvironment(now: Environment): void {
     const path = this.file("environment.json");
     let before: { resumed?: Environment[] } | undefined;
     try {
       before = JSON.parse(readFileSync(path, "utf8"));
     } catch {
-      before = undefined; // not there yet, or of no use
+      before = undefined; // missing or invalid
     }
     this.writeJson("environment.json", before ? { ...before, resumed: [...(before.resumed ?? []), now] } : now);
   }
@@ -150,7 +153,7 @@ export class RunFolder implements Disposable {
     appendWhole(this.file("timing.jsonl"), Buffer.from(`${JSON.stringify(row)}\n`, "utf8"), { what: "a row" });
   }
 
-  /** Drops the timings of steps after `step`, which the run makes again, and half a line that a kill left. */
+  /** Removes the timings of steps after `step`, which the run repeats, and a partial line after a kill. */
   cutTiming(step: number): void {
     const path = this.file("timing.jsonl");
     if (!existsSync(path)) return;
@@ -159,7 +162,9 @@ export class RunFolder implements Disposable {
     replaceFile(path, (write) => write(Buffer.from(kept.map(({ text }) => `${text}\n`).join(""), "utf8")));
   }
 
-  /** Removes what an undisturbed run would not have: the dump of a failure, and files that a killed process was writing. */
+  /**
+   * Removes the dump of a failure and temporary files of a killed process, which an uninterrupted run would not have.
+   */
   sweep(): void {
     rmSync(this.file("failure"), { recursive: true, force: true });
     for (const folder of [this.path, this.file("checkpoint"), this.file("figures")]) {
@@ -169,7 +174,7 @@ export class RunFolder implements Disposable {
     }
   }
 
-  /** Tells those who look at the folder how far the run is; as long as the process lives, and now and then only. */
+  /** Publishes the progress of the run for observers of the folder, at most every two seconds. */
   progress(row: Progressing): void {
     const now = performance.now();
     if (now - this.lastReport < PROGRESS_MS) return;
@@ -177,28 +182,28 @@ export class RunFolder implements Disposable {
     this.lock.note(JSON.stringify(row));
   }
 
-  /** Gives the folder back. */
+  /** Releases the folder. */
   [Symbol.dispose](): void {
     if (this.isDone) this.lock.finish();
     else this.lock[Symbol.dispose]();
   }
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface Progressing {
-  /** Updates made, and updates in all. */
+  /** The number of completed updates, and the total number. */
   readonly step: number;
   readonly steps: number;
-  /** Seconds to go, as far as one can tell. */
+  /** The estimated remaining time in seconds. */
   readonly left: number;
 }
 
 const PROGRESS_MS = 2_000;
 
-/** Where the lock of a run's folder is. */
+/** Returns the path of the lock of a run folder. */
 export const lockOf = (run: string): string => join(run, "lock");
 
-/** The settings a run folder was begun with. */
+/** Reads the settings with which a run was started. */
 export function readTrainSettings(folder: string): TrainSettings {
   if (!existsSync(join(folder, SETTINGS_FILE)))
     throw new UsageError(
@@ -210,7 +215,7 @@ export function readTrainSettings(folder: string): TrainSettings {
   return { ...settings, request: recordedRequest(settings.request) };
 }
 
-/** A process that was killed just now may take a moment to be gone; one that is at work is there after that too. */
+/** Retries for a short time, because a process that was just killed may still exist. */
 async function takeLock(lock: string, run: string): Promise<FolderLock> {
   for (const until = performance.now() + DYING_MS; ; await sleep(100)) {
     try {
@@ -238,7 +243,7 @@ async function tryLock(lock: string, run: string): Promise<FolderLock> {
     taking.then((late) => late[Symbol.dispose]()).catch(() => {});
     throw refused(elsewhere);
   });
-  waited.catch(() => {}); // also where it is called off
+  waited.catch(() => {}); // also if it is aborted
   try {
     return await Promise.race([taking, waited]);
   } finally {

@@ -1,4 +1,4 @@
-/** The messages of a run: printed on the terminal, and written to its log. */
+/** The messages of a run, which are printed on the terminal and written to its log. */
 
 import { countOf } from "../data/show-name.js";
 import { byteText } from "../files/byte-text.js";
@@ -7,7 +7,7 @@ import type { Plan } from "../settings/resolve.js";
 import { validationMean } from "./evaluate.js";
 import type { Learner } from "./learner.js";
 
-/** Penalties that would become active after the last step, as text: such a run is equal to the plain method. */
+/** Describes penalties that would only become active after the last step. Such a run equals the plain method. */
 export const neverActive = ({ regularizers, settings: { steps } }: Plan): string[] =>
   regularizers
     .filter((regularizer) => !regularizer.isActive(steps - 1))
@@ -16,7 +16,7 @@ export const neverActive = ({ regularizers, settings: { steps } }: Plan): string
         `${id} has no effect in this run of ${steps} steps, because ${weight === 0 ? "its weight is 0" : `it becomes active at step ${warmup}; use ${id}.warmup=0 to apply it from the start`}`,
     );
 
-/** How much is trained, in words. */
+/** Describes how many parameters are trained. */
 export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>): string {
   const count = (value: number): string => value.toLocaleString("en");
   const share = `${count(trained)} parameters (${((100 * trained) / all).toPrecision(2)} % of ${count(all)})`;
@@ -25,7 +25,7 @@ export function sizeWords({ trained, all, bytes }: ReturnType<Learner["size"]>):
 
 const percent = (value: number): string => (100 * value).toFixed(1);
 
-/** A line a model that was evaluated: its loss, and its accuracy on validation and on the domains held out. */
+/** Returns one line per evaluated model: its loss, and its accuracy on validation pictures and on held-out domains. */
 export function evaluationWords(
   step: number,
   rows: readonly RunRecord[],
@@ -45,7 +45,7 @@ export function evaluationWords(
   });
 }
 
-/** How many pictures could not be read, and one of them; the log has all. */
+/** Describes how many pictures could not be read, with one example. The log lists all of them. */
 export function lostWords(lost: readonly (readonly [name: string, problem: string])[]): string {
   const more = lost.length > 1 ? `; log.txt lists ${lost.length - 1} more` : "";
   return `note: skipped: ${countOf(lost.length, "picture")} that cannot be read (${lost[0][1]}${more})`;

@@ -1,4 +1,4 @@
-/** A run while it runs: what the loop, its evaluations and its end share. */
+/** A running run: the data that the training loop, its evaluations and its end share. */
 
 import type { Follower } from "../averaging/index.js";
 import type { Loader } from "../data/loader.js";
@@ -11,21 +11,24 @@ import type { RunFolder } from "./run-folder.js";
 import type { Samples } from "./samples.js";
 
 export interface Running {
-  /** With the split of the samples. */
+  /** The plan, with the split of the samples. */
   readonly plan: Plan;
   readonly folder: RunFolder;
   readonly reporter: Reporter;
   readonly samples: Samples;
   readonly loader: Loader;
-  /** A few pictures of each training domain as they are. */
+  /** A loader for a few pictures of each training domain without augmentation. */
   readonly plain: Loader;
   readonly learner: Learner;
   readonly followers: readonly Follower[];
   readonly probe: FeatureProbe;
-  /** What a checkpoint holds besides tensors. */
+  /** The contents of a checkpoint besides tensors. */
   progress: Progress;
-  /** Something to be read now, and in the log later. */
+  /** Prints a message and writes it to the log. */
   readonly say: (text: string) => void;
-  /** Between batches of what takes long: signals and timers have their turn, and a wish to stop is a `StoppedError`. */
+  /**
+   * Called between batches of long tasks: processes signals and timers, and throws a `StoppedError` if the run should
+   * stop.
+   */
   readonly pause: () => Promise<void>;
 }

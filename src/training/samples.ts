@@ -1,11 +1,11 @@
 /**
- * The samples of a run: its pictures or arrays, or, for a probe, the features of its pictures. A probe is an ordinary
+ * The samples of a run: its pictures or arrays or, for a probe, the features of its pictures. A probe is an ordinary
  * run on a dataset of features with a linear map as its backbone.
  */
 
 import { algorithmNamed } from "../algorithms/index.js";
 import type { Backbone } from "../backbones/index.js";
-import { likesChannelsLast } from "../backbones/layout.js";
+import { usesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
 import type { LoaderOptions } from "../data/loader.js";
 import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
@@ -25,15 +25,15 @@ import { bodyOf } from "./make-learner.js";
 export interface Samples extends Disposable {
   readonly dataset: Dataset;
   readonly split: Split;
-  /** Where picture files are read from. */
+  /** The store from which pictures are read. */
   readonly pictures?: PictureStore;
-  /** The backbone that is trained, where it is not the settings' own. */
+  /** Creates the backbone to train, if it is not that of the settings. */
   readonly makeBackbone?: () => Backbone;
-  /** Pictures that were skipped from the start, and why. */
+  /** Pictures that were skipped from the start, with the reasons. */
   readonly lost: ReadonlyMap<string, string>;
 }
 
-/** How a run's batches are made of its samples. */
+/** Returns the loader options for a run's samples. */
 export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: Samples): LoaderOptions {
   const { hparams, seed, augmentValidation, evaluationSize, device, steps } = settings;
   return {
@@ -42,19 +42,20 @@ export function loaderOptions({ settings }: Plan, { dataset, split, pictures }: 
     batchSize: hparams.batchSize as number,
     classBalanced: hparams.classBalanced as boolean,
     augmentation: hparams.dataAugmentation ? undefined : null,
-    channelsLast: likesChannelsLast(settings),
+    channelsLast: usesChannelsLast(settings),
     evaluationBatch: evaluationBatchOf(settings),
     colours: coloursOf(settings),
     framing: framingOf(settings),
   };
 }
 
-/** Batches of this many rows keep a GPU busy and fit its memory. */
+/** The numbers of rows of a batch that keep a GPU busy and fit its memory. */
 const [FEWEST_ROWS, MOST_ROWS] = [64, 512];
 
 /**
- * On a GPU, evaluations take batches of as many rows as training does: cuDNN has planned the network's convolutions for these, and
- * would plan all of them again for another number. Algorithms whose predictions depend on the batch keep the loader's number.
+ * Returns the batch size of evaluations. On a GPU it equals the number of rows in a training batch, because cuDNN has
+ * planned the network's convolutions for it and would plan all of them again for another number. Algorithms whose
+ * predictions depend on the batch use the default of the loader.
  */
 export function evaluationBatchOf(settings: Plan["settings"]): number | undefined {
   const rows = (settings.hparams.batchSize as number) * trainDomainsOf(settings).length;
@@ -63,7 +64,7 @@ export function evaluationBatchOf(settings: Plan["settings"]): number | undefine
   return rows >= FEWEST_ROWS && rows <= MOST_ROWS ? rows : undefined;
 }
 
-/** Opens the samples of a run; null where it was asked to stop on the way. */
+/** Opens the samples of a run. Returns null if it was stopped. */
 export async function openSamples(
   plan: Plan,
   options: ExtractOptions & { readonly kept?: KeptPictures } = {},
@@ -79,13 +80,13 @@ export async function openSamples(
     return null;
   };
   const { kept } = options;
-  const how: PictureStoreOptions = { cache, device: settings.device, ...scalingOf(settings), ...toldOf(options) };
+  const how: PictureStoreOptions = { cache, device: settings.device, ...scalingOf(settings), ...progressOptions(options) };
   const pictures = await (kept ? kept.open(dataset, how) : openPictures(dataset, how)).catch(stopped);
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
 
-/** Reports that a cache of pictures has to be built first: with thousands of pictures that takes a minute. */
-function toldOf({ say, progress, shouldStop }: ExtractOptions): PictureStoreOptions {
+/** Reports that a cache of pictures has to be built first, which takes a minute for thousands of pictures. */
+function progressOptions({ say, progress, shouldStop }: ExtractOptions): PictureStoreOptions {
   return {
     onPlan: ({ folder, missing }) => {
       if (missing > 0) say?.(`decoding ${countOf(missing, "picture")} once, into ${folder}`);
@@ -95,9 +96,9 @@ function toldOf({ say, progress, shouldStop }: ExtractOptions): PictureStoreOpti
   };
 }
 
-/** Features in the place of pictures, in the size of evaluation. */
+/** Opens features instead of pictures, computed at the evaluation size. */
 export async function openFeatures(plan: Plan, options: ExtractOptions): Promise<Samples | null> {
-  if (plan.dataset.kind !== "pictures") throw new TypeError(`features of ${plan.dataset.id}`); // settling a run has refused it
+  if (plan.dataset.kind !== "pictures") throw new TypeError(`features of ${plan.dataset.id}`); // resolving the settings has already rejected it
   const inputShape = evaluationShape(plan.settings);
   const dataset = { ...plan.dataset, inputShape };
   const settings = atEvaluation(plan.settings);

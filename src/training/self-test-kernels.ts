@@ -1,6 +1,7 @@
 /**
- * The kernels of our own (native/src/fused.cc, depthwise.cc, augment-kernels.cc) against what they stand for, in float64 on the
- * CPU. Where a device has none (the CPU, a GPU without NVRTC), the operators that take their place are checked in the same way.
+ * Compares the custom kernels (native/src/fused.cc, depthwise.cc, augment-kernels.cc) with equivalent float64
+ * computations on the CPU. On a device without them (the CPU, a GPU without NVRTC), the fallback operators are checked
+ * in the same way.
  */
 
 import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
@@ -11,10 +12,10 @@ import { scope } from "../engine/scope.js";
 import { grad, type Tensor, tensor } from "../engine/tensor.js";
 import type { CheckResult } from "./self-test.js";
 
-/** bfloat16 keeps 8 bits; sums of many numbers lose a few more. */
+/** bfloat16 has 8 significant bits, and sums of many numbers lose a few more. */
 const TOLERANCE = 2 ** -6;
 
-/** Pairs of what a kernel gave and what it should have given. */
+/** Pairs of a kernel's result and the expected result. */
 type Pairs = readonly (readonly [what: string, got: Tensor, expected: Tensor])[];
 
 export const kernelChecks = (device: string): [name: string, check: () => CheckResult][] => [
@@ -38,7 +39,7 @@ function drawn(name: string, shape: readonly number[], device: string, half = fa
   return values.to({ device, dtype: half && device !== "cpu" ? "bfloat16" : "float32", memoryFormat });
 }
 
-/** In float64 on the CPU. */
+/** Converts to float64 on the CPU. */
 const exact = (x: Tensor): Tensor => x.detach().to({ dtype: "float64", device: "cpu", memoryFormat: "preserve" });
 
 function closeTo(make: () => Pairs): CheckResult {
@@ -117,7 +118,7 @@ function depthwisePairs(device: string, stride: number): Pairs {
   ];
 }
 
-/** One operator against two, whose numbers it rounds in the same places. */
+/** Compares one operator with two that round at the same places. */
 function depthwiseClampPairs(device: string, stride: number): Pairs {
   const channels = 40;
   const x = drawn("x", [3, channels, 15, 14], device, true).requiresGrad_();
@@ -134,7 +135,10 @@ function depthwiseClampPairs(device: string, stride: number): Pairs {
   return names.map((what, i) => [what, got[i], exact(expected[i])]);
 }
 
-/** Pictures of several sizes, cropped, resized, flipped and with other colours: the pixels are those of the host, to the byte. */
+/**
+ * Crops, resizes and flips pictures of several sizes and changes their colours. The pixels must be byte for byte those
+ * of the host.
+ */
 function sameBytes(device: string): CheckResult {
   return scope(() => {
     const random = new Random(0, ["self-test", "pictures"]).host();
@@ -160,7 +164,7 @@ function sameBytes(device: string): CheckResult {
         }),
       ),
     );
-    // One step of a byte is 0.017 after the normalisation.
+    // After normalization, one step of a byte is 0.017.
     return { ok: off < 1e-3, detail: `normalised pixels at most ${off.toExponential(1)} off those of the host` };
   });
 }

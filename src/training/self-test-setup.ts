@@ -1,7 +1,7 @@
 /**
- * What the self-test trains (self-test.ts): made-up batches that have something to learn, and learners for them. There are two
- * setups. `SMALL` is a thousand weights in float32, whose numbers can be compared with the CPU's. `networkSetup` is a network that
- * people train, in the precision, layout and form in which `nudge train` runs it on a GPU.
+ * The setups of the self-test (self-test.ts): generated batches with a learnable signal, and learners for them. There
+ * are two setups. `SMALL` has a thousand weights in float32, which can be compared with the CPU's. `networkSetup` is a
+ * real network, in the precision, memory format and captured form in which `nudge train` runs it on a GPU.
  */
 
 import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
@@ -20,26 +20,29 @@ const CLASSES = 4;
 
 export interface Setup {
   readonly backbone: string;
-  /** Height and width of a picture. */
+  /** The height and width of a picture. */
   readonly size: number;
-  /** Pictures of each domain in a batch. */
+  /** The number of pictures per domain in a batch. */
   readonly rows: number;
   readonly precision: Precision;
   readonly channelsLast: boolean;
   readonly lr: number;
-  /** The steps' numbers: an algorithm may change its loss at one. */
+  /** The step numbers, because an algorithm may change its loss at a certain step. */
   readonly steps: readonly number[];
   readonly regularizers: () => readonly Regularizer[];
-  /** Hyperparameters of the algorithm, instead of its defaults. */
+  /** Hyperparameters of the algorithm that override its defaults. */
   readonly hparams?: Readonly<Record<string, HparamValue>>;
 }
 
-/** Other values than the defaults. With tau = 1 SAND-mask may mask every gradient in a few updates, and nothing would be compared. */
+/**
+ * Values that differ from the defaults. With tau = 1, SAND-mask may mask every gradient in a few updates, and there
+ * would be nothing to compare.
+ */
 const HPARAMS: Readonly<Record<string, Record<string, number>>> = { "sand-mask": { tau: 0.2 } };
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-/** The regularizer sets in half-way, so that an update is captured twice. */
+/** The regularizer becomes active halfway, so that two kinds of updates are captured. */
 export const SMALL: Setup = {
   backbone: "toy-cnn",
   size: 8,
@@ -52,8 +55,9 @@ export const SMALL: Setup = {
 };
 
 /**
- * A network as `nudge train` runs it on a GPU: bfloat16, channels last, frozen batch norm. The steps jump ahead to where every
- * algorithm has its penalties in force; after the jump there are enough of them to capture an update of that kind and to replay it.
+ * A network as `nudge train` runs it on a GPU: bfloat16, channels last, frozen batch norm. The steps jump ahead to
+ * where the penalties of every algorithm are active. After the jump there are enough steps to capture an update of that
+ * kind and to replay it.
  */
 export const networkSetup = (given: Partial<Setup> = {}): Setup => ({
   backbone: "mobilenet_v2",
@@ -67,7 +71,7 @@ export const networkSetup = (given: Partial<Setup> = {}): Setup => ({
   ...given,
 });
 
-/** The batch of a step: keyed numbers that have something to learn. */
+/** Returns the batch of a step: reproducible numbers with a learnable signal. */
 export function batchOf({ size, rows, channelsLast }: Setup, step: number, device: string): Batch {
   const labels = upTo(rows).map((i) => (i + step) % CLASSES);
   const domains = upTo(DOMAINS).map((domain): Minibatch => {
@@ -92,8 +96,8 @@ export function batchOf({ size, rows, channelsLast }: Setup, step: number, devic
   };
 }
 
-/** Draws that do not depend on the device: whole tensors too are drawn on the CPU. */
-export function drawsAnywhere(step: number): Draws {
+/** Draws that do not depend on the device, because whole tensors are also drawn on the CPU. */
+export function deviceIndependentDraws(step: number): Draws {
   const random = new Random(0, ["self-test", "draws", step]);
   const moved = (made: Tensor, { dtype, device }: Tensor): Tensor => made.to({ dtype, device });
   return {
@@ -127,8 +131,9 @@ export function learnerOf(
 }
 
 /**
- * Moves every parameter a little, by keyed numbers. Two backbones of an algorithm begin as copies, and ADRMX normalizes the difference
- * of their features: while it is zero, its direction is only rounding, and the CPU's differs from a GPU's.
+ * Perturbs every parameter slightly with keyed random numbers. The two backbones of an algorithm start as copies, and
+ * ADRMX normalizes the difference of their features. If it is zero, its direction is only rounding error, which differs
+ * between CPU and GPU.
  */
 function separateCopies(learner: Learner): void {
   const random = new Random(0, ["self-test", "copies"]);
@@ -140,7 +145,10 @@ function separateCopies(learner: Learner): void {
   });
 }
 
-/** With starting values at which a frozen batch norm keeps the size of the maps: those of torchvision need a trained one. */
+/**
+ * Initializes such that a frozen batch norm keeps the scale of the feature maps. torchvision's initialization requires
+ * a trained one.
+ */
 function backboneOf({ backbone: id, size }: Setup, channels: number): Backbone {
   const random = new Random(0, ["self-test", "backbone"]);
   const backbone = backboneNamed(id)

@@ -6,7 +6,8 @@ import { networkSetup } from "./self-test-setup.js";
 
 const { erm, "and-mask": andMask } = algorithms;
 
-// Channels last as on a GPU, in float32: libtorch 1.13 has no second derivatives of convolutions in bfloat16 on a CPU (IGA).
+// Channels last as on a GPU, but in float32: libtorch 1.13 has no second derivatives of bfloat16 convolutions on a CPU
+// (IGA).
 const SMALL_NETWORK = networkSetup({
   backbone: "toy-cnn",
   size: 8,
@@ -14,7 +15,7 @@ const SMALL_NETWORK = networkSetup({
   steps: [0, 1, 2000, 2001],
 });
 
-// Here on whatever device there is: on the CPU updates are never replayed, and summing their scalars must change nothing.
+// Runs on any device: on the CPU updates are never replayed, and summing their scalars must not change anything.
 test("the self-test passes on this machine: kernels, every algorithm three times, resumes and memory", {
   timeout: 300_000,
 }, () => {

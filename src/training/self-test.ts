@@ -1,8 +1,8 @@
 /**
- * Whether training on a device can be trusted, without data and in a few minutes: every algorithm against the CPU and replayed
- * against plain updates on a small network; kernels of our own against what they stand for; resumed runs; every algorithm on a network that people train, in the precision, layout and captured
- * form of `nudge train`, with what its optimizers are given; and memory over two thousand updates. `nudge doctor --device cuda --full`
- * runs it.
+ * Checks in a few minutes and without data whether training on a device is correct. It compares every algorithm with
+ * the CPU, and replayed with normal updates, on a small network. It checks the custom kernels, resumed runs, and every
+ * algorithm on a real network in the precision, memory format and captured form of `nudge train`, including the inputs
+ * of its optimizers. It also checks the memory over two thousand updates. `nudge doctor --device cuda --full` runs it.
  */
 
 import type { AlgorithmDefinition, Batch } from "../algorithms/algorithm.js";
@@ -14,59 +14,63 @@ import { Scope, scope } from "../engine/scope.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { kernelChecks } from "./self-test-kernels.js";
-import { batchOf, drawsAnywhere, learnerOf, networkSetup, type Setup, SMALL } from "./self-test-setup.js";
+import { batchOf, deviceIndependentDraws, learnerOf, networkSetup, type Setup, SMALL } from "./self-test-setup.js";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What was measured, for people. */
+  /** A description of the measurement. */
   readonly detail: string;
 }
 
 export type CheckResult = Omit<Check, "name">;
 
 /**
- * How far the weights of the small network may be apart, relative to how far they moved. Adam's first steps go by the gradients'
- * signs, so where a gradient is all rounding, another order of summing turns a step round.
+ * The maximum distance between the weights of the small network, relative to the distance from their initial values.
+ * Adam's first steps depend on the signs of the gradients, so if a gradient is only rounding error, another order of
+ * summation can reverse a step.
  */
 const TOLERANCE = 0.02;
 
 /**
- * The same for a network in bfloat16. MobileNetV2 computed in float32 instead ends 0.5 to 0.7 apart, one that is given the batch of
- * the next step 0.7 to 0.8; a replay runs the same kernels, so only sums in another order may differ.
+ * The same for a network in bfloat16. MobileNetV2 in float32 ends with a distance of 0.5 to 0.7, and one that receives
+ * the batch of the next step with 0.7 to 0.8. A replay runs the same kernels, so only the order of sums may differ.
  */
 const NETWORK_TOLERANCE = 0.2;
 
-/** What is stopped and resumed: no state but Adam's; weights of domains; running means; turns; two backbones with two optimizers. */
+/**
+ * Algorithms that are stopped and resumed. Their state is that of Adam only; domain weights; running means; alternating
+ * updates; two backbones with two optimizers.
+ */
 const RESUMED = ["erm", "group-dro", "mtl", "fishr", "dann", "mdsdi"];
 
-/** Bytes by which the same tensors may differ: the host's allocator rounds their sizes. */
+/** The number of bytes by which equal tensors may differ, because the host's allocator rounds their sizes. */
 const ROUNDING = 1000;
 
 export interface SelfTestOptions {
-  /** Updates over which memory is watched. */
+  /** The number of updates for the memory check. */
   readonly updates?: number;
-  /** In the place of the networks that are trained on a GPU: a test on a CPU takes smaller ones. */
+  /** The networks to train. A test on a CPU uses smaller ones. */
   readonly networks?: readonly Setup[];
-  /** Which algorithms; all by default. */
+  /** The algorithms to check. The default is all. */
   readonly algorithms?: readonly AlgorithmDefinition[];
 }
 
-/** Makes every check in turn. After one that fails with an error, the others follow as long as the device still computes. */
+/** Runs all checks. After a check that fails with an error, it continues as long as the device still works. */
 export function* selfTest(device: string, options: SelfTestOptions = {}): Generator<Check> {
   for (const [name, check] of checksOf(device, options)) {
     let made: CheckResult;
     try {
       made = check();
     } catch (error) {
-      const goesOn = computes(device);
+      const stillWorks = computes(device);
       yield {
         name,
         ok: false,
-        detail: messageOf(error) + (goesOn ? "" : `; ${device} computes no more: nothing after it was looked at`),
+        detail: messageOf(error) + (stillWorks ? "" : `; ${device} computes no more: nothing after it was looked at`),
       };
-      if (!goesOn) return;
+      if (!stillWorks) return;
       continue;
     }
     yield { name, ...made };
@@ -80,13 +84,21 @@ function* checksOf(device: string, options: SelfTestOptions): Generator<[name: s
   for (const algorithm of chosen) {
     yield [
       `${algorithm.title}: as on the CPU`,
-      () => compared(plainly(algorithm, small, device, drawsAnywhere), plainly(algorithm, small, "cpu", drawsAnywhere)),
+      () =>
+        compareWeights(
+          trainNormally(algorithm, small, device, deviceIndependentDraws),
+          trainNormally(algorithm, small, "cpu", deviceIndependentDraws),
+        ),
     ];
     yield [
       `${algorithm.title}: replayed as run plainly`,
       () => {
-        const graph = replayed(algorithm, small, device);
-        return mustReplay(compared(graph, plainly(algorithm, small, device), graph.note), graph.note, device);
+        const graph = trainReplayed(algorithm, small, device);
+        return mustReplay(
+          compareWeights(graph, trainNormally(algorithm, small, device), graph.note),
+          graph.note,
+          device,
+        );
       },
     ];
   }
@@ -94,11 +106,14 @@ function* checksOf(device: string, options: SelfTestOptions): Generator<[name: s
   yield* networkChecks(device, first, chosen);
   for (const other of others) yield* networkChecks(device, other, [algorithms.erm]);
   for (const algorithm of chosen.filter(({ id }) => RESUMED.includes(id)))
-    yield [`${algorithm.title}: resumed as left alone`, () => compared(...resumed(algorithm, small, device))];
+    yield [
+      `${algorithm.title}: resumed as left alone`,
+      () => compareWeights(...trainResumed(algorithm, small, device)),
+    ];
   yield ["memory over many updates", () => flatMemory(device, options.updates ?? 2000)];
 }
 
-/** Each algorithm on a network as it is trained: replayed against plain updates, and what its optimizers are given. */
+/** Checks each algorithm on a real network: replayed against normal updates, and the inputs of its optimizers. */
 function* networkChecks(
   device: string,
   setup: Setup,
@@ -107,7 +122,7 @@ function* networkChecks(
   const { backbone, precision, channelsLast } = setup;
   const words = [backbone, precision, ...(channelsLast ? ["channels last"] : [])].join(", ");
   using made = new Scope();
-  // Made once: the pictures of a large network take longer to make up than to train on.
+  // Created once, because generating the pictures for a large network takes longer than training on them.
   const kept = new Map<number, Batch>();
   const batches: Batches = {
     setup,
@@ -124,9 +139,13 @@ function* networkChecks(
     yield [
       `${algorithm.title}: ${words}`,
       () => {
-        const graph = replayed(algorithm, batches, device);
-        const plain = plainly(algorithm, batches, device);
-        const { ok, detail } = mustReplay(compared(graph, plain, graph.note, NETWORK_TOLERANCE), graph.note, device);
+        const graph = trainReplayed(algorithm, batches, device);
+        const plain = trainNormally(algorithm, batches, device);
+        const { ok, detail } = mustReplay(
+          compareWeights(graph, plain, graph.note, NETWORK_TOLERANCE),
+          graph.note,
+          device,
+        );
         const mismatches = [...new Set([...plain.mismatches, ...graph.mismatches])];
         if (mismatches.length === 0) return { ok, detail };
         return { ok: false, detail: `${detail}; an optimizer on a GPU would refuse that ${mismatches[0]}` };
@@ -135,7 +154,7 @@ function* networkChecks(
   }
 }
 
-/** The batches of a setup, by the step. */
+/** The batches of a setup by step. */
 interface Batches {
   readonly setup: Setup;
   at(step: number, device: string): Batch;
@@ -147,11 +166,11 @@ interface Trained {
   readonly start: Float64Array;
   readonly end: Float64Array;
   readonly updates: number;
-  /** What the optimizers were given that a fused kernel would refuse. */
+  /** Inputs of the optimizers that a fused kernel would reject. */
   readonly mismatches: readonly string[];
 }
 
-function plainly(
+function trainNormally(
   algorithm: AlgorithmDefinition,
   { setup, at }: Batches,
   device: string,
@@ -163,7 +182,11 @@ function plainly(
   return { start, end: weightsOf(learner), updates: setup.steps.length, mismatches: mismatchesOf(learner) };
 }
 
-function replayed(algorithm: AlgorithmDefinition, { setup, at }: Batches, device: string): Trained & { note: string } {
+function trainReplayed(
+  algorithm: AlgorithmDefinition,
+  { setup, at }: Batches,
+  device: string,
+): Trained & { note: string } {
   const notes: string[] = [];
   using learner = learnerOf(setup, algorithm, device);
   using updates = new DeviceUpdates(learner, { device, say: (text) => notes.push(text) });
@@ -174,8 +197,14 @@ function replayed(algorithm: AlgorithmDefinition, { setup, at }: Batches, device
   return { start, end: weightsOf(learner), updates: setup.steps.length, note, mismatches: mismatchesOf(learner) };
 }
 
-/** A run whose state is put into a new learner half-way, once updates are replayed, and one that was left alone. */
-function resumed(algorithm: AlgorithmDefinition, batches: Batches, device: string): [got: Trained, expected: Trained] {
+/**
+ * Returns a run whose state is moved to a new learner halfway, after updates are replayed, and an uninterrupted run.
+ */
+function trainResumed(
+  algorithm: AlgorithmDefinition,
+  batches: Batches,
+  device: string,
+): [got: Trained, expected: Trained] {
   const { setup, at } = batches;
   const half = setup.steps.length / 2;
   const run = (learner: Learner, steps: readonly number[]): void => {
@@ -190,13 +219,13 @@ function resumed(algorithm: AlgorithmDefinition, batches: Batches, device: strin
   second.loadState(first.state());
   run(second, setup.steps.slice(half));
   const got = { start, end: weightsOf(second), updates: setup.steps.length, mismatches: mismatchesOf(second) };
-  return [got, replayed(algorithm, batches, device)];
+  return [got, trainReplayed(algorithm, batches, device)];
 }
 
 const mismatchesOf = (learner: Learner): string[] =>
   Object.values(learner.optimizers).flatMap((optimizer) => optimizer.mismatches());
 
-/** The parameters of a learner, one after the other. */
+/** Returns all parameters of a learner in one array. */
 function weightsOf(learner: Learner): Float64Array {
   const all = scope(() => [...learner.parameters().values()].map((each) => each.detach().data() as ArrayLike<number>));
   const weights = new Float64Array(all.reduce((sum, { length }) => sum + length, 0));
@@ -214,7 +243,7 @@ function distance(a: Float64Array, b: Float64Array): number {
   return Math.sqrt(sum);
 }
 
-function compared(got: Trained, expected: Trained, note = "", tolerance = TOLERANCE): CheckResult {
+function compareWeights(got: Trained, expected: Trained, note = "", tolerance = TOLERANCE): CheckResult {
   const off = distance(got.end, expected.end);
   const moved = distance(expected.end, expected.start);
   const apart = off === 0 ? 0 : off / moved;
@@ -223,13 +252,13 @@ function compared(got: Trained, expected: Trained, note = "", tolerance = TOLERA
   return { ok: apart <= tolerance, detail };
 }
 
-/** A GPU replays the updates of every algorithm: plain updates there mean that capturing failed. */
+/** A GPU replays the updates of every algorithm. If they run normally there, the capture has failed. */
 const mustReplay = ({ ok, detail }: CheckResult, note: string, device: string): CheckResult => ({
   ok: ok && (note === "replayed" || device === "cpu"),
   detail,
 });
 
-/** Whether a device still computes after an error: some leave a GPU in a state in which nothing works. */
+/** Returns true if a device still works after an error. Some errors leave a GPU unusable. */
 function computes(device: string): boolean {
   try {
     return scope(() => {
@@ -242,7 +271,7 @@ function computes(device: string): boolean {
   }
 }
 
-/** What went wrong first: freeing things after it may have failed as well, and hides it. */
+/** Returns the message of the first error. Freeing resources afterwards may also have failed and would hide it. */
 function messageOf(error: unknown): string {
   if (error instanceof Error && "suppressed" in error) return messageOf(error.suppressed);
   return (error instanceof Error ? error.message : String(error)).split("\n")[0];

@@ -1,9 +1,10 @@
 /**
- * Soups: one model from the weights of several runs (Wortsman et al., Model soups, ICML 2022, https://arxiv.org/abs/2203.05482).
- * `uniform` is the mean of all; `greedy` begins with the best run by validation and takes in each next one where the mean with it is better on
- * the validation pictures than the mean without. It only makes sense for runs that ended near each other, so they must have started from the
- * same weights, as DiWA asks (Ramé et al., NeurIPS 2022, https://arxiv.org/abs/2205.09739), and they must hold back the same pictures: a run of
- * another trial has trained on the pictures that this one is chosen by.
+ * Soups: one model from the weights of several runs (Wortsman et al., Model soups, ICML 2022,
+ * https://arxiv.org/abs/2203.05482). `uniform` is the mean of all runs. `greedy` starts with the best run by validation
+ * and adds each next run if that improves the mean on the validation pictures. Soups only make sense for runs whose
+ * weights are close, so they must have the same initial weights, as in DiWA (Ramé et al., NeurIPS 2022,
+ * https://arxiv.org/abs/2205.09739). They must also hold out the same pictures: a run of another trial was trained on
+ * the pictures that are used to select here.
  */
 
 import { dirname, join } from "node:path";
@@ -30,19 +31,19 @@ export type SoupKind = "uniform" | "greedy";
 
 export interface SoupOptions {
   readonly kind: SoupKind;
-  /** The model file to write. */
+  /** The path of the model file. */
   readonly out: string;
   readonly device?: string;
   readonly say?: (text: string) => void;
 }
 
-/** What a model did on the pictures that were held back, and on the domain that was held out. */
+/** The accuracy of a model on the validation pictures and on the held-out domains. */
 export interface Judged {
   /** The run's folder, or `soup`. */
   readonly name: string;
   /** The mean over training domains of the accuracy on their validation pictures. */
   readonly validation: number;
-  /** The mean over held-out domains of the accuracy on their `in` parts; null where none was held out. */
+  /** The mean over held-out domains of the accuracy on their `in` splits, or null if there are none. */
   readonly heldOut: number | null;
 }
 
@@ -50,25 +51,25 @@ export interface Soup {
   readonly kind: SoupKind;
   readonly runs: readonly (Judged & { readonly taken: boolean })[];
   readonly soup: Judged;
-  /** What should be known of it. */
+  /** Notes for the user. */
   readonly notes: readonly string[];
 }
 
-/** A run that goes into a soup. */
+/** A run for a soup. */
 export interface Ingredient {
-  /** Its folder, and the file of the model that is taken of it. */
+  /** The run's folder, and its model file. */
   readonly path: string;
   readonly file: string;
   readonly about: ModelAbout;
   readonly settings: TrainSettings;
 }
 
-/** A run as an ingredient: its model for use, or another file of it. */
+/** Returns a run as an ingredient, with its model for use or another file. */
 export function ingredientOf(path: string, file = modelFile(path)): Ingredient {
   return { path, file, settings: readTrainSettings(path), about: readModelAbout(file) };
 }
 
-/** Makes a soup of runs and writes its model. */
+/** Creates a soup of runs and writes its model. */
 export async function makeSoup(
   paths: readonly string[],
   { kind, out, device = "cpu", say }: SoupOptions,
@@ -76,7 +77,7 @@ export async function makeSoup(
   const runs = onceEach(paths);
   if (runs.length < 2) throw new UsageError(`a soup needs at least two runs, got ${runs.length}`);
   const ingredients = runs.map((path) => ingredientOf(path));
-  const notes = checkAlike(ingredients);
+  const notes = checkCompatible(ingredients);
   const [first] = ingredients;
   const plan = await resolve({ ...first.settings.request, device });
   setThreads(plan.settings.threads);
@@ -109,7 +110,7 @@ export async function makeSoup(
   const taken =
     kind === "uniform"
       ? [...runs]
-      : await takenGreedily(
+      : await selectGreedily(
           judged.map(({ name, validation }) => [name, validation]),
           async (names) => (await judge(`with ${names.at(-1)}`, () => meanOf(names))).validation,
         );
@@ -127,8 +128,11 @@ export async function makeSoup(
   return { kind, runs: judged.map((each) => ({ ...each, taken: taken.includes(each.name) })), soup, notes };
 }
 
-/** The runs that a greedy soup takes, of runs with their scores: the best, then each next one where the mean with it scores higher. */
-export async function takenGreedily(
+/**
+ * Selects runs for a greedy soup by their scores: the best run, then each next one that increases the score of the
+ * mean.
+ */
+export async function selectGreedily(
   runs: readonly (readonly [name: string, score: number])[],
   scoreOf: (names: readonly string[]) => Promise<number>,
 ): Promise<string[]> {
@@ -143,17 +147,17 @@ export async function takenGreedily(
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** The mean accuracy on the held-out domains; null where there is none. */
+/** Returns the mean accuracy on the held-out domains, or null if there are none. */
 function heldOutMean(rows: readonly RunRecord[], domains: readonly string[]): number | null {
   const own = rows.filter(({ metric, domain }) => metric === ACCURACY && domains.includes(domain ?? ""));
   return own.length === 0 ? null : own.reduce((sum, { value }) => sum + value, 0) / own.length;
 }
 
-/** The tensors of a model that predictions need, by its file or its run. */
+/** Reads the tensors of a model that predictions need, from its file or its run. */
 export const weightsOf = (path: string): Map<string, Tensor> =>
   new Map([...readWeights(modelFile(path))].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
 
-/** The mean of models' weights, summed in float64; counters are the first's. */
+/** Returns the mean of models' weights, summed in float64. Counters are those of the first model. */
 export function meanOf(paths: readonly string[]): Map<string, Tensor> {
   return scope(() =>
     noGrad(() => {
@@ -179,12 +183,12 @@ export function writeSoup(out: string, first: ModelAbout, taken: readonly Ingred
     calibration: null,
     settings: { ...first.settings, soup: { kind, runs: hashes } },
   };
-  makeFolder(dirname(out)); // not before: what cannot be averaged leaves nothing behind
+  makeFolder(dirname(out)); // not earlier, so that runs that cannot be averaged leave nothing behind
   scope(() => writeWeights(out, meanOf(taken.map(({ file }) => file)), { [METADATA_KEY]: JSON.stringify(about) }));
 }
 
-/** Refuses runs whose weights cannot be averaged; returns what should be known of those that can. */
-export function checkAlike(all: readonly Ingredient[]): string[] {
+/** Throws an error if the weights of runs cannot be averaged. Returns notes about runs that can. */
+export function checkCompatible(all: readonly Ingredient[]): string[] {
   const [first] = all;
   const refuse = (other: Ingredient, what: string, one: unknown, two: unknown, why = ""): never => {
     throw new UsageError(
@@ -230,5 +234,5 @@ function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** Where a soup's model is written in a folder. */
+/** Returns the path of a soup's model in a folder. */
 export const soupFile = (folder: string): string => join(folder, "model.safetensors");

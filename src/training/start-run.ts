@@ -1,4 +1,4 @@
-/** How a run begins: its folder is made and owned, and gets its settings. Nothing else begins a run folder. */
+/** Starts a run: creates and locks its folder, and writes its settings. No other code starts a run folder. */
 
 import { rememberDataRoot } from "../data/data-roots.js";
 import { SETTINGS_FILE } from "../records/run.js";
@@ -6,22 +6,24 @@ import type { Plan } from "../settings/resolve.js";
 import { RunFolder, readTrainSettings } from "./run-folder.js";
 
 export interface StartedRun {
-  /** The plan to train by. */
+  /** The plan for training. */
   readonly plan: Plan;
-  /** Owned by this process: the caller's to give back. */
+  /** The folder, locked by this process. The caller must release it. */
   readonly folder: RunFolder;
-  /** What was in the folder before. */
+  /** The previous state of the folder. */
   readonly was: "new" | "begun" | "done";
 }
 
-/** Begins a run in a folder, or finds it begun or done there. A folder that is given is one that this process owns. */
+/**
+ * Starts a run in a folder, or finds that it has started or is done. A given RunFolder must be owned by this process.
+ */
 export async function startRun(asked: Plan, at: string | RunFolder): Promise<StartedRun> {
   if (typeof at !== "string") return start(asked, at);
   const folder = await RunFolder.own(at);
   try {
     return start(asked, folder);
   } catch (error) {
-    folder[Symbol.dispose](); // on a full disk, for instance
+    folder[Symbol.dispose](); // for example, on a full disk
     throw error;
   }
 }
@@ -33,7 +35,8 @@ function start(asked: Plan, folder: RunFolder): StartedRun {
     folder.writeJson(SETTINGS_FILE, asked.settings);
     return { plan: asked, folder, was: "new" };
   }
-  // To the same bytes: what the run's name does not say, but its numbers depend on, stays as it was begun.
+  // To give the same bytes, settings that are not part of the run's name but affect its numbers keep their original
+  // values.
   const { threads } = readTrainSettings(folder.path);
   return { plan: { ...asked, settings: { ...asked.settings, threads } }, folder, was: "begun" };
 }

@@ -1,4 +1,4 @@
-/** A run that is asked to stop wherever it asks, in updates, evaluations and at its end, and goes on, ends in the same bytes. */
+/** Tests that a run that is stopped at any point (updates, evaluations, its end) and resumed ends in the same bytes. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const REQUEST = {
   ...{ steps: 7, evaluateEvery: 3, averaging: "swad,moving-average", "moving-average.start": 2, "swad.converge": 2 },
 };
 
-/** Trains in a folder, asked to stop at the n-th time it asks; whether it is done, and whether it was in an evaluation. */
+/** Trains in a folder until the n-th check for a stop. Returns whether it is done, and its log. */
 async function trainUntil(path: string, n: number, more: object = {}): Promise<{ done: boolean; log: string }> {
   const plan = await resolve({ ...REQUEST, ...more });
   using folder = await RunFolder.own(path);
@@ -46,7 +46,7 @@ test("stopped again and again, each time later than before, it ends as if left a
   let ended = { done: false, log: "" };
   while (!ended.done) ended = await trainUntil(rough, ++attempts);
   expect(attempts).toBeGreaterThan(5);
-  // More than once after the same step: in its evaluation, whose update is not made again.
+  // Stopped more than once after the same step: during its evaluation, whose update is not repeated.
   const stops = [...ended.log.matchAll(/stopped after step (\d+); resume with/g)].map(([, step]) => Number(step));
   const resumed = [...ended.log.matchAll(/resumed after step (\d+)/g)].map(([, step]) => Number(step));
   expect(resumed).toEqual(stops);
@@ -96,7 +96,7 @@ test("with the head first, a coefficient that validation chooses, and T3A", asyn
   const best = Math.max(...scores.map(([, score]) => score));
   const { value } = records.find(({ metric }) => metric === "coefficient")!;
   expect(scores.find(([coefficient]) => coefficient === value)![1]).toBe(best);
-  expect(scores.find(([, score]) => score === best)![0]).toBe(value); // of equals the nearest to the start
+  expect(scores.find(([, score]) => score === best)![0]).toBe(value); // the one closest to the initial weights among equal ones
 });
 
 test("T3A is refused where predictions are more than one linear layer on the features", async () => {

@@ -1,6 +1,7 @@
 /**
- * T3A in a run (`t3a=20`): at every evaluation each part of a domain is predicted once more by a classifier that follows its pictures, with supports
- * of its own, and the rows go under the model `t3a`. Pictures come in the order of the split, which is shuffled, as in DomainBed.
+ * T3A in a run (`t3a=20`). At every evaluation, a classifier that adapts to the pictures predicts each part of a domain
+ * again, with separate supports, and the rows have the model name `t3a`. Pictures are in the order of the split, which
+ * is shuffled, as in DomainBed.
  */
 
 import type { Tensor } from "../engine/tensor.js";
@@ -10,10 +11,10 @@ import { Linear } from "../nn/index.js";
 import type { Learner } from "./learner.js";
 import { plainPair } from "./model-file.js";
 
-/** The model that the rows are of. */
+/** The model name of the rows. */
 export const T3A = "t3a";
 
-/** Refuses a run whose predictions are not one linear layer on the features. */
+/** Throws an error if a run's predictions are not one linear layer on the features. */
 export function checkT3a(
   learner: Learner,
   sample: Tensor,
@@ -36,7 +37,7 @@ export class AdaptedPredictions implements Disposable {
     private readonly most: number,
   ) {}
 
-  /** Scores of a batch of a part; another part starts from the classifier again. */
+  /** Returns the scores of a batch. A new part starts from the original classifier. */
   predict(x: Tensor, domain: string, part: string): Tensor {
     const name = `${part} of ${domain}`;
     if (name !== this.part || !this.supports) {

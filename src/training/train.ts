@@ -1,9 +1,10 @@
 /**
- * One run, from its settings to its records and weights: the training loop.
+ * The training loop: one run, from its settings to its records and weights.
  *
- * An update, then the followers, and at every evaluation: rows to `records.jsonl`, then the checkpoint. With this order
- * a process can be killed at any moment: a resumed run truncates the records to the checkpoint and writes the same rows
- * again. Nothing in the records depends on when that happened: batches and draws are keyed by step.
+ * Each step makes an update and notifies the followers. Each evaluation first writes rows to `records.jsonl` and then
+ * the checkpoint. With this order a process can be killed at any time: a resumed run truncates the records to the
+ * checkpoint and writes the same rows again. The records do not depend on when that happened, because batches and draws
+ * only depend on the step.
  */
 
 import { existsSync } from "node:fs";
@@ -24,7 +25,7 @@ import type { Reading } from "./device-updates.js";
 import { environment } from "./environment.js";
 import { evaluateRun } from "./evaluate-run.js";
 import { EventFile } from "./event-file.js";
-import { becomeHead, solveProbe, startFromProbe } from "./exact-probe.js";
+import { setClassifier, solveProbe, startFromProbe } from "./exact-probe.js";
 import { stepFailed } from "./failure.js";
 import { FeatureProbe } from "./feature-measures.js";
 import { finishRun } from "./finish-run.js";
@@ -44,46 +45,49 @@ export interface TrainOptions {
   readonly plan: Plan;
   readonly folder: RunFolder;
   readonly reporter?: Reporter;
-  /** Asked after every update, and on the way in what takes longer: whether to stop there, with a checkpoint. */
+  /** Called after every update and during longer tasks. Returns true to stop with a checkpoint. */
   readonly shouldStop?: () => boolean;
-  /** The command that resumes a stopped run (default: `nudge train --resume` with its folder). */
+  /** The command that resumes a stopped run. The default is `nudge train --resume` with its folder. */
   readonly resumeWith?: string;
-  /** Pictures that the runs of a process share; a run opens its own by default. */
+  /** Pictures that the runs of a process share. By default a run opens its own. */
   readonly kept?: KeptPictures;
-  /** The program's version, for the record. */
+  /** The version of the program, which is recorded. */
   readonly version?: string;
-  /** Called when the model is written and before the run counts as done, such as to assess it. */
+  /** Called after the model is written and before the run counts as done, for example to evaluate the model. */
   readonly beforeDone?: (run: EndedRun) => Promise<void>;
 }
 
-/** A run whose model is written. The learner may be changed: it is not used any more. */
+/** A run whose model has been written. The learner may be changed, because it is no longer used. */
 export interface EndedRun {
   readonly plan: Plan;
   readonly folder: RunFolder;
   readonly samples: Samples;
   readonly learner: Learner;
   readonly followers: readonly Follower[];
-  /** Pictures that could not be read, and why. */
+  /** Pictures that could not be read, with the reasons. */
   readonly lost: ReadonlyMap<string, string>;
-  /** To be called between batches: signals and timers have their turn, and it throws where the run is asked to stop. */
+  /** Must be called between batches: processes signals and timers, and throws an error if the run should stop. */
   readonly pause: () => Promise<void>;
 }
 
 export interface TrainOutcome {
-  /** False where it was stopped: it can be resumed. */
+  /** False if the run was stopped and can be resumed. */
   readonly done: boolean;
-  /** Updates made. */
+  /** The number of completed updates. */
   readonly steps: number;
   readonly best: Progress["best"];
 }
 
-/** Between evaluations, so much work at most is lost to a kill. */
+/** The maximum time between checkpoints, and so the most work that a kill can lose. */
 const CHECKPOINT_MS = 10 * 60_000;
 
-/** Between two checkpoints at evaluations on a GPU, which comes to the next one in seconds, and writing takes one. */
+/**
+ * The minimum time between two checkpoints at evaluations on a GPU, which reaches the next evaluation in seconds.
+ * Writing one takes about a second.
+ */
 const GPU_REST_MS = 15_000;
 
-/** Trains a run from its start or from its checkpoint. The folder must be owned, and hold the plan's settings. */
+/** Trains a run from its start or from its checkpoint. The folder must be owned and contain the plan's settings. */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const { plan, folder, reporter = quietReporter, shouldStop = () => false, version = "unknown" } = options;
   const { settings, dataset } = plan;
@@ -128,7 +132,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
       ...{ learner, followers, probe, progress, say, pause },
     };
     using loop = new Loop(running, options);
-    return await loop.toTheEnd();
+    return await loop.runToEnd();
   } finally {
     for (const follower of followers) follower.dispose();
   }
@@ -144,7 +148,7 @@ function checkValidation({ settings, split }: Plan): void {
 const resumeCommand = ({ resumeWith, folder }: TrainOptions): string =>
   resumeWith ?? `nudge train --resume ${folder.path}`;
 
-/** Whether updates may be replayed as CUDA graphs: unless `NUDGE_CUDA_GRAPHS=0` says otherwise, to compare. */
+/** Returns true if updates may be replayed as CUDA graphs. `NUDGE_CUDA_GRAPHS=0` disables this for comparisons. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
 
 class Loop implements Disposable {
@@ -170,10 +174,10 @@ class Loop implements Disposable {
     this.updates[Symbol.dispose]();
   }
 
-  async toTheEnd(): Promise<TrainOutcome> {
+  async runToEnd(): Promise<TrainOutcome> {
     const { run, options } = this;
     const { steps, evaluateEvery, evaluateFirst, checkpointEvery, device } = run.plan.settings;
-    this.pickUp();
+    this.resumeOrStart();
     for (const note of [...run.plan.dataset.notes, ...run.loader.notes, ...neverActive(run.plan)])
       run.say(`note: ${note}`);
     if (run.plan.settings.probe !== "exact" && run.progress.next === 0) run.say(sizeWords(run.learner.size()));
@@ -190,7 +194,7 @@ class Loop implements Disposable {
       if (!progress.updated) await this.failingWith(step, () => this.update(step));
       const last = step === steps - 1;
       const evaluates = last || (step % evaluateEvery === 0 && (step > 0 || evaluateFirst));
-      progress.updated = true; // if stopped in its evaluation, the run resumes with it
+      progress.updated = true; // if the run is stopped during the evaluation, it resumes with it
       if (evaluates && !(await unlessStopped(() => this.failingWith(step, () => this.evaluate(step, last))))) {
         this.save();
         return this.stoppedAfter(step);
@@ -202,19 +206,19 @@ class Loop implements Disposable {
       const since = performance.now() - this.saved;
       if ((evaluates && since > rest) || due || stop || last || since > CHECKPOINT_MS) this.save();
       if (stop && !last && !progress.stopped) return this.stoppedAfter(step);
-      await turn(); // signals and timers have their turn
+      await turn(); // processes signals and timers
     }
     const beforeDone = (lost: ReadonlyMap<string, string>) => options.beforeDone?.({ ...run, lost });
     if (!(await unlessStopped(() => finishRun(run, beforeDone)))) return this.stoppedAfter(progress.next - 1);
     return { done: true, steps: progress.next, best: progress.best };
   }
 
-  /** The exact probe: there is nothing to do step by step. */
+  /** Fits the exact probe, which has no steps. */
   private async solve(): Promise<void> {
     const { plan, samples, learner, progress, say } = this.run;
     scope(() => {
       const { fit } = solveProbe(samples, plan, ["in"]);
-      becomeHead(learner, fit, plan.algorithm.title);
+      setClassifier(learner, fit, plan.algorithm.title);
       progress.logs = { sums: { probeC: fit.c, probeGradient: fit.gradient }, count: 1 };
       const how = plan.settings.probeC === "auto" ? ", chosen on the training domains" : "";
       const end = `${fit.iterations} iterations, largest gradient ${fit.gradient.toExponential(1)}`;
@@ -232,8 +236,8 @@ class Loop implements Disposable {
     return { done: false, steps: step + 1, best: this.run.progress.best };
   }
 
-  /** Goes on from the checkpoint, or begins; records are cut back to it. */
-  private pickUp(): void {
+  /** Resumes from the checkpoint, or starts. Records after the checkpoint are removed. */
+  private resumeOrStart(): void {
     const { run } = this;
     const { folder, say } = run;
     if (existsSync(folder.lastCheckpoint)) run.progress = this.readCheckpoint();
@@ -252,7 +256,7 @@ class Loop implements Disposable {
     if (made > 0) say(`resumed after step ${made - 1}`);
   }
 
-  /** The last checkpoint, or the one before it where that is damaged. */
+  /** Reads the last checkpoint, or the previous one if that is damaged. */
   private readCheckpoint(): Progress {
     const { run } = this;
     const { plan, folder, say } = run;
@@ -287,7 +291,9 @@ class Loop implements Disposable {
     reporter.status({ ...progress, loss, rate: pictures / seconds, waiting, memory: memory(device).peak });
   }
 
-  /** Seconds spent waiting for pictures. With those on a GPU asking for a batch only starts work there, behind the last update. */
+  /**
+   * The seconds spent waiting for pictures. If the pictures are on a GPU, requesting a batch only enqueues work there.
+   */
   private get waited(): number {
     return (this.run.samples.pictures?.device ?? "cpu") === "cpu" ? this.updates.waited / 1000 : 0;
   }
@@ -298,14 +304,16 @@ class Loop implements Disposable {
     logs.count += count;
   }
 
-  /** A computation that fails or gives no finite numbers ends the run, with the step's batch and weights to look into. */
+  /**
+   * Ends the run if a computation fails or gives numbers that are not finite, and saves the step's batch and weights.
+   */
   private async failingWith(step: number, action: () => Promise<void>): Promise<void> {
     const { folder, loader, learner } = this.run;
     try {
       await action();
     } catch (cause) {
       if (!(cause instanceof EngineError)) throw cause;
-      using batch = await loader.batch(step); // the same one again
+      using batch = await loader.batch(step); // the same batch again
       const error = stepFailed(folder, { step, batch, learner, cause });
       folder.log(error.message);
       throw error;
@@ -344,7 +352,7 @@ class Loop implements Disposable {
   }
 }
 
-/** Does something to its end, and returns true; false where it was asked to stop on the way. */
+/** Runs an action and returns true, or false if it was stopped. */
 async function unlessStopped(action: () => Promise<void>): Promise<boolean> {
   try {
     await action();

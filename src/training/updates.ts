@@ -1,4 +1,4 @@
-/** Updates on the batches of a loader, on the host or on a GPU, and the scalars that they log. */
+/** Makes updates with the batches of a loader, on the host or on a GPU, and collects the scalars that they log. */
 
 import { byDomain, type LoadedBatch, type Loader } from "../data/loader.js";
 import { scope } from "../engine/scope.js";
@@ -6,20 +6,26 @@ import { EngineError } from "../errors.js";
 import { DeviceUpdates, type Reading } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 
-/** On a GPU, reading numbers makes the host wait until all steps before are done: so seldom, and before evaluations. */
+/**
+ * On a GPU, reading numbers makes the host wait until all previous steps are done. It is therefore done at most once
+ * per second, and before evaluations.
+ */
 const READ_MS = 1000;
 
 export interface UpdatesOptions {
   readonly device: string;
-  /** Whether updates may be replayed as CUDA graphs; true by default. */
+  /** Whether updates may be replayed as CUDA graphs. The default is true. */
   readonly capture?: boolean;
   readonly say: (text: string) => void;
-  /** Receives the scalars of updates, summed; each once. */
+  /** Receives the summed scalars of updates, each exactly once. */
   readonly onLogs?: (reading: Reading) => void;
 }
 
 export class Updates implements Disposable {
-  /** Since this process began: updates made, their pictures, and milliseconds until batches were there. */
+  /**
+   * Since the start of this process: the number of updates and pictures, and the milliseconds spent waiting for
+   * batches.
+   */
   made = 0;
   pictures = 0;
   waited = 0;
@@ -37,12 +43,12 @@ export class Updates implements Disposable {
     this.onDevice = device === "cpu" ? null : new DeviceUpdates(learner, { device, capture, say });
   }
 
-  /** Whether updates are replayed as a CUDA graph by now. */
+  /** Whether updates are currently replayed as a CUDA graph. */
   get isReplaying(): boolean {
     return this.onDevice?.isReplaying ?? false;
   }
 
-  /** The update of a step, on its batch. */
+  /** Makes the update of a step with its batch. */
   async make(step: number): Promise<void> {
     const asked = performance.now();
     using batch = await this.loader.batch(step);
@@ -50,7 +56,7 @@ export class Updates implements Disposable {
     this.makeOn(batch, step);
   }
 
-  /** The update of a step on a batch that is there. */
+  /** Makes the update of a step with the given batch. */
   makeOn(batch: LoadedBatch, step: number): void {
     scope(() => {
       const domains = byDomain(batch);
@@ -62,7 +68,7 @@ export class Updates implements Disposable {
     if (performance.now() - this.lastRead > READ_MS) this.collect();
   }
 
-  /** Takes in the scalars that are still on the device. */
+  /** Reads the scalars that are still on the device. */
   collect(): void {
     if (this.onDevice) this.account(this.onDevice.read());
     this.lastRead = performance.now();

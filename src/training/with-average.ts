@@ -1,4 +1,4 @@
-/** A follower's average in the place of the trained weights, for as long as something is done with it. */
+/** Runs an action with a follower's average instead of the trained weights. */
 
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import type { Follower } from "../averaging/index.js";
@@ -16,7 +16,7 @@ export async function withAverage<T>(
   const saved = kept.run(() => saveValues([learner.root]));
   try {
     scope(() => learner.root.loadStateDict(follower.weights(), { ignoreMissing: () => true }));
-    // As in SWAD's code: with a frozen backbone, what else has batch norm keeps the trained model's statistics.
+    // As in SWAD's code, if the backbone is frozen, other batch norms keep the statistics of the trained model.
     if (!hparams.freezeBatchNorm) await measureBatchNorm(learner, loader, { step: steps, seed, batches });
     return await action();
   } finally {

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { algorithms } from "../../src/algorithms/index.js";
 import { type Freeze, freezeBackbone } from "../../src/backbones/depth.js";
 import { backboneNamed } from "../../src/backbones/index.js";
-import { likesChannelsLast } from "../../src/backbones/layout.js";
+import { usesChannelsLast } from "../../src/backbones/layout.js";
 import { liveTensors } from "../../src/engine/device.js";
 import { Random } from "../../src/engine/random.js";
 import { scope } from "../../src/engine/scope.js";
@@ -33,7 +33,7 @@ function makeLearner(id: string, algorithm: string, freeze?: Freeze): Learner {
     domains: DOMAINS,
     hparams: { lr: 1e-4 },
     regularizers: [nuclearNorm({ weight: 0.01, warmup: 0 })],
-    channelsLast: likesChannelsLast({ ...pictures, backbone: id, device: "cpu", precision: "float32" }),
+    channelsLast: usesChannelsLast({ ...pictures, backbone: id, device: "cpu", precision: "float32" }),
     optimization: { layerDecay: 0.8 },
   });
 }
