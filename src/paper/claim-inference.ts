@@ -1,6 +1,6 @@
 /**
- * Whether a penalty changed what is run at inference: the model files of runs that differ in the penalty alone hold the
- * same tensors, by name, type and shape. Only the files' headers are read.
+ * Checks whether a penalty changed inference: the model files of runs that differ only in the penalty must contain the
+ * same tensors, by name, type and shape. Only the headers of the files are read.
  */
 
 import { closeSync, openSync, readSync } from "node:fs";
@@ -10,10 +10,10 @@ import type { JudgedRuns, Verdict } from "./claims.js";
 
 const MODEL_FILE = "model.safetensors";
 
-/** Longer than any header of a model here; a file that claims more is not read. */
+/** Longer than any header of a model here. A file with a larger value is not read. */
 const LONGEST_HEADER = 1 << 24;
 
-/** The verdict on "inference unchanged", by the model files there are. */
+/** Returns the verdict on "inference unchanged" from the available model files. */
 export function inferenceVerdict({ stored }: JudgedRuns): Verdict {
   const seen: string[] = [];
   for (const penalized of stored) {
@@ -45,7 +45,7 @@ function sameSetting({ settings: a }: StoredRun, { settings: b }: StoredRun): bo
   );
 }
 
-/** The tensors of a safetensors file as text, sorted; null where there is no such file or it is damaged. */
+/** Returns the tensors of a safetensors file as sorted text, or null if the file is missing or damaged. */
 function tensorsOf(path: string): string[] | null {
   let fd: number | undefined;
   try {

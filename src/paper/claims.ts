@@ -1,10 +1,10 @@
 /**
- * The paper's claims, each judged on the numbers it prints and on the runs at hand. A claim about five datasets is not
- * judged on fewer: the differences there are are printed, and the verdict stays open.
+ * The paper's claims, each checked on the published numbers and on the available runs. A claim about five datasets is
+ * not decided on fewer: the available differences are printed, and the verdict stays open.
  *
- * On runs the verdict follows the t interval over trials of the paired differences: a gain holds where the interval excludes zero
- * and not the claimed gain, and is smaller where it excludes the claimed gain. P-values are corrected by Holm's method, those of
- * the gains for the number of gains, those of the datasets of one claim for their number.
+ * For runs, the verdict follows from the t interval over trials of the paired differences. A gain holds if the interval
+ * excludes zero but not the claimed gain, and is smaller if it excludes the claimed gain. P-values are corrected with
+ * Holm's method: those of the gains for the number of gains, those of the datasets of one claim for their number.
  */
 
 import { type FixedSettings, fixedText } from "../records/fixed-settings.js";
@@ -17,33 +17,36 @@ import { inferenceVerdict } from "./claim-inference.js";
 import { type PublishedNumber, paperDatasets, publishedDataset } from "./published.js";
 
 export interface Verdict {
-  /** `open`: not enough to tell. */
+  /** `open` means that the evidence is not sufficient. */
   readonly verdict: "holds" | "smaller" | "fails" | "open" | "no runs";
   readonly why: string;
 }
 
-/** `holds: 65.0 − 63.3 = +1.7`. */
+/** Returns a text such as `holds: 65.0 − 63.3 = +1.7`. */
 export const verdictText = ({ verdict, why }: Verdict): string => `${verdict}: ${why}`;
 
-/** What claims are judged on: the runs at hand and what selection chose of them, as reports have it. */
+/** The data for checking claims: the available runs and the selected results, as in reports. */
 export interface JudgedRuns {
   readonly methods: readonly NamedMethod[];
   readonly stored: readonly StoredRun[];
-  /** What was set by hand in all runs alike. */
+  /** Settings that were fixed manually in all runs. */
   readonly common: FixedSettings;
   domainsOf(dataset: string): readonly string[];
   trialsOf(dataset: string): readonly number[];
   resultsOf(method: string, dataset: string): readonly GroupResult[];
 }
 
-/** A method's accuracy less another's on a dataset, over its domains; over several datasets where that is null. */
+/**
+ * The accuracy of a method minus that of another on a dataset, over its domains, or over several datasets if `dataset`
+ * is null.
+ */
 export interface OwnDifference extends TrialSummary {
   readonly dataset: string | null;
-  /** How many pairs of runs these are. */
+  /** The number of pairs of runs. */
   readonly pairs: number;
 }
 
-/** The paired differences of two methods, by key, on some datasets. */
+/** Returns the paired differences of two methods, given by key, on some datasets. */
 export type Compare = (method: string, over: string, datasets: readonly string[]) => readonly OwnDifference[];
 
 interface NamedMethod {
@@ -58,7 +61,7 @@ export interface JudgedClaim {
   readonly ours: Verdict;
 }
 
-/** Published, in points of accuracy. */
+/** A published difference, in percentage points of accuracy. */
 interface Difference extends Pick<PublishedNumber, "mean" | "error"> {
   readonly dataset: string;
 }
@@ -67,14 +70,17 @@ interface GainClaim {
   readonly claim: string;
   readonly method: string;
   readonly over: string;
-  /** Points of accuracy. */
+  /** The claimed gain in percentage points of accuracy. */
   readonly gain: number;
   readonly datasets: readonly string[];
-  /** What a reader of the published numbers must know. */
+  /** A caveat about the published numbers. */
   readonly caution?: string;
 }
 
-/** Rows the paper quotes from DomainBed were trained a third as long on DomainNet as its own (5,001 and 15,001 steps). */
+/**
+ * DomainBed's rows, which the paper quotes, were trained a third as long on DomainNet as the paper's own rows (5,001
+ * and 15,001 steps).
+ */
 const CAUTION =
   "DomainNet ran 5,001 steps in DomainBed, which the baseline is quoted from, and 15,001 in the code behind NU";
 
@@ -117,7 +123,7 @@ const pairs = [
   ["Mixup-NU", "Mixup"],
 ] as const;
 
-/** Every claim with its two verdicts. */
+/** Returns every claim with its two verdicts. */
 export function judgeClaims(outcome: JudgedRuns, compare: Compare): JudgedClaim[] {
   const ownGains = judgeOwnGains(gains.map((claim) => ({ ...claim, found: ownDifferences(outcome, compare, claim) })));
   const everywhere = pairs.map(([method, over]): JudgedClaim => {
@@ -147,8 +153,9 @@ export function judgeClaims(outcome: JudgedRuns, compare: Compare): JudgedClaim[
 }
 
 /**
- * The row that a name stands for: the one with this set by hand; else the one with nothing set by hand that others have not; else
- * the only one. Of several others none, because it is unknown which of them the claim is about.
+ * Returns the row for a name: the one with these fixed settings; otherwise the one without fixed settings that others
+ * lack; otherwise the only one. If there are several others, it returns none, because it is unknown which one the claim
+ * means.
  */
 function chosen({ methods }: JudgedRuns, title: string, fixed?: FixedSettings): NamedMethod | undefined {
   const named = methods.filter(({ method }) => bareName(paperName(method)) === bareName(title));
@@ -159,11 +166,11 @@ function chosen({ methods }: JudgedRuns, title: string, fixed?: FixedSettings): 
   );
 }
 
-/** A claim's differences on the runs at hand. */
+/** A claim's differences on the available runs. */
 interface Found {
-  /** On the datasets that are whole: every domain in every trial there is. */
+  /** Differences on complete datasets, which have every domain in every trial. */
   readonly byDataset: readonly (OwnDifference & { readonly dataset: string })[];
-  /** Over all datasets of the claim; null where one is not whole. */
+  /** The difference over all datasets of the claim, or null if one is incomplete. */
   readonly overall: TrialSummary | null;
 }
 
@@ -173,14 +180,14 @@ function ownDifferences(
   { method, over, datasets }: Pick<GainClaim, "method" | "over" | "datasets">,
 ): Found {
   const first = chosen(outcome, method);
-  // With runs of two protocols at hand, what the penalty is added to is taken in the protocol of the penalized runs.
+  // If there are runs of two protocols, the baseline is taken from the protocol of the penalized runs.
   const second = chosen(outcome, over, first && besidesPenalties(first.method));
   if (!first || !second) return { byDataset: [], overall: null };
   const size = (dataset: string): number => outcome.trialsOf(dataset).length * outcome.domainsOf(dataset).length;
   const isWhole = (dataset: string): boolean =>
     size(dataset) > 0 && [first, second].every(({ key }) => outcome.resultsOf(key, dataset).length === size(dataset));
   const rows = compare(first.key, second.key, datasets.filter(isWhole));
-  // Runs on other splits are no pairs.
+  // Runs on different splits do not form pairs.
   const byDataset = rows.flatMap((row) =>
     row.dataset !== null && row.pairs === size(row.dataset) ? [{ ...row, dataset: row.dataset }] : [],
   );
@@ -190,13 +197,16 @@ function ownDifferences(
 
 const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(value)}`;
 
-/** By what is printed: a gain of 1.66 is one of 1.7. */
+/** Compares rounded numbers: a gain of 1.66 counts as 1.7. */
 function judge(difference: number, gain: number): Verdict["verdict"] {
   if (Number(oneDecimal(difference)) >= gain) return "holds";
   return difference > 0 ? "smaller" : "fails";
 }
 
-/** On the paper's own averages, where the claim is about all datasets: its numbers are rounded already. */
+/**
+ * Checks a gain on the paper's own averages if the claim is about all datasets, because its numbers are already
+ * rounded.
+ */
 function judgePublishedGain({ method, over, gain, datasets, caution }: GainClaim): Verdict {
   const dataset = datasets.length === 1 ? datasets[0] : undefined;
   const [a, b] = [method, over].map((name) => publishedDataset(name, dataset)!.mean);
@@ -207,7 +217,7 @@ function judgePublishedGain({ method, over, gain, datasets, caution }: GainClaim
 function judgePublishedEverywhere(method: string, over: string): Verdict {
   const found = paperDatasets.map((dataset): Difference => {
     const [a, b] = [method, over].map((name) => publishedDataset(name, dataset)!);
-    const error = a.error === null || b.error === null ? null : Math.hypot(a.error, b.error); // as if independent
+    const error = a.error === null || b.error === null ? null : Math.hypot(a.error, b.error); // assumes independence
     return { dataset, mean: a.mean - b.mean, error };
   });
   const worse = found.some((each) => !(Number(oneDecimal(each.mean)) > 0));
@@ -238,7 +248,7 @@ function judgeOwnGains(claims: readonly (GainClaim & { readonly found: Found })[
   });
 }
 
-/** By the p-values against no difference and against the claimed gain; null where there is one trial. */
+/** Decides with the p-values against no difference and against the claimed gain. Both are null for a single trial. */
 function judgeGain(
   { mean }: TrialSummary,
   gain: number,
@@ -250,7 +260,10 @@ function judgeGain(
   return differs ? "holds" : "open";
 }
 
-/** One dataset on which it is worse decides, corrected for their number; to hold, it must be better on each of them. */
+/**
+ * The claim fails if the method is worse on any dataset, corrected for their number. It holds only if the method is
+ * better on each of them.
+ */
 function judgeOwnEverywhere(method: string, over: string, { byDataset: found }: Found): Verdict {
   if (found.length === 0) return noRuns(method, over, paperDatasets);
   const corrected = holm(found.map(({ p }) => p));
@@ -260,7 +273,7 @@ function judgeOwnEverywhere(method: string, over: string, { byDataset: found }: 
   return { verdict: worse ? "fails" : better && whole ? "holds" : "open", why: list(found) };
 }
 
-/** A verdict on runs that are not as the protocol has them says so. */
+/** Adds fixed settings to the verdict if runs deviate from the protocol. */
 function withSettings({ common }: JudgedRuns, { verdict, why }: Verdict): Verdict {
   const byHand = fixedText(common);
   const apart = verdict === "no runs" || byHand === "";

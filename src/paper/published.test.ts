@@ -30,7 +30,7 @@ test("the paper's columns are the labels of our domains, and its rows average to
     for (const method of ["ERM", "ERM-NU", "SWAD-NU", "Mixup"]) {
       const means = labels.map((label) => publishedDomain(dataset, method, label)!.mean);
       const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
-      // One decimal is printed of each number, so half of one on either side.
+      // Each number is printed with one decimal, so the rounding error is half of it on either side.
       expect(Math.abs(mean - publishedDomain(dataset, method, AVERAGE)!.mean)).toBeLessThan(0.101);
     }
   }

@@ -1,6 +1,7 @@
 /**
- * The numbers the paper prints ("Domain Generalization via Nuclear Norm Regularization"), with where each came from: most
- * rows are other papers' results that it quotes. Percents, as printed; `data/published-tables.json` holds them all.
+ * The numbers in the paper ("Domain Generalization via Nuclear Norm Regularization") with their sources. Most rows are
+ * results of other papers that it quotes. They are percentages as printed; `data/published-tables.json` contains all of
+ * them.
  */
 
 import { readFileSync } from "node:fs";
@@ -8,11 +9,11 @@ import { DataError } from "../errors.js";
 import { bareName } from "../settings/names.js";
 
 export interface PublishedNumber {
-  /** Percent. */
+  /** The mean in percent. */
   readonly mean: number;
-  /** The standard error; averages are printed without. */
+  /** The standard error. Averages are printed without it. */
   readonly error: number | null;
-  /** Where the paper took it from. */
+  /** The source of the number according to the paper. */
   readonly source: string;
 }
 
@@ -37,7 +38,7 @@ const DATASETS: Readonly<Record<string, { readonly table: string; readonly headi
   "domain-net": { table: "tab:domain_net", heading: "DomainNet" },
 };
 
-/** The datasets the paper's average is over. */
+/** The datasets in the paper's average. */
 export const paperDatasets: readonly string[] = Object.keys(DATASETS);
 
 let tables: readonly PublishedTable[] | undefined;
@@ -66,14 +67,14 @@ function lookUp(label: string, method: string, column: string): PublishedNumber 
   return { mean: value.mean, error: value.se ?? null, source: `${source}; ${label}` };
 }
 
-/** The published accuracy of a method (as `ERM-NU`) on a domain (by label) of a dataset, or on all with `Average`. */
+/** Returns the published accuracy of a method (`ERM-NU`) on a domain (by label) of a dataset, or its average. */
 export function publishedDomain(dataset: string, method: string, label: string): PublishedNumber | null {
   return Object.hasOwn(DATASETS, dataset) ? lookUp(DATASETS[dataset].table, method, label) : null;
 }
 
 /**
- * The published accuracy of a method on a dataset: of Table 1, else of the SWAD tables, else (Mixup-NU) the average in the
- * dataset's own table. Without a dataset, the mean over all five.
+ * Returns the published accuracy of a method on a dataset: from Table 1, otherwise from the SWAD tables, otherwise
+ * (Mixup-NU) the average in the dataset's own table. Without a dataset, it is the mean over all five.
  */
 export function publishedDataset(method: string, dataset?: string): PublishedNumber | null {
   const column = dataset === undefined ? AVERAGE : DATASETS[dataset]?.heading;

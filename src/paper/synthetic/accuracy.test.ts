@@ -10,7 +10,7 @@ test("boundaries through the origin have the closed form 1 − (1 − p)·t/2", 
   for (const t of [0, 0.1, 0.4, 0.9, 1]) {
     expect(exactAccuracy(paperTask, predictor(1, t), "in")).toBeCloseTo(1 - 0.15 * t, 14);
     expect(exactAccuracy(paperTask, predictor(3, 3 * t), "out")).toBeCloseTo(1 - 0.35 * t, 14);
-    // With the sign of x₂'s weight turned, it is the agreeing points that are lost.
+    // With the opposite sign of x₂'s weight, the agreeing points are misclassified.
     expect(exactAccuracy(paperTask, predictor(1, -t), "out")).toBeCloseTo(1 - 0.15 * t, 14);
   }
   expect(exactAccuracy(paperTask, predictor(0, 1), "out")).toBeCloseTo(0.3, 14);

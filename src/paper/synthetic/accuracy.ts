@@ -1,17 +1,19 @@
 /**
- * Accuracy of a linear classifier on the whole distribution of a task.
+ * The accuracy of a linear classifier on the whole distribution of a task.
  *
- * In two dimensions it is exact: each label and sign of the environmental feature is a uniform unit square, and the part of
- * it on the right side of the boundary is the area of a polygon. For a boundary through the origin with weights (1, t),
- * 0 ≤ t ≤ 1, this is 1 − (1 − p)·t/2 where p is the agreement: 1 − 0.15t in domain, 1 − 0.35t out of it.
- * In more dimensions it is the share of a fixed large sample.
+ * In two dimensions it is exact: each combination of a label and a sign of the environmental feature is a uniform unit
+ * square, and its part on the correct side of the decision boundary is the area of a polygon. For a boundary through
+ * the origin with weights (1, t), 0 ≤ t ≤ 1, this is 1 − (1 − p)·t/2, where p is the agreement: 1 − 0.15t in domain, 1
+ * − 0.35t out of domain.
+ *
+ * In more dimensions it is the accuracy on a fixed large sample.
  */
 
 import { type Domain, type Sample, sampleTask, type Task } from "../../data/toy-task.js";
 import { clipToHalfPlane } from "../../drawing/half-plane.js";
 import type { Predictor } from "./model.js";
 
-/** Points in the sample that stands for the distribution in more than two dimensions; standard error at most 0.0016. */
+/** The size of the sample in more than two dimensions. The standard error is at most 0.0016. */
 export const testSampleSize = 100_000;
 
 export interface Accuracy {
@@ -19,10 +21,10 @@ export interface Accuracy {
   out: number;
 }
 
-/** True where the accuracy is by integration and not by sampling. */
+/** Returns true if the accuracy is computed by integration and not by sampling. */
 export const isExact = (task: Task): boolean => task.invariant === 1 && task.environmental === 1;
 
-/** A function that gives a classifier's accuracy in and out of the task's domain. */
+/** Returns a function that computes a classifier's accuracy in and out of the task's domain. */
 export function accuracyMeter(task: Task): (predictor: Predictor) => Accuracy {
   if (isExact(task))
     return (predictor) => ({ in: exactAccuracy(task, predictor, "in"), out: exactAccuracy(task, predictor, "out") });
@@ -32,7 +34,9 @@ export function accuracyMeter(task: Task): (predictor: Predictor) => Accuracy {
   return (predictor) => ({ in: sampleAccuracy(inside, predictor), out: sampleAccuracy(outside, predictor) });
 }
 
-/** Accuracy on the distribution of the 2-D task, by area. A score of zero counts as class −1. */
+/**
+ * Returns the accuracy on the distribution of the 2-D task, computed from areas. A score of zero counts as class −1.
+ */
 export function exactAccuracy(task: Task, { weights, offset }: Predictor, domain: Domain): number {
   const plane = { a: weights[0], b: weights[1], c: offset };
   let accuracy = 0;
@@ -47,7 +51,7 @@ export function exactAccuracy(task: Task, { weights, offset }: Predictor, domain
   return accuracy;
 }
 
-/** Area of a polygon whose corners run anticlockwise. */
+/** Returns the area of a polygon with anticlockwise corners. */
 function area(corners: { x: number; y: number }[]): number {
   return corners.reduce((sum, p, i) => {
     const q = corners[(i + 1) % corners.length];
@@ -55,7 +59,7 @@ function area(corners: { x: number; y: number }[]): number {
   }, 0);
 }
 
-/** Share of a sample that is classified rightly. */
+/** Returns the share of a sample that is classified correctly. */
 export function sampleAccuracy({ x, y, n, d }: Sample, { weights, offset }: Predictor): number {
   let right = 0;
   for (let i = 0; i < n; i++) {

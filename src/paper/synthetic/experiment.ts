@@ -1,15 +1,17 @@
-/** The toy task over many seeds: plain ERM beside ERM with each penalty, summed up and set against the paper's figures. */
+/**
+ * The toy task over many seeds: plain ERM and ERM with each penalty, summarized and compared with the paper's numbers.
+ */
 import { accuracyMeter, isExact } from "./accuracy.js";
 import type { PenaltyName } from "./penalty.js";
 import { type Checkpoint, type Run, type StoppedBy, type TrainOptions, trainSynthetic } from "./train.js";
 
-/** Section 3.1's out-of-domain accuracies. */
+/** The out-of-domain accuracies in Section 3.1. */
 export const paperAccuracy = { none: 0.76, "nuclear-norm": 0.94 } as const;
 
-/** How near counts as the paper's figure. */
+/** The tolerance for matching the paper's numbers. */
 export const tolerance = 0.02;
 
-/** What a method is called in tables. */
+/** The names of methods in tables. */
 export const methodTitles: Record<PenaltyName, string> = {
   none: "ERM",
   "nuclear-norm": "ERM-NU",
@@ -18,10 +20,10 @@ export const methodTitles: Record<PenaltyName, string> = {
   "weight-decay": "ERM + weight decay",
 };
 
-/** Everything but what differs between the runs of an experiment. */
+/** The settings that all runs of an experiment share. */
 export type Settings = Omit<TrainOptions, "seed" | "penalty">;
 
-/** What many seeds gave: mean, standard deviation (n − 1), and the seeds at both ends. */
+/** Summary over seeds: mean, standard deviation (n − 1), and the seeds with the lowest and highest value. */
 export interface Spread {
   mean: number;
   deviation: number;
@@ -38,7 +40,7 @@ export interface Method {
   featureRatio: Spread;
   featureNorm: Spread;
   stoppedBy: Partial<Record<StoppedBy, number>>;
-  /** The paper's out-of-domain accuracy, with how many seeds came within the tolerance of it. */
+  /** The paper's out-of-domain accuracy, and the number of seeds within the tolerance. */
   paper?: { accuracy: number; seedsWithin: number };
   runs: Run[];
 }
@@ -46,14 +48,14 @@ export interface Method {
 export interface Experiment {
   settings: Settings;
   seeds: number[];
-  /** How accuracies were measured. */
+  /** The method for computing accuracies. */
   accuracyBy: "area" | "sample";
-  /** The moments recorded in every run's history. */
+  /** The checkpoints recorded in every run's history. */
   checkpoints: readonly Checkpoint[];
   methods: Method[];
 }
 
-/** Mean, deviation and ends of one figure over runs. */
+/** Returns the mean, the standard deviation and the extremes of one quantity over runs. */
 export function spread(runs: readonly Run[], figure: (run: Run) => number): Spread {
   const values = runs.map((run) => ({ value: figure(run), seed: run.seed }));
   const mean = values.reduce((sum, { value }) => sum + value, 0) / values.length;
@@ -67,7 +69,7 @@ export function spread(runs: readonly Run[], figure: (run: Run) => number): Spre
   };
 }
 
-/** Trains every method on every seed; methods share the seed's sample and starting point. */
+/** Trains every method on every seed. All methods use the same sample and initial values for a seed. */
 export function runExperiment(
   settings: Settings,
   seeds: number[],

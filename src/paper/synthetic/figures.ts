@@ -1,4 +1,7 @@
-/** The paper's Figures 2 and 1b for the 2-D task, and out-of-domain accuracy along training, which the paper does not show. */
+/**
+ * The paper's Figures 2 and 1b for the 2-D task, and the out-of-domain accuracy during training, which the paper does
+ * not show.
+ */
 
 import { type Domain, type Sample, sampleTask, type Task } from "../../data/toy-task.js";
 import { lineChart, panels, scatterChart } from "../../drawing/plot.js";
@@ -8,7 +11,7 @@ import { type Experiment, type Method, paperAccuracy, spread } from "./experimen
 import type { SeparatingFamily, SeparatingLine } from "./separating-lines.js";
 import type { Run } from "./train.js";
 
-/** The paper's two colours, yellow and navy blue; the shapes differ too. */
+/** The paper's two colours, yellow and navy blue. The shapes differ too. */
 const classColors = { negative: "#E69F00", positive: "#1B3A78" };
 const boundaryColor = "#009E73";
 const square = {
@@ -33,13 +36,15 @@ function classes({ x, y, n }: Sample) {
   ];
 }
 
-/** The seed in the middle of a method's out-of-domain accuracies, so that a figure shows neither the best nor the worst. */
+/** Returns the seed with the median out-of-domain accuracy of a method, so that a figure shows a typical run. */
 export function medianSeed(method: Method): number {
   const ordered = method.runs.toSorted((a, b) => a.accuracy.out - b.accuracy.out);
   return ordered[Math.floor((ordered.length - 1) / 2)].seed;
 }
 
-/** Figure 2: the points of both classes, the decision boundary and the accuracy, for both methods in and out of domain. */
+/**
+ * Figure 2: the points of both classes, the decision boundary and the accuracy, for both methods in and out of domain.
+ */
 export function figure2(experiment: Experiment, methods: readonly Method[], seed: number): string {
   const { task, samples } = experiment.settings;
   const panel = (method: Method, domain: Domain): string => {
@@ -69,7 +74,10 @@ export function figure2(experiment: Experiment, methods: readonly Method[], seed
   });
 }
 
-/** Figure 1b: lines with no training error, those of smallest nuclear norm, and what the norm is along the family. */
+/**
+ * Figure 1b: lines without training error, those with the smallest nuclear norm, and the norm as a function of the
+ * line.
+ */
 export function figure1b(family: SeparatingFamily, task: Task): string {
   const { sample, angles, lines, smallest } = family;
   const shown = classes(sample);
@@ -116,7 +124,7 @@ export function figure1b(family: SeparatingFamily, task: Task): string {
 const predictorAt = (angle: number) => ({ weights: Float64Array.of(Math.cos(angle), Math.sin(angle)), offset: 0 });
 const lineAt = (angle: number) => ({ a: Math.cos(angle), b: Math.sin(angle), c: 0 });
 
-/** Accuracy out of domain against the step at which training is stopped. */
+/** The out-of-domain accuracy as a function of the stopping step. */
 export function trainingFigure(experiment: Experiment): string {
   const steps = experiment.checkpoints.flatMap((checkpoint, i) =>
     "steps" in checkpoint && checkpoint.steps > 0 ? [{ step: checkpoint.steps, i }] : [],
@@ -128,7 +136,7 @@ export function trainingFigure(experiment: Experiment): string {
     dash: m > 1,
     points: steps.map(({ step, i }) => {
       const { mean, deviation } = spread(method.runs, (run: Run) => run.history[i].accuracy.out);
-      // One band only: the others' lie on top of it.
+      // Only one band is shown, because the others would overlap.
       return { x: step, y: mean, ...(m === 0 ? { lo: mean - deviation, hi: Math.min(1, mean + deviation) } : {}) };
     }),
   }));

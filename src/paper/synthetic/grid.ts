@@ -1,8 +1,8 @@
 /**
- * Where the paper's two numbers appear and where they do not: ERM beside ERM with the penalty over sample sizes,
- * initialisations, weights and scalings, each looked at under several stopping rules.
+ * Finds the settings that reproduce the paper's two numbers: ERM and ERM with the penalty over sample sizes,
+ * initializations, weights and scalings, each under several stopping rules.
  *
- * One trajectory serves every stopping rule. Findings are computed from the cells, so they follow the numbers.
+ * One training run covers all stopping rules. The findings are computed from the cells.
  */
 import { accuracyMeter } from "./accuracy.js";
 import { paperAccuracy, type Settings, tolerance } from "./experiment.js";
@@ -41,16 +41,16 @@ export const fullAxes: GridAxes = {
   ],
 };
 
-/** What one method did in one setting. */
+/** The result of one method in one setting. */
 export interface GridResult {
   /** Means over seeds. */
   train: number;
   in: number;
   out: number;
-  /** Lowest and highest out-of-domain accuracy of a seed. */
+  /** The lowest and highest out-of-domain accuracy of a seed. */
   lowest: number;
   highest: number;
-  /** How many seeds came to the checkpoint before the step limit. */
+  /** The number of seeds that reached the checkpoint before the step limit. */
   reached: number;
 }
 
@@ -62,7 +62,7 @@ export interface Cell {
   checkpoint: Checkpoint;
   erm: GridResult;
   penalised: GridResult;
-  /** Seeds on which both methods came within the tolerance of the paper's figures at once. */
+  /** The number of seeds for which both methods are within the tolerance of the paper's numbers. */
   seedsWithBoth: number;
 }
 
@@ -73,7 +73,10 @@ export interface Grid {
   cells: Cell[];
 }
 
-/** Runs every combination of the axes; all else as in `settings`. A gradient rule is followed for at most the axes' most steps. */
+/**
+ * Runs every combination of the axes with otherwise the same `settings`. A gradient rule is limited to the largest
+ * number of steps in the axes.
+ */
 export function runGrid(settings: Settings, penalty: PenaltyName, seeds: number[], axes: GridAxes = fullAxes): Grid {
   const steps = Math.max(...axes.checkpoints.map((checkpoint) => ("steps" in checkpoint ? checkpoint.steps : 0)), 1);
   const base = { ...settings, steps, gradientNorm: 0, lossBelow: 0 };
@@ -123,35 +126,37 @@ function outcome(
   };
 }
 
-/** A stopping rule in words. */
+/** Describes a stopping rule. */
 export const ruleText = (checkpoint: Checkpoint): string =>
   "steps" in checkpoint ? `${checkpoint.steps} steps` : `gradient ≤ ${checkpoint.gradientNorm}`;
 
-/** A setting in words. */
+/** Describes a setting. */
 export const settingText = (cell: Cell): string =>
   `n=${cell.samples}, ${cell.init} start, ${ruleText(cell.checkpoint)}, weight ${cell.weight} ${cell.scaling}`;
 
-/** What the grid says of the paper's numbers. */
+/** The findings of the grid about the paper's numbers. */
 export interface Findings {
   settings: number;
   /** Settings whose means are both within the tolerance of the paper's. */
   both: Cell[];
-  /** Settings where ERM's mean is near the paper's, one for each (the penalty plays no part in them). */
+  /**
+   * Settings in which ERM's mean is within the tolerance, listed once each, because they do not depend on the penalty.
+   */
   erm: Cell[];
-  /** How many settings differ for ERM, to which weight and scaling are nothing. */
+  /** The number of different settings for ERM, which does not depend on weight and scaling. */
   ermSettings: number;
-  /** Settings where the penalised mean is near the paper's. */
+  /** Settings in which the penalized mean is within the tolerance. */
   penalised: Cell[];
-  /** Pairs of runs, one seed each, and how many of them have both numbers. */
+  /** The number of pairs of runs with one seed each, and how many of them match both numbers. */
   pairs: number;
   pairsWithBoth: number;
-  /** ERM's lowest and highest mean by stopping rule, over sample sizes and starts. */
+  /** ERM's lowest and highest mean for each stopping rule, over sample sizes and initializations. */
   ermByRule: { rule: string; lowest: number; highest: number }[];
-  /** Settings by what the penalty did to the out-of-domain mean. */
+  /** The number of settings by the effect of the penalty on the mean out-of-domain accuracy. */
   gain: { helps: number; hurts: number; neither: number; largest: Cell; smallest: Cell };
 }
 
-/** Reads the findings off a grid. */
+/** Computes the findings of a grid. */
 export function findings(grid: Grid): Findings {
   const { cells } = grid;
   const ermSettings = uniqueBy(cells, (cell) => `${cell.samples} ${cell.init} ${ruleText(cell.checkpoint)}`);

@@ -1,4 +1,4 @@
-/** Section 3.1 of the paper, runnable: the 2-D task, its model, gradient descent, and what comes of it. */
+/** Section 3.1 of the paper as code: the 2-D task, its model, gradient descent, and the results. */
 
 export * from "../../data/toy-task.js";
 export * from "./accuracy.js";

@@ -1,8 +1,9 @@
 /**
- * Directions of the 2-D task that are known in closed form, and what they score: the yardstick for what training finds.
+ * Directions of the 2-D task that are known in closed form, and their accuracies, for comparison with the results of
+ * training.
  *
- * A boundary through the origin is t, the weight of x₂ over that of x₁. With agreement p, E[y·x] = ½·(1, 2p − 1) and
- * E[x·xᵀ] = ⅓·I off whose diagonal stands ¼(2p − 1).
+ * A boundary through the origin is described by t, the weight of x₂ over that of x₁. With agreement p, E[y·x] = ½·(1,
+ * 2p − 1), and E[x·xᵀ] has ⅓ on its diagonal and ¼(2p − 1) off the diagonal.
  */
 
 import { paperTask, type Task } from "../../data/toy-task.js";
@@ -11,13 +12,13 @@ import { paperAccuracy } from "./experiment.js";
 
 export interface Landmark {
   name: string;
-  /** x₂'s weight over x₁'s. */
+  /** The weight of x₂ divided by that of x₁. */
   tilt: number;
   in: number;
   out: number;
 }
 
-/** The closed-form directions for a 2-D task. */
+/** Returns the closed-form directions of a 2-D task. */
 export function landmarks(task: Task = paperTask): Landmark[] {
   const lean = 2 * task.agreement.in - 1;
   const [diagonal, cross] = [1 / 3, lean / 4];
@@ -34,15 +35,18 @@ export function landmarks(task: Task = paperTask): Landmark[] {
   ];
 }
 
-/** The smallest tilt of 0 or more whose boundary through the origin has this out-of-domain accuracy; undefined if none has. */
+/**
+ * Returns the smallest tilt of at least 0 whose boundary through the origin has this out-of-domain accuracy, or
+ * undefined if there is none.
+ */
 export function tiltForOut(accuracy: number, task: Task = paperTask): number | undefined {
-  // Of the points whose x₂ disagrees with the label, a share of t/2 is wrong up to t = 1, and 1 − 1/(2t) above.
+  // Among points whose x₂ disagrees with the label, a share of t/2 is misclassified for t ≤ 1, and 1 − 1/(2t) above.
   const share = (1 - accuracy) / (1 - task.agreement.out);
   if (!(share >= 0 && share < 1)) return undefined;
   return share <= 0.5 ? 2 * share : 1 / (2 - 2 * share);
 }
 
-/** What the paper's two accuracies imply: a boundary's tilt, and with it the accuracy in domain. */
+/** Returns the tilts and in-domain accuracies that the paper's two accuracies imply. */
 export function paperLandmarks(task: Task = paperTask): Landmark[] {
   const landmarkFor = (name: string, accuracy: number): Landmark[] => {
     const tilt = tiltForOut(accuracy, task);

@@ -1,9 +1,12 @@
-/** Small dense matrices in float64: just what the toy task needs, with a singular value decomposition by Jacobi rotations. */
+/**
+ * Small dense matrices in float64 with the operations that the toy task needs, including a singular value decomposition
+ * by Jacobi rotations.
+ */
 
 export interface Matrix {
   rows: number;
   columns: number;
-  /** Row after row. */
+  /** The elements in row-major order. */
   data: Float64Array;
 }
 
@@ -34,14 +37,17 @@ export function transpose(a: Matrix): Matrix {
   return result;
 }
 
-/** The square root of the sum of squares. */
+/** Returns the square root of the sum of squares. */
 export function frobeniusNorm(a: Matrix): number {
   let sum = 0;
   for (let i = 0; i < a.data.length; i++) sum += a.data[i] * a.data[i];
   return Math.sqrt(sum);
 }
 
-/** M = U·diag(σ)·Vᵀ with σ descending; U is rows×k, V is columns×k, k the smaller side. Columns of U at σ = 0 are zero. */
+/**
+ * M = U·diag(σ)·Vᵀ with σ in descending order. U is rows×k and V is columns×k, where k is the smaller side. Columns of
+ * U for σ = 0 are zero.
+ */
 export interface Decomposition {
   u: Matrix;
   sigma: Float64Array;
@@ -49,8 +55,9 @@ export interface Decomposition {
 }
 
 /**
- * Singular value decomposition by one-sided Jacobi rotations (Hestenes): columns are turned against each other until they
- * are orthogonal, which diagonalises the Gram matrix without forming it, so that small singular values keep their digits.
+ * Computes a singular value decomposition by one-sided Jacobi rotations (Hestenes). Pairs of columns are rotated until
+ * they are orthogonal, which diagonalizes the Gram matrix without forming it, so that small singular values keep their
+ * precision.
  */
 export function decompose(m: Matrix): Decomposition {
   if (m.rows < m.columns) {
@@ -60,7 +67,7 @@ export function decompose(m: Matrix): Decomposition {
   const k = m.columns;
   const largest = m.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const columns = transpose(m); // row j is column j of m
-  if (largest > 0) for (let i = 0; i < columns.data.length; i++) columns.data[i] /= largest; // squares cannot overflow
+  if (largest > 0) for (let i = 0; i < columns.data.length; i++) columns.data[i] /= largest; // prevents overflow of squares
   const turns = identity(k); // row j is column j of V
   for (let sweep = 0, turned = true; turned && sweep < 60; sweep++) {
     turned = false;
@@ -85,7 +92,9 @@ function dot(a: Matrix, p: number, q: number): number {
   return sum;
 }
 
-/** Turns rows p and q of both matrices so that those of the first are orthogonal; false when they already were. */
+/**
+ * Rotates rows p and q of both matrices so that those of the first are orthogonal. Returns false if they already were.
+ */
 function orthogonalise(a: Matrix, turns: Matrix, p: number, q: number): boolean {
   const [alpha, beta, gamma] = [dot(a, p, p), dot(a, q, q), dot(a, p, q)];
   if (Math.abs(gamma) <= Number.EPSILON * Math.sqrt(alpha * beta) || gamma === 0) return false;

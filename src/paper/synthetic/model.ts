@@ -1,8 +1,9 @@
 /**
- * Section 3.1's model: features Φ(x) = A·x and a linear head on them.
+ * The model of Section 3.1: features Φ(x) = A·x and a linear head.
  *
  * The score is s(x) = w·x + c with w = Aᵀ·(head), positive for class 1. With the two-class cross-entropy of the paper's
- * listing the head has a row a class and s is the difference of the two logits; with Section 4's logistic loss it has one.
+ * listing the head has one row per class and s is the difference of the two logits. With the logistic loss of Section 4
+ * it has one row.
  */
 import { unknownName } from "../../closest-name.js";
 import { keyedRandom } from "../../engine/philox.js";
@@ -16,18 +17,19 @@ export const mapNames = ["full", "diagonal"] as const;
 export type MapName = (typeof mapNames)[number];
 
 /**
- * Where training starts. `uniform`: U(±1/√d) everywhere, PyTorch's `nn.Linear`. `identity`: A = I and a head of zeros, as
- * after a perfect pre-training. `small`: N(0, 0.01²) everywhere. `normal`: N(0, 1) everywhere.
+ * The initialization. `uniform`: U(±1/√d) for all parameters, as in PyTorch's `nn.Linear`. `identity`: A = I and a head
+ * of zeros, as after perfect pretraining. `small`: N(0, 0.01²) for all parameters. `normal`: N(0, 1) for all
+ * parameters.
  */
 export const initNames = ["uniform", "identity", "small", "normal"] as const;
 export type InitName = (typeof initNames)[number];
 
 export interface Model {
-  /** A, d×d. With a diagonal map all else stays zero. */
+  /** A, d×d. For a diagonal map all other elements stay zero. */
   map: Matrix;
-  /** A row a logit, d wide. */
+  /** One row of width d per logit. */
   head: Matrix;
-  /** An entry a logit, or undefined where the head has no bias (the paper's aᵀΦ(x)). */
+  /** One element per logit, or undefined if the head has no bias (the paper's aᵀΦ(x)). */
   bias?: Float64Array;
 }
 
@@ -40,10 +42,10 @@ export interface ModelOptions {
   seed: number;
 }
 
-/** The sign with which each row of the head enters the score: classes −1 and 1, or the one logit. */
+/** Returns the signs of the head's rows in the score: for classes −1 and 1, or for the single logit. */
 export const rowSigns = (head: Matrix): readonly number[] => (head.rows === 2 ? [-1, 1] : [1]);
 
-/** A model before its first step. */
+/** Returns an initialized model. */
 export function initialModel(options: ModelOptions): Model {
   const { d, loss, map: mapName, init, bias, seed } = options;
   if (!initNames.includes(init)) throw new UsageError(unknownName("initialisation", init, initNames));
@@ -67,18 +69,18 @@ export function initialModel(options: ModelOptions): Model {
   };
 }
 
-/** Zeroes what a diagonal map does not have. */
+/** Sets all elements off the diagonal to zero. */
 export function keepDiagonal(a: Matrix): void {
   for (let i = 0; i < a.data.length; i++) if (Math.floor(i / a.columns) !== i % a.columns) a.data[i] = 0;
 }
 
-/** A linear classifier: class 1 where weights·x + offset > 0. */
+/** A linear classifier that predicts class 1 if weights·x + offset > 0. */
 export interface Predictor {
   weights: Float64Array;
   offset: number;
 }
 
-/** The whole model as one linear classifier. */
+/** Returns the whole model as one linear classifier. */
 export function predictorOf(model: Model): Predictor {
   const { map, head, bias } = model;
   const signs = rowSigns(head);

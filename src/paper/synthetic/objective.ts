@@ -1,4 +1,4 @@
-/** The objective of Section 2 on a whole sample, mean loss + weight·penalty, with its gradient in every parameter. */
+/** The objective of Section 2 on a whole sample, mean loss + weight·penalty, with the gradient of every parameter. */
 
 import type { Sample } from "../../data/toy-task.js";
 import { type Matrix, matrix, multiply, transpose } from "./matrix.js";
@@ -8,32 +8,34 @@ import { featurePenalty, type InputFactors, inputFactors, type PenaltyName } fro
 export interface Objective {
   penalty: PenaltyName;
   weight: number;
-  /** `sum` is the paper's λ‖F‖_*; `per-sample` divides by the number of points, as the official code does.
-   * Weight decay is not on the points and takes the weight as it is. */
+  /**
+   * `sum` is the paper's λ‖F‖_*. `per-sample` divides by the number of points, as the official code does. Weight decay
+   * does not depend on the points and uses the weight directly.
+   */
   scaling: "sum" | "per-sample";
   map: MapName;
 }
 
 export interface ObjectiveValue {
-  /** Mean cross-entropy (or logistic loss: as functions of the score they are the same). */
+  /** The mean cross-entropy, or the logistic loss, which is the same function of the score. */
   loss: number;
-  /** The weighted penalty; loss + penalty is what gradient descent goes down on. */
+  /** The weighted penalty. Gradient descent minimizes loss + penalty. */
   penalty: number;
-  /** Share of the sample that is classified rightly (a score of zero is class −1). */
+  /** The share of the sample that is classified correctly (a score of zero counts as class −1). */
   accuracy: number;
   gradient: { map: Matrix; head: Matrix; bias?: Float64Array };
-  /** Euclidean length of the whole gradient. */
+  /** The Euclidean norm of the whole gradient. */
   gradientNorm: number;
 }
 
-/** A sample made ready for many evaluations. */
+/** A sample prepared for repeated evaluations. */
 export interface TrainingSet {
   n: number;
-  /** y·x, a column a feature: with the label folded in, a score is a margin. */
+  /** The columns of y·x. With the label included, a score is a margin. */
   columns: Float64Array[];
   labels: Float64Array;
   inputs: InputFactors;
-  /** Room for a number a point. */
+  /** A buffer with one number per point. */
   scratch: Float64Array;
 }
 
@@ -48,7 +50,7 @@ export function prepare(sample: Sample): TrainingSet {
   };
 }
 
-/** Evaluates the objective and its gradient; with `penalised` false, the loss alone, as during a warm-up. */
+/** Evaluates the objective and its gradient. If `penalised` is false, only the loss, as during a warm-up. */
 export function evaluateObjective(
   model: Model,
   set: TrainingSet,
@@ -61,10 +63,10 @@ export function evaluateObjective(
   for (let j = 0; j < columns.length; j++) addScaled(scratch, columns[j], weights[j]);
   if (offset !== 0) addScaled(scratch, labels, offset);
   const { loss, right } = lossAndSlopes(scratch, labels);
-  const slopes = matrix(1, columns.length); // the loss's gradient in w
+  const slopes = matrix(1, columns.length); // the gradient of the loss with respect to w
   for (let j = 0; j < columns.length; j++) slopes.data[j] = dot(columns[j], scratch) / n;
   const signs = matrix(model.head.rows, 1, rowSigns(model.head));
-  const perLogit = multiply(signs, slopes); // gradient of the loss in (head·A), a row a logit
+  const perLogit = multiply(signs, slopes); // the gradient of the loss with respect to head·A, one row per logit
   const gradient: ObjectiveValue["gradient"] = {
     map: multiply(transpose(model.head), perLogit),
     head: multiply(perLogit, transpose(model.map)),
@@ -93,8 +95,8 @@ export function evaluateObjective(
 }
 
 /**
- * Replaces margins m by the loss's slopes there, −σ(−m), and returns the sum of ln(1 + exp(−m)) and how many points
- * are classified rightly. The sum of logarithms is the logarithm of a product, a tenth of the work.
+ * Replaces margins m by the slopes of the loss, −σ(−m). Returns the sum of ln(1 + exp(−m)) and the number of correctly
+ * classified points. The sum of logarithms is computed as the logarithm of a product, which is ten times as fast.
  */
 function lossAndSlopes(margins: Float64Array, labels: Float64Array): { loss: number; right: number } {
   let [loss, right, product] = [0, 0, 1];

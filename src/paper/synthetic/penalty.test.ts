@@ -76,7 +76,7 @@ test("with a diagonal map and orthogonal inputs the nuclear norm is a weighted â
     const { value, gradient } = featurePenalty("nuclear-norm", matrix(2, 2, [a1, 0, 0, a2]), inputs);
     expect(value).toBeCloseTo(5 * Math.abs(a1) + 2 * Math.abs(a2), 12);
     expect(gradient.data[0]).toBeCloseTo(5 * Math.sign(a1), 12);
-    expect(gradient.data[3]).toBeCloseTo(2 * Math.sign(a2), 12); // zero at the kink: the subgradient of the cutoff
+    expect(gradient.data[3]).toBeCloseTo(2 * Math.sign(a2), 12); // zero at the kink, which is the subgradient below the cutoff
   }
 });
 

@@ -1,26 +1,30 @@
 /**
- * Penalties on the features F = XAᵀ of a linear map, and their gradients in A.
+ * Penalties on the features F = XAᵀ of a linear map, and their gradients with respect to A.
  *
- * With X = Q·R (Q with orthonormal columns, R d×d, made once for a data set), F = Q·(R·Aᵀ): the singular values of F are
- * those of B = R·Aᵀ, and with B's polar factor P the gradient of ‖F‖_* in A is Pᵀ·R. So a step costs d³ however many points
- * there are. Singular values at or below max(n, d)·eps·σ₁ count as zero, where the subgradient takes zero.
+ * With X = Q·R (Q with orthonormal columns, R d×d, computed once per dataset), F = Q·(R·Aᵀ). The singular values of F
+ * are those of B = R·Aᵀ, and with B's polar factor P the gradient of ‖F‖_* with respect to A is Pᵀ·R. The cost of a
+ * step is therefore d³ for any number of points. Singular values up to max(n, d)·eps·σ₁ count as zero, with the
+ * subgradient zero.
  */
 
 import type { Sample } from "../../data/toy-task.js";
 import { decompose, frobeniusNorm, type Matrix, matrix, multiply, transpose } from "./matrix.js";
 
-/** Nuclear norm (the paper's), its controls, or nothing. `weight-decay` is ½(‖A‖² + ‖head‖²) and not on features. */
+/**
+ * The nuclear norm (the paper's penalty), its controls, or no penalty. `weight-decay` is ½(‖A‖² + ‖head‖²) and does not
+ * depend on the features.
+ */
 export const penaltyNames = ["none", "nuclear-norm", "frobenius-norm", "centred-nuclear-norm", "weight-decay"] as const;
 export type PenaltyName = (typeof penaltyNames)[number];
 
-/** The inputs as the penalties see them: R of X = Q·R, as they are and with their mean taken off. */
+/** The factors R of X = Q·R for the penalties, for the original and for the centred inputs. */
 export interface InputFactors {
   n: number;
   plain: Matrix;
   centred: Matrix;
 }
 
-/** R = diag(σ)·Vᵀ of X and of the centred X. */
+/** Computes R = diag(σ)·Vᵀ of X and of the centred X. */
 export function inputFactors(sample: Sample): InputFactors {
   const { x, n, d } = sample;
   const mean = new Float64Array(d);
@@ -50,7 +54,9 @@ export interface ValueAndGradient {
   gradient: Matrix;
 }
 
-/** ‖F‖_* and its gradient P, the polar factor, for any matrix. `n` is the row count the rank cutoff is to assume. */
+/**
+ * Returns ‖F‖_* and its gradient P, the polar factor, for any matrix. `n` is the number of rows for the rank cutoff.
+ */
 export function nuclearNorm(f: Matrix, n = f.rows): ValueAndGradient {
   const { u, sigma, v } = decompose(f);
   const cutoff = Math.max(n, f.columns) * Number.EPSILON * sigma[0];
@@ -61,7 +67,7 @@ export function nuclearNorm(f: Matrix, n = f.rows): ValueAndGradient {
   };
 }
 
-/** The penalty's value for the map A (d×d) and its gradient in A. */
+/** Returns the penalty for the map A (d×d) and its gradient with respect to A. */
 export function featurePenalty(
   name: Exclude<PenaltyName, "none" | "weight-decay">,
   a: Matrix,

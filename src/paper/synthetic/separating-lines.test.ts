@@ -22,7 +22,7 @@ test("its norms are the nuclear norms of the features it says, at the loss it sa
     const length = line.full / Math.hypot(...scores); // ‖Xw‖ for |w| = 1 scales to `full`
     const loss = scores.reduce((sum, score, i) => sum + Math.log1p(Math.exp(-length * y[i] * score)), 0) / n;
     expect(loss).toBeCloseTo(family.loss, 9);
-    // A = a·wᵀ with a of length 1: features of rank one.
+    // A = a·wᵀ with a of norm 1 gives features of rank one.
     const rankOne = matrix(
       n,
       2,

@@ -1,22 +1,25 @@
 /**
- * The family of Figure 1b: all lines through the origin that make no error on a sample of the 2-D task.
+ * The family of Figure 1b: all lines through the origin without an error on a sample of the 2-D task.
  *
- * For a line with weights w, the smallest nuclear norm of features that give its scores through a head a of length 1 is
- * ‖Xw‖₂, with A = a·wᵀ: F·a = Xw, so ‖F‖_* ≥ ‖F‖₂ ≥ ‖Xw‖₂, and that A attains it. So with a full map every line of the family
- * has rank-one features, and rank alone cannot choose between them. With Section 4's diagonal map and head of ones it can:
- * there F = X·diag(w) has rank one only where a weight is zero, and ‖F‖_* has a kink there, as ℓ1 has. Norms can only be
- * compared at a common scale: each w is as long as gives the same training loss, since that is what the objective weighs.
+ * For a line with weights w, the smallest nuclear norm of features that give its scores with a head a of norm 1 is
+ * ‖Xw‖₂, with A = a·wᵀ: F·a = Xw, so ‖F‖_* ≥ ‖F‖₂ ≥ ‖Xw‖₂, and this A attains it. With a full map, every line of the
+ * family therefore has rank-one features, and rank alone cannot select a line. With the diagonal map and head of ones
+ * of Section 4 it can: there F = X·diag(w) has rank one only if a weight is zero, and ‖F‖_* has a kink there, like the
+ * ℓ1 norm. Norms can only be compared at a common scale: each w is scaled to the same training loss, because the
+ * objective weighs the norm against the loss.
  */
 
 import { type Sample, sampleTask, type Task } from "../../data/toy-task.js";
 import { UsageError } from "../../errors.js";
 
-/** A line of the family: the angle of w from the x₁ axis, and its smallest nuclear norms at the family's training loss. */
+/**
+ * A line of the family: the angle of w from the x₁ axis, and its smallest nuclear norms at the family's training loss.
+ */
 export interface SeparatingLine {
   angle: number;
-  /** Smallest over all A and all heads of length 1. */
+  /** The smallest norm over all A and all heads of norm 1. */
   full: number;
-  /** With A = diag(w) and a head of ones. */
+  /** The norm for A = diag(w) and a head of ones. */
   diagonal: number;
 }
 
@@ -25,18 +28,18 @@ export interface SeparatingFamily {
   seed: number;
   /** The mean logistic loss to which every line is scaled. */
   loss: number;
-  /** The ends of the family, as angles. */
+  /** The range of angles of the family. */
   angles: { from: number; to: number };
   lines: SeparatingLine[];
   smallest: { full: SeparatingLine; diagonal: SeparatingLine };
 }
 
-/** Finds the family for a sample of n points and its members of smallest nuclear norm. */
+/** Finds the family for a sample of n points and its members with the smallest nuclear norm. */
 export function separatingLines(task: Task, n: number, seed: number, loss = 0.1): SeparatingFamily {
   if (task.invariant !== 1 || task.environmental !== 1) throw new UsageError("separating lines: expected the 2-D task");
   const sample = sampleTask(task, n, "in", seed, "train");
   const { x, y } = sample;
-  // y·(x₁cos θ + x₂sin θ) > 0 for all points: θ within a right angle of the direction of each y·x.
+  // y·(x₁cos θ + x₂sin θ) > 0 for all points means that θ is within a right angle of the direction of each y·x.
   let [from, to] = [-Math.PI / 2, Math.PI / 2];
   let [s11, s12, s22] = [0, 0, 0];
   for (let i = 0; i < n; i++) {
@@ -75,7 +78,7 @@ export function separatingLines(task: Task, n: number, seed: number, loss = 0.1)
   };
 }
 
-/** The factor on positive margins at which their mean logistic loss is `loss`, by bisection of its logarithm. */
+/** Finds the factor on positive margins for which their mean logistic loss is `loss`, by bisection of its logarithm. */
 function lengthForLoss(margins: Float64Array, loss: number): number {
   let [low, high] = [-10, 40];
   for (let i = 0; i < 60; i++) {
@@ -88,7 +91,7 @@ function lengthForLoss(margins: Float64Array, loss: number): number {
   return Math.exp((low + high) / 2);
 }
 
-/** The minimum of a function with one valley between two points, by thirds. */
+/** Finds the minimum of a unimodal function between two points by ternary search. */
 function minimise(f: (x: number) => number, low: number, high: number): number {
   for (let i = 0; i < 100; i++) {
     const [a, b] = [low + (high - low) / 3, high - (high - low) / 3];

@@ -1,4 +1,4 @@
-/** What `nudge synthetic` prints: figures first, then sentences that follow from them. */
+/** The output of `nudge synthetic`: first numbers, then sentences derived from them. */
 
 import { paperTask, type Task } from "../../data/toy-task.js";
 import { testSampleSize } from "./accuracy.js";
@@ -9,7 +9,7 @@ import type { Snapshot } from "./train.js";
 
 const digits = (value: number, places = 3): string => value.toFixed(places).replace("-", "−");
 
-/** Rows of cells as lines, each column as wide as its widest cell. */
+/** Formats rows of cells as lines, with columns as wide as their widest cell. */
 function align(rows: string[][]): string[] {
   const widths = rows[0].map((_, j) => Math.max(...rows.map((row) => [...(row[j] ?? "")].length)));
   return rows.map((row) =>
@@ -20,10 +20,10 @@ function align(rows: string[][]): string[] {
   );
 }
 
-/** True for the very task of Section 3.1, to which alone the paper's figures belong. */
+/** Returns true for the exact task of Section 3.1, to which the paper's numbers apply. */
 export const isPaperTask = (task: Task): boolean => JSON.stringify(task) === JSON.stringify(paperTask);
 
-/** The settings and a table of the methods. */
+/** Returns the settings and a table of the methods. */
 export function experimentText(experiment: Experiment): string[] {
   const { settings: s, seeds, methods } = experiment;
   const paper = isPaperTask(s.task);
@@ -81,7 +81,7 @@ function stopText(method: Method): string {
     .join(", ");
 }
 
-/** What the table says of the paper's two figures, and of scale against rank. */
+/** Compares the table with the paper's two numbers, and describes scale and rank. */
 export function comparisonText(experiment: Experiment): string[] {
   const find = (penalty: Method["penalty"]) => experiment.methods.find((method) => method.penalty === penalty);
   const [erm, nu, frobenius] = [find("none"), find("nuclear-norm"), find("frobenius-norm")];
@@ -117,11 +117,13 @@ export function comparisonText(experiment: Experiment): string[] {
   return lines;
 }
 
-/** The same with the other kind of map, in a sentence: a diagonal map is where the nuclear norm can see rank. */
+/**
+ * Describes the result with the other kind of map in a sentence. With a diagonal map, the nuclear norm depends on rank.
+ */
 export function otherMapText(other: Experiment): string[] {
   const figures = other.methods.map((method) => `${method.title} ${digits(method.accuracy.out.mean)}`);
   const tilts = other.methods.map((method) => {
-    // As angles, so that a model that has not left zero counts as untilted and one that ignores x₁ does not divide by zero.
+    // Uses angles, so that a model at zero counts as untilted and one that ignores x₁ causes no division by zero.
     const angles = method.runs.map(({ predictor: { weights } }) =>
       Math.atan2(Math.abs(weights[1]), Math.abs(weights[0])),
     );
@@ -133,7 +135,7 @@ export function otherMapText(other: Experiment): string[] {
   ];
 }
 
-/** At which steps ERM's mean was near the paper's figure, and what else was true then. */
+/** Describes the steps at which ERM's mean is close to the paper's number. */
 function passageText(experiment: Experiment, erm: Method, nu: Method | undefined): string {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const at = (method: Method, i: number, figure: (snapshot: Snapshot) => number) =>
@@ -157,7 +159,7 @@ function passageText(experiment: Experiment, erm: Method, nu: Method | undefined
   return `ERM's mean is within ${tolerance} of ${paperAccuracy.none} at ${steps} of the ${experiment.settings.steps}, where it has ${train} on its training points${other}.`;
 }
 
-/** The closed-form directions of the 2-D task, and what the paper's figures would need. */
+/** Returns the closed-form directions of the 2-D task, and what the paper's numbers would require. */
 export function landmarkText(task: Task, samples: number): string[] {
   const paper = isPaperTask(task) ? paperLandmarks(task) : [];
   const rows = [...landmarks(task), ...paper].map((mark) => [
@@ -178,7 +180,7 @@ export function landmarkText(task: Task, samples: number): string[] {
   ];
 }
 
-/** A table of means by stopping rule and sample size, for one start. */
+/** Returns a table of means by stopping rule and sample size, for one initialization. */
 export function surveyText(grid: Grid, init: string): string[] {
   const cells = grid.cells.filter((cell) => cell.init === init);
   const sizes = [...new Set(cells.map((cell) => cell.samples))];
@@ -196,7 +198,7 @@ export function surveyText(grid: Grid, init: string): string[] {
   ];
 }
 
-/** Every cell of a grid, a line a start and stopping rule, a column a penalty. */
+/** Returns every cell of a grid: one line per initialization and stopping rule, one column per penalty. */
 export function gridText(grid: Grid): string[] {
   const key = (cell: Cell) => `${cell.samples} ${cell.init} ${ruleText(cell.checkpoint)}`;
   const penalties = [...new Set(grid.cells.map((cell) => `${cell.weight} ${cell.scaling}`))];
@@ -216,7 +218,7 @@ export function gridText(grid: Grid): string[] {
   ];
 }
 
-/** Where the paper's numbers appear and where they do not, in sentences. */
+/** Describes which settings reproduce the paper's numbers. */
 export function findingsText(grid: Grid, found: Findings = findings(grid)): string[] {
   const some = (cells: Cell[], figure: (cell: Cell) => string) =>
     cells.length === 0

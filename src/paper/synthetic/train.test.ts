@@ -23,7 +23,8 @@ const options: TrainOptions = {
   warmup: 5,
 };
 
-// From PyTorch 1.13 in float64 on the same points and start: cross_entropy + 0.02·svdvals(F).sum() from step 5 on, 60 steps.
+// From PyTorch 1.13 in float64 with the same points and initial values: cross_entropy + 0.02·svdvals(F).sum() from step
+// 5 on, 60 steps.
 test("sixty steps end where PyTorch's do", () => {
   const run = trainSynthetic(options);
   expect(run.loss).toBeCloseTo(0.37001969629717, 12);

@@ -1,9 +1,9 @@
 /**
- * Full-batch gradient descent on the toy task, with the rule that ended it.
+ * Full-batch gradient descent on the toy task, with the rule that stopped it.
  *
- * The training points are separable (x₁ alone separates them), so the loss has no minimiser: it falls for ever as the head
- * grows, and the boundary keeps turning, ever more slowly, towards the widest margin. "Until convergence" therefore means
- * nothing without a stopping rule, and each run says which of its rules came first.
+ * The training points are separable (by x₁ alone), so the loss has no minimizer: it decreases forever as the head
+ * grows, and the boundary keeps rotating, ever more slowly, towards the largest margin. "Until convergence" is
+ * therefore meaningless without a stopping rule, and each run reports which of its rules applied first.
  */
 
 import { type Sample, sampleTask, type Task } from "../../data/toy-task.js";
@@ -31,26 +31,26 @@ export interface TrainOptions {
   map: MapName;
   bias: boolean;
   learningRate: number;
-  /** At most this many steps. */
+  /** The maximum number of steps. */
   steps: number;
-  /** Stop before a step when the gradient of the objective is no longer than this; 0 turns the rule off. */
+  /** Stops before a step if the norm of the objective's gradient is at most this; 0 disables the rule. */
   gradientNorm: number;
-  /** Stop before a step when the mean loss, without the penalty, is no more than this; 0 turns the rule off. */
+  /** Stops before a step if the mean loss, without the penalty, is at most this; 0 disables the rule. */
   lossBelow: number;
   penalty: PenaltyName;
   weight: number;
   scaling: "sum" | "per-sample";
-  /** Steps without the penalty before it joins. */
+  /** The number of steps before the penalty is added. */
   warmup: number;
 }
 
-/** Which rule ended a run. */
+/** The rule that stopped a run. */
 export type StoppedBy = "gradient-norm" | "loss" | "steps";
 
-/** A moment at which training might have been stopped: after so many steps, or at so short a gradient. */
+/** A possible stopping point: a number of steps, or a gradient norm. */
 export type Checkpoint = { steps: number } | { gradientNorm: number };
 
-/** The model at a checkpoint, or where the run ended if it never came to it. */
+/** The model at a checkpoint, or at the end of the run if the checkpoint was not reached. */
 export interface Snapshot {
   step: number;
   reached: boolean;
@@ -62,10 +62,10 @@ export interface Snapshot {
 export interface Run {
   seed: number;
   stoppedBy: StoppedBy;
-  /** Steps taken. */
+  /** The number of steps. */
   steps: number;
   loss: number;
-  /** The weighted penalty at the end. */
+  /** The final value of the weighted penalty. */
   penalty: number;
   gradientNorm: number;
   trainAccuracy: number;
@@ -74,17 +74,17 @@ export interface Run {
   headNorm: number;
   mapNorm: number;
   features: {
-    /** ‖F‖_*, ‖F‖_F of the training features, and their ratio: 1 for rank one, √2 for two equal singular values. */
+    /** ‖F‖_* and ‖F‖_F of the training features, and their ratio: 1 for rank one, √2 for two equal singular values. */
     nuclearNorm: number;
     frobeniusNorm: number;
     ratio: number;
     singularValues: number[];
   };
-  /** The model at the checkpoints asked for, in their order. */
+  /** The model at the requested checkpoints, in their order. */
   history: Snapshot[];
 }
 
-/** Throws a UsageError for settings that cannot be run. */
+/** Throws a UsageError for invalid settings. */
 function checkOptions(options: TrainOptions): void {
   const whole = { samples: 1, steps: 0, warmup: 0 } as const;
   for (const [key, least] of Object.entries(whole) as [keyof typeof whole, number][])
@@ -99,7 +99,7 @@ function checkOptions(options: TrainOptions): void {
     throw new UsageError(`synthetic training: expected a learning rate above zero, got ${options.learningRate}`);
 }
 
-/** Trains once, recording the model at each checkpoint. `meter` may be shared between runs of one task. */
+/** Trains once and records the model at each checkpoint. Runs of the same task can share `meter`. */
 export function trainSynthetic(
   options: TrainOptions,
   checkpoints: readonly Checkpoint[] = [],
@@ -137,7 +137,7 @@ export function trainSynthetic(
   }
 }
 
-/** The rule that forbids another step, if one does. Before the penalty has joined, a short gradient is no reason to stop. */
+/** Returns the rule that stops training, if any. Before the penalty is active, a small gradient does not stop it. */
 function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: ObjectiveValue): StoppedBy | undefined {
   const waiting = step < options.warmup;
   if (!waiting && options.gradientNorm > 0 && gradientNorm <= options.gradientNorm) return "gradient-norm";
@@ -145,7 +145,7 @@ function stopRule(options: TrainOptions, step: number, { gradientNorm, loss }: O
   return step >= options.steps ? "steps" : undefined;
 }
 
-/** Takes one step down the gradient. */
+/** Takes one gradient descent step. */
 export function descend(model: Model, { gradient }: ObjectiveValue, learningRate: number): void {
   const pairs = [
     [model.map.data, gradient.map.data],

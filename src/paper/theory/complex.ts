@@ -1,4 +1,4 @@
-/** The few operations on complex numbers that the contour integrals of this folder need. */
+/** The operations on complex numbers that the contour integrals in this folder need. */
 
 /** A complex number. */
 export interface Complex {
@@ -35,12 +35,12 @@ export function divide(a: Complex, b: Complex): Complex {
 /** `exp(a)`. */
 export function exp(a: Complex): Complex {
   const size = Math.exp(a.re);
-  // exp(−∞) is 0 whatever the angle; without this line an infinite angle would make it NaN.
+  // exp(−∞) is 0 for any angle. Without this line an infinite angle would give NaN.
   if (size === 0) return { re: 0, im: 0 };
   return { re: size * Math.cos(a.im), im: size * Math.sin(a.im) };
 }
 
-/** The principal logarithm of `a`; −∞ at zero. */
+/** The principal logarithm of `a`, which is −∞ at zero. */
 export function log(a: Complex): Complex {
   return { re: Math.log(Math.hypot(a.re, a.im)), im: Math.atan2(a.im, a.re) };
 }

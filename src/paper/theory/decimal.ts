@@ -1,6 +1,6 @@
 /**
- * Exact arithmetic on decimals as they were typed. ⌊64/0.4²⌋ is 400, but in binary 64/(0.4·0.4) is 399.99999999999994:
- * dimensions and strict conditions are therefore decided on integers.
+ * Exact arithmetic on decimals as entered. ⌊64/0.4²⌋ is 400, but in binary 64/(0.4·0.4) is 399.99999999999994.
+ * Dimensions and strict conditions are therefore computed with integers.
  */
 
 import { UsageError } from "../../errors.js";
@@ -14,7 +14,7 @@ export interface Rational {
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i;
 const BARE_FRACTION = /^([+-]?)\.(\d+)(?:e([+-]?\d{1,3}))?$/i;
 
-/** Reads a decimal such as "0.4", ".4" or "4e-1" exactly; a number is read as its shortest decimal. */
+/** Parses a decimal such as "0.4", ".4" or "4e-1" exactly. A number is converted to its shortest decimal. */
 export function parseDecimal(value: string | number, name: string): Rational {
   const text = String(value).trim();
   const bare = BARE_FRACTION.exec(text);
@@ -28,23 +28,23 @@ export function parseDecimal(value: string | number, name: string): Rational {
     : { numerator: digits, denominator: 10n ** BigInt(-power) };
 }
 
-/** The sign of a − b. */
+/** Returns the sign of a − b. */
 export function compare(a: Rational, b: Rational): -1 | 0 | 1 {
   const difference = a.numerator * b.denominator - b.numerator * a.denominator;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** The fraction `numerator / denominator` of two integers. */
+/** Returns the fraction `numerator / denominator` of two integers. */
 export function rational(numerator: number | bigint, denominator: number | bigint = 1): Rational {
   return { numerator: BigInt(numerator), denominator: BigInt(denominator) };
 }
 
-/** r / γ² as a fraction. */
+/** Returns r / γ² as a fraction. */
 export function overSquare(r: number, gamma: Rational): Rational {
   return { numerator: BigInt(r) * gamma.denominator ** 2n, denominator: gamma.numerator ** 2n };
 }
 
-/** The smallest d with d > r/γ² + r: ⌊r/γ²⌋ + r + 1. */
+/** Returns the smallest d with d > r/γ² + r: ⌊r/γ²⌋ + r + 1. */
 export function smallestDimension(r: number, gamma: Rational): bigint {
   const { numerator, denominator } = overSquare(r, gamma);
   return numerator / denominator + BigInt(r) + 1n;

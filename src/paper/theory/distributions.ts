@@ -1,20 +1,21 @@
 /**
- * The two feature distributions of Section 4 and the margins they make, exactly.
+ * The two feature distributions of Section 4 and the exact distribution of their margins.
  *
- * An invariant feature is uniform on [0, 1] in and out of domain. A spurious feature follows D_γ in domain and D_{−γ} out
- * of it: uniform on [0, 1] with probability ½ + γ, uniform on [−1, 0] with probability ½ − γ. Put differently,
- * z = U − B with U uniform on [0, 1] and B a coin of probability ½ − γ, so its moment generating function is a product.
- * With γ = ½ the coin never falls and D_γ is the invariant distribution: one family, one parameter.
+ * An invariant feature is uniform on [0, 1] in and out of domain. A spurious feature follows D_γ in domain and D_{−γ}
+ * out of domain: uniform on [0, 1] with probability ½ + γ, and uniform on [−1, 0] with probability ½ − γ. Equivalently,
+ * z = U − B with U uniform on [0, 1] and B Bernoulli with probability ½ − γ, so its moment generating function is a
+ * product. For γ = ½, B is always 0 and D_γ is the invariant distribution, so one family with one parameter covers
+ * both.
  *
- * A margin y·f_w(x) is a sum of independent weighted features; features of equal weight and distribution form a group.
+ * A margin y·f_w(x) is a sum of independent weighted features. Features of equal weight and distribution form a group.
  */
 
 import { add, type Complex, complex, divide, exp, log, multiply, scale } from "./complex.js";
 
-/** γ of the invariant features: uniform on [0, 1]. */
+/** γ of the invariant features, which are uniform on [0, 1]. */
 export const INVARIANT = 0.5;
 
-/** `count` independent features drawn from D_γ, each entering the margin with the same weight. */
+/** `count` independent features drawn from D_γ with the same weight in the margin. */
 export interface Group {
   readonly gamma: number;
   readonly weight: number;
@@ -26,7 +27,7 @@ export function mean(gamma: number): number {
   return gamma;
 }
 
-/** Var[z] of D_γ: E[z²] is 1/3 whatever γ is. */
+/** Var[z] of D_γ. E[z²] is 1/3 for every γ. */
 export function variance(gamma: number): number {
   return 1 / 3 - gamma * gamma;
 }
@@ -37,10 +38,10 @@ export function density(gamma: number, z: number): number {
   return z < 0 ? 0.5 - gamma : 0.5 + gamma;
 }
 
-/** Below this |v| the power series is used, where the closed forms of ∫ z^k e^{vz} cancel. */
+/** Below this |v| the power series is used, because the closed forms of ∫ z^k e^{vz} have cancellation errors. */
 const SERIES_RADIUS = 1;
 
-/** Terms after which |v|^n / n! is below 1e-18, for |v| up to ¼, ½ and 1. */
+/** The number of terms after which |v|^n / n! is below 1e-18, for |v| up to ¼, ½ and 1. */
 function seriesTerms(size: number): number {
   return size < 0.25 ? 11 : size < 0.5 ? 14 : 19;
 }
@@ -49,7 +50,8 @@ function seriesTerms(size: number): number {
 export function uniformMoment(k: 0 | 1 | 2, v: Complex): Complex {
   const size = Math.hypot(v.re, v.im);
   if (size < SERIES_RADIUS) {
-    // Σ_n v^n / (n! (n + k + 1)), by Horner from the last term; in scalars, for this is the innermost loop of everything here.
+    // Σ_n v^n / (n! (n + k + 1)) with Horner's scheme from the last term. It uses scalars, because this is the
+    // innermost loop.
     const terms = seriesTerms(size);
     let re = 1 / (terms + k + 1);
     let im = 0;
@@ -114,19 +116,19 @@ function largest(gamma: number): number {
   return gamma === -0.5 ? 0 : 1;
 }
 
-/** The mean of e^{vz}-tilted D_γ at a real v. */
+/** The mean of D_γ tilted by e^{vz}, for a real v. */
 export function tiltedMean(gamma: number, v: number): number {
-  // Large |v| concentrates z at an end: there E[z e^{vz}] and E[e^{vz}] overflow, and their ratio has a plain limit.
+  // For large |v|, z concentrates at an end: E[z e^{vz}] and E[e^{vz}] overflow, but their ratio has a simple limit.
   if (Math.abs(v) > 500) return (v > 0 ? largest(gamma) : smallest(gamma)) - 1 / v;
   return tiltedMoment(gamma, 1, complex(v)).re / tiltedMoment(gamma, 0, complex(v)).re;
 }
 
-/** The mean of the margin under the e^{uS}-tilted distribution, K′(u). */
+/** The mean of the margin under the distribution tilted by e^{uS}, K′(u). */
 export function tiltedMarginMean(groups: readonly Group[], u: number): number {
   return groups.reduce((sum, g) => sum + g.count * g.weight * tiltedMean(g.gamma, u * g.weight), 0);
 }
 
-/** The smallest and largest value the margin can take. */
+/** Returns the smallest and largest possible value of the margin. */
 export function marginRange(groups: readonly Group[]): { low: number; high: number } {
   let low = 0;
   let high = 0;
@@ -138,8 +140,8 @@ export function marginRange(groups: readonly Group[]): { low: number; high: numb
 }
 
 /**
- * A distance from its mean that the margin exceeds with probability below 2e-21, tilted or not: Hoeffding's inequality
- * needs only bounded independent terms, and tilting leaves the bounds where they are.
+ * Returns a distance from the mean that the margin exceeds with probability below 2e-21, tilted or not. Hoeffding's
+ * inequality only requires bounded independent terms, and tilting does not change the bounds.
  */
 export function marginRadius(groups: readonly Group[]): number {
   let squares = 0;

@@ -58,7 +58,7 @@ test("gradient descent on all weights, told nothing of groups, arrives at the sa
     expect(found.converged).toBe(true);
     expect(Math.abs(found.invariant.mean - exact.alpha)).toBeLessThan(5 * found.invariant.standardError);
     expect(Math.abs(found.spurious.mean - exact.beta)).toBeLessThan(5 * found.spurious.standardError);
-    // Within 2 %, so that the standard errors cannot be large enough to agree with anything.
+    // Within 2 %, so that the test cannot pass because of large standard errors.
     expect(found.invariant.mean / exact.alpha).toBeCloseTo(1, 1.7);
     expect(found.spurious.mean / exact.beta).toBeCloseTo(1, 1.7);
     expect(found.invariant.spread).toBeLessThan(0.1 * exact.alpha);

@@ -1,16 +1,16 @@
 /**
  * ERM-ℓ2 (Section 4): min_w E ℓ(y f_w(x)) + λ/2 ‖w‖², solved exactly in its two-parameter form.
  *
- * The objective is strictly convex and does not change when features of one kind trade places, so the minimiser gives one weight α
- * to every invariant feature and one weight β to every spurious one (Lemma 1 (1)(2)). On a given support of `a` invariant
- * and `b` spurious features this also solves the pieces of the rank-bounded problem.
+ * The objective is strictly convex and invariant under permutations of features of the same kind, so the minimizer has
+ * one weight α for every invariant feature and one weight β for every spurious one (Lemma 1 (1)(2)). On a given support
+ * of `a` invariant and `b` spurious features this also solves the subproblems of the rank-bounded problem.
  */
 
 import { type Group, INVARIANT } from "./distributions.js";
 import { lossDerivatives } from "./expectation.js";
 import { newton, type SecondOrder } from "./newton.js";
 
-/** A support by its counts, the spurious correlation and the weight of λ/2‖w‖². */
+/** The numbers of features of a support, the spurious correlation and the weight of λ/2‖w‖². */
 export interface L2Problem {
   readonly invariant: number;
   readonly spurious: number;
@@ -18,24 +18,24 @@ export interface L2Problem {
   readonly lambda: number;
 }
 
-/** A two-group solution: weight α on each invariant feature, β on each spurious one. */
+/** A two-group solution with weight α on each invariant feature and β on each spurious one. */
 export interface TwoWeights {
   readonly alpha: number;
   readonly beta: number;
 }
 
-/** The minimiser with its objective value and how exactly the gradient vanishes. */
+/** The minimizer with its objective value and the precision of the stationarity condition. */
 export interface L2Solution extends TwoWeights {
   /** E ℓ + λ/2‖w‖². */
   readonly value: number;
   /** E ℓ alone. */
   readonly loss: number;
-  /** The largest |∂/∂w_j| relative to λ·α: zero up to rounding. */
+  /** The largest |∂/∂w_j| relative to λ·α, which is zero up to rounding. */
   readonly stationarity: number;
   readonly steps: number;
 }
 
-/** The groups of a two-weight solution in domain (γ) or out of it (−γ). */
+/** Returns the groups of a two-weight solution in domain (γ) or out of domain (−γ). */
 export function twoGroups(
   counts: { invariant: number; spurious: number },
   weights: TwoWeights,
@@ -61,7 +61,8 @@ export function solveL2(problem: L2Problem): L2Solution {
       hessian: [hessian[0] + lambda * invariant, hessian[1], hessian[2] + lambda * spurious],
     };
   };
-  // One Newton step from w = 0, where all expectations are known: a start of the right size for every λ.
+  // One Newton step from w = 0, where all expectations are known, gives an initial point of the right scale for every
+  // λ.
   const strength = 0.5 / (lambda + 0.25 * (invariant / 4 + spurious * gamma * gamma + 1 / 3));
   const { at, value, steps } = newton(
     objective,

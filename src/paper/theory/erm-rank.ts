@@ -1,17 +1,18 @@
 /**
  * ERM-rank (Section 4): min_w E ℓ(y f_w(x)) subject to ‖w‖₀ ≤ B_rank.
  *
- * As stated it has no minimiser: on the invariant features every margin is positive, so the loss falls towards 0 as w grows and
- * never gets there. With λ/2‖w‖² added it has one, and its support is what Lemma 2 claims. By symmetry only the counts (a, b)
- * of invariant and spurious features matter, and a larger support is never worse, so the pairs with a + b = B_rank are all there is
- * to try: B_rank + 1 problems at most, each solved exactly.
+ * As stated, it has no minimizer: on the invariant features every margin is positive, so the loss decreases towards 0
+ * as w grows but never reaches it. With λ/2‖w‖² added it has one, and its support is what Lemma 2 claims. By symmetry
+ * only the numbers (a, b) of invariant and spurious features matter, and a larger support is never worse. It is
+ * therefore sufficient to try all pairs with a + b = B_rank, which are at most B_rank + 1 problems, each solved
+ * exactly.
  */
 
 import { INVARIANT } from "./distributions.js";
 import { type L2Solution, solveL2, type TwoWeights } from "./erm-l2.js";
 import { expectation } from "./expectation.js";
 
-/** The model, the norm term's weight and the bound. */
+/** The model, the weight of the norm term and the bound. */
 export interface RankProblem {
   readonly r: number;
   readonly d: number;
@@ -20,36 +21,36 @@ export interface RankProblem {
   readonly bRank: number;
 }
 
-/** A support by its counts, and the best objective on it. */
+/** A support, given by its numbers of features, and the best objective on it. */
 export interface RankCandidate {
   readonly invariant: number;
   readonly spurious: number;
   readonly value: number;
 }
 
-/** The best support and weights, and everything they were compared with. */
+/** The best support and weights, and all candidates. */
 export interface RankSolution extends TwoWeights {
   readonly invariant: number;
   readonly spurious: number;
   readonly value: number;
   readonly loss: number;
-  /** In order of the number of spurious features. */
+  /** The candidates in order of the number of spurious features. */
   readonly candidates: readonly RankCandidate[];
-  /** Whether every split of B_rank was tried, or an even choice of them. */
+  /** Whether every split of B_rank was tried, or only a selection. */
   readonly exhaustive: boolean;
 }
 
-/** Up to here every split is tried; beyond, this many. */
+/** The maximum number of splits to try. If there are more, a selection of this size is tried. */
 const MOST_SPLITS = 129;
 
-/** Tries every support and keeps the best. */
+/** Tries every support and returns the best. */
 export function solveRank({ r, d, gamma, lambda, bRank }: RankProblem): RankSolution {
   const fewest = Math.max(0, bRank - r);
   const most = Math.min(bRank, d - r);
   const all = most - fewest + 1;
   const tried = Math.min(all, MOST_SPLITS);
   const splits = Array.from({ length: tried }, (_, i) =>
-    // Dense where the minimum is claimed to be: the i-th of a quadratic grid when not all are tried.
+    // If not all splits are tried, use a quadratic grid, which is dense where the minimum is claimed to be.
     all === tried ? fewest + i : Math.max(fewest + i, fewest + Math.round((all - 1) * (i / (tried - 1)) ** 2)),
   );
   let best: (L2Solution & RankCandidate) | undefined;
@@ -63,7 +64,10 @@ export function solveRank({ r, d, gamma, lambda, bRank }: RankProblem): RankSolu
   return { alpha, beta, invariant, spurious, value, loss, candidates, exhaustive: all === tried };
 }
 
-/** E ℓ of weight t on each of `features` invariant features, for growing t: it falls to 0 and never reaches it. */
+/**
+ * Returns E ℓ for weight t on each of `features` invariant features, for increasing t. It decreases to 0 without
+ * reaching it.
+ */
 export function lossAlongRay(features: number, scales: readonly number[]): { scale: number; loss: number }[] {
   return scales.map((scale) => ({
     scale,

@@ -58,7 +58,8 @@ test("weight zero gives ln 2, one half and one quarter", () => {
 });
 
 test("tiny expectations keep their relative precision", () => {
-  // For large t, E ℓ(tX) of n uniform features is t^{−n} η(n + 1), η(4) = 7π⁴/720: the cube's corner is all that counts.
+  // For large t, E ℓ(tX) of n uniform features is t^{−n} η(n + 1), η(4) = 7π⁴/720, because only the corner of the cube
+  // counts.
   const value = expectation("loss", [{ gamma: INVARIANT, weight: 1000, count: 3 }]);
   expect(value / (1e-9 * ((7 * Math.PI ** 4) / 720))).toBeCloseTo(1, 10);
   // Many features, where η(65) = 1 − 2^{−65} + …

@@ -1,12 +1,13 @@
 /**
  * Expectations of the logistic loss and its derivatives over a margin S = Σ w_j z_j, to nearly double precision.
  *
- * The Mellin–Barnes form 1/(1 + e^s) = (1/2πi) ∫ π/sin(πu) e^{−us} du, over any vertical line 0 < Re u < 1, turns
- * E[−ℓ′(S)] into a one-dimensional integral over the moment generating function, which is known in closed form; −ℓ′'s
- * integral ℓ has the kernel π/(u sin πu) and its derivative ℓ″ has uπ/sin(πu). The kernels fall like e^{−π|Im u|} whatever
- * the distribution, so one feature or a thousand cost the same. The trapezoidal rule on a line is spectrally accurate:
- * its error is what wraps around when the integrand's transform is made periodic, and the step keeps that below 1e-16.
- * Taking the line near the saddle point keeps small expectations relatively, not only absolutely, exact.
+ * The Mellin–Barnes form 1/(1 + e^s) = (1/2πi) ∫ π/sin(πu) e^{−us} du, over any vertical line 0 < Re u < 1, converts
+ * E[−ℓ′(S)] to a one-dimensional integral over the moment generating function, which is known in closed form. The
+ * integral ℓ of −ℓ′ has the kernel π/(u sin πu), and the derivative ℓ″ has uπ/sin(πu). The kernels decay like e^{−π|Im
+ * u|} for every distribution, so one feature or a thousand cost the same. The trapezoidal rule on a line is spectrally
+ * accurate: its error is the wrap-around from making the integrand's transform periodic, and the step size keeps it
+ * below 1e-16. A line near the saddle point keeps small expectations accurate in relative and not only in absolute
+ * terms.
  */
 
 import { type Complex, complex, divide, exp, multiply, scale } from "./complex.js";
@@ -19,7 +20,7 @@ import {
   tiltedMoment,
 } from "./distributions.js";
 
-/** Which function of the margin: the loss ℓ, its negative slope −ℓ′ ∈ (0, 1), or its curvature ℓ″. */
+/** The function of the margin: the loss ℓ, its negative slope −ℓ′ ∈ (0, 1), or its curvature ℓ″. */
 export type LossFunction = "loss" | "slope" | "curvature";
 
 /** ℓ(s) = ln(1 + e^{−s}). */
@@ -37,9 +38,9 @@ export function logisticCurvature(s: number): number {
   return logisticSlope(s) * logisticSlope(-s);
 }
 
-/** Beyond this height e^{−πt} is below 1e-17. */
+/** Above this height e^{−πt} is below 1e-17. */
 const LINE_HEIGHT = 12.5;
-/** Natural logarithm of the largest relative wrap-around error allowed. */
+/** The natural logarithm of the maximum relative wrap-around error. */
 const WRAP_LOG = 39;
 
 interface Line {
@@ -49,12 +50,15 @@ interface Line {
   readonly nodes: number;
 }
 
-/** The line Re u = c through (about) the saddle of E[e^{−uS}] / sin(πu), where the integrand cancels least. */
+/**
+ * Returns the line Re u = c near the saddle point of E[e^{−uS}] / sin(πu), where the integrand has the least
+ * cancellation.
+ */
 function chooseLine(groups: readonly Group[], shift: number): Line {
   const height = (c: number) => logMarginMgf(groups, complex(-c)).re - c * shift - Math.log(Math.sin(Math.PI * c));
   let low = 0.03;
   let high = 0.97;
-  // The height is convex in c: golden-section search; a rough place is enough.
+  // The height is convex in c. A golden-section search with low precision is sufficient.
   const golden = (Math.sqrt(5) - 1) / 2;
   for (let i = 0; i < 8; i++) {
     const a = high - golden * (high - low);
@@ -83,7 +87,10 @@ function kernel(which: LossFunction, u: Complex): Complex {
   return which === "loss" ? divide(base, u) : multiply(base, u);
 }
 
-/** (1/2πi) ∫ along the line of a function that takes conjugate values at conjugate points; `values` may return several. */
+/**
+ * Computes (1/2πi) ∫ along the line of a function with conjugate values at conjugate points. `values` may return
+ * several.
+ */
 function integrate(line: Line, count: number, values: (u: Complex) => readonly Complex[]): number[] {
   const sums = new Array<number>(count).fill(0);
   for (let k = 0; k <= line.nodes; k++) {
@@ -93,18 +100,18 @@ function integrate(line: Line, count: number, values: (u: Complex) => readonly C
   return sums.map((sum) => (sum * line.step) / Math.PI);
 }
 
-/** Extra parts of an expectation. */
+/** Options of an expectation. */
 export interface ExpectationOptions {
   /** A constant added to the margin. */
   shift?: number;
   /**
-   * A factor E[h(z) e^{−uwz}] of features that are not in `groups`, as a function of −u: with it
-   * the result is E[F(S + w·z) h(z)].
+   * A factor E[h(z) e^{−uwz}] for features that are not in `groups`, as a function of −u. The result is then E[F(S +
+   * w·z) h(z)].
    */
   factor?: (minusU: Complex) => Complex;
 }
 
-/** E[F(S + shift)], or E[F(S + shift + w·z) h(z)] with a factor, for F the loss, slope or curvature. */
+/** Returns E[F(S + shift)], or E[F(S + shift + w·z) h(z)] with a factor, for F the loss, slope or curvature. */
 export function expectation(which: LossFunction, groups: readonly Group[], options: ExpectationOptions = {}): number {
   const { shift = 0, factor } = options;
   const line = chooseLine(groups, shift);
@@ -117,7 +124,9 @@ export function expectation(which: LossFunction, groups: readonly Group[], optio
   return value;
 }
 
-/** E ℓ(S) and its first and second derivatives by the weights of two groups (each weight moves its whole group). */
+/**
+ * E ℓ(S) and its first and second derivatives by the weights of two groups (each weight applies to its whole group).
+ */
 export interface LossDerivatives {
   readonly loss: number;
   /** ∂/∂w₁, ∂/∂w₂. */
@@ -126,7 +135,7 @@ export interface LossDerivatives {
   readonly hessian: readonly [number, number, number];
 }
 
-/** The expected loss of a two-group margin with its gradient and Hessian, in one pass along the line. */
+/** Returns the expected loss of a two-group margin with its gradient and Hessian, in one pass along the line. */
 export function lossDerivatives(first: Group, second: Group): LossDerivatives {
   const groups = [first, second];
   const [loss, g1, g2, h11, h12, h22] = integrate(chooseLine(groups, 0), 6, (u) => {

@@ -1,4 +1,4 @@
-/** The figure of `nudge theory`: out-of-domain accuracy of the three objectives against γ and against d. */
+/** The figure of `nudge theory`: the out-of-domain accuracy of the three objectives against γ and against d. */
 
 import { join } from "node:path";
 import { type LineChart, lineChart, panels, type Series } from "../../drawing/plot.js";
@@ -8,7 +8,7 @@ import { solveNuclear } from "./nuclear.js";
 import { type Setting, smallestLambda } from "./setting.js";
 import { type Accuracy, accuracyOf } from "./theory.js";
 
-/** Out-of-domain accuracy of the three objectives at one γ and d; λ, r and B_rank are the setting's. */
+/** The out-of-domain accuracy of the three objectives at one γ and d. λ, r and B_rank are those of the setting. */
 export interface FigurePoint {
   readonly gamma: number;
   readonly d: number;
@@ -26,7 +26,7 @@ export interface FigurePoints {
 /** Solves the three objectives at another γ or d. */
 export function figurePoint({ r, lambda, bRank }: Setting, gamma: number, d: number): FigurePoint {
   const counts = { invariant: r, spurious: d - r };
-  // Lemma 2's support, which the command itself finds by comparing all: invariant features first.
+  // Lemma 2's support: invariant features first. The command itself finds it by comparing all supports.
   const invariant = Math.min(bRank, r);
   const support = { invariant, spurious: Math.min(bRank - invariant, d - r) };
   return {
@@ -38,10 +38,10 @@ export function figurePoint({ r, lambda, bRank }: Setting, gamma: number, d: num
   };
 }
 
-/** γ from 0.02 to 0.498 at the setting's d, and d from r + 1 to twice the setting's at its γ. */
+/** γ from 0.02 to 0.498 at the setting's d, and d from r + 1 to twice the setting's d at its γ. */
 export function figurePoints(setting: Setting): FigurePoints {
   const { r, d, gamma } = setting;
-  // Finer towards ½, where the nuclear norm lets the spurious features in.
+  // The grid is finer towards ½, where the nuclear norm starts to use the spurious features.
   const gammas = [
     ...Array.from({ length: 44 }, (_, i) => 0.02 + i / 100),
     ...Array.from({ length: 23 }, (_, i) => 0.454 + i / 500),
@@ -54,20 +54,20 @@ export function figurePoints(setting: Setting): FigurePoints {
   };
 }
 
-/** Below this a logarithmic axis has no number left. */
+/** The smallest value on a logarithmic axis. */
 const SMALLEST_LOG10 = -300;
 
-/** Draws the four panels: linear above, logarithmic below. */
+/** Draws the four panels: linear axes above, logarithmic axes below. */
 export function drawFigure(setting: Setting, points: FigurePoints): string {
   const { r, d, gamma, lambda, bRank } = setting;
   const common = `r = ${r}, λ = ${lambda.toPrecision(3)}, B_rank = ${bRank}`;
-  const smallestGamma = Math.max(3 / Math.sqrt(r), Math.sqrt(r / (d - r))); // by γ > 3/√r and by d > r/γ² + r
+  const smallestGamma = Math.max(3 / Math.sqrt(r), Math.sqrt(r / (d - r))); // from γ > 3/√r and d > r/γ² + r
   const gammaNote =
     smallestGamma < 0.5
       ? `the Proposition speaks of ${smallestGamma.toFixed(3)} < γ < 0.5`
       : "the Proposition admits no γ here";
   const dNote = `the Proposition speaks of d > r/γ² + r = ${(r / (gamma * gamma) + r).toFixed(1)}`;
-  // λ₀ changes with γ and d by next to nothing where the other conditions are met; that much is not held against it.
+  // λ₀ hardly depends on γ and d if the other conditions are met, so a small tolerance is allowed.
   const strong = (point: FigurePoint) => lambda >= (1 - 1e-9) * smallestLambda({ r, d: point.d, gamma: point.gamma });
   const admissible = (point: FigurePoint) => strong(point) && point.gamma > smallestGamma;
   const large = (point: FigurePoint) =>
@@ -91,7 +91,7 @@ function chart(
   { r, title, note }: { r: number; title: string; note: string },
 ): LineChart {
   const y = ({ accuracy, log10Accuracy }: Accuracy): number | undefined => {
-    if (accuracy === null) return undefined; // w = 0 predicts nothing
+    if (accuracy === null) return undefined; // w = 0 makes no prediction
     return logY ? 10 ** Math.max(SMALLEST_LOG10, log10Accuracy ?? SMALLEST_LOG10) : accuracy;
   };
   const series = (label: string, key: "l2" | "rank" | "nuclear", color: string, dash = false): Series => ({
@@ -122,7 +122,7 @@ function chart(
   };
 }
 
-/** Draws and writes `theory-accuracy.svg` and `.png` in a folder; returns their paths. */
+/** Draws and writes `theory-accuracy.svg` and `.png` in a folder, and returns their paths. */
 export async function writeTheoryFigure(setting: Setting, points: FigurePoints, folder: string): Promise<string[]> {
   return writeFigure(drawFigure(setting, points), join(folder, "theory-accuracy"));
 }

@@ -1,15 +1,15 @@
-/** Numbers as text, from exact ones down to probabilities too small for a double. */
+/** Formats numbers, including probabilities that are too small for a double. */
 
 import type { Accuracy } from "./theory.js";
 
-/** A number in at most five significant digits. */
+/** Formats a number with at most five significant digits. */
 export function short(value: number): string {
   if (value === 0 || Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
   return size >= 1e-3 && size < 1e6 ? String(Number(value.toPrecision(5))) : value.toExponential(2);
 }
 
-/** A probability from its base-ten logarithm, also where it is too small for a double. */
+/** Formats a probability from its base-ten logarithm, even if it is too small for a double. */
 export function fromLog10(log10: number): string {
   if (log10 === 0) return "1";
   if (log10 === Number.NEGATIVE_INFINITY) return "0";
@@ -18,7 +18,7 @@ export function fromLog10(log10: number): string {
   return `${(10 ** (log10 - exponent)).toFixed(2)}e${exponent}`;
 }
 
-/** An accuracy for the table: exact 1, one minus something small, or a small number. */
+/** Formats an accuracy for the table: exactly 1, one minus a small number, or a small number. */
 export function accuracyText({ accuracy, log10Accuracy, log10Error }: Accuracy): string {
   if (accuracy === null) return "none (w = 0)";
   if (log10Error === null) return "1 exactly";

@@ -1,51 +1,57 @@
 /**
- * ERM-ℓ2 the long way, as a cross-check of the two-parameter solution: gradient descent on all d weights from zero, each step on a
- * fresh batch drawn from D_id, with the iterates averaged (Polyak and Ruppert). It does not use groups or symmetry.
+ * A cross-check of the two-parameter solution of ERM-ℓ2: gradient descent on all d weights from zero, with a new batch
+ * from D_id at each step, and averaged iterates (Polyak and Ruppert). It does not use groups or symmetry.
  *
- * Fresh draws make it descend the population objective, not that of one sample. Standard errors come from the means of ten
- * consecutive stretches of the averaged iterates.
+ * With new draws it minimizes the population objective and not that of one sample. Standard errors come from the means
+ * of ten consecutive segments of the averaged iterates.
  */
 
 import { INVARIANT } from "./distributions.js";
 import { type Draw, drawFeature, draws } from "./draws.js";
 import { logisticCurvature, logisticSlope } from "./expectation.js";
 
-/** What to descend. */
+/** The problem to solve. */
 export interface DescentProblem {
   readonly r: number;
   readonly d: number;
   readonly gamma: number;
   readonly lambda: number;
-  /** Draws in all, over all steps. */
+  /** The total number of draws over all steps. */
   readonly samples: number;
   readonly seed: number;
 }
 
-/** Averaged weights of a group of features. */
+/** The averaged weights of a group of features. */
 export interface GroupEstimate {
   readonly mean: number;
   readonly standardError: number;
-  /** Standard deviation of the averaged weights within the group; sampling noise if the true weights are equal. */
+  /**
+   * The standard deviation of the averaged weights within the group, which is sampling noise if the true weights are
+   * equal.
+   */
   readonly spread: number;
 }
 
-/** Where gradient descent on all weights ended. */
+/** The result of gradient descent on all weights. */
 export interface DescentResult {
   readonly steps: number;
   readonly batch: number;
   readonly samples: number;
   readonly invariant: GroupEstimate;
   readonly spurious: GroupEstimate;
-  /** Time constants of the slowest direction that the averaged part spans; below 20 the descent has not forgotten its start. */
+  /**
+   * The number of time constants of the slowest direction in the averaged part. Below 20 the result still depends on
+   * the initial point.
+   */
   readonly timeConstants: number;
   readonly converged: boolean;
 }
 
 const STRETCHES = 10;
-/** The first part of the steps is not averaged. */
+/** The share of the first steps that are not averaged. */
 const BURN_IN = 0.3;
 
-/** Runs the descent. */
+/** Runs gradient descent. */
 export function descend({ r, d, gamma, lambda, samples, seed }: DescentProblem): DescentResult {
   const draw = draws(seed, "gradient-descent");
   const batch = Math.max(1, Math.min(40, Math.floor(samples / 400)));
@@ -59,9 +65,9 @@ export function descend({ r, d, gamma, lambda, samples, seed }: DescentProblem):
   const stretches: { invariant: number; spurious: number }[] = [];
   let stretch = { invariant: 0, spurious: 0 };
   let averaged = 0;
-  let curvature = 0.25; // of the loss, a running mean: it falls as the margins grow, and the step may then be longer
+  let curvature = 0.25; // a running mean of the loss's curvature, which decreases as the margins grow and then allows longer steps
   let slowest = 0;
-  // The largest eigenvalue of E[zzᵀ] (trace bound of its rank-one part), and what a finite batch adds to it.
+  // The largest eigenvalue of E[zzᵀ] (trace bound of its rank-one part), and the contribution of a finite batch.
   const largest = r / 4 + (d - r) * gamma * gamma + 1 / 3 + d / 3 / batch;
 
   for (let step = 0; step < steps; step++) {

@@ -1,4 +1,4 @@
-/** Section 4 of the paper and its appendix, runnable and checked. */
+/** Section 4 of the paper and its appendix as code, with checks. */
 
 export { type L2Solution, solveL2 } from "./erm-l2.js";
 export { type RankSolution, solveRank } from "./erm-rank.js";

@@ -1,4 +1,4 @@
-/** Newton's method with backtracking for a smooth convex function of two variables, both kept at or above zero. */
+/** Newton's method with backtracking for a smooth convex function of two nonnegative variables. */
 
 /** Value, gradient and Hessian (11, 12, 22) at a point. */
 export interface SecondOrder {
@@ -7,7 +7,7 @@ export interface SecondOrder {
   readonly hessian: readonly [number, number, number];
 }
 
-/** Where Newton's method ended. */
+/** The result of Newton's method. */
 export interface NewtonResult {
   readonly at: readonly [number, number];
   readonly value: number;
@@ -15,16 +15,20 @@ export interface NewtonResult {
 }
 
 const MOST_STEPS = 200;
-/** A step this small against the point is rounding. */
+/** A relative step of this size is rounding error. */
 const RELATIVE_STEP = 1e-14;
-/** Promised decrease, relative to the value, below which values are too noisy to compare and full steps converge anyway. */
+/**
+ * The predicted decrease, relative to the value, below which values are too noisy to compare. Full steps converge there
+ * anyway.
+ */
 const NEAR = 1e-9;
-/** Full steps taken there: each doubles the digits, so the third only removes rounding. */
+/** The number of full steps there. Each doubles the number of digits, so the third only removes rounding errors. */
 const POLISHING_STEPS = 3;
 
 /**
- * Minimizes a convex function over (x, y) with x, y > 0 (a variable that starts at 0 and is marked fixed stays there).
- * The caller knows that the minimum is inside: the bound only keeps the line search where the function is smooth.
+ * Minimizes a convex function over (x, y) with x, y > 0. A variable that starts at 0 and is marked as fixed stays
+ * there. The caller ensures that the minimum is in the interior; the bound only keeps the line search where the
+ * function is smooth.
  */
 export function newton(
   f: (x: number, y: number) => SecondOrder,
@@ -63,7 +67,7 @@ function direction({ gradient, hessian }: SecondOrder, fixed: readonly [boolean,
   return [-(h22 * g1 - h12 * g2) / determinant, -(h11 * g2 - h12 * g1) / determinant];
 }
 
-/** The longest step that leaves nine tenths of the way to zero untouched. */
+/** Returns the longest step that covers at most nine tenths of the distance to zero. */
 function keepPositive(value: number, step: number): number {
   return step < 0 ? (-0.9 * value) / step : 1;
 }

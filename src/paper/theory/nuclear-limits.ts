@@ -1,10 +1,12 @@
 /**
- * How far the nuclear norm keeps the rank solution's promise: for which λ and which γ its minimiser uses invariant features only.
+ * The limits of the nuclear norm: for which λ and which γ its minimizer uses only invariant features, like the rank
+ * solution.
  *
- * With β = 0 the stationarity of α says r·E[−ℓ′ z_k] = λ·(∂penalty/∂α); β stays zero while m·γ·E[−ℓ′] ≤ λ·(∂penalty/∂β). Divided,
- * λ and the scale drop out but for the ratio ρ = E[−ℓ′ z_k]/E[−ℓ′], which falls from ½ as α grows, that is as λ falls. So
- * there is a smallest λ, and at a given λ a largest γ. For many features the condition tends to
- * γ/√(1/3 − γ²) ≤ ½/√(1/12), a comparison of signal-to-noise ratios which is true for every γ < ½.
+ * For β = 0 the stationarity of α is r·E[−ℓ′ z_k] = λ·(∂penalty/∂α), and β stays zero while m·γ·E[−ℓ′] ≤
+ * λ·(∂penalty/∂β). In the quotient, λ and the scale only appear in the ratio ρ = E[−ℓ′ z_k]/E[−ℓ′], which decreases
+ * from ½ as α grows, that is, as λ decreases. So there is a smallest λ, and for a given λ a largest γ. For many
+ * features the condition tends to γ/√(1/3 − γ²) ≤ ½/√(1/12), a comparison of signal-to-noise ratios that is true for
+ * every γ < ½.
  */
 
 import { scale } from "./complex.js";
@@ -19,20 +21,23 @@ import {
   spuriousResistance,
 } from "./nuclear.js";
 
-/** The λ and γ between which the support is exactly the invariant features. */
+/** The range of λ and γ in which the support is exactly the invariant features. */
 export interface PromiseLimits {
-  /** The smallest λ at which the support is R; null where it is R for no λ, 0 where the limit is below 1e-250. */
+  /** The smallest λ for which the support is R; null if there is none, 0 if the limit is below 1e-250. */
   readonly smallestLambda: number | null;
-  /** From this λ on the minimiser is w = 0. */
+  /** From this λ on the minimizer is w = 0. */
   readonly lambdaMax: number;
-  /** At the given λ (and r, d), the largest γ at which the support is R; null where no γ below ½ leaves it, or λ is too large. */
+  /**
+   * For the given λ (and r, d), the largest γ for which the support is R; null if every γ below ½ has it, or if λ is
+   * too large.
+   */
   readonly largestGamma: number | null;
 }
 
 const LARGEST_ALPHA = 1e4;
 const SMALLEST_EXPECTATION = 1e-250;
 
-/** Finds the limits of the promise around a setting. */
+/** Finds the limits for a setting. */
 export function promiseLimits(problem: NuclearProblem): PromiseLimits {
   return {
     smallestLambda: smallestLambda(problem),
@@ -41,7 +46,7 @@ export function promiseLimits(problem: NuclearProblem): PromiseLimits {
   };
 }
 
-/** E[−ℓ′(αX)] and E[−ℓ′(αX) z_k] for X the sum of the r invariant features, z_k among them. */
+/** E[−ℓ′(αX)] and E[−ℓ′(αX) z_k] for X the sum of the r invariant features, including z_k. */
 function slopes(r: number, alpha: number): { slope: number; withFeature: number } {
   const all = { gamma: INVARIANT, weight: alpha, count: r };
   return {
@@ -79,7 +84,7 @@ function smallestLambda(problem: NuclearProblem): number | null {
 
 function largestGamma(problem: NuclearProblem): number | null {
   const { r, d, lambda } = problem;
-  // With β = 0 nothing depends on γ but the two sides of the condition itself, and their ratio grows with γ.
+  // For β = 0 only the two sides of the condition depend on γ, and their ratio increases with γ.
   const alpha = solveInvariantOnly(problem, penaltyForm(problem));
   if (alpha === 0) return null;
   const slope = expectation("slope", [{ gamma: INVARIANT, weight: alpha, count: r }]);

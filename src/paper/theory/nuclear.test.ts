@@ -5,7 +5,7 @@ import { expectation } from "./expectation.js";
 import { nuclearPenalty, penaltyForm, solveNuclear } from "./nuclear.js";
 import { promiseLimits } from "./nuclear-limits.js";
 
-/** Eigenvalues of a small symmetric matrix by Jacobi's rotations. */
+/** Computes the eigenvalues of a small symmetric matrix with Jacobi rotations. */
 function eigenvalues(matrix: readonly (readonly number[])[]): number[] {
   const a = matrix.map((row) => [...row]);
   const n = a.length;
@@ -25,7 +25,7 @@ function eigenvalues(matrix: readonly (readonly number[])[]): number[] {
   return a.map((row, i) => row[i]);
 }
 
-/** ‖C^{1/2} diag(w)‖_* of any weights: the roots of the eigenvalues of diag(w) C diag(w). */
+/** ‖C^{1/2} diag(w)‖_* of any weights: the square roots of the eigenvalues of diag(w) C diag(w). */
 function nuclearNorm(w: readonly number[], r: number, gamma: number): number {
   const own = (j: number) => (j < r ? INVARIANT : gamma);
   const second = w.map((wi, i) => w.map((wj, j) => wi * wj * (own(i) * own(j) + (i === j ? variance(own(i)) : 0))));
@@ -49,7 +49,7 @@ test("the closed form is the sum of the roots of the eigenvalues", () => {
       [0.2, -0.9],
     ]) {
       const closed = nuclearPenalty(penaltyForm({ r, d, gamma }), { alpha, beta });
-      // The roots of eigenvalues that should be zero are off by the root of rounding.
+      // For eigenvalues that should be zero, the error of the square root is the square root of the rounding error.
       expect(closed, `r=${r} d=${d} γ=${gamma}`).toBeCloseTo(nuclearNorm(grouped(r, d, alpha, beta), r, gamma), 6);
     }
   }

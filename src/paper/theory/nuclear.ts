@@ -1,13 +1,16 @@
 /**
- * The paper's actual penalty on the theory's own model: min_w E ℓ + λ‖C^{1/2} diag(w)‖_*, C = E[z̃ z̃ᵀ].
+ * The paper's penalty on the theoretical model: min_w E ℓ + λ‖C^{1/2} diag(w)‖_*, C = E[z̃ z̃ᵀ].
  *
- * A batch of n embeddings is F = Z̃ diag(w), so n^{−1/2}‖F‖_* tends to ‖C^{1/2} diag(w)‖_*: the paper's λ‖F‖_* on a batch is this
- * with √n·λ, the official code's (θ/n)‖F‖_* is this with θ/√n. C = diag(Var z) + μμᵀ with μ = (½, …, γ, …). The penalty is convex in
- * w and does not change when features of one kind trade places, so the (unique) minimiser has two weights again, and the spectrum
- * of diag(w) C diag(w) is explicit: α²/12 (r − 1 times), β²v (m − 1 times; m = d − r, v = 1/3 − γ²) and the eigenvalues of
- *   [ α²(1/12 + r/4)      αβ γ√(rm)/2   ]
- *   [ αβ γ√(rm)/2         β²(v + mγ²)   ]
- * whose roots add up to √(trace + 2√det). The sum of the roots of all of them is the nuclear norm.
+ * A batch of n embeddings is F = Z̃ diag(w), so n^{−1/2}‖F‖_* tends to ‖C^{1/2} diag(w)‖_*. The paper's λ‖F‖_* on a
+ * batch is this penalty with √n·λ, and the official code's (θ/n)‖F‖_* is this penalty with θ/√n. C = diag(Var z) + μμᵀ
+ * with μ = (½, …, γ, …). The penalty is convex in w and invariant under permutations of features of the same kind, so
+ * the (unique) minimizer again has two weights. The spectrum of diag(w) C diag(w) is explicit: α²/12 (r − 1 times), β²v
+ * (m − 1 times; m = d − r, v = 1/3 − γ²) and the eigenvalues of
+ *
+ *     [ α²(1/12 + r/4)      αβ γ√(rm)/2   ]
+ *     [ αβ γ√(rm)/2         β²(v + mγ²)   ]
+ *
+ * whose square roots sum to √(trace + 2√det). The nuclear norm is the sum of the square roots of all eigenvalues.
  */
 
 import { INVARIANT, variance } from "./distributions.js";
@@ -15,7 +18,7 @@ import { type TwoWeights, twoGroups } from "./erm-l2.js";
 import { expectation, lossDerivatives } from "./expectation.js";
 import { newton, type SecondOrder } from "./newton.js";
 
-/** The model and the penalty's weight. */
+/** The model and the weight of the penalty. */
 export interface NuclearProblem {
   readonly r: number;
   readonly d: number;
@@ -32,7 +35,7 @@ export interface PenaltyForm {
   readonly cross: number;
 }
 
-/** The coefficients of the penalty's closed form. */
+/** Returns the coefficients of the penalty's closed form. */
 export function penaltyForm({ r, d, gamma }: Omit<NuclearProblem, "lambda">): PenaltyForm {
   const m = d - r;
   const v = variance(gamma);
@@ -45,42 +48,42 @@ export function penaltyForm({ r, d, gamma }: Omit<NuclearProblem, "lambda">): Pe
   };
 }
 
-/** ‖C^{1/2} diag(w)‖_* of two-group weights. */
+/** Returns ‖C^{1/2} diag(w)‖_* of two-group weights. */
 export function nuclearPenalty(form: PenaltyForm, { alpha, beta }: TwoWeights): number {
   const x = Math.abs(alpha);
   const y = Math.abs(beta);
   return form.invariant * x + form.spurious * y + Math.sqrt(form.a * x * x + 2 * form.cross * x * y + form.b * y * y);
 }
 
-/** ∂(penalty)/∂α with β = 0. */
+/** ∂(penalty)/∂α for β = 0. */
 export function invariantResistance(form: PenaltyForm): number {
   return form.invariant + Math.sqrt(form.a);
 }
 
-/** ∂(penalty)/∂β at β = 0⁺ with α > 0, whatever α is. */
+/** ∂(penalty)/∂β at β = 0⁺ with α > 0, which does not depend on α. */
 export function spuriousResistance(form: PenaltyForm): number {
   return form.spurious + form.cross / Math.sqrt(form.a);
 }
 
-/** Which features a solution uses. */
+/** The features that a solution uses. */
 export type Support = "none" | "invariant" | "spurious" | "both";
 
-/** The minimiser of E ℓ + λ‖C^{1/2} diag(w)‖_*. */
+/** The minimizer of E ℓ + λ‖C^{1/2} diag(w)‖_*. */
 export interface NuclearSolution extends TwoWeights {
   readonly support: Support;
   readonly value: number;
   readonly loss: number;
   readonly penalty: number;
-  /** The weight at and above which the minimiser is w = 0. */
+  /** The λ from which on the minimizer is w = 0. */
   readonly lambdaMax: number;
   /**
-   * At the minimiser over the invariant features alone: the loss's pull on the spurious group over the
-   * penalty's resistance. Up to 1 the spurious weights are exactly zero.
+   * At the minimizer over the invariant features alone: the loss's gradient for the spurious group divided by that of
+   * the penalty. Up to 1 the spurious weights are exactly zero.
    */
   readonly pull: number;
 }
 
-/** Solves E ℓ + λ‖C^{1/2} diag(w)‖_*; zeros are exact, decided by the subgradient condition. */
+/** Solves E ℓ + λ‖C^{1/2} diag(w)‖_*. Zeros are exact and determined by the subgradient condition. */
 export function solveNuclear(problem: NuclearProblem): NuclearSolution {
   const { lambda } = problem;
   const form = penaltyForm(problem);
@@ -109,7 +112,7 @@ function groupsOf({ r, d, gamma }: Omit<NuclearProblem, "lambda">, weights: TwoW
   return twoGroups({ invariant: r, spurious: d - r }, weights, gamma);
 }
 
-/** The objective with derivatives where α, β ≥ 0 and not both are zero; on an axis the derivatives are those from inside. */
+/** The objective with derivatives for α, β ≥ 0 that are not both zero. On an axis, the derivatives are one-sided. */
 function objective(problem: NuclearProblem, form: PenaltyForm, weights: TwoWeights): SecondOrder {
   const { lambda } = problem;
   const { alpha, beta } = weights;
@@ -128,14 +131,14 @@ function objective(problem: NuclearProblem, form: PenaltyForm, weights: TwoWeigh
   };
 }
 
-/** The best α with β = 0, or 0 where the penalty outweighs every gain. */
+/** Returns the best α for β = 0, or 0 if the penalty outweighs every gain. */
 export function solveInvariantOnly(problem: NuclearProblem, form: PenaltyForm): number {
-  if (problem.lambda * invariantResistance(form) >= problem.r / 4) return 0; // slope of E ℓ at 0 is −½·r·½
+  if (problem.lambda * invariantResistance(form) >= problem.r / 4) return 0; // the slope of E ℓ at 0 is −½·r·½
   const f = (alpha: number, beta: number) => objective(problem, form, { alpha, beta });
   return newton(f, [1e-3, 0], [false, true]).at[0];
 }
 
-/** The best β with α = 0, or 0. */
+/** Returns the best β for α = 0, or 0. */
 function solveSpuriousOnly(problem: NuclearProblem, form: PenaltyForm): number {
   const m = problem.d - problem.r;
   if (problem.lambda * (form.spurious + Math.sqrt(form.b)) >= (m * problem.gamma) / 2) return 0;
@@ -156,11 +159,11 @@ function invariantPull(problem: NuclearProblem, form: PenaltyForm, beta: number)
   return (problem.r * 0.5 * slope) / (problem.lambda * resistance);
 }
 
-/** The λ from which w = 0 is optimal: the largest gain per unit of penalty over all directions, at w = 0. */
+/** Returns the λ from which on w = 0 is optimal: the largest gain per unit of penalty over all directions at w = 0. */
 export function largestUsefulLambda({ r, d, gamma }: NuclearProblem, form: PenaltyForm): number {
   const ratio = (s: number) =>
     (0.5 * ((r / 2) * (1 - s) + (d - r) * gamma * s)) / nuclearPenalty(form, { alpha: 1 - s, beta: s });
-  // A linear function over a convex one has a single peak: golden-section search, and the two ends.
+  // A linear function over a convex one has a single peak, found by golden-section search together with the two ends.
   let low = 0;
   let high = 1;
   const golden = (Math.sqrt(5) - 1) / 2;

@@ -1,8 +1,14 @@
-/** Brute-force integrals for the tests: Gauss–Legendre over every feature, every sign of every spurious one. */
+/**
+ * Brute-force integrals for the tests: Gauss–Legendre quadrature over every feature and every sign of the spurious
+ * ones.
+ */
 
 import { density } from "./distributions.js";
 
-/** Nodes and weights of the n-point Gauss–Legendre rule on [0, 1], by Newton's method on the Legendre polynomial. */
+/**
+ * Returns nodes and weights of the n-point Gauss–Legendre rule on [0, 1], computed with Newton's method on the Legendre
+ * polynomial.
+ */
 export function gaussLegendre(n: number): { nodes: number[]; weights: number[] } {
   const nodes: number[] = [];
   const weights: number[] = [];
@@ -23,7 +29,7 @@ export function gaussLegendre(n: number): { nodes: number[]; weights: number[] }
   return { nodes, weights };
 }
 
-/** E[f(z)] over independent z_j ~ D_{γ_j}. */
+/** Returns E[f(z)] over independent z_j ~ D_{γ_j}. */
 export function bruteForce(gammas: readonly number[], f: (z: readonly number[]) => number, points = 24): number {
   const { nodes, weights } = gaussLegendre(points);
   const sum = (chosen: number[]): number => {

@@ -1,9 +1,9 @@
-/** What the numbers of `nudge theory` mean, in a few sentences made from them. */
+/** Explains the numbers of `nudge theory` in a few generated sentences. */
 
 import { accuracyText, fromLog10, short } from "./format-number.js";
 import type { TheoryResult } from "./theory.js";
 
-/** The closing paragraphs. */
+/** Returns the closing paragraphs. */
 export function readings(result: TheoryResult): string[] {
   return [aboutL2(result), aboutRank(result), aboutNuclear(result), aboutProofs(result), ABOUT_TRAINING];
 }

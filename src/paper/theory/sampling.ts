@@ -1,6 +1,7 @@
 /**
- * P[S ≥ 0] by drawing: plainly, with a standard error or (no hit at all) an upper bound, and by importance sampling from the
- * exponentially tilted distribution, whose standard error stays small against probabilities that plain drawing never sees.
+ * Estimates P[S ≥ 0] by sampling: plain sampling with a standard error or (without hits) an upper bound, and importance
+ * sampling from the exponentially tilted distribution, whose relative standard error stays small for probabilities that
+ * plain sampling never hits.
  */
 
 import { complex } from "./complex.js";
@@ -8,20 +9,20 @@ import { type Group, logMarginMgf, marginRange, tiltedMarginMean } from "./distr
 import { type Draw, drawFeature, draws, tiltedFeature } from "./draws.js";
 import { saddle } from "./tail.js";
 
-/** Plain sampling of an event. */
+/** The result of plain sampling. */
 export interface PlainSample {
   readonly samples: number;
   readonly hits: number;
   readonly estimate: number;
-  /** √(p̂(1 − p̂)/n); null where nothing or everything was a hit. */
+  /** √(p̂(1 − p̂)/n); null if there were no hits or only hits. */
   readonly standardError: number | null;
-  /** One-sided 95 % (Clopper–Pearson) upper bound where there was no hit: 1 − 0.05^{1/n}, about 3/n. */
+  /** The one-sided 95 % (Clopper–Pearson) upper bound if there was no hit: 1 − 0.05^{1/n}, about 3/n. */
   readonly upperBound: number | null;
-  /** The same bound from below where every draw was a hit. */
+  /** The corresponding lower bound if every draw was a hit. */
   readonly lowerBound: number | null;
 }
 
-/** Importance sampling under the tilt whose mean is zero. */
+/** The result of importance sampling with the tilt whose mean is zero. */
 export interface TiltedSample {
   readonly samples: number;
   readonly tilt: number;
@@ -58,7 +59,9 @@ function drawMargin(groups: readonly Group[], draw: Draw): number {
   return sum;
 }
 
-/** Importance sampling of P[S ≥ 0]; null where the mean is not negative (no rare event) or the event is impossible. */
+/**
+ * Importance sampling of P[S ≥ 0]. Returns null if the mean is not negative (no rare event) or the event is impossible.
+ */
 export function sampleTilted(
   groups: readonly Group[],
   samples: number,

@@ -1,35 +1,38 @@
-/** The setting of Section 4: r invariant features of d, correlation γ, weight λ, rank bound; defaults and their limits. */
+/**
+ * The setting of Section 4: r invariant features out of d, correlation γ, weight λ, rank bound; defaults and their
+ * limits.
+ */
 
 import { UsageError } from "../../errors.js";
 import { compare, parseDecimal, type Rational, rational, smallestDimension } from "./decimal.js";
 
-/** What a caller may say; all else has a default. */
+/** The options. All of them have defaults. */
 export interface TheoryOptions {
-  /** Number of invariant features; 64. */
+  /** The number of invariant features. The default is 64. */
   r?: number;
-  /** Spurious correlation, 0 < γ ≤ ½; text is read as the decimal it is; 0.4. */
+  /** The spurious correlation, 0 < γ ≤ ½. Text is parsed as an exact decimal. The default is 0.4. */
   gamma?: number | string;
-  /** Number of features; the smallest the Proposition allows, ⌊r/γ²⌋ + r + 1. */
+  /** The number of features. The default is the smallest one that the Proposition allows, ⌊r/γ²⌋ + r + 1. */
   d?: number;
-  /** Weight of the penalties; λ₀, the smallest that the proof's own terms allow. */
+  /** The weight of the penalties. The default is λ₀, the smallest one that the terms of the proof allow. */
   lambda?: number;
-  /** Bound on the number of features used by ERM-rank; r. */
+  /** The maximum number of features that ERM-rank may use. The default is r. */
   bRank?: number;
-  /** Seed of everything that is sampled; 0. */
+  /** The seed of all sampling. The default is 0. */
   seed?: number;
-  /** Draws of each sampled check; 30 million features' worth, at most 100 000. */
+  /** The draws of each sampled check. The default is 30 million divided by the number of features, at most 100 000. */
   samples?: number;
 }
 
-/** A setting with nothing left open. */
+/** A setting with all options resolved. */
 export interface Setting {
   readonly r: number;
   readonly d: number;
   readonly gamma: number;
-  /** γ as typed. */
+  /** γ as entered. */
   readonly exactGamma: Rational;
   readonly lambda: number;
-  /** The default λ: where the proof of α < 1/√r first works. */
+  /** The default λ, from which on the proof of α < 1/√r works. */
   readonly lambda0: number;
   /** The Proposition's Ω(√r / exp(√r/5)) with the constant 1. */
   readonly lambdaStated: number;
@@ -38,11 +41,13 @@ export interface Setting {
   readonly samples: number;
 }
 
-/** More features than this are refused: every sampled check draws each of them. */
+/** The maximum number of features, because every sampled check draws each of them. */
 export const MOST_FEATURES = 1_000_000;
 const SAMPLE_BUDGET = 30_000_000;
 
-/** Fills in defaults and refuses what makes no sense; what only leaves the Proposition's conditions is let through. */
+/**
+ * Fills in defaults and rejects invalid settings. Settings that only violate the Proposition's conditions are accepted.
+ */
 export function resolveSetting(options: TheoryOptions = {}): Setting {
   const r = positiveInteger("r", options.r ?? 64);
   const exactGamma = parseDecimal(options.gamma ?? "0.4", "gamma");
@@ -81,8 +86,8 @@ function positiveInteger(name: string, value: number): number {
 }
 
 /**
- * The right-hand side of λα ≤ … in the proof of α < 1/√r (Appendix, Lemma 1 (3)):
- * 1/(2(1 + e^{α(r−1)/4})) + ¼e^{−(r−1)/8} + ½e^{−(d−r)γ²/2}.
+ * The right-hand side of λα ≤ … in the proof of α < 1/√r (Appendix, Lemma 1 (3)): 1/(2(1 + e^{α(r−1)/4})) +
+ * ¼e^{−(r−1)/8} + ½e^{−(d−r)γ²/2}.
  */
 export function alphaBound({ r, d, gamma }: { r: number; d: number; gamma: number }, alpha: number): number {
   return (
@@ -92,7 +97,7 @@ export function alphaBound({ r, d, gamma }: { r: number; d: number; gamma: numbe
   );
 }
 
-/** λ₀: from here on λ/√r is at least that right-hand side at α = 1/√r, so that α ≥ 1/√r is contradictory. */
+/** λ₀: from here on λ/√r is at least that right-hand side at α = 1/√r, so that α ≥ 1/√r is a contradiction. */
 export function smallestLambda(model: { r: number; d: number; gamma: number }): number {
   return Math.sqrt(model.r) * alphaBound(model, 1 / Math.sqrt(model.r));
 }

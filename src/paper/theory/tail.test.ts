@@ -69,7 +69,7 @@ test("spurious features are uniform less a coin: the binomial mixture of Irwinâ€
 test("few features by volumes and more by the series meet: a negligible fourth one changes nothing", () => {
   const three = [uniforms(2, 0.8), { gamma: -0.4, weight: 0.5, count: 1 }];
   for (const x of [0.2, 0.7, 1.3]) {
-    const four = upperTail([...three, uniforms(1, 1e-3)], x + 5e-4); // its mean; its spread enters by the square
+    const four = upperTail([...three, uniforms(1, 1e-3)], x + 5e-4); // the mean; the variance has a second-order effect
     expect(four.value).toBeCloseTo(upperTail(three, x).value, 6);
   }
 });

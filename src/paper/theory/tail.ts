@@ -1,10 +1,11 @@
 /**
- * P[S ≥ x] for a margin S of independent groups, exact far into the tail.
+ * P[S ≥ x] for a margin S of independent groups, accurate far into the tail.
  *
- * The distribution is tilted by e^{cS} until its mean sits at x (the saddle point), so that what is left to compute is of
- * order one: P[S ≥ x] = e^{K(c) − cx} · E_c[e^{−c(S−x)}; S ≥ x]. The margin is bounded, so this expectation is a Fourier
- * series in the tilted characteristic function with nothing approximated but the number of terms. With three features or fewer
- * the series falls too slowly and the volume of the cut cube, which is a short alternating sum, is used instead.
+ * The distribution is tilted by e^{cS} until its mean is x (the saddle point), so that the rest of the computation is
+ * of order one: P[S ≥ x] = e^{K(c) − cx} · E_c[e^{−c(S−x)}; S ≥ x]. The margin is bounded, so this expectation is a
+ * Fourier series in the tilted characteristic function, in which only the number of terms is an approximation. With
+ * three or fewer features the series converges too slowly, and the volume of a cube cut by a plane is used instead,
+ * which is a short alternating sum.
  */
 
 import { complex, exp, multiply } from "./complex.js";
@@ -17,7 +18,10 @@ import {
   uniformMoment,
 } from "./distributions.js";
 
-/** A probability and its complement, with base-ten logarithms that outlive underflow (−∞ for an impossible event). */
+/**
+ * A probability with the base-ten logarithms of it and of its complement (−∞ for an impossible event), which do not
+ * underflow.
+ */
 export interface Probability {
   readonly value: number;
   readonly log10: number;
@@ -25,11 +29,11 @@ export interface Probability {
 }
 
 const FEW = 3;
-/** The series stops where the rest is below this part of the sum. */
+/** The series is truncated when the rest is below this fraction of the sum. */
 const RELATIVE = 1e-16;
 const MOST_TERMS = 4_000_000;
 
-/** P[S ≥ x]. */
+/** Returns P[S ≥ x]. */
 export function upperTail(groups: readonly Group[], x = 0): Probability {
   const active = groups.filter(({ count, weight }) => count > 0 && weight !== 0);
   const { low, high } = marginRange(active);
@@ -39,7 +43,7 @@ export function upperTail(groups: readonly Group[], x = 0): Probability {
   if (features <= FEW) return few(active, x);
   const centre = tiltedMarginMean(active, 0);
   if (x >= centre) return fromLog(logTail(active, x), true);
-  // The small side is computed: P[S < x] = P[−S > −x], and a single value has no mass.
+  // The smaller side is computed: P[S < x] = P[−S > −x], because a single value has probability zero.
   const mirrored = active.map((group) => ({ ...group, weight: -group.weight }));
   return fromLog(logTail(mirrored, -x), false);
 }
@@ -52,12 +56,12 @@ function fromLog(log: number, isEvent: boolean): Probability {
     : { value: -Math.expm1(log), log10: rest, log10Complement: log10 };
 }
 
-/** ln P[S ≥ x] for x between the mean and the largest value. */
+/** Returns ln P[S ≥ x] for x between the mean and the largest value. */
 function logTail(groups: readonly Group[], x: number): number {
   const tilt = saddle(groups, x);
   const atSaddle = logMarginMgf(groups, complex(tilt)).re;
   const reach = marginRadius(groups);
-  const step = Math.PI / reach; // period 2·reach: the margin less x stays inside ±reach
+  const step = Math.PI / reach; // with the period 2·reach, S − x stays inside ±reach
   const features = groups.reduce((sum, { count }) => sum + count, 0);
   let sum = 0.5 * windowTransform(tilt, 0, reach).re;
   for (let k = 1; k < MOST_TERMS; k++) {
@@ -77,7 +81,7 @@ function windowTransform(tilt: number, t: number, length: number) {
   return complex(moment.re * length, moment.im * length);
 }
 
-/** The c with K′(c) = x; K′ increases from the mean at 0 towards the largest value. */
+/** Returns the c with K′(c) = x. K′ increases from the mean at 0 towards the largest value. */
 export function saddle(groups: readonly Group[], x: number): number {
   const heaviest = Math.max(...groups.map(({ weight }) => Math.abs(weight)));
   let low = 0;
@@ -91,11 +95,14 @@ export function saddle(groups: readonly Group[], x: number): number {
   return (low + high) / 2;
 }
 
-/** A decreasing bound on the tilted characteristic function at t; its own zeros must not end the series. */
+/**
+ * Returns a decreasing bound on the tilted characteristic function at t. The function's own zeros must not end the
+ * series.
+ */
 function envelope(groups: readonly Group[], tilt: number, t: number): number {
   let log = 0;
   for (const { weight, count } of groups) {
-    // |∫ e^{vz}| ≤ (e^{Re v} + 1) / |v| against its value at Re v; the coin's factor of D_γ is at most one.
+    // |∫ e^{vz}| ≤ (e^{Re v} + 1) / |v|, relative to its value at Re v. The Bernoulli factor of D_γ is at most one.
     const real = Math.abs(tilt * weight);
     const size = Math.hypot(real, t * weight);
     const atReal = uniformMoment(0, complex(-real)).re; // both sides divided by e^{Re v}
@@ -104,7 +111,10 @@ function envelope(groups: readonly Group[], tilt: number, t: number): number {
   return Math.exp(log);
 }
 
-/** P[S ≥ x] for one to three features: over the coins of D_γ, the volume of a cube cut by a plane. */
+/**
+ * Returns P[S ≥ x] for one to three features: a sum over the Bernoulli variables of D_γ of the volume of a cube cut by
+ * a plane.
+ */
 function few(groups: readonly Group[], x: number): Probability {
   const features = groups.flatMap(({ gamma, weight, count }) =>
     Array.from({ length: count }, () => ({ gamma, weight })),
@@ -124,9 +134,9 @@ function few(groups: readonly Group[], x: number): Probability {
   return { value, log10: Math.log10(value), log10Complement: Math.log10(1 - value) };
 }
 
-/** The part of the unit cube with Σ w_j u_j ≥ x: inclusion and exclusion over its corners. */
+/** Returns the volume of the part of the unit cube with Σ w_j u_j ≥ x, by inclusion and exclusion over its corners. */
 function cubeAbove(weights: readonly number[], x: number): number {
-  // A negative weight turns around: w·u = w + |w|(1 − u).
+  // Reflects negative weights: w·u = w + |w|(1 − u).
   const positive = weights.map(Math.abs);
   const from = x - weights.reduce((sum, w) => sum + Math.min(0, w), 0);
   const total = positive.reduce((sum, w) => sum + w, 0);

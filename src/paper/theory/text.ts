@@ -1,4 +1,4 @@
-/** `nudge theory` for reading: the setting, the three objectives, every checked line, and what it comes to. */
+/** The text output of `nudge theory`: the setting, the three objectives, every checked line, and a summary. */
 
 import { accuracyText, fromLog10, short } from "./format-number.js";
 import { readings } from "./reading.js";
@@ -51,7 +51,7 @@ function checkLines(check: Check): string[] {
           `outside its conditions (${check.unmet.join(", ")}); the relation ${check.satisfied ? "is" : "is not"} true here`,
         ]
       : [];
-  // Notes explain what went wrong or how a number was got; on a line that simply holds they would only be in the way.
+  // Notes explain a failure or how a number was computed. They are omitted for lines that hold.
   const note =
     check.note !== undefined && (check.verdict !== "holds" || check.id.startsWith("descent")) ? [check.note] : [];
   return [
@@ -65,7 +65,7 @@ function conditionLine({ met, statement, left, relation, right, note }: Conditio
   return `  ${met ? "✓" : "✗"} ${statement}: ${short(left)} ${relation} ${short(right)}${note ? ` (${note})` : ""}`;
 }
 
-/** Breaks a paragraph at 100 columns. */
+/** Wraps a paragraph at 100 columns. */
 function wrap(paragraph: string): string {
   const lines: string[] = [];
   let line = "";
@@ -80,7 +80,7 @@ function wrap(paragraph: string): string {
   return [...lines, line].join("\n");
 }
 
-/** The whole report. */
+/** Returns the whole report. */
 export function theoryText(result: TheoryResult): string {
   const { setting, conditions, checks, counts } = result;
   const { r, d, gamma, lambda, lambda0, lambdaStated, bRank, samples, seed } = setting;

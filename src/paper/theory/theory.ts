@@ -1,6 +1,6 @@
 /**
- * Section 4 and its appendix at one setting: the three objectives solved, their accuracy in and out of domain, and every
- * statement as a checked line. Pure arithmetic: no engine is loaded.
+ * Section 4 and its appendix for one setting: the solutions of the three objectives, their accuracy in and out of
+ * domain, and every statement as a checked line. This is pure arithmetic and does not load the engine.
  */
 
 import { type L2Solution, solveL2, type TwoWeights, twoGroups } from "./erm-l2.js";
@@ -18,19 +18,19 @@ import { checkLemma2 } from "./statements/lemma-2.js";
 import { checkProposition } from "./statements/proposition.js";
 import { type Probability, upperTail } from "./tail.js";
 
-/** The accuracy P[y f_w(x) ≥ 0]; null for w = 0, which predicts nothing. */
+/** The accuracy P[y f_w(x) ≥ 0]; null for w = 0, which makes no prediction. */
 export interface Accuracy {
   readonly accuracy: number | null;
   readonly log10Accuracy: number | null;
-  /** Of 1 − accuracy; null for no error at all. */
+  /** The base-ten logarithm of 1 − accuracy; null if there is no error. */
   readonly log10Error: number | null;
 }
 
-/** An objective's solution and how it does. */
+/** The solution of an objective and its accuracy. */
 export interface RuleResult extends TwoWeights {
   readonly title: string;
   readonly objective: string;
-  /** How many features of each kind have a nonzero weight. */
+  /** The number of features of each kind with a nonzero weight. */
   readonly support: { readonly invariant: number; readonly spurious: number };
   readonly loss: number;
   readonly value: number;
@@ -39,14 +39,14 @@ export interface RuleResult extends TwoWeights {
   readonly sampled: { readonly plain: PlainSample | null; readonly tilted: TiltedSample | null };
 }
 
-/** Out-of-domain accuracy of ERM-ℓ2 and the nuclear norm at another λ. */
+/** The out-of-domain accuracy of ERM-ℓ2 and the nuclear norm at another λ. */
 export interface LambdaPoint {
   readonly lambda: number;
   readonly l2: { readonly ratio: number; readonly outOfDomain: Accuracy };
   readonly nuclear: { readonly support: Support; readonly outOfDomain: Accuracy };
 }
 
-/** Everything `nudge theory` knows about a setting. */
+/** All results of `nudge theory` for a setting. */
 export interface TheoryResult {
   readonly setting: Setting;
   readonly conditions: readonly Condition[];
@@ -63,7 +63,7 @@ export interface TheoryResult {
 /** Multiples of λ for the path. */
 const PATH = [1e-6, 1e-4, 1e-2, 1e-1, 1, 10];
 
-/** Runs Section 4 at a setting. */
+/** Evaluates Section 4 for a setting. */
 export function runTheory(options: TheoryOptions = {}): TheoryResult {
   const setting = resolveSetting(options);
   const { r, d, gamma, lambda } = setting;
@@ -123,7 +123,7 @@ function outcome(setting: Setting, title: string, objective: string, counts: Cou
   };
 }
 
-/** The accuracy of two weights on D_γ (in domain) or D_{−γ} (out of it). */
+/** Returns the accuracy of two weights on D_γ (in domain) or D_{−γ} (out of domain). */
 export function accuracyOf(counts: Counts, weights: TwoWeights, gamma: number): Accuracy {
   if (weights.alpha === 0 && weights.beta === 0) return { accuracy: null, log10Accuracy: null, log10Error: null };
   const { value, log10, log10Complement }: Probability = upperTail(twoGroups(counts, weights, gamma));

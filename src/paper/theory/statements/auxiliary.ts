@@ -1,4 +1,7 @@
-/** The auxiliary lemmas of the appendix: the logistic loss, the gradient, the feature distributions, the two tail bounds. */
+/**
+ * The auxiliary lemmas of the appendix: the logistic loss, the gradient, the feature distributions, the two tail
+ * bounds.
+ */
 
 import { scale } from "../complex.js";
 import { density, INVARIANT, mean, tiltedMoment, variance } from "../distributions.js";
@@ -8,12 +11,12 @@ import type { Setting } from "../setting.js";
 import { upperTail } from "../tail.js";
 import { type Check, checksOf } from "./check.js";
 
-/** All lines of the auxiliary lemmas. */
+/** Returns all lines of the auxiliary lemmas. */
 export function checkAuxiliary(setting: Setting, weights: TwoWeights): Check[] {
   return [...checkLogisticLoss(), ...checkGradient(setting, weights), ...checkMoments(setting), ...checkTails(setting)];
 }
 
-/** A grid wide enough that ℓ is 1e-13 at its end, yet differences of ℓ′ are still numbers. */
+/** A grid that is wide enough that ℓ is 1e-13 at its end, while differences of ℓ′ are still representable. */
 const GRID = Array.from({ length: 1201 }, (_, i) => -30 + i / 20);
 
 function checkLogisticLoss(): Check[] {
@@ -57,7 +60,7 @@ function checkLogisticLoss(): Check[] {
     {
       id: "loss-derivative-range",
       statement: "(2) ℓ′ ∈ (−1, 0): the smallest 1 + ℓ′ on [−30, 30]",
-      left: Math.min(...GRID.map((z) => logisticSlope(-z))), // 1 + ℓ′(z) = −ℓ′(−z), without the cancellation
+      left: Math.min(...GRID.map((z) => logisticSlope(-z))), // 1 + ℓ′(z) = −ℓ′(−z), without cancellation
       relation: ">",
       right: 0,
     },
@@ -78,7 +81,7 @@ function checkLogisticLoss(): Check[] {
   ]);
 }
 
-/** ∂E ℓ/∂w_j = E[ℓ′ z_j], at half the optimum so that nothing vanishes there, one weight moved alone. */
+/** ∂E ℓ/∂w_j = E[ℓ′ z_j], at half the optimum so that nothing vanishes there, with a single weight perturbed. */
 function checkGradient({ r, d, gamma }: Setting, optimum: TwoWeights): Check[] {
   const alpha = optimum.alpha / 2;
   const beta = optimum.beta / 2;
@@ -104,11 +107,13 @@ function checkGradient({ r, d, gamma }: Setting, optimum: TwoWeights): Check[] {
   return checksOf("Auxiliary lemma: gradient", inputs);
 }
 
-/** Nodes and weights of the three-point Gauss–Legendre rule on [0, 1]: exact for the squares integrated here. */
+/**
+ * Nodes and weights of the three-point Gauss–Legendre rule on [0, 1], which is exact for the squares integrated here.
+ */
 const NODES = [0.5 - Math.sqrt(0.15), 0.5, 0.5 + Math.sqrt(0.15)];
 const WEIGHTS = [5 / 18, 8 / 18, 5 / 18];
 
-/** ∫ g(z) density(z) dz, side by side. */
+/** ∫ g(z) density(z) dz, separately for each side of zero. */
 function integrateDensity(gamma: number, g: (z: number) => number): number {
   return NODES.reduce(
     (sum, node, i) => sum + WEIGHTS[i] * (g(node) * density(gamma, node) + g(node - 1) * density(gamma, node - 1)),

@@ -1,12 +1,12 @@
-/** A statement of the paper as a checked line: what it says, the two numbers it compares, and what was found. */
+/** A statement of the paper as a checked line: the statement, the two values that it compares, and the result. */
 
-/** How the left value should stand to the right one. */
+/** The required relation of the left value to the right one. */
 export type Relation = "<" | "≤" | "=" | ">" | "≥";
 
-/** holds: true here; fails: false here though its conditions are met; outside: its conditions are not met. */
+/** holds: true here; fails: false here although its conditions are met; outside: its conditions are not met. */
 export type Verdict = "holds" | "fails" | "outside";
 
-/** An assumption, tested before the statements that rest on it. */
+/** An assumption, tested before the statements that depend on it. */
 export interface Condition {
   readonly id: string;
   readonly statement: string;
@@ -20,23 +20,23 @@ export interface Condition {
 /** A checked line. */
 export interface Check {
   readonly id: string;
-  /** The lemma, proposition or proof it belongs to. */
+  /** The lemma, proposition or proof of the statement. */
   readonly part: string;
   readonly statement: string;
   readonly left: number;
   readonly relation: Relation;
   readonly right: number;
-  /** The two values are base-ten logarithms. */
+  /** Whether the two values are base-ten logarithms. */
   readonly log10: boolean;
-  /** Whether the relation is true of the two values, whatever the conditions. */
+  /** Whether the relation is true for the two values, independently of the conditions. */
   readonly satisfied: boolean;
   readonly verdict: Verdict;
-  /** Ids of the conditions that are not met. */
+  /** The ids of the conditions that are not met. */
   readonly unmet: readonly string[];
   readonly note?: string;
 }
 
-/** What a line is made of; `satisfied` and `verdict` follow. */
+/** The input of a line, from which `satisfied` and `verdict` follow. */
 export interface CheckInput {
   id: string;
   statement: string;
@@ -44,18 +44,18 @@ export interface CheckInput {
   relation: Relation;
   right: number;
   log10?: boolean;
-  /** For "=", "≤" and "≥": how far off counts as rounding, relative to the larger value. */
+  /** For "=", "≤" and "≥": the tolerance for rounding errors, relative to the larger value. */
   tolerance?: number;
   needs?: readonly Condition[];
   note?: string;
 }
 
-/** The default for rounding: the expectations are good to some 1e-13. */
+/** The default tolerance. The expectations are accurate to about 1e-13. */
 const ROUNDING = 1e-11;
 
-/** Whether `left relation right`, strict relations strictly and the others up to rounding. */
+/** Returns whether `left relation right` is true. Only strict relations have no tolerance. */
 export function relates(left: number, relation: Relation, right: number, tolerance = ROUNDING): boolean {
-  if (left === right) return relation === "=" || relation === "≤" || relation === "≥"; // also infinite ones
+  if (left === right) return relation === "=" || relation === "≤" || relation === "≥"; // also for infinite values
   const slack = tolerance * Math.max(Math.abs(left), Math.abs(right));
   switch (relation) {
     case "<":
@@ -71,7 +71,7 @@ export function relates(left: number, relation: Relation, right: number, toleran
   }
 }
 
-/** Makes the lines of one part. */
+/** Creates the lines of one part. */
 export function checksOf(part: string, inputs: readonly CheckInput[]): Check[] {
   return inputs.map(({ id, statement, left, relation, right, log10 = false, tolerance, needs = [], note }) => {
     const satisfied = relates(left, relation, right, tolerance);

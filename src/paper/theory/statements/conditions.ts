@@ -1,4 +1,4 @@
-/** The assumptions of Section 4, decided exactly on the decimals that were typed, and what they leave room for. */
+/** The assumptions of Section 4, decided exactly on the decimals as entered, and their consequences. */
 
 import { compare, overSquare, type Rational, rational } from "../decimal.js";
 import type { Setting } from "../setting.js";
@@ -74,17 +74,17 @@ export function testConditions(setting: Setting): Conditions {
   };
 }
 
-/** γ > 3/√r, as γ²·r > 9. */
+/** γ > 3/√r, computed as γ²·r > 9. */
 function gammaAboveThreeOverRoot(r: number, gamma: Rational): boolean {
   return gamma.numerator ** 2n * BigInt(r) > 9n * gamma.denominator ** 2n;
 }
 
-/** Whether some γ has 3/√r < γ < ½: whether 36 < r. */
+/** Returns whether some γ satisfies 3/√r < γ < ½, that is, whether 36 < r. */
 export function admitsGamma(r: number): boolean {
   return gammaAboveThreeOverRoot(r, rational(1, 2));
 }
 
-/** What can be said about the assumptions themselves. */
+/** Checks statements about the assumptions themselves. */
 export function checkConditions(): Check[] {
   let smallest = 1;
   while (!admitsGamma(smallest)) smallest++;

@@ -1,8 +1,9 @@
 /**
- * Lemma 1 (3), the proof of α/β < 3/(4γ): each inequality of the chain, its second one also in the three parts it is made of.
+ * Lemma 1 (3), the proof of α/β < 3/(4γ): each inequality of the chain, and the three parts of the second one.
  *
- * That second inequality drops αz_k + βz_l from the margin in the numerator and where z_l < 0, as if the sum could not be negative. The
- * last part is false once α/β < 4/3, which is about γ > 3/8; the slack of the part with z_l ≥ 0 makes up for it.
+ * The second inequality drops αz_k + βz_l from the margin in the numerator and where z_l < 0, as if the sum could not
+ * be negative. The last part is false if α/β < 4/3, which is about γ > 3/8. The slack of the part with z_l ≥ 0
+ * compensates for it.
  */
 
 import { scale } from "../complex.js";
@@ -11,7 +12,7 @@ import { expectation } from "../expectation.js";
 import type { CheckInput } from "./check.js";
 import type { Lemma1Input } from "./lemma-1.js";
 
-/** The lines of the chain. */
+/** Returns the lines of the chain. */
 export function ratioChain({ setting, conditions, optimum }: Omit<Lemma1Input, "descent">): CheckInput[] {
   const { r, d, gamma } = setting;
   const { alpha, beta } = optimum;
@@ -127,7 +128,7 @@ export function ratioChain({ setting, conditions, optimum }: Omit<Lemma1Input, "
   ];
 }
 
-/** A bound 1/x with x ≤ 0 bounds nothing: +∞. */
+/** A bound 1/x with x ≤ 0 is no bound, so it returns +∞. */
 function positiveOr(bound: number): number {
   return bound > 0 ? bound : Number.POSITIVE_INFINITY;
 }

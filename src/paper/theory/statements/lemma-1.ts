@@ -1,4 +1,4 @@
-/** Lemma 1: the shape of the ERM-ℓ2 optimum, with every inequality of its proof in the appendix. */
+/** Lemma 1: the form of the ERM-ℓ2 optimum, with every inequality of its proof in the appendix. */
 
 import { type Group, INVARIANT } from "../distributions.js";
 import type { L2Solution } from "../erm-l2.js";
@@ -9,7 +9,7 @@ import { type Check, type CheckInput, type Condition, checksOf } from "./check.j
 import type { Conditions } from "./conditions.js";
 import { ratioChain } from "./lemma-1-ratio.js";
 
-/** What Lemma 1 is checked on. */
+/** The input for checking Lemma 1. */
 export interface Lemma1Input {
   readonly setting: Setting;
   readonly conditions: Conditions;
@@ -17,7 +17,7 @@ export interface Lemma1Input {
   readonly descent: DescentResult;
 }
 
-/** All lines of Lemma 1. */
+/** Returns all lines of Lemma 1. */
 export function checkLemma1(input: Lemma1Input): Check[] {
   return [
     ...checksOf("Lemma 1 (1)(2): one weight per group", [...symmetry(input), ...descentLines(input)]),
@@ -30,7 +30,7 @@ export function checkLemma1(input: Lemma1Input): Check[] {
 function symmetry({ setting, optimum }: Lemma1Input): CheckInput[] {
   const { r, d, gamma, lambda } = setting;
   const { alpha, beta } = optimum;
-  // Objective with two weights of one group moved apart by ±δ, less the objective at the optimum.
+  // The objective after moving two weights of one group apart by ±δ, minus the objective at the optimum.
   const rise = (own: Group, other: Group, delta: number) => {
     const rest = [{ ...own, count: own.count - 2 }, other];
     const moved = expectation("loss", [

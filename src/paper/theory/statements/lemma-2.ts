@@ -1,4 +1,4 @@
-/** Lemma 2: the support of the ERM-rank optimum, and whether there is such an optimum. */
+/** Lemma 2: the support of the ERM-rank optimum, and whether such an optimum exists. */
 
 import { INVARIANT } from "../distributions.js";
 import { solveL2 } from "../erm-l2.js";
@@ -8,7 +8,7 @@ import type { Setting } from "../setting.js";
 import { type Check, type CheckInput, checksOf } from "./check.js";
 import type { Conditions } from "./conditions.js";
 
-/** All lines of Lemma 2. */
+/** Returns all lines of Lemma 2. */
 export function checkLemma2(setting: Setting, { rankSmall, gammaSmall }: Conditions, rank: RankSolution): Check[] {
   const { bRank } = setting;
   const [near, far] = lossAlongRay(bRank, [1, 1000]);
@@ -53,7 +53,7 @@ export function checkLemma2(setting: Setting, { rankSmall, gammaSmall }: Conditi
   return [...checksOf("Lemma 2", lines), ...checksOf("Lemma 2, proof", exchange(setting, { rankSmall, gammaSmall }))];
 }
 
-/** The proof's step: a spurious weight θ put on an unused invariant feature instead lowers the loss. */
+/** The step of the proof: moving a spurious weight θ to an unused invariant feature decreases the loss. */
 function exchange(
   { bRank, r, gamma, lambda }: Setting,
   { rankSmall, gammaSmall }: Pick<Conditions, "rankSmall" | "gammaSmall">,

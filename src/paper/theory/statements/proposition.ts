@@ -9,7 +9,7 @@ import { type Probability, upperTail } from "../tail.js";
 import { type Check, checksOf } from "./check.js";
 import type { Conditions } from "./conditions.js";
 
-/** What the Proposition is checked on. */
+/** The input for checking the Proposition. */
 export interface PropositionInput {
   readonly setting: Setting;
   readonly conditions: Conditions;
@@ -17,7 +17,7 @@ export interface PropositionInput {
   readonly rank: RankSolution;
 }
 
-/** All lines of the Proposition. */
+/** Returns all lines of the Proposition. */
 export function checkProposition({ setting, conditions, l2, rank }: PropositionInput): Check[] {
   const { r, d, gamma } = setting;
   const m = d - r;
@@ -32,7 +32,7 @@ export function checkProposition({ setting, conditions, l2, rank }: PropositionI
     { gamma: -gamma, weight: 1, count: m },
   ]);
   const margin = m * gamma - (3 * r) / (8 * gamma);
-  // Σ (range)² of the summands: 3/(4γ) for each invariant feature, 2 for each spurious one.
+  // Σ (range)² of the summands: the range is 3/(4γ) for each invariant feature and 2 for each spurious one.
   const ranges = r * worst * worst + 4 * m;
   const log10 = (exponent: number) => exponent / Math.LN10;
   const asWritten = log10((-2 * margin * margin) / (4 * d));

@@ -10,7 +10,7 @@ import { type Check, relates } from "./check.js";
 import { admitsGamma, testConditions } from "./conditions.js";
 import { checkProposition } from "./proposition.js";
 
-/** A setting's lines without the splits of a large rank bound, which cost the most and decide nothing here. */
+/** Runs a setting without the splits of a large rank bound, which are the most expensive part and not needed here. */
 const run = (options: TheoryOptions) => runTheory({ bRank: 2, samples: 500, ...options });
 const line = (checks: readonly Check[], id: string) => checks.find((check) => check.id === id)!;
 
@@ -76,7 +76,7 @@ test("outside its conditions a line says so, and which", () => {
   const { checks, conditions } = run({ r: 30, gamma: "0.45" });
   expect(line(checks, "l2-accuracy")).toMatchObject({ verdict: "outside", unmet: ["gamma-large"] });
   expect(conditions.find(({ id }) => id === "gamma-large")?.note).toContain("no γ is admissible for r = 30");
-  expect(line(checks, "tail-invariant").verdict).toBe("holds"); // what has no conditions is still decided
+  expect(line(checks, "tail-invariant").verdict).toBe("holds"); // lines without conditions are still checked
 });
 
 test("each condition can be the only one left", () => {
@@ -85,10 +85,10 @@ test("each condition can be the only one left", () => {
       .filter(({ met }) => !met)
       .map(({ id }) => id);
   expect(unmet({})).toEqual([]);
-  expect(unmet({ d: 464 })).toEqual(["d-large"]); // r/γ² + r is 464 exactly: not above it
+  expect(unmet({ d: 464 })).toEqual(["d-large"]); // r/γ² + r is exactly 464, so d is not above it
   expect(unmet({ lambda: 0.4 })).toEqual(["lambda-large"]);
   expect(unmet({ bRank: 65 })).toEqual(["rank-small"]);
-  expect(unmet({ gamma: "0.375", d: 600 })).toEqual(["gamma-large"]); // 3/√64 exactly: not above it
+  expect(unmet({ gamma: "0.375", d: 600 })).toEqual(["gamma-large"]); // exactly 3/√64, so γ is not above it
   expect(unmet({ gamma: "0.5" })).toEqual(["gamma-small"]);
 });
 
