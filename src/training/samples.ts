@@ -80,7 +80,12 @@ export async function openSamples(
     return null;
   };
   const { kept } = options;
-  const how: PictureStoreOptions = { cache, device: settings.device, ...scalingOf(settings), ...progressOptions(options) };
+  const how: PictureStoreOptions = {
+    cache,
+    device: settings.device,
+    ...scalingOf(settings),
+    ...progressOptions(options),
+  };
   const pictures = await (kept ? kept.open(dataset, how) : openPictures(dataset, how)).catch(stopped);
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
