@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * What `npm test` runs once all is built: types, lint and format, then the tests; it stops at the first that fails. `--all`
- * adds the long tests; other arguments go to vitest, as in `npm test -- src/engine`. The last line is the count.
+ * The part of `npm test` after the build: types, lint and format, then the tests. It stops at the first failure.
+ * `--all` adds the long tests; other arguments are passed to vitest, as in `npm test -- src/engine`. The last line is
+ * the count.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,7 +34,7 @@ function test(args, long) {
     const heading = long ? "tests, the long ones too" : "tests";
     const ok = step(heading, command, "See above for the first failure", long ? { NUDGE_LONG: "1" } : {});
     const counts = countTests(JSON.parse(readFileSync(report, "utf8")));
-    // Vitest fails too where no test ran, or where something was thrown outside of one.
+    // Vitest also fails if no test ran, or if something was thrown outside of a test.
     process.stdout.write(`${summaryLine({ ...counts, failed: Math.max(counts.failed, ok ? 0 : 1) })}\n`);
   } catch (error) {
     process.stdout.write(`the tests left no report: ${error instanceof Error ? error.message : error}\n`);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Counts lines of code by folder: neither blank nor comment, and not of tests, fixtures or generated files.
+ * Counts lines of code by folder, without blank lines, comments, tests, fixtures and generated files.
  *
  *     node scripts/count-lines.mjs            the working tree
  *     node scripts/count-lines.mjs main       a commit

@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 /**
- * Makes the optional package of prebuilt addons for this platform, for the versions of libtorch that are given:
+ * Creates the optional package of prebuilt addons for this platform, for the given versions of libtorch:
  *
- *     npm run setup && node scripts/make-engine-packages.mjs ~/libtorch-2.11.0 ~/venv/lib/python3.12/site-packages/torch
+ *     npm run setup && node scripts/make-engine-packages.mjs ~/libtorch-2.11.0
+ * ~/venv/lib/python3.12/site-packages/torch
  *
- * writes build/packages/nudge-dg-engine-linux-x64: package.json, engines.json (for each addon its libtorch, CUDA, ABI, the hash of
- * its sources and its SHA-256) and the addons. Publish it with the version of this package, and name it among the package's
- * optionalDependencies: set-up takes an addon from it where everything fits (scripts/setup/prebuilt.mjs), and otherwise compiles.
- * Build on the oldest system that should be served: an addon needs at least the C library that it was linked with.
+ * writes build/packages/nudge-dg-engine-linux-x64: package.json, engines.json (for each addon its libtorch, CUDA, ABI,
+ * the hash of its sources and its SHA-256) and the addons. Publish it with the version of this package, and add it to
+ * the package's optionalDependencies: setup uses an addon from it if everything fits (scripts/setup/prebuilt.mjs), and
+ * compiles otherwise. Build on the oldest system to support, because an addon needs at least the C library that it was
+ * linked with.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
- * Writes docs/reference/ from the program itself: the tables behind `nudge list`, the keys of the settings, the shared hyperparameters, the
- * help of the commands, and the declarations of the library. Only environment.md is written by hand. The engine is not loaded.
+ * Writes docs/reference/ from the program: the tables of `nudge list`, the keys of the settings, the shared
+ * hyperparameters, the help of the commands, and the declarations of the library. Only environment.md is written by
+ * hand. The engine is not loaded.
  *
- *     npm run docs        after a change to any of them; tests/docs-reference.test.ts fails until it is done
+ *     npm run docs        after a change to any of them; tests/docs-reference.test.ts fails until it is run
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * Packs a build for a machine that has a torch package and a C++ compiler but neither Node nor network, such as a
- * cluster's GPU node: one archive with Node itself, the compiled TypeScript, the addon's sources and the packages needed.
+ * cluster's GPU node: one archive with Node, the compiled TypeScript, the sources of the addon and the required
+ * packages.
  *
  *     npm run setup && node scripts/pack-portable.mjs        writes build/nudge-portable.tar.xz
  *     tar xf nudge-portable.tar.xz && nudge-portable/nudge doctor      there: builds the addon once, then runs
@@ -23,7 +24,7 @@ function runtimePackages() {
     );
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       const installed = join(root, "node_modules", name);
-      if (found.has(name) || !existsSync(installed)) continue; // other systems' optional binaries are not installed
+      if (found.has(name) || !existsSync(installed)) continue; // optional binaries of other systems are not installed
       found.add(name);
       visit(installed);
     }

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 /**
- * Runs every benchmark that docs/benchmarks.md is made of, one after the other, and keeps what each printed in one file.
+ * Runs every benchmark of docs/benchmarks.md, one after the other, and stores the output of each in one file.
  *
  *     node scripts/run-benchmarks.mjs --peer --data pacs --root data --out results/benchmarks/cpu-2-cores.json
  *     node scripts/run-benchmarks.mjs --device cuda:0 --peer --data pacs --root data --out results/benchmarks/h200.json
  *
- * The file is written after each, and what is in it already is not run again: an interrupted run resumes with the same
- * command. `--only ops,loader` runs some, again if they are there. A benchmark that fails is said so, and the rest goes on.
- * The record has the machine in words, with no names and no paths. After `nudge setup` this works in a portable build too.
+ * The file is written after each benchmark, and results that are already in it are not run again: an interrupted run
+ * resumes with the same command. `--only ops,loader` runs some, even if they are in the file. A benchmark that fails is
+ * reported, and the others continue. The record describes the machine without names and paths. After `nudge setup` this
+ * also works in a portable build.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -29,10 +30,10 @@ function refuse(message) {
   process.exit(2);
 }
 
-/** The flags, checked. */
+/** Parses and checks the flags. */
 function flags() {
   const args = process.argv.slice(2);
-  // A bare --peer means Python as it is found.
+  // --peer without a value means the default Python.
   const peer = args.indexOf("--peer");
   if (peer >= 0 && (args[peer + 1] ?? "--").startsWith("--")) args.splice(peer + 1, 0, "python3");
   const text = /** @type {const} */ ({ type: "string" });
@@ -79,7 +80,7 @@ function machineOf(device) {
   };
 }
 
-/** The share of the cores' time that other work takes while we do nothing for two seconds. */
+/** The fraction of the cores' time that other work takes during two seconds in which this process is idle. */
 async function busyShare() {
   const times = () =>
     cpus().map(({ times: { idle, ...rest } }) => ({ idle, work: Object.values(rest).reduce((a, b) => a + b) }));
@@ -125,7 +126,7 @@ for (const [name, words] of benchmarks) {
     continue;
   }
   process.stdout.write(`${textOf(name, result)}\n(${seconds} s)\n`);
-  // In the list's order, whichever was made first.
+  // In the order of the list.
   const made = {
     ...record.benchmarks,
     [name]: { command, date: new Date().toISOString().slice(0, 10), busy, seconds, result },

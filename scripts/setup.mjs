@@ -1,8 +1,11 @@
 #!/usr/bin/env node
-/** Everything between a clone and a running command: libtorch, packages, addon, TypeScript; in an installed package, which
- * brings the rest, libtorch and the addon. `npm run setup`, `nudge setup`; `--again` searches for libtorch again, `--build DIR`
- * builds there and not in build/. Does nothing when all is done, and reports that only if it was called directly. Ctrl-C
- * ends it and the programs it runs; what was made until then is kept. */
+/**
+ * Installs everything between a clone and a running command: libtorch, packages, addon, TypeScript. In an installed
+ * package, which contains the rest, only libtorch and the addon. Run it with `npm run setup` or `nudge setup`;
+ * `--again` searches for libtorch again, and `--build DIR` builds there instead of in build/. If everything is done it
+ * does nothing, and reports that only if it was called directly. Ctrl-C ends it and the programs it runs; finished work
+ * is kept.
+ */
 import { constants } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +15,7 @@ import { SetupError, say } from "./setup/report.mjs";
 /** Whether a failure needs no stack: one of ours, or the system's (no rights, no space). @param {unknown} error */
 const isExpected = (error) => error instanceof SetupError || (error instanceof Error && "syscall" in error);
 
-/** The options; ends the process where they are wrong. */
+/** The options. Ends the process if they are wrong. */
 async function options() {
   const { parseArgs } = await import("node:util");
   try {
@@ -24,7 +27,7 @@ async function options() {
   }
 }
 
-/** One Ctrl-C may arrive twice, from the terminal and passed on by npm. */
+/** One Ctrl-C may arrive twice, from the terminal and from npm. */
 const SAME_MS = 500;
 
 /** The signal that asked to stop, if one did; another, later, ends the process at once. @type {NodeJS.Signals | undefined} */
@@ -52,7 +55,7 @@ function tellStopped(signal) {
 
 try {
   checkMachine({ node: process.version, platform: process.platform });
-  // Only now: an older Node cannot even link the rest.
+  // Imported only now, because an older Node cannot even parse the rest.
   const { again, build } = await options();
   const [{ setup }, { endPrograms }] = await Promise.all([import("./setup/setup.mjs"), import("./setup/command.mjs")]);
   listen(endPrograms);

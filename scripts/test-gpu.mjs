@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
- * What `npm run test:gpu` runs: all that only a GPU can show. First the self-test of `nudge doctor --device cuda --full` (kernels,
- * every algorithm as it is trained, replayed updates, resumes, memory), then the test files that have cases for a GPU. Where
- * there is no GPU that libtorch can use, it says so and ends well: nothing was tested, and nothing failed.
+ * The script of `npm run test:gpu`, for everything that needs a GPU. First the self-test of `nudge doctor --device cuda
+ * --full` (kernels, every algorithm as it is trained, replayed updates, resumes, memory), then the test files with
+ * cases for a GPU. Without a GPU that libtorch can use, it says so and succeeds: nothing was tested, and nothing
+ * failed.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -11,7 +12,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 const nudge = join(root, "bin/nudge.cjs");
 
-/** Tests that do more, or something else, where there is a GPU. */
+/** Tests with additional or different cases on a GPU. */
 const FILES = [
   "src/engine/cuda-graph.test.ts",
   "src/engine/device.test.ts",

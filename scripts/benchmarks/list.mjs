@@ -1,4 +1,4 @@
-/** The benchmarks that docs/benchmarks.md is made of, for a machine with a GPU and for one without. */
+/** The benchmarks of docs/benchmarks.md, for a machine with a GPU and for one without. */
 
 /**
  * @typedef {object} Asked what to run with

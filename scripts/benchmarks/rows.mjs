@@ -1,4 +1,4 @@
-/** The table of a machine in docs/benchmarks.md: for each work the peer's figure, ours, and what we set out to reach. */
+/** The table of a machine in docs/benchmarks.md: for each task the figure of the peer, ours, and the target. */
 
 /**
  * @typedef {object} Row
@@ -22,12 +22,12 @@
 /** @type {Record<string, string>} */
 const TITLES = { resnet50: "ResNet-50", mobilenet_v2: "MobileNetV2" };
 
-/** What to reach on a GPU, in milliseconds: of a step on pictures in its memory, and of one from files. */
+/** The targets on a GPU in milliseconds: for a step on pictures in its memory, and for one from files. */
 const GPU_STEP = /** @type {Record<string, number>} */ ({ resnet50: 20.9, mobilenet_v2: 12 });
 const GPU_TRAIN = /** @type {Record<string, number>} */ ({ resnet50: 25, mobilenet_v2: 15 });
-/** On the CPU: how many times as fast as PyTorch with folded batch norm. */
+/** The targets on the CPU: the speedup over PyTorch with folded batch norm. */
 const CPU_FOLDED = /** @type {Record<string, number>} */ ({ resnet50: 1.1, mobilenet_v2: 1.4 });
-/** Below this share of a step, the wait for data is negligible. */
+/** Below this fraction of a step, the wait for data is negligible. */
 const NO_WAITING = 0.05;
 
 const ms = (/** @type {number} */ value) =>
@@ -41,7 +41,7 @@ const atMost = (value, most) => ({ target: `≤ ${most} ms`, reached: value <= m
 const atLeast = (ratio, least) =>
   ratio === undefined ? {} : { target: `≥ ${least.toFixed(1)}×`, reached: ratio >= least };
 
-/** The order of the table; that of the record is the order they were run in. */
+/** The order of the table, which differs from the order of the record. */
 const ORDER = ["ops", "nuclear-norm", "step-", "loader", "train-", "sweep", "data"];
 const place = (/** @type {string} */ name) => ORDER.findIndex((start) => name.startsWith(start));
 
@@ -61,7 +61,7 @@ export function rowsOf(benchmarks) {
     if (name === "data") return largeData(result, gpu);
     if (name.startsWith("step-")) return gpu ? gpuStep(result) : cpuStep(result);
     if (name.startsWith("train-")) return train(result, gpu);
-    return []; // the costs of algorithms have a table of their own
+    return []; // the costs of algorithms have their own table
   });
 }
 
@@ -82,13 +82,13 @@ function cpuStep({ backbone, batch, ours, peer }) {
     ...(peer.length > 0 ? { peer: "PyTorch eager", theirs: ms(peer[0].ms) } : { peer: "—", theirs: "—" }),
     ours: ms(way.ms),
     ratio: way.ratio,
-    ...atLeast(way.ratio, way === ours[0] ? 1 : CPU_FOLDED[backbone]), // the first has batch norm as it is
+    ...atLeast(way.ratio, way === ours[0] ? 1 : CPU_FOLDED[backbone]), // the first has unfolded batch norm
   }));
 }
 
 /** @param {any} result @returns {Row[]} */
 function gpuStep({ backbone, batch, ours, peer }) {
-  const best = ours.at(-1); // bfloat16, channels last, folded, captured: as training runs it
+  const best = ours.at(-1); // bfloat16, channels last, folded, captured: as in training
   const row = { work: `${TITLES[backbone]} step, batch ${batch}, bf16, pictures on the device`, ours: ms(best.ms) };
   const target = atMost(best.ms, GPU_STEP[backbone]);
   if (peer.length === 0) return [{ ...row, peer: "—", theirs: "—", ...target }];

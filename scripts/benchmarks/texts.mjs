@@ -1,4 +1,4 @@
-/** What a benchmark's command prints without --json, from the result that it printed with it. */
+/** The text output of a benchmark's command, from its stored JSON output. */
 import { algorithmsText } from "../../dist/cli/bench-algorithms.js";
 import { dataText } from "../../dist/cli/bench-data.js";
 import { loaderText } from "../../dist/cli/bench-loader.js";

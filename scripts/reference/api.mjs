@@ -1,7 +1,7 @@
 /**
- * The API reference, docs/reference/api: every export of the package and its subpaths, with its type and its comment, from the
- * declaration files that tsc writes. TypeDoc needs the compiler's JavaScript interface, which TypeScript 7 does not have, so this reads the
- * declarations as text: they have one form, since one program writes them.
+ * The API reference, docs/reference/api: every export of the package and its subpaths, with its type and its comment,
+ * from the declaration files of tsc. TypeDoc needs the compiler's JavaScript interface, which TypeScript 7 does not
+ * have, so this reads the declarations as text. They have a fixed form, because one program writes them.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -42,7 +42,7 @@ function statements(text) {
 function words(comment) {
   const text = comment.replace(/^\/\*\*?|\*\/$/g, "").replaceAll(/^\s*\* ?/gm, "");
   const [about, example] = text.split(/@example\s*/);
-  // A paragraph that is indented is code.
+  // An indented paragraph is code.
   const parts = about
     .split(/\n\s*\n/)
     .map((part) =>
@@ -149,7 +149,7 @@ export function apiPages(root, declarations) {
   const rows = [];
   /** The page of a declaration. @type {Map<string, string>} */
   const home = new Map();
-  // The root exports again what subpaths have: such names are described there.
+  // The root re-exports names of subpaths; these are described there.
   const order = Object.entries(entries).sort(([a], [b]) => Number(a === ".") - Number(b === "."));
   for (const [entry, { types }] of order) {
     const file = join(declarations, relative("dist", types));

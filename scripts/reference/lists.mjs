@@ -1,4 +1,4 @@
-/** A page for each kind that `nudge list` lists, from its own JSON. */
+/** A page for each kind of `nudge list`, from its JSON output. */
 import { code, linked, page, short, table } from "./markdown.mjs";
 
 /**
@@ -6,7 +6,7 @@ import { code, linked, page, short, table } from "./markdown.mjs";
  * @typedef {Record<string, any> & { id: string, title: string, about?: string, paper?: string, hparams?: Knob[] }} Entry
  */
 
-/** What stands at the top of each page, and which facts of an entry are listed with its paper. */
+/** The introduction of each page, and the facts of an entry that are listed with its paper. */
 const pages = {
   algorithms: {
     heading: "Algorithms",

@@ -1,8 +1,8 @@
 /**
- * The addon, build/nudge.node. It comes from a prebuilt package where one fits (prebuilt.mjs), from a build that is kept for all
- * projects of the user (kept-builds.mjs), or from native/src: each source to an object, in parallel, then one link. An object
- * is kept with the hash of its source, the headers it includes and the command line, a folder for each engine, so that a
- * change compiles what it touches, and going back and forth between two libtorch builds compiles nothing.
+ * Provides the addon, build/nudge.node: from a prebuilt package if one fits (prebuilt.mjs), from a build that is kept
+ * for all projects of the user (kept-builds.mjs), or by compiling native/src: each source to an object, in parallel,
+ * then one link. An object is stored with the hash of its source, its headers and the command line, in one folder per
+ * engine, so that a change compiles only what it affects, and switching between two libtorch builds compiles nothing.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,7 +18,10 @@ import { filesUnder, hashOf, hashOfFiles, readJson, writeJson } from "./stamp.mj
 /** @typedef {import("./engine.mjs").Engine} Engine */
 /** @typedef {{ root: string, build: string, sources: string }} Folders `sources` is the folder of .cc and .h files */
 
-/** About what one compiler needs for libtorch's headers; more at once than fit would swap, or be killed. */
+/**
+ * The approximate memory of one compiler process with libtorch's headers. More processes than fit would swap or be
+ * killed.
+ */
 const bytesPerCompiler = 1.5e9;
 
 /** Folders the loader and the compiler search by themselves. @param {string} folder */
@@ -44,7 +47,8 @@ export function compileFlags({ libtorch, cuda, flags = [] }, root) {
     ...(cuda ? ["-DNUDGE_CUDA"] : []),
     "-I",
     nodeHeaders(root),
-    // Not our warnings; and naming /usr/include itself would upset the compiler's order of standard folders.
+    // As system headers, so that their warnings are not shown. /usr/include itself must not be named, because that
+    // changes the order of the standard folders.
     ...system.filter((folder) => folder !== "/usr/include").flatMap((folder) => ["-isystem", folder]),
     ...flags,
   ];
@@ -55,7 +59,7 @@ export function linkFlags({ libtorch, cuda, rpath, flags = [] }) {
   return [
     ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`]),
     ...(isStandard(libtorch.lib) && !rpath ? [] : [`-Wl,-rpath,${rpath ?? libtorch.lib}`]),
-    // Operators register themselves when their library loads, though nothing refers to it by name.
+    // Operators register themselves when their library is loaded, although nothing refers to it by name.
     "-fopenmp",
     "-Wl,--no-as-needed",
     ...["-ltorch", "-ltorch_cpu", "-lc10"],
@@ -245,7 +249,7 @@ export async function buildAddon(engine, folders) {
     if (stale.length > 0) tell(compiled());
     const compile = stale.map(({ source, object, hash }) => async () => {
       const beside = `${object}.${process.pid}`;
-      const place = `-ffile-prefix-map=${sources}=native/src`; // in messages, wherever the clone lies
+      const place = `-ffile-prefix-map=${sources}=native/src`; // for messages, independent of the location of the clone
       const command = [...engine.compiler.command, ...flags, place, "-c", join(sources, source), "-o", beside];
       const { code, output } = await run(command[0], command.slice(1));
       if (code !== 0) throw failure(`building the addon: compiling ${source}`, command, output, engine);

@@ -1,4 +1,6 @@
-/** Installing from Debian's or Ubuntu's packages: whether we may, what it would take, and doing it. */
+/**
+ * Installs packages with apt on Debian-based systems: whether it is permitted, how large it is, and the installation.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lastLines, run, which } from "./command.mjs";
@@ -9,8 +11,10 @@ import { atLeast } from "./version.mjs";
 /** @typedef {import("./command.mjs").Environment} Environment */
 /** @typedef {{ command: string[] } | { problem: string }} Right the start of an apt-get command line, or why there is none */
 
-/** Whether this machine is Debian's kin and lets us install without asking anyone.
- * @param {{ env: Environment, searchRoot: string, uid?: number }} where @returns {Promise<Right>} */
+/**
+ * Whether this is a Debian-based system on which packages can be installed without asking.
+ * @param {{ env: Environment, searchRoot: string, uid?: number }} where @returns {Promise<Right>}
+ */
 export async function rightToInstall({ env, searchRoot, uid = process.getuid?.() ?? -1 }) {
   if (env.NUDGE_NO_INSTALL && env.NUDGE_NO_INSTALL !== "0") return { problem: "forbidden by NUDGE_NO_INSTALL" };
   const file = join(searchRoot, "etc/os-release");
@@ -70,7 +74,7 @@ export async function aptInstall(packages, why, { right, env }) {
   const what = `installing ${packages.join(" and ")} with apt-get: ${why}${size && ` (${size})`}`;
   let result = await timed(what, () => apt("-y", ...wanted));
   if (result.code !== 0 && !refreshed) {
-    // Lists from last month name files that the mirror no longer has.
+    // Old lists may name files that the mirror no longer has.
     await update();
     result = await apt("-y", ...wanted);
   }

@@ -1,6 +1,6 @@
 /**
- * Which BLAS a libtorch multiplies matrices with. Debian's links to whatever libblas.so.3 stands for, and the reference
- * implementation, which many packages pull in, is some 25 times slower than OpenBLAS.
+ * Finds the BLAS library that a libtorch uses for matrix products. Debian's libtorch links to whatever libblas.so.3
+ * points to, and the reference implementation, which many packages install, is about 25 times slower than OpenBLAS.
  */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Makes `npx nudge …` work inside a clone, where npm links the commands of other packages but not the clone's own. */
+/**
+ * Makes `npx nudge …` work inside a clone, because npm links the commands of other packages but not those of the clone.
+ */
 import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 

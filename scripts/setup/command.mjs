@@ -1,4 +1,4 @@
-/** Running other programs: their output is kept, and a program that is not there is an answer, not an exception. */
+/** Runs other programs. Their output is captured, and a missing program is a result instead of an exception. */
 import { spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";

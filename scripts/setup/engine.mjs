@@ -1,7 +1,7 @@
 /**
- * The engine the addon is built against: libtorch found or installed, its BLAS, its CUDA headers, the compiler. What was
- * found is kept in build/engine.json, where `nudge doctor` reads it, and is not looked for again until the environment
- * that led to it, or the library itself, changes.
+ * The engine that the addon is built with: libtorch (found or installed), its BLAS, its CUDA headers, and the compiler.
+ * The result is stored in build/engine.json, which `nudge doctor` reads, and the search is not repeated until the
+ * environment or the library changes.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";

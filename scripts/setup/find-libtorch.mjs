@@ -1,4 +1,7 @@
-/** Looks for libtorch: `$LIBTORCH`, then Python's torch package, then the system. Keeps what each place held, for the error. */
+/**
+ * Searches for libtorch: `$LIBTORCH`, then Python's torch package, then the system. Records what each place contained,
+ * for the error.
+ */
 import { join, resolve } from "node:path";
 import { run } from "./command.mjs";
 import { judgePrefix } from "./libtorch.mjs";
@@ -36,11 +39,11 @@ export async function findLibtorch(where) {
   /** @type {Look[]} */
   const looks = [];
   if (where.env.LIBTORCH) {
-    // npm changes into the package's folder, and keeps the one it was called from in INIT_CWD.
+    // npm changes to the folder of the package, and stores the original one in INIT_CWD.
     const given = resolve(where.env.INIT_CWD ?? ".", where.env.LIBTORCH);
     const verdict = judgePrefix(given, "$LIBTORCH", where.arch);
     if ("libtorch" in verdict) return { libtorch: verdict.libtorch, looks };
-    // Asked for by name, so nothing else is put in its place.
+    // The user named it, so no other libtorch is used instead.
     throw new SetupError(
       `LIBTORCH=${given}: ${verdict.problem}. Expected a folder that holds include/ and lib/ of one libtorch; unset LIBTORCH to have it looked for`,
     );

@@ -1,8 +1,8 @@
 /**
  * Builds of the addon that are kept for all clones and projects of a user, under `$XDG_CACHE_HOME/nudge/engine` or
- * `~/.cache/nudge/engine`: a folder each, named by the hash of what the build depends on (sources, libtorch, compiler, flags), with
- * the addon and its SHA-256. So a second project takes a copy in the place of compiling for minutes. `NUDGE_ENGINE_CACHE` names
- * another folder; `NUDGE_ENGINE_CACHE=0` keeps nothing.
+ * `~/.cache/nudge/engine`: one folder each, named by the hash of everything the build depends on (sources, libtorch,
+ * compiler, flags), with the addon and its SHA-256. A second project copies the addon instead of compiling it for
+ * minutes. `NUDGE_ENGINE_CACHE` sets another folder; `NUDGE_ENGINE_CACHE=0` keeps nothing.
  */
 import { createHash } from "node:crypto";
 import {
@@ -24,7 +24,7 @@ import { readJson, writeJson } from "./stamp.mjs";
 
 /** @typedef {import("./command.mjs").Environment} Environment */
 
-/** How many builds are kept: those used last. One takes less than a megabyte. */
+/** The number of builds that are kept, the last used ones. One takes less than a megabyte. */
 const kept = 24;
 
 /** The folder of all builds, or null where none are kept. @param {Environment} env */
@@ -56,7 +56,7 @@ function takeKept(folder, target) {
   }
   copyInPlace(addon, target);
   const now = new Date();
-  utimesSync(folder, now, now); // used last: see `prune`
+  utimesSync(folder, now, now); // marks it as last used; see `prune`
   return true;
 }
 

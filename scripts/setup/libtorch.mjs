@@ -1,14 +1,14 @@
 /**
- * What a folder holds that may be a libtorch: its version from the headers, the library's own version, architecture and
- * C++ ABI from the files themselves. Nothing is executed and Python is not asked, so any prefix can be judged alike:
- * Debian's /usr, a Python `torch` package, or the zip from pytorch.org.
+ * Examines a folder that may contain libtorch: its version from the headers, and the version, architecture and C++ ABI
+ * of the library from the files. Nothing is executed and Python is not used, so any prefix can be examined: Debian's
+ * /usr, a Python `torch` package, or the zip from pytorch.org.
  */
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { architectureOf, elfMachine, multiarch } from "./machine.mjs";
 import { atLeast, sameMinor } from "./version.mjs";
 
-/** The oldest libtorch the addon's source builds against (Debian 12's). */
+/** The oldest libtorch that the addon supports (that of Debian 12). */
 export const oldestLibtorch = "1.13";
 
 /**

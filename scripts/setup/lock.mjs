@@ -1,7 +1,8 @@
 /**
- * One set-up at a time in a clone: a folder, which only one process can make. Its owner bumps its time while it works. A
- * lock is left behind by a killed process; then it is taken over, at once where the process was of this machine and is
- * gone, else after the time has stood still while we watched (clocks of two machines are not compared).
+ * Lets one setup run at a time in a clone. The lock is a folder, which only one process can create. Its owner updates
+ * its time while it works. A lock that a killed process left is taken over: immediately if the process was on this
+ * machine and has ended, otherwise after its time has not changed while we watched (clocks of two machines are not
+ * compared).
  */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -42,7 +43,7 @@ function takeAway(folder, dead) {
   try {
     renameSync(folder, aside);
   } catch {
-    return; // gone already
+    return; // already removed
   }
   const taken = readJson(join(aside, "owner.json"));
   if (taken?.token === dead?.token) rmSync(aside, { recursive: true });

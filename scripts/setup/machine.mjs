@@ -1,8 +1,8 @@
-/** What this machine must be before anything is looked for: a Node that is new enough, on Linux. */
+/** The requirements of this machine: a recent Node, on Linux. */
 import { SetupError } from "./report.mjs";
 import { atLeast } from "./version.mjs";
 
-/** The oldest Node that runs everything (the packages' own floor). */
+/** The oldest supported Node (the minimum of the packages). */
 export const oldestNode = "20.19.0";
 
 /** ELF machine numbers of the architectures Node names. @type {Record<string, number>} */

@@ -1,7 +1,7 @@
 /**
- * The npm packages of a clone, installed when what is in node_modules is not what package-lock.json asks for. By `npm
- * install --no-save`, which keeps to the lock file and leaves it alone, and not by `npm ci`: that one refuses a lock file
- * without the optional binaries of every other system, which a registry mirror need not have.
+ * Installs the npm packages of a clone if node_modules differs from package-lock.json. It uses `npm install --no-save`,
+ * which follows the lock file and does not change it, instead of `npm ci`, which refuses a lock file without the
+ * optional binaries of every other system; a registry mirror may not have them.
  */
 import { basename, join } from "node:path";
 import { firstLines, run } from "./command.mjs";
@@ -42,8 +42,8 @@ export function npmCommand(env) {
 /** @param {string} root @param {Environment} env */
 export async function installPackages(root, env) {
   const [program, ...first] = npmCommand(env);
-  // Dev packages too, whatever NODE_ENV says: the compiler is one of them. None of their install scripts: all ship what they
-  // run with, and one would download CUDA libraries that are not used.
+  // Dev packages too, whatever NODE_ENV is, because the compiler is one of them. No install scripts are run: all
+  // packages contain what they need, and one script would download CUDA libraries that are not used.
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   const args = [...first, "install", "--no-save", "--include=dev", "--ignore-scripts", ...quiet];
   const result = await timed("installing packages (npm install)", () => run(program, args, { cwd: root, env }));

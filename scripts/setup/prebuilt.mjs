@@ -1,10 +1,10 @@
 /**
- * Addons that were built ahead, for named versions of libtorch, in an optional package for each platform
- * (scripts/make-engine-packages.mjs makes them). One is taken only where all fits: the sources are those of this version, libtorch has
- * the same version, ABI and CUDA, and the file has the hash that its list names. Otherwise the addon is built here.
+ * Prebuilt addons for certain versions of libtorch, in an optional package per platform (created by
+ * scripts/make-engine-packages.mjs). One is used only if everything fits: the sources are those of this version,
+ * libtorch has the same version, ABI and CUDA, and the file has the listed hash. Otherwise the addon is built here.
  *
- * Where libtorch lies differs from machine to machine, so a prebuilt addon has a long placeholder in the place of the folder in which
- * the loader looks for it, and the real folder is written over it.
+ * The folder of libtorch differs between machines, so a prebuilt addon has a long placeholder instead of the folder in
+ * which the loader searches for it, and the real folder is written over it.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +15,7 @@ import { readJson } from "./stamp.mjs";
 /** @typedef {import("./engine.mjs").Engine} Engine */
 /** @typedef {{ file: string, sha256: string, sources: string, libtorch: string, abi: number, cuda: string | null }} Prebuilt */
 
-/** What a prebuilt addon has where the folder of libtorch belongs. */
+/** The placeholder for the folder of libtorch in a prebuilt addon. */
 export const placeholder = `/nudge-libtorch-folder${"/.".repeat(245)}`;
 
 /** The package for this platform. */
@@ -57,7 +57,7 @@ export function pointAtLibtorch(addon, lib) {
   const bytes = readFileSync(addon);
   const at = bytes.indexOf(placeholder, 0, "latin1");
   const folder = Buffer.from(lib);
-  if (at < 0 || folder.length > placeholder.length) return; // then the loader says what it does not find
+  if (at < 0 || folder.length > placeholder.length) return; // the loader then reports what it does not find
   bytes.fill(0, at, at + placeholder.length);
   folder.copy(bytes, at);
   writeFileSync(addon, bytes);

@@ -1,4 +1,4 @@
-/** The libtorch inside a Python `torch` package, found without importing it (an import takes seconds). */
+/** Finds the libtorch of a Python `torch` package without importing it, because an import takes seconds. */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { run, which } from "./command.mjs";
@@ -7,7 +7,7 @@ import { judgePrefix } from "./libtorch.mjs";
 /** @typedef {import("./command.mjs").Environment} Environment */
 /** @typedef {import("./libtorch.mjs").Verdict} Verdict */
 
-// `-c` puts the current folder first on sys.path, where a folder that happens to be called torch would be taken for it.
+// `-c` puts the current folder first on sys.path, so a folder called torch would be used by mistake.
 const question = `
 import sys
 sys.path = [p for p in sys.path if p]

@@ -1,6 +1,6 @@
-/** How set-up speaks: progress lines on stderr, and one kind of error for everything that can be expected to fail. */
+/** The output of setup: progress lines on stderr, and one kind of error for every expected failure. */
 
-/** A failure the reader can mend: its message is printed without a stack, and the command exits with 1. */
+/** A failure that the user can fix: its message is printed without a stack trace, and the exit code is 1. */
 export class SetupError extends Error {
   /** @override */
   name = "SetupError";
@@ -9,7 +9,7 @@ export class SetupError extends Error {
 /** @typedef {{ isTTY?: boolean, columns?: number, write(text: string): unknown }} Stream */
 /** @typedef {(part: string) => void} Tell takes how far the work is, in words: "3 of 17 files compiled" */
 
-/** Milliseconds between two changes of a terminal's line, and between two lines of a log, which should stay short. */
+/** Milliseconds between two updates of a terminal line, and between two lines of a log, which should stay short. */
 const TERMINAL_MS = 1000;
 const LOG_MS = 30_000;
 

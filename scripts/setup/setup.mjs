@@ -1,4 +1,4 @@
-/** The steps between a clone and a running command, each done only when it is due. */
+/** The steps between a clone and a running command. Each is run only if it is needed. */
 import { join } from "node:path";
 import { addonIsCurrent, obtainAddon } from "./addon.mjs";
 import { commandIsLinked, linkCommand } from "./command-link.mjs";
@@ -37,7 +37,7 @@ export async function setup({
 
   const release = await takeLock(join(build, "setup.lock"));
   try {
-    // The engine first: where there is none, that is known in a second, before anything is downloaded.
+    // The engine first: if there is none, this is known in a second, before anything is downloaded.
     const engine = (!again && knownEngine(place)) || (await findEngine(place));
     if (!packagesAreCurrent(root)) await installPackages(root, env);
     if (!commandIsLinked(root)) linkCommand(root);

@@ -1,4 +1,4 @@
-/** Remembering what was done: hashes of what a step read, kept beside what it made, so that it is not done again. */
+/** Records finished steps: hashes of the inputs of a step, stored next to its outputs, so that it is not repeated. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -30,7 +30,7 @@ export function filesUnder(folder, take) {
   }
 }
 
-/** The hash of set-up itself: a newer one may do, or write down, something else. */
+/** The hash of setup itself, because a newer version may work differently. */
 export function setupHash() {
   return hashOfFiles(
     import.meta.dirname,

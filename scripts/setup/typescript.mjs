@@ -1,6 +1,6 @@
 /**
- * Compiles src/ to dist/ when a source, a setting or the compiler changed, and drops what has no source any more. What runs
- * in a browser is compiled by settings of its own (tsconfig.page.json), and its style sheet goes along.
+ * Compiles src/ to dist/ if a source, a setting or the compiler has changed, and removes outputs without a source.
+ * Browser code is compiled with its own settings (tsconfig.page.json), and its style sheets are copied.
  */
 import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -40,7 +40,7 @@ export async function buildTypescript({ root, build }) {
   const hash = typescriptHash(root);
   const dist = join(root, "dist");
   const compiler = join(root, "node_modules/typescript/bin/tsc");
-  rmSync(join(build, "typescript.json"), { force: true }); // a compilation that fails has written to dist/ all the same
+  rmSync(join(build, "typescript.json"), { force: true }); // a failed compilation also writes to dist/
   await timed("compiling TypeScript", async () => {
     const made = copyStyles(root, dist);
     for (const project of projectsIn(root)) {
