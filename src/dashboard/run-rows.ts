@@ -84,7 +84,7 @@ export class RunRows {
 
   /** The run of this id; only runs that were found have one. */
   run(id: string): IndexedRun | undefined {
-    return this.index.run(id);
+    return this.index.runs.get(id);
   }
 
   /** All runs that were read, of one sweep where it is named. */
@@ -108,13 +108,13 @@ export class RunRows {
   }
 
   private readonly stateOf = (id: string): RunState | undefined => {
-    const run = this.index.run(id);
+    const run = this.index.runs.get(id);
     return run && (run.isBare || this.sent.has(id)) ? run.state : undefined;
   };
 
   private forgetGone(changes: Changes): void {
     for (const id of this.sent.keys())
-      if (!this.index.run(id)) {
+      if (!this.index.runs.get(id)) {
         this.sent.delete(id);
         changes.gone.push(id);
       }
@@ -124,7 +124,7 @@ export class RunRows {
 
   /** What is wrong with packs; folders that cannot be read are as if empty. */
   private printNotes(): void {
-    for (const { kind, notes = [], problem } of this.index.listed())
+    for (const { kind, notes = [], problem } of this.index.scan.all())
       if (kind === "pack")
         for (const note of [...notes, ...(problem ? [problem.message] : [])])
           if (!this.printed.has(note)) {

@@ -107,7 +107,7 @@ export function splitDataset(domains: readonly SplittableDomain[], options: Spli
   );
 }
 
-/** A split as plain data, in the form of a split file: domain → `{ in, out }`, and `uda` if it is not empty. */
+/** A split as plain data: domain → `{ in, out }`, and `uda` if it is not empty. */
 export function splitToJson(
   split: Split,
 ): Record<string, { in: readonly number[]; out: readonly number[]; uda?: readonly number[] }> {

@@ -36,7 +36,7 @@ export function readResults(folders: readonly string[]): Results {
   // Each run is read when it is found, since the blocks of a pack are not in memory for long; what is wrong is noted below.
   for (const run of index.find()) if (run) ifSound(() => run.result());
   const reader = new Reader(index);
-  for (const root of index.roots) {
+  for (const root of index.scan.roots) {
     if (reader.visit(root)) continue;
     if (reader.holdsPictures) throw pictureFolder(root.path);
     reader.notes.push(`${root.path}: no runs in it`);
@@ -95,7 +95,7 @@ class Reader implements Results {
   }
 
   private take(found: Found): boolean {
-    const listed = this.index.at(found);
+    const listed = this.index.scan.at(found);
     if (listed.kind === "pack") return this.takePack(found, listed);
     if (listed.problem) throw listed.problem;
     if (listed.kind === "run") return this.takeRun(found);
@@ -130,7 +130,7 @@ class Reader implements Results {
   }
 
   private takeRun({ id }: Found): boolean {
-    const result = this.index.run(id)?.result();
+    const result = this.index.runs.get(id)?.result();
     if (!result) return false;
     this.stored.push(result.stored);
     for (const run of result.runs) this.runs.push(run);
@@ -142,7 +142,7 @@ class Reader implements Results {
   private takeSweep({ id, path }: Found, { children }: Listed): boolean {
     const [notes, stored] = [this.notes.length, this.stored.length];
     const sweep = this.reportedSweep(id);
-    const any = children.some((runs) => this.orNoted(() => this.takeChildren(runs, this.index.at(runs))));
+    const any = children.some((runs) => this.orNoted(() => this.takeChildren(runs, this.index.scan.at(runs))));
     this.forgetEarly(notes, stored);
     if (!any && sweep?.firstFailure === null)
       this.notes.push(`${path}: no run of the sweep has started; start it with: nudge sweep run ${path}`);

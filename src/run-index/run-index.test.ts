@@ -21,24 +21,24 @@ test("a run is read once, and again only when its numbers change", async () => {
   expect(find(index)).toEqual(["one"]);
   const steps = (): number[] =>
     index
-      .run("one")!
+      .runs.get("one")!
       .result()!
       .runs[0].evaluations.map(({ step }) => step);
   expect(steps()).toEqual([0]);
-  const first = index.run("one")!.result();
+  const first = index.runs.get("one")!.result();
   using lock = await FolderLock.take(join(run, "lock"));
   expect(look(index)).toEqual(["one: numbers"]); // the first look reads the records to follow them
   expect(look(index)).toEqual(["one: row"]);
-  const second = index.run("one")!.result();
+  const second = index.runs.get("one")!.result();
   expect(second!.runs).toEqual(first!.runs);
-  expect(index.run("one")!.result()).toBe(second);
+  expect(index.runs.get("one")!.result()).toBe(second);
   appendFileSync(join(run, "records.jsonl"), accuraciesAt(300, 0.75).map(formatRecord).join(""));
   expect(look(index)).toEqual(["one: numbers"]);
   expect(steps()).toEqual([0, 300]);
   lock[Symbol.dispose]();
   rmSync(run, { recursive: true });
   expect(find(index)).toEqual([]);
-  expect(index.run("one")).toBeUndefined();
+  expect(index.runs.get("one")).toBeUndefined();
 });
 
 test("a record line that is half written is left to the careful reader, in a report and while the run is followed", () => {
@@ -49,7 +49,7 @@ test("a record line that is half written is left to the careful reader, in a rep
   find(read);
   look(followed);
   for (const index of [read, followed]) {
-    const { runs, notes } = index.run("one")!.result()!;
+    const { runs, notes } = index.runs.get("one")!.result()!;
     expect(runs[0].evaluations.map(({ step }) => step)).toEqual([0]);
     expect(notes.join()).toContain("the last line is torn");
   }
@@ -62,10 +62,10 @@ test("the folder of a planned run is begun before it has settings, and has no re
   mkdirSync(run, { recursive: true });
   const index = new RunIndex([sweep]);
   expect(look(index)).toEqual([`runs/${name}: none`]);
-  expect(index.run(`runs/${name}`)).toMatchObject({ isBare: true, state: "stopped" });
-  expect(index.run(`runs/${name}`)!.result()).toBeUndefined();
+  expect(index.runs.get(`runs/${name}`)).toMatchObject({ isBare: true, state: "stopped" });
+  expect(index.runs.get(`runs/${name}`)!.result()).toBeUndefined();
   const settings = readFileSync(join(writeRun(join(temporaryFolder(), "made")), "settings.json"));
   writeFileSync(join(run, "settings.json"), settings);
   expect(look(index)).toEqual([`runs/${name}: row`]);
-  expect(index.run(`runs/${name}`)).toMatchObject({ isBare: false, state: "stopped" });
+  expect(index.runs.get(`runs/${name}`)).toMatchObject({ isBare: false, state: "stopped" });
 });

@@ -11,7 +11,7 @@
 import { basename } from "node:path";
 import { FolderFiles, type StoredFiles } from "../files/stored-files.js";
 import { RunReader } from "../records/run-reader.js";
-import { FolderScan, type Found, type Listed, type Place } from "./folder-scan.js";
+import { FolderScan, type Found, type Place } from "./folder-scan.js";
 import { type Change, IndexedRun } from "./indexed-run.js";
 import { IndexedSweep } from "./indexed-sweep.js";
 
@@ -20,10 +20,12 @@ const DONE_A_LOOK = 200;
 
 export class RunIndex {
   readonly places: readonly Place[];
-  private readonly scan: FolderScan;
+  /** What the folders and packs hold. */
+  readonly scan: FolderScan;
+  /** What was found, by id. */
+  readonly runs = new Map<string, IndexedRun>();
+  readonly sweeps = new Map<string, IndexedSweep>();
   private readonly reader = new RunReader();
-  private readonly entries = new Map<string, IndexedRun>();
-  private readonly found = new Map<string, IndexedSweep>();
   private toCheck: IndexedRun[] = [];
   /** Whether the last look found other runs, plans or decisions than the one before. */
   hasChanged = false;
@@ -32,33 +34,6 @@ export class RunIndex {
   constructor(paths: readonly string[], { isConfined = false } = {}) {
     this.places = placesAt(paths, isConfined);
     this.scan = new FolderScan(this.places);
-  }
-
-  /** The folders and packs that are looked at, and what the last look found in one. */
-  get roots(): readonly Found[] {
-    return this.scan.roots;
-  }
-
-  at(found: Found): Listed {
-    return this.scan.at(found);
-  }
-
-  /** What the last look found in all folders and packs. */
-  listed(): Iterable<Listed> {
-    return this.scan.all();
-  }
-
-  /** The run with this id, if it was found. */
-  run(id: string): IndexedRun | undefined {
-    return this.entries.get(id);
-  }
-
-  get runs(): ReadonlyMap<string, IndexedRun> {
-    return this.entries;
-  }
-
-  get sweeps(): ReadonlyMap<string, IndexedSweep> {
-    return this.found;
   }
 
   /** Looks which runs and sweeps there are; yields each run, and in between nothing where one may pause. */
@@ -71,7 +46,7 @@ export class RunIndex {
       else yield;
       seen.add(found.id);
     }
-    for (const known of [this.entries, this.found])
+    for (const known of [this.runs, this.sweeps])
       for (const id of known.keys())
         if (!seen.has(id)) {
           known.delete(id);
@@ -83,21 +58,21 @@ export class RunIndex {
   *look(): Generator<{ readonly run: IndexedRun; readonly change: Change } | undefined> {
     for (const _ of this.find()) yield;
     this.checkSomeDone();
-    for (const run of this.entries.values()) yield { run, change: run.refresh() };
+    for (const run of this.runs.values()) yield { run, change: run.refresh() };
   }
 
   private addSweep({ id, files }: Found): undefined {
-    let sweep = this.found.get(id);
+    let sweep = this.sweeps.get(id);
     if (!sweep || !areSame(sweep.files, files)) sweep = new IndexedSweep(id, files);
-    this.found.set(id, sweep);
+    this.sweeps.set(id, sweep);
     if (sweep.refresh()) this.hasChanged = true;
   }
 
   private addRun({ id, files, sweep }: Found): IndexedRun {
-    let run = this.entries.get(id);
+    let run = this.runs.get(id);
     if (!run || !areSame(run.files, files) || run.sweep?.id !== sweep?.id) {
-      run = new IndexedRun(id, files, sweep && this.found.get(sweep.id), this.reader);
-      this.entries.set(id, run);
+      run = new IndexedRun(id, files, sweep && this.sweeps.get(sweep.id), this.reader);
+      this.runs.set(id, run);
       this.hasChanged = true;
     }
     return run;
@@ -105,10 +80,10 @@ export class RunIndex {
 
   /** A run that was finished can have been removed and started again between two looks. */
   private checkSomeDone(): void {
-    if (this.toCheck.length === 0) this.toCheck = [...this.entries.values()].filter(({ isDone }) => isDone);
+    if (this.toCheck.length === 0) this.toCheck = [...this.runs.values()].filter(({ isDone }) => isDone);
     for (const { id, files, sweep, isAnother } of this.toCheck.splice(-DONE_A_LOOK))
-      if (isAnother && this.entries.get(id)?.files === files)
-        this.entries.set(id, new IndexedRun(id, files, sweep, this.reader));
+      if (isAnother && this.runs.get(id)?.files === files)
+        this.runs.set(id, new IndexedRun(id, files, sweep, this.reader));
   }
 }
 

@@ -79,7 +79,7 @@ export class StatusReader {
     const done: string[] = [];
     let begun = 0;
     for (const run of this.sweep.plan) {
-      const found = this.index.run(`runs/${run.name}`);
+      const found = this.index.runs.get(`runs/${run.name}`);
       const state = this.stateOf(run, found);
       counts[state === "stopped" ? "waiting" : state]++;
       if (state === "done") done.push(run.name);
@@ -104,7 +104,7 @@ export class StatusReader {
 
   /** One run, whatever it is. */
   one(run: Listed): RunStatus {
-    const found = this.index.run(`runs/${run.name}`);
+    const found = this.index.runs.get(`runs/${run.name}`);
     this.stateOf(run, found);
     return this.statusOf(run, found);
   }
