@@ -1,20 +1,9 @@
 /** The page of `nudge data review`: pictures whose labels are likely wrong, with buttons to decide about each one. */
 
+import { make } from "../../http/page/make.js";
 import type { ReviewItem, ReviewItems } from "../api.js";
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)}\u00a0%`;
-
-/** Creates an element with attributes and children. Text is never parsed as HTML. */
-function make<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Readonly<Record<string, string>> = {},
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
 
 const status = make("p", { class: "soft", role: "status" }, "Reading the pictures …");
 const list = make("ul", { class: "pictures", "aria-label": "Pictures to review" });

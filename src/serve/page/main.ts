@@ -1,5 +1,6 @@
 /** The page of `nudge serve`: drop, choose or paste pictures, and see the predictions of the model. */
 
+import { make } from "../../http/page/make.js";
 import type { ModelFacts, PredictedPicture, UnreadablePicture } from "../api.js";
 
 /** The number of pictures that are sent at once, and of results that are kept on the page. */
@@ -11,18 +12,6 @@ const TOP = 3;
 const WHY = { far: "unknown: far from training", uncertain: "unknown: too uncertain" } as const;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-
-/** Creates an element with attributes and children. Text is never parsed as HTML. */
-function make<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Readonly<Record<string, string>> = {},
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
 
 interface Shown {
   readonly name: string;
