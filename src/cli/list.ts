@@ -52,8 +52,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   backbones: { entries: listBackbones },
   regularizers: { entries: listRegularizers },
   averaging: { entries: listAveraging },
-  optimizers: { entries: listOptimizers },
-  schedules: { entries: listSchedules },
+  optimizers: { entries: () => listOptimization("optimizers") },
+  schedules: { entries: () => listOptimization("schedules") },
   selections: { entries: listSelections },
 };
 
@@ -171,16 +171,9 @@ async function listAveraging(): Promise<Entry[]> {
   }));
 }
 
-async function listOptimizers(): Promise<Entry[]> {
-  const { optimizers } = await import("../optim/index.js");
-  return Object.values(optimizers).map(({ id, title, paper, options }) => ({
-    ...{ id, title, paper, knobs: knobsOf(options as Record<string, OptionWithDefault>) },
-  }));
-}
-
-async function listSchedules(): Promise<Entry[]> {
-  const { schedules } = await import("../optim/index.js");
-  return Object.values(schedules).map(({ id, title, paper, options }) => ({
+async function listOptimization(kind: "optimizers" | "schedules"): Promise<Entry[]> {
+  const listed = (await import("../optim/index.js"))[kind];
+  return Object.values(listed).map(({ id, title, paper, options }) => ({
     ...{ id, title, paper, knobs: knobsOf(options as Record<string, OptionWithDefault>) },
   }));
 }
