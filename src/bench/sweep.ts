@@ -12,7 +12,8 @@ import { threads } from "../engine/device.js";
 import { UsageError } from "../errors.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { cancelToken } from "../sweep/cancel-marks.js";
-import { growPlan, makePlan } from "../sweep/index.js";
+import { growPlan } from "../sweep/grow-plan.js";
+import { makePlan } from "../sweep/make-plan.js";
 import { sweepPaths } from "../sweep/sweep-folder.js";
 import { type WorkEvent, work } from "../sweep/work.js";
 

@@ -2,7 +2,9 @@
 
 import { shellWord } from "../files/shell-words.js";
 import type { Estimate } from "../sweep/estimate.js";
-import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
+import type { Growth } from "../sweep/grow-plan.js";
+import type { MadePlan, SweepAsked } from "../sweep/make-plan.js";
+import type { PlannedRun } from "../sweep/sweep-folder.js";
 
 /** Everything about a new plan that is printed. */
 export interface PlanOutcome {

@@ -6,7 +6,9 @@ import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
-import type { Growth, MadePlan, PlannedRun, SweepAsked } from "../sweep/index.js";
+import type { Growth } from "../sweep/grow-plan.js";
+import type { MadePlan, SweepAsked } from "../sweep/make-plan.js";
+import { type PlannedRun, uncountedPlan } from "../sweep/sweep-folder.js";
 import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
 import { oneOf, realNumber } from "./parse-options.js";
@@ -175,7 +177,8 @@ export const folderFor = (made: MadePlan, flags: PlanFlags): string => flags.out
 
 async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): Promise<void> {
   if (!flags.dryRun) checkPlace(flags);
-  const { existingRuns, growPlan, growthOf, makePlan, uncountedPlan } = await import("../sweep/index.js");
+  const { existingRuns, growPlan, growthOf } = await import("../sweep/grow-plan.js");
+  const { makePlan } = await import("../sweep/make-plan.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
   const asked = askedBy(pairs, flags);
   const line = terminalLine();
@@ -242,7 +245,7 @@ function planAsData({ made, folder, growth, existing, estimate }: Omit<PlanOutco
 }
 
 async function listPresets(write: Write, json: boolean): Promise<void> {
-  const { partInWords, presets } = await import("../sweep/index.js");
+  const { partInWords, presets } = await import("../sweep/presets.js");
   if (json) return write(`${JSON.stringify(Object.values(presets), null, 2)}\n`);
   for (const { id, title, about, parts } of Object.values(presets)) {
     write(`${id.padEnd(8)} ${title}\n`);

@@ -114,7 +114,8 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
 
 async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<string> {
   checkPlace(flags);
-  const { growPlan, makePlan } = await import("../sweep/index.js");
+  const { growPlan } = await import("../sweep/grow-plan.js");
+  const { makePlan } = await import("../sweep/make-plan.js");
   const asked = askedBy(pairs, flags);
   const made = await withWeights(() => makePlan(asked), flags.yes);
   const folder = folderFor(made, flags);

@@ -20,8 +20,8 @@ test("a run is read once, and again only when its numbers change", async () => {
   const index = new RunIndex([folder]);
   expect(find(index)).toEqual(["one"]);
   const steps = (): number[] =>
-    index
-      .runs.get("one")!
+    index.runs
+      .get("one")!
       .result()!
       .runs[0].evaluations.map(({ step }) => step);
   expect(steps()).toEqual([0]);

@@ -6,7 +6,8 @@ import { finishRun } from "../../tests/support/sweeps.js";
 import { makeFolder } from "../files/make-folder.js";
 import { cancelRun } from "./cancel-marks.js";
 import { combinationsOf, groupsOf, readyCombinations } from "./combinations.js";
-import { growPlan, makePlan } from "./index.js";
+import { growPlan } from "./grow-plan.js";
+import { makePlan } from "./make-plan.js";
 import { type PlannedRun, sweepPaths } from "./sweep-folder.js";
 
 const tiny = { data: "shapes", testDomains: "filled,inverted", "data.size": 16, steps: 9, trials: 2 };

@@ -5,7 +5,8 @@ import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { StatusReader } from "../run-index/status.js";
 import { readAttempts } from "./attempts.js";
 import { cancelAll, cancelRun, cancelToken } from "./cancel-marks.js";
-import { growPlan, makePlan } from "./index.js";
+import { growPlan } from "./grow-plan.js";
+import { makePlan } from "./make-plan.js";
 import { type PlannedRun, sweepPaths } from "./sweep-folder.js";
 import { type WorkEvent, type WorkOptions, work } from "./work.js";
 

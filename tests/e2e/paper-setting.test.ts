@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { main } from "../../src/cli/main.js";
 import { datasets } from "../../src/data/datasets/index.js";
-import { makePlan } from "../../src/sweep/index.js";
+import { makePlan } from "../../src/sweep/make-plan.js";
 import { fencedBlocks } from "../support/fenced-blocks.js";
 import { catchPrinted } from "../support/printed.js";
 
