@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { expectClose } from "../../tests/support/close.js";
 import { liveTensors } from "../engine/device.js";
 import { Scope, scope } from "../engine/scope.js";
 import { noGrad, type Tensor, tensor } from "../engine/tensor.js";
@@ -252,4 +253,32 @@ test("gradients above the largest norm are scaled down to it, and others are lef
   expect(a).toBeCloseTo(1 - 3 / 5.000001, 12);
   expect(b).toBeCloseTo(-2 - 4 / 5.000001, 12);
   expect(clipped([0.3, 0.4])).toEqual([0.7, -2.4]);
+});
+
+test("on a GPU a schedule keeps a fraction of each step, and the state is that of the whole step", () => {
+  scope(() => {
+    const run = (share: number | null): { moved: number[]; momentum: number[] } => {
+      const weights = [tensor([1, 2]), tensor([[3]])].map((each) => each.requiresGrad_());
+      for (const weight of weights) weight.grad = weight.detach().mul(2);
+      using optimizer = new SGD(weights, { lr: 0.1, momentum: 0.9 });
+      const [group] = optimizer.groups;
+      const part = { entries: [...group.entries], gradients: weights.map((weight) => weight.grad!) };
+      // The part of a step that runs on a GPU, here on the CPU.
+      const inner = optimizer as unknown as Record<string, (...args: unknown[]) => void>;
+      noGrad(() => {
+        if (share === null) inner.updateOnDevice(group, part);
+        else inner.updateInPart(group, part, tensor(share, { dtype: "float32" }));
+      });
+      const momentum = [...optimizer.state().tensors.values()].flatMap((each) => each.toNumbers());
+      return { moved: weights.flatMap((weight) => weight.detach().toNumbers()), momentum };
+    };
+    const [whole, quarter] = [run(null), run(0.25)];
+    expect(quarter.momentum).toEqual(whole.momentum);
+    const start = [1, 2, 3];
+    expectClose(
+      quarter.moved,
+      start.map((value, i) => value + 0.25 * (whole.moved[i] - value)),
+      { rtol: 1e-6 },
+    );
+  });
 });

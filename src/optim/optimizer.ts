@@ -7,7 +7,7 @@
  */
 
 import { unknownName } from "../closest-name.js";
-import { zerosLikeAll } from "../engine/many-tensors.js";
+import { cloneAll, copyAll, zerosLikeAll } from "../engine/many-tensors.js";
 import { stack } from "../engine/ops.generated.js";
 import { keep, scope } from "../engine/scope.js";
 import { noGrad, Tensor } from "../engine/tensor.js";
@@ -150,10 +150,12 @@ export abstract class Optimizer<S extends Settings = Settings> implements Dispos
 
   /** Runs an update and keeps only the fraction `share` of it. */
   private updateInPart(group: Group<S>, part: Part, share: Tensor): void {
-    const before = part.entries.map(({ parameter }) => parameter.clone());
+    const parameters = part.entries.map(({ parameter }) => parameter);
+    const values = cloneAll(parameters);
     this.updateOnDevice(group, part);
-    for (const [i, { parameter }] of part.entries.entries())
-      parameter.copy_(before[i].lerpTensor(parameter, share.toDType(parameter.dtype)));
+    const fraction = share.toDType(parameters[0].dtype); // all have one dtype
+    for (const [i, value] of values.entries()) value.lerpTensor_(parameters[i], fraction);
+    copyAll(parameters, values);
   }
 
   /** Scales all gradients down if their norm is too large, as PyTorch's clip_grad_norm_ does. */
