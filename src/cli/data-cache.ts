@@ -71,13 +71,13 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
     line.clear();
     process.stderr.write(`${signal}: finishing the picture; press again to stop immediately\n`);
   });
-  const tell: Write = options.json ? (text) => process.stderr.write(text) : write;
+  const print: Write = options.json ? (text) => process.stderr.write(text) : write;
   const building = buildCache(dataset, {
     folder: options.out,
     shortSide: options.full ? null : options.shortSide,
     filter: options.interpolation,
     fresh: options.fresh,
-    onPlan: (plan) => tell(planText(plan)),
+    onPlan: (plan) => print(planText(plan)),
     onProgress: ({ done, total }) => {
       const rate = (done / (performance.now() - start)) * 1000;
       line.show(
@@ -87,7 +87,7 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
     shouldStop: () => stop.asked,
     lock: {
       onWait: (owner) =>
-        tell(
+        print(
           `waiting for another process that is building this cache${owner ? ` (${owner.pid} on ${owner.host})` : ""}\n`,
         ),
     },

@@ -101,19 +101,19 @@ async function runSelfTest(asked: string | undefined, { print }: { print: boolea
   const device = asked === undefined || asked === "cuda" ? defaultDevice() : asked;
   if (!devices().includes(device) || (asked === "cuda" && device === "cpu"))
     throw new UsageError(`--device ${asked}: no such device; this machine has ${devices().join(", ")}`);
-  const tell = (text: string): void => {
+  const writeLine = (text: string): void => {
     if (print) process.stdout.write(`${text}\n`);
   };
-  tell(`\ntraining on ${device}:`);
+  writeLine(`\ntraining on ${device}:`);
   const checks: Check[] = [];
   const began = performance.now();
   for (const check of selfTest(device)) {
     checks.push(check);
-    tell(`${check.ok ? "ok   " : "FAIL "}  ${check.name}: ${check.detail}`);
+    writeLine(`${check.ok ? "ok   " : "FAIL "}  ${check.name}: ${check.detail}`);
   }
   const failed = checks.filter(({ ok }) => !ok).length;
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   const verdict = failed === 0 ? `all ${checks.length} checks passed` : `${failed} of ${checks.length} checks failed`;
-  tell(`${verdict} in ${seconds} s`);
+  writeLine(`${verdict} in ${seconds} s`);
   return checks;
 }

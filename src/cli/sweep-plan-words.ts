@@ -3,7 +3,7 @@
 import { shellWord } from "../files/shell-words.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
-import type { MadePlan, SweepAsked } from "../sweep/make-plan.js";
+import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
 import type { PlannedRun } from "../sweep/sweep-folder.js";
 
 /** Everything about a new plan that is printed. */
@@ -54,7 +54,7 @@ export function planInWords({ made, folder, growth, existing, estimate, dryRun }
 
 /** The values given by the user, which replace those of the protocol and the preset. */
 function givenInWords({ words: { request } }: MadePlan): string[] {
-  const { given } = request as SweepAsked;
+  const { given } = request as PlanRequest;
   const pairs = Object.entries(given).flatMap(([name, value]) => {
     if (name !== "grid" || typeof value !== "object" || value === null) return [`${name}=${value}`];
     return Object.entries(value).map(([setting, values]) => `grid ${setting}=${values}`);

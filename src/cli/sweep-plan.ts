@@ -7,7 +7,7 @@ import type { Request } from "../settings/keys.js";
 import { readConfig, readPairs } from "../settings/read-request.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
-import type { MadePlan, SweepAsked } from "../sweep/make-plan.js";
+import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
 import { type PlannedRun, uncountedPlan } from "../sweep/sweep-folder.js";
 import { addKeyFlags, keysIn } from "./key-flags.js";
 import { withWeights } from "./offer-weights.js";
@@ -138,7 +138,7 @@ A YAML file contains the same lists; every other key is a setting of the runs:
 `;
 
 /** What the options, the file and the settings ask for. */
-export function askedBy(pairs: readonly string[], flags: PlanFlags): SweepAsked {
+export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest {
   const { name, preset, ...file } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
   const named = LISTS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]);
   const settings = keysIn(flags, [...METHOD, ...REST]);

@@ -61,7 +61,7 @@ async function runTask(folder: string, flags: TaskFlags): Promise<void> {
         return stop.level === 0 ? 0 : 1;
       },
     },
-    onEvent: (event, slot) => follow.tell(event, slot),
+    onEvent: (event, slot) => follow.report(event, slot),
     say,
   });
   if (end === "stopped" && stop.signal === "SIGUSR2" && task !== undefined) {

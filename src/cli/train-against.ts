@@ -33,7 +33,7 @@ export async function comparedText(found: BeforeAndAfter | undefined): Promise<s
   if (!found) return "";
   const notes = [
     ...(found.skipped > 0
-      ? [`note: ${countOf(found.skipped, "held-back picture")} excluded, which the earlier model was trained on`]
+      ? [`note: ${countOf(found.skipped, "validation picture")} excluded, which the earlier model was trained on`]
       : []),
     ...(found.unknown
       ? [

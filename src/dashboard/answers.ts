@@ -13,7 +13,7 @@ import type { Tables } from "./tables.js";
 import { readToySettings, trainToy } from "./toy.js";
 
 /** The data that answers are made from. */
-export interface Asked {
+export interface AnswerContext {
   readonly index: RunRows;
   readonly live: Live;
   readonly tables: Tables;
@@ -26,7 +26,7 @@ export interface Asked {
 export interface Question {
   readonly query: URLSearchParams;
   readonly response: ServerResponse;
-  readonly asked: Asked;
+  readonly context: AnswerContext;
 }
 
 /** Answers a request, or throws a UsageError with a message for the page. */
@@ -36,15 +36,15 @@ export type Answer = (question: Question) => void | Promise<void>;
 const MOST_TOYS = 4;
 
 export const answers: Readonly<Record<string, Answer>> = {
-  "/api/events": ({ response, asked }) => asked.live.add(new EventStream(response)),
+  "/api/events": ({ response, context }) => context.live.add(new EventStream(response)),
 
-  "/api/run": async ({ query, response, asked: { index, pictureRoots } }) =>
-    sendJson(response, JSON.stringify(await runDetails(runAsked(index, query), pictureRoots()))),
+  "/api/run": async ({ query, response, context: { index, pictureRoots } }) =>
+    sendJson(response, JSON.stringify(await runDetails(requestedRun(index, query), pictureRoots()))),
 
-  "/api/curves": ({ query, response, asked: { index } }) =>
-    sendJson(response, JSON.stringify(runCurves(runAsked(index, query)))),
+  "/api/curves": ({ query, response, context: { index } }) =>
+    sendJson(response, JSON.stringify(runCurves(requestedRun(index, query)))),
 
-  "/api/report": async ({ query, response, asked: { tables } }) =>
+  "/api/report": async ({ query, response, context: { tables } }) =>
     sendJson(
       response,
       await tables.json({
@@ -54,15 +54,15 @@ export const answers: Readonly<Record<string, Answer>> = {
       }),
     ),
 
-  "/api/sweep": ({ query, response, asked: { index } }) => {
+  "/api/sweep": ({ query, response, context: { index } }) => {
     const grid = index.grid(query.get("sweep") ?? "");
     if (!grid) throw new UsageError("the folder has no sweep with this name");
     sendJson(response, JSON.stringify(grid));
   },
 
-  "/api/picture": async ({ query, response, asked: { index, pictureRoots } }) => {
+  "/api/picture": async ({ query, response, context: { index, pictureRoots } }) => {
     const n = /^\d{1,6}$/.exec(query.get("n") ?? "")?.[0];
-    const { files } = runAsked(index, query);
+    const { files } = requestedRun(index, query);
     const file = n === undefined ? undefined : await wrongPicture(files, Number(n), pictureRoots());
     const picture = file === undefined ? undefined : readPicture(file);
     if (!picture) throw new UsageError("there is no such picture");
@@ -70,7 +70,7 @@ export const answers: Readonly<Record<string, Answer>> = {
     response.end(picture.bytes);
   },
 
-  "/api/toy": ({ query, response, asked: { toys } }) => {
+  "/api/toy": ({ query, response, context: { toys } }) => {
     const settings = readToySettings(query);
     if (toys.running >= MOST_TOYS) throw new UsageError("toy task: too many are running; close another page");
     const stream = new EventStream(response);
@@ -88,7 +88,7 @@ export const answers: Readonly<Record<string, Answer>> = {
   },
 };
 
-function runAsked(index: RunRows, query: URLSearchParams): IndexedRun {
+function requestedRun(index: RunRows, query: URLSearchParams): IndexedRun {
   const entry = index.run(query.get("run") ?? "");
   if (!entry) throw new UsageError("the folder has no run with this name");
   return entry;

@@ -27,7 +27,7 @@ export class Live {
       const begun = performance.now();
       try {
         await this.rows.look(
-          (changes) => this.tell(changes),
+          (changes) => this.send(changes),
           () => this.stopped,
         );
         this.tellProgress();
@@ -68,7 +68,7 @@ export class Live {
     return [...this.streams];
   }
 
-  private tell({ runs, gone, sweeps }: Changes): void {
+  private send({ runs, gone, sweeps }: Changes): void {
     const streams = this.open();
     if (gone.length > 0) for (const stream of streams) stream.send("gone", JSON.stringify(gone));
     if (sweeps.length > 0) for (const stream of streams) stream.send("sweeps", JSON.stringify(sweeps));

@@ -86,8 +86,8 @@ async function dataFolder(files: StoredFiles, roots: readonly string[]): Promise
     if (!roots.some((root) => liesIn(root, folder))) return undefined;
     if (folder !== place) return folder; // of a manifest
     // A benchmark may be some levels below the given folder.
-    const sought = isListOf(domains, isText) ? (domains as string[]).map((name) => ({ name })) : [];
-    const [[found]] = await findDomainFolders(place, [sought]);
+    const wanted = isListOf(domains, isText) ? (domains as string[]).map((name) => ({ name })) : [];
+    const [[found]] = await findDomainFolders(place, [wanted]);
     const real = found ? realpathSync(found.path) : place; // a link in the folder may lead out of it
     return roots.some((root) => liesIn(root, real)) ? real : undefined;
   } catch {

@@ -15,7 +15,7 @@ import type { Refusal } from "../http/guard.js";
 import { startLocalServer } from "../http/local-server.js";
 import { type PageFile, type PageParts, pageFiles, sendPageFile } from "../http/page-files.js";
 import { isPackName, PackFile } from "../pack/pack-file.js";
-import { type Asked, answers } from "./answers.js";
+import { type AnswerContext, answers } from "./answers.js";
 import { Live } from "./live.js";
 import { RunRows } from "./run-rows.js";
 import { Tables } from "./tables.js";
@@ -60,7 +60,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const chosen = [...places, ...(options.dataRoots ?? []).map(realData)];
   const pictureRoots = (): string[] => [...chosen, ...rememberedDataRoots()];
   const live = new Live(index);
-  const asked: Asked = { index, live, tables: new Tables(index), toys: { running: 0 }, pictureRoots };
+  const context: AnswerContext = { index, live, tables: new Tables(index), toys: { running: 0 }, pictureRoots };
   const files = pageFiles(base, PAGE);
   const server = await startLocalServer({
     name: "dashboard",
@@ -68,7 +68,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     port: options.port,
     limits: options.limits,
     requestMs: options.requestMs,
-    answer: (request, response) => respond(request, response, files, asked),
+    answer: (request, response) => respond(request, response, files, context),
   });
   const looking = live.run();
   const close = async (): Promise<void> => {
@@ -110,12 +110,12 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   files: ReadonlyMap<string, PageFile>,
-  asked: Asked,
+  context: AnswerContext,
 ): Promise<Refusal | undefined> {
   const { pathname, searchParams } = new URL(request.url!, "http://127.0.0.1");
   if (sendPageFile(request, response, files.get(pathname))) return undefined;
   if (!Object.hasOwn(answers, pathname)) return { status: 404, words: "not found" };
   if (request.method === "HEAD") return { status: 405, words: "GET only" };
-  await answers[pathname]({ query: searchParams, response, asked });
+  await answers[pathname]({ query: searchParams, response, context });
   return undefined;
 }

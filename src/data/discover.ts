@@ -23,7 +23,7 @@ export const plainName = (name: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, "");
 
 /** A domain to find: its name and other spellings. */
-export interface SoughtDomain {
+export interface DomainToFind {
   readonly name: string;
   readonly aliases?: readonly string[];
 }
@@ -38,9 +38,9 @@ export interface FoundFolder {
 }
 
 /** The domains that are among the folders of a folder. */
-function match(path: string, folders: readonly string[], sought: readonly SoughtDomain[]): FoundFolder {
+function match(path: string, folders: readonly string[], wanted: readonly DomainToFind[]): FoundFolder {
   const byPlainName = new Map(folders.toReversed().map((name) => [plainName(name), name])); // of two spellings, the first
-  const domains = sought.map(({ name, aliases = [] }) =>
+  const domains = wanted.map(({ name, aliases = [] }) =>
     [name, ...aliases].map((each) => byPlainName.get(plainName(each))).find((found) => found !== undefined),
   );
   return { path, domains, others: folders.filter((name) => !domains.includes(name)) };
@@ -82,9 +82,9 @@ export async function findFolderWith(root: string, names: readonly string[]): Pr
  */
 export async function findDomainFolders(
   root: string,
-  sought: readonly (readonly SoughtDomain[])[],
+  wanted: readonly (readonly DomainToFind[])[],
 ): Promise<FoundFolder[][]> {
-  const found: FoundFolder[][] = sought.map(() => []);
+  const found: FoundFolder[][] = wanted.map(() => []);
   let level = [root];
   let looked = 0;
   for (let depth = 0; depth <= levels && level.length > 0; depth++) {
@@ -93,7 +93,7 @@ export async function findDomainFolders(
     for (const path of level) {
       if (looked++ >= mostFolders) return sorted(found);
       const folders = await foldersIn(path, depth === 0);
-      for (const [i, domains] of sought.entries()) {
+      for (const [i, domains] of wanted.entries()) {
         const candidate = match(path, folders, domains);
         if (countMatches(candidate) < Math.min(2, domains.length)) continue;
         found[i].push(candidate);

@@ -50,7 +50,7 @@ const isUnreadName = (name: string): boolean =>
 const isHidden = (name: string): boolean => /^\.|^(thumbs\.db|desktop\.ini|__macosx|icon\r)$/i.test(name);
 
 /** The skipped files of the whole tree so far. */
-class LeftOut {
+class SkippedFiles {
   hidden = 0;
   readonly others: string[] = [];
   readonly unreadable: string[] = [];
@@ -61,19 +61,19 @@ class LeftOut {
   notes(): string[] {
     const { hidden, others, unreadable, dangling, loops, notText } = this;
     const notes = hidden === 0 ? [] : [countOf(hidden, "hidden or system file", "hidden or system files and folders")];
-    const tell = (list: string[], one: string, many: string): void => {
+    const addNote = (list: string[], one: string, many: string): void => {
       list.sort(byCodePoint); // folders are read concurrently
       if (list.length > 0) notes.push(`${countOf(list.length, one, many)} (${listNames(list, 3)})`);
     };
-    tell(others, "file that is not a picture by its extension", "files that are not pictures by their extensions");
-    tell(
+    addNote(others, "file that is not a picture by its extension", "files that are not pictures by their extensions");
+    addNote(
       unreadable,
       "picture in an unsupported format: convert it to JPEG or PNG",
       "pictures in unsupported formats: convert them to JPEG or PNG",
     );
-    tell(dangling, "broken link", "broken links");
-    tell(loops, "link that loops back to a folder above", "links that loop back to a folder above");
-    tell(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
+    addNote(dangling, "broken link", "broken links");
+    addNote(loops, "link that loops back to a folder above", "links that loop back to a folder above");
+    addNote(notText, "name that is not UTF-8 text: rename it", "names that are not UTF-8 text: rename them");
     return notes.map((note) => `skipped: ${note}`);
   }
 }
@@ -87,7 +87,7 @@ function whyUnreadable(cause: unknown): string {
 }
 
 /** The entries of a folder whose names are valid text. */
-async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise<Dirent[]> {
+async function entriesOf(path: string, shown: string, skipped: SkippedFiles): Promise<Dirent[]> {
   let entries: Dirent[];
   try {
     entries = await readdir(path, { withFileTypes: true });
@@ -100,19 +100,19 @@ async function entriesOf(path: string, shown: string, leftOut: LeftOut): Promise
     readdirWithCallback(path, { encoding: "buffer" }, (error, found) => (error ? reject(error) : resolve(found))),
   );
   const bad = names.filter((bytes) => !Buffer.from(bytes.toString("utf8")).equals(bytes));
-  for (const bytes of bad) leftOut.notText.push(shown === "" ? showBytes(bytes) : `${shown}/${showBytes(bytes)}`);
+  for (const bytes of bad) skipped.notText.push(shown === "" ? showBytes(bytes) : `${shown}/${showBytes(bytes)}`);
   const unusable = new Set(bad.map((bytes) => bytes.toString("utf8")));
   return entries.filter(({ name }) => !unusable.has(name));
 }
 
 /** Follows a link; undefined if its target does not exist. */
-async function follow(path: string, shown: string, leftOut: LeftOut): Promise<Stats | undefined> {
+async function follow(path: string, shown: string, skipped: SkippedFiles): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") leftOut.dangling.push(shown);
-    else if (code === "ELOOP") leftOut.loops.push(shown);
+    if (code === "ENOENT" || code === "ENOTDIR") skipped.dangling.push(shown);
+    else if (code === "ELOOP") skipped.loops.push(shown);
     else throw new DataError(`following link ${showName(path)}: ${whyUnreadable(cause)}`, { cause });
     return undefined;
   }
@@ -124,7 +124,7 @@ async function readFolder(
   name: string,
   path: string,
   above: readonly string[],
-  leftOut: LeftOut,
+  skipped: SkippedFiles,
 ): Promise<Folder | undefined> {
   const place = join(root, path);
   let identity: Stats;
@@ -135,21 +135,21 @@ async function readFolder(
   }
   const id = `${identity.dev}:${identity.ino}`;
   if (above.includes(id)) {
-    leftOut.loops.push(path);
+    skipped.loops.push(path);
     return undefined;
   }
   const pictures: string[] = [];
   const below: Promise<Folder | undefined>[] = [];
-  for (const entry of await entriesOf(place, path, leftOut)) {
+  for (const entry of await entriesOf(place, path, skipped)) {
     const inside = path === "" ? entry.name : `${path}/${entry.name}`;
     if (isHidden(entry.name)) {
-      leftOut.hidden++;
+      skipped.hidden++;
       continue;
     }
-    const kind = entry.isSymbolicLink() ? await follow(join(place, entry.name), inside, leftOut) : entry;
-    if (kind?.isDirectory()) below.push(readFolder(root, entry.name, inside, [...above, id], leftOut));
+    const kind = entry.isSymbolicLink() ? await follow(join(place, entry.name), inside, skipped) : entry;
+    if (kind?.isDirectory()) below.push(readFolder(root, entry.name, inside, [...above, id], skipped));
     else if (kind?.isFile() && isPictureName(entry.name)) pictures.push(entry.name);
-    else if (kind) (isUnreadName(entry.name) ? leftOut.unreadable : leftOut.others).push(inside);
+    else if (kind) (isUnreadName(entry.name) ? skipped.unreadable : skipped.others).push(inside);
   }
   const folders = (await Promise.all(below)).filter((folder) => folder !== undefined);
   return {
@@ -162,10 +162,10 @@ async function readFolder(
 
 /** Reads a folder. */
 export async function readFolderTree(root: string): Promise<FolderTree> {
-  const leftOut = new LeftOut();
-  const top = await readFolder(root, "", "", [], leftOut);
+  const skipped = new SkippedFiles();
+  const top = await readFolder(root, "", "", [], skipped);
   if (!top) throw new DataError(`reading folder ${showName(root)}: it contains itself`); // the root has no parent
-  return { root, top, notes: leftOut.notes() };
+  return { root, top, notes: skipped.notes() };
 }
 
 /** The number of pictures in a folder and below it. */

@@ -77,14 +77,14 @@ function firstOf(lines: readonly string[], most = 10): string[] {
 /** The kinds of duplicates with their headings, the most serious first. */
 export function duplicateGroups(duplicates: Duplicates): { heading: string; groups: Duplicates[keyof Duplicates] }[] {
   const { acrossDomains, acrossClasses, withinClass } = duplicates;
-  const tell = (groups: Duplicates[keyof Duplicates], rest: string) => ({
+  const describe = (groups: Duplicates[keyof Duplicates], rest: string) => ({
     heading: `${countOf(groups.length, "picture is", "pictures are")} ${rest}`,
     groups,
   });
   return [
-    tell(acrossDomains, "in several domains (training would see pictures of a held-out domain)"),
-    tell(acrossClasses, "in several classes of a domain (at least one label is wrong)"),
-    tell(withinClass, "more than once in a class"),
+    describe(acrossDomains, "in several domains (training would see pictures of a held-out domain)"),
+    describe(acrossClasses, "in several classes of a domain (at least one label is wrong)"),
+    describe(withinClass, "more than once in a class"),
   ].filter(({ groups }) => groups.length > 0);
 }
 

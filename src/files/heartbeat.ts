@@ -29,7 +29,7 @@ require("node:worker_threads").parentPort.on("message", ({ path, every }) => {
 
 let thread: Worker | undefined;
 
-function tell(message: { path: string; every?: number }): void {
+function send(message: { path: string; every?: number }): void {
   if (thread === undefined) {
     thread = new Worker(THREAD, { eval: true, stdin: false, execArgv: [] });
     thread.unref(); // does not keep the process alive
@@ -42,10 +42,10 @@ function tell(message: { path: string; every?: number }): void {
 
 /** Counts in an existing file until `stopBeat` or the end of the process. */
 export function startBeat(path: string, everyMs: number): void {
-  tell({ path, every: everyMs });
+  send({ path, every: everyMs });
 }
 
 /** Stops counting in a file. */
 export function stopBeat(path: string): void {
-  tell({ path });
+  send({ path });
 }

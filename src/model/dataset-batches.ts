@@ -98,16 +98,16 @@ export class ModelDataset {
       );
     checkShape(model, dataset);
     const wanted = domains ? domainsNamed(dataset, domains) : dataset.domains;
-    let leftOut = 0;
+    let skipped = 0;
     this.chosen = wanted.map((domain) => {
       const known = Array.from(domain.labels.keys()).filter((i) => places[domain.labels[i]] !== undefined);
-      leftOut += domain.count - known.length;
+      skipped += domain.count - known.length;
       return { domain, places: evenlyChosen(known, limit) };
     });
     this.notes = [
       ...dataset.notes.filter((note) => /\bskipped\b/.test(note)), // other notes concern training
       ...(unknown.length > 0
-        ? [`skipped ${countOf(leftOut, "picture")} of classes that the model does not know (${listNames(unknown)})`]
+        ? [`skipped ${countOf(skipped, "picture")} of classes that the model does not know (${listNames(unknown)})`]
         : []),
       ...(missing.length > 0 ? [`classes of the model without pictures: ${listNames(missing)}`] : []),
       ...(limit < Number.POSITIVE_INFINITY ? [`at most ${limit} pictures of each domain`] : []),

@@ -31,7 +31,7 @@ export interface BeforeAndAfter {
 export function readHeldBack(run: string): HeldBack | undefined {
   const path = join(run, HELD_BACK_FILE);
   if (!existsSync(path)) return undefined;
-  return parseStored(schema, readFileSync(path, "utf8"), { path, what: "held-back pictures" });
+  return parseStored(schema, readFileSync(path, "utf8"), { path, what: "validation pictures" });
 }
 
 const schema: Schema<HeldBack> = v.looseObject({
@@ -72,7 +72,9 @@ export async function compareWithEarlier(
   }
   const pairs = counted.filter(({ name }) => said.has(name));
   if (pairs.length === 0)
-    throw new DataError(`${earlier}: it was trained on all ${now.pictures.length} pictures that were held back now`);
+    throw new DataError(
+      `${earlier}: it was trained on all ${now.pictures.length} validation pictures of the new model`,
+    );
   const paired = (own: readonly HeldBack["pictures"][number][]): PairedModels =>
     pairedModels(
       own.map(({ name, label }) => outcome(name, said.get(name) === label)),

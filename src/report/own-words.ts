@@ -73,12 +73,12 @@ function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
   if (all.size === 0) return [];
   if (ways.size > MOST_WAYS) return [`${countOf(all.size, "run")}: ${settingsInWords([...all])}.`];
   const lists = Array.from(ways.values(), ({ parts }) => parts);
-  const alike = lists[0].filter((part) => lists.every((list) => list.includes(part)));
+  const shared = lists[0].filter((part) => lists.every((list) => list.includes(part)));
   const apart = Array.from(ways.values(), ({ parts, titles }) => {
-    const own = parts.filter((part) => !alike.includes(part));
+    const own = parts.filter((part) => !shared.includes(part));
     return own.length > 0 ? [`${[...titles].join(", ")}: ${own.join(", ")}.`] : [];
   });
-  return [...(alike.length > 0 ? [`${countOf(all.size, "run")}: ${alike.join(", ")}.`] : []), ...apart.flat()];
+  return [...(shared.length > 0 ? [`${countOf(all.size, "run")}: ${shared.join(", ")}.`] : []), ...apart.flat()];
 }
 
 /** Settings whose values are in the other sentences. */

@@ -16,7 +16,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   hparams: "--hparams",
 };
 
-interface Asked {
+interface StoredRequest {
   readonly name?: unknown;
   readonly preset?: unknown;
   readonly referenceJobs?: unknown;
@@ -24,8 +24,8 @@ interface Asked {
 }
 
 /** The requests of each planning of the sweep. */
-export const requestsOf = ({ asked = [] }: ReportedSweep): Asked[] =>
-  asked.flatMap((each) => (isObject(each) && isObject(each.given) ? [each as unknown as Asked] : []));
+export const requestsOf = ({ asked = [] }: ReportedSweep): StoredRequest[] =>
+  asked.flatMap((each) => (isObject(each) && isObject(each.given) ? [each as unknown as StoredRequest] : []));
 
 /** Whether every pair of domains is planned to be held out. */
 export const hasPairs = (sweep: ReportedSweep): boolean =>
@@ -62,7 +62,7 @@ const valuesIn = (value: unknown): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== "");
 
-function wordsOf({ name, preset, referenceJobs, given }: Asked): string[] | null {
+function wordsOf({ name, preset, referenceJobs, given }: StoredRequest): string[] | null {
   const words: string[] = [];
   const option = (flag: string, value: unknown): void => {
     if (typeof value === "string") words.push(flag, shellWord(value));

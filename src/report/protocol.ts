@@ -46,20 +46,20 @@ function penaltiesInWords(stored: readonly StoredRun[]): string[] {
     const runs = stored.flatMap(({ settings: { regularizers, fixed } }) =>
       regularizers.filter((each) => each.id === id).map(({ settings: values }) => ({ values, fixed })),
     );
-    const alike: string[] = [];
+    const shared: string[] = [];
     const varied: string[] = [];
     for (const name of new Set(runs.flatMap(({ values }) => Object.keys(values)))) {
       // Explicit settings are in the names of rows if rows differ in them; the rest are defaults or draws.
       const unnamed = runs.filter(({ fixed }) => !Object.hasOwn(fixed, `${id}.${name}`));
       const [all, own] = [runs, unnamed].map((some) => [...new Set(some.map(({ values }) => values[name]))]);
-      if (all.length === 1) alike.push(`${name}=${all[0]}`);
+      if (all.length === 1) shared.push(`${name}=${all[0]}`);
       else if (own.length === 0) varied.push(`${name} as given in the rows`);
       else
         varied.push(
           `${name}=${span(own)}${unnamed.length < runs.length ? " except where a row shows another value" : ""}`,
         );
     }
-    return `Penalty ${id}: ${[alike.join(" "), ...varied].filter((words) => words !== "").join(", ") || "defaults"}.`;
+    return `Penalty ${id}: ${[shared.join(" "), ...varied].filter((words) => words !== "").join(", ") || "defaults"}.`;
   });
 }
 

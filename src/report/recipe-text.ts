@@ -20,13 +20,13 @@ export function recipeTable({ candidates }: Recipe): { head: string[]; rows: str
 /** What the table contains, as text. */
 export function recipeWords({ by, folds, nearCopies, candidates, c }: Recipe): string {
   const counts = candidates[0].domains.map(({ name, count }) => `${name} ${count.toLocaleString("en-US")}`).join(", ");
-  const twins = nearCopies
+  const nearCopyWords = nearCopies
     .map((names) => `${names.join(" and ")} have nearly identical pictures and were held out together. `)
     .join("");
   const how =
     by === "validation"
       ? "Accuracy in percent on validation pictures. No domain could be held out, so this says nothing about other domains."
-      : `Accuracy in percent on each domain, of models that were trained without it. ${twins}The mean gives equal weight to ${folds.some(({ length }) => length > 1) ? "each group of domains that were held out together" : "each domain"}.`;
+      : `Accuracy in percent on each domain, of models that were trained without it. ${nearCopyWords}The mean gives equal weight to ${folds.some(({ length }) => length > 1) ? "each group of domains that were held out together" : "each domain"}.`;
   const between = candidates.some(({ name }) => /%/.test(name))
     ? " “fine-tuned, 25 %”: the weights of the probe plus 25 % of their change by fine-tuning."
     : "";

@@ -29,11 +29,11 @@ export function rowTitles(
     titles.set(key, title);
     short.set(title, [...(short.get(title) ?? []), method]);
   }
-  for (const alike of short.values()) {
-    if (alike.length < 2) continue;
-    const shown = FITTED.slice(0, tellingCount(alike, titled));
-    for (const method of alike) {
-      const lists = alike.map((each) => Object.entries(differing(each)));
+  for (const sameTitle of short.values()) {
+    if (sameTitle.length < 2) continue;
+    const shown = FITTED.slice(0, distinguishingCount(sameTitle, titled));
+    for (const method of sameTitle) {
+      const lists = sameTitle.map((each) => Object.entries(differing(each)));
       // Of these, values that are equal in all rows do not distinguish them either.
       const tells = (name: string): boolean =>
         new Set(lists.map((list) => list.find(([own]) => fittedName(own) === name)?.[1])).size > 1;
@@ -47,7 +47,7 @@ export function rowTitles(
 }
 
 /** How many of the automatic settings must be named until no two methods have the same title. */
-function tellingCount(
+function distinguishingCount(
   methods: readonly Method[],
   titled: (method: Method, shown: (key: string) => boolean) => string,
 ): number {

@@ -59,13 +59,13 @@ async function answer(
   if (pathname === "/items") return send(response, "application/json; charset=utf-8", JSON.stringify(itemsOf(options)));
   if (pathname === "/picture") {
     // Requested by its index in the list, never by a path.
-    const uri = await thumbnailOf(resolve(options.dataset.root, pictureAsked(options, searchParams).path), 320);
+    const uri = await thumbnailOf(resolve(options.dataset.root, requestedPicture(options, searchParams).path), 320);
     if (!uri) return { status: 404, words: "this picture cannot be read" };
     return send(response, "image/webp", Buffer.from(uri.split(",")[1], "base64"));
   }
   if (pathname === "/mark") {
     request.resume();
-    const { path, label } = pictureAsked(options, searchParams);
+    const { path, label } = requestedPicture(options, searchParams);
     const as = searchParams.get("as");
     if (as !== null && !options.dataset.classes.includes(as)) throw new UsageError("there is no such class");
     options.manifest.mark(path, label, as);
@@ -74,7 +74,7 @@ async function answer(
   return { status: 404, words: "not found" };
 }
 
-function pictureAsked({ pictures }: ReviewOptions, query: URLSearchParams): ReviewedPicture {
+function requestedPicture({ pictures }: ReviewOptions, query: URLSearchParams): ReviewedPicture {
   const n = /^\d{1,7}$/.exec(query.get("n") ?? "")?.[0];
   const picture = n === undefined ? undefined : pictures[Number(n)];
   if (!picture) throw new UsageError("there is no such picture to review");

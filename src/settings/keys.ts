@@ -233,7 +233,7 @@ export const keys = {
     "0 for the default hyperparameters, any other number for a random draw as in DomainBed",
     { flag: "--hparams-seed <n>", default: 0 },
   ),
-  holdout: option(number(), "the fraction of each domain held back for validation", { default: 0.2 }),
+  holdout: option(number(), "the fraction of each domain that is used for validation", { default: 0.2 }),
   testPictures: option(whole(1), "the maximum number of evaluated pictures per held-out domain (default: all)"),
   augmentValidation: option(
     boolean,

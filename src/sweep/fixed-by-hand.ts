@@ -16,7 +16,7 @@ export class FixedByHand {
 
   /** `requests` are those of `sweep.json`. */
   constructor(requests: readonly unknown[]) {
-    this.parts = requests.flatMap((each) => partsAsked(each as Asked));
+    this.parts = requests.flatMap((each) => requestedParts(each as StoredRequest));
   }
 
   /** Whether the sweep searches hyperparameters. */
@@ -54,12 +54,12 @@ export class FixedByHand {
   }
 }
 
-interface Asked {
+interface StoredRequest {
   readonly preset?: string;
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
-function partsAsked(asked: Asked | null): SweepPart[] {
+function requestedParts(asked: StoredRequest | null): SweepPart[] {
   try {
     return partsOf(presets[asked?.preset ?? ""]?.parts, readPart(asked?.given ?? {}));
   } catch {

@@ -12,7 +12,7 @@ test("how long the rest takes goes by the last runs, not by a first one that too
   const follow = new Follow(runs, 0, (line) => void lines.push(line));
   const end = (id: number, seconds: number): void => {
     vi.advanceTimersByTime(1000 * seconds);
-    follow.tell({ event: "done", id: String(id), seconds } as Parameters<Follow["tell"]>[0], { label: "" } as Slot);
+    follow.report({ event: "done", id: String(id), seconds } as Parameters<Follow["report"]>[0], { label: "" } as Slot);
   };
   end(0, 600);
   expect(lines.at(-1)).toBe("[ 1/40] 0 shapes · run 0 in 10:00, about 6:30:00 left"); // by the one that has ended
@@ -23,6 +23,6 @@ test("how long the rest takes goes by the last runs, not by a first one that too
 test("a run that was stopped while its pictures were decoded is not told to have made a step", () => {
   const lines: string[] = [];
   const follow = new Follow([{ id: "0", title: "shapes · run 0" } as ListedRun], 0, (line) => void lines.push(line));
-  for (const step of [0, 1]) follow.tell({ event: "stopped", id: "0", step }, { label: "" } as Slot);
+  for (const step of [0, 1]) follow.report({ event: "stopped", id: "0", step }, { label: "" } as Slot);
   expect(lines).toEqual(["stopped before the first step: 0 shapes · run 0", "stopped after step 0: 0 shapes · run 0"]);
 });

@@ -31,7 +31,7 @@ export class Follow {
   }
 
   /** Prints events that are worth a line; the start of a run is not. */
-  tell(event: WorkEvent, { label }: Slot): void {
+  report(event: WorkEvent, { label }: Slot): void {
     switch (event.event) {
       case "begun":
         if (event.resumed) this.say(`resumed: ${this.nameOf(event.id)} (${label})`);

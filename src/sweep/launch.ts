@@ -72,7 +72,7 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
     cancelToken: cancelToken(folder),
     threads: (proposed) => threadsFor(folder, options.threads, proposed, say),
     waiting: () => [...new Claims(folder, runs).waiting()],
-    onEvent: (event, slot) => follow.tell(event, slot),
+    onEvent: (event, slot) => follow.report(event, slot),
     say,
     print,
   };
@@ -91,7 +91,7 @@ async function combineHere(
   const slot = { label: "combinations", device, threads: threads ?? fixedThreads(folder) ?? 1, env: {} };
   const words = [...program, "sweep", "work", folder, "--threads", String(slot.threads)];
   words.push("--launched-under", cancelToken(folder), ...(device === undefined ? [] : ["--device", device]));
-  const worker = new WorkerProcess(slot, words, (event) => follow.tell(event, slot));
+  const worker = new WorkerProcess(slot, words, (event) => follow.report(event, slot));
   const watch = setInterval(() => {
     if (stop.level > 0) worker.stop();
   }, 250);

@@ -18,7 +18,7 @@ import type { PlannedRun } from "./sweep-folder.js";
 import { type GivenPart, partsOf, readPart, type SweepPart } from "./sweep-request.js";
 
 /** What was asked for, as data. */
-export interface SweepAsked {
+export interface PlanRequest {
   readonly name?: string;
   readonly preset?: string;
   /** The seeds and job names of the reference testbed. */
@@ -36,7 +36,7 @@ export interface MadePlan {
 }
 
 /** Plans a sweep; nothing is written. */
-export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) => void): Promise<MadePlan> {
+export async function makePlan(asked: PlanRequest, onProgress?: (runs: number) => void): Promise<MadePlan> {
   const memo = new SettingsMemo();
   const preset = asked.preset === undefined ? undefined : presetNamed(asked.preset);
   const notes = new PlanNotes();
@@ -46,11 +46,11 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
   const { referenceJobs } = asked;
   let untrained = false;
   const onSettled = (run: TrainSettings): void => {
-    notes.tell(run);
+    notes.add(run);
     untrained ||= run.weights === null;
   };
   const runs = await planRuns(parts, { memo, referenceJobs, onProgress, onSettled });
-  const combine = combinationsAsked(parts, runs, { referenceJobs, untrained });
+  const combine = requestedCombinations(parts, runs, { referenceJobs, untrained });
   if (runs.length === 0) throw new UsageError("nothing to plan: one of the lists is empty");
   const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
@@ -70,7 +70,7 @@ export async function makePlan(asked: SweepAsked, onProgress?: (runs: number) =>
 }
 
 /** The requested combinations of the runs of a trial; an error if no trial has two runs. */
-function combinationsAsked(
+function requestedCombinations(
   parts: readonly SweepPart[],
   runs: readonly PlannedRun[],
   { referenceJobs = false, untrained }: { referenceJobs?: boolean; untrained: boolean },

@@ -15,7 +15,7 @@ export class PlanNotes {
   /** By algorithm, the step from which its own penalty has its full weight, and the same. */
   private readonly unfinished = new Map<string, { readonly anneal: number; readonly steps: number }>();
 
-  tell({ algorithm, hparams, hparamsSeed, regularizers, steps }: Planned): void {
+  add({ algorithm, hparams, hparamsSeed, regularizers, steps }: Planned): void {
     for (const { id, settings } of regularizers) {
       const warmup = Number(settings.warmup ?? 0);
       if (warmup >= steps) this.silent.set(id, shorter(this.silent.get(id), { warmup, steps }));

@@ -8,7 +8,7 @@ import { Empty } from "./view.js";
 type Values = Readonly<Record<string, unknown>>;
 
 /** Keys that are shown elsewhere or are only for the program. */
-const LEFT_OUT = ["format", "request", "hash"];
+const HIDDEN_KEYS = ["format", "request", "hash"];
 
 export function Settings({ settings, environment, folder }: RunDetails): JSX.Element {
   if (!settings) return <Empty title="No settings" words="settings.json of this run cannot be read." />;
@@ -19,7 +19,7 @@ export function Settings({ settings, environment, folder }: RunDetails): JSX.Ele
     regularizers?: readonly { id: string; settings: Values }[];
     averaging?: readonly { id: string; settings: Values }[];
   };
-  const plain = Object.fromEntries(Object.entries(rest).filter(([name]) => !LEFT_OUT.includes(name)));
+  const plain = Object.fromEntries(Object.entries(rest).filter(([name]) => !HIDDEN_KEYS.includes(name)));
   const plugins = [regularizers, averaging].flatMap((list) => (Array.isArray(list) ? list : []));
   return (
     <div class="facts">
