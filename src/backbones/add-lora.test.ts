@@ -29,7 +29,12 @@ test.each([
       using network = make();
       const before = noGrad(() => network.forward(x()));
       addLora(network, { rank: 2, alpha: 2, targets }, new Random(1));
-      expect(noGrad(() => network.forward(x())).equal(before)).toBe(true);
+      // libtorch 2 multiplies with frozen weights in another order: the last bit may differ.
+      expectClose(
+        noGrad(() => network.forward(x())),
+        before,
+        { rtol: 1e-6, atol: 1e-6 },
+      );
       expect(network.parameters().reduce((sum, { numel }) => sum + numel, 0)).toBe(count);
       expect([...network.namedParameters()].every(([name, { frozen }]) => frozen !== /\.lora\.[ab]$/.test(name))).toBe(
         true,
