@@ -1,10 +1,30 @@
 /** A page for each kind of `nudge list`, from its JSON output. */
+import { readdirSync, readFileSync } from "node:fs";
 import { code, linked, page, short, table } from "./markdown.mjs";
 
 /**
  * @typedef {{ name: string, default: unknown, range?: string, accepts?: string, reference?: string, meaning?: string }} Knob
  * @typedef {Record<string, any> & { id: string, title: string, about?: string, paper?: string, hparams?: Knob[] }} Entry
  */
+
+const RECORDS = new URL("../../results/benchmarks/", import.meta.url);
+
+/**
+ * Step times that `nudge bench backbones --json` has written to `results/benchmarks/backbones-DEVICE.json`.
+ * @typedef {{ backbone: string, ms: number, peerMs?: number }} TimedBackbone
+ * @type {{ device: string, batch: number, rows: TimedBackbone[] }[]}
+ */
+const timed = readdirSync(RECORDS)
+  .filter((name) => /^backbones-.+\.json$/.test(name))
+  .sort()
+  .map((name) => ({
+    ...JSON.parse(readFileSync(new URL(name, RECORDS), "utf8")),
+    device: name.slice("backbones-".length, -".json".length),
+  }));
+
+/** @param {TimedBackbone | undefined} row */
+const stepTime = (row) =>
+  row === undefined ? "" : `${row.ms.toFixed(1)}${row.peerMs === undefined ? "" : ` (${row.peerMs.toFixed(1)})`}`;
 
 /** The introduction of each page, and the facts of an entry that are listed with its paper. */
 const pages = {
@@ -41,12 +61,19 @@ const pages = {
   backbones: {
     heading: "Backbones",
     intro:
-      "Use these ids with `--backbone`. A backbone is the network that computes features from a picture. Starting weights come from `--weights`, `$NUDGE_WEIGHTS` or the cache. The number of parameters is without a classifier, for pictures with three channels. Settings that [depend on depth](../optimization.md#train-a-part-of-the-backbone) count blocks. `nudge weights list` describes the published weights, and `--weights NAME` starts from them.",
+      "Use these ids with `--backbone`. A backbone is the network that computes features from a picture. Starting weights come from `--weights`, `$NUDGE_WEIGHTS` or the cache. The number of parameters is without a classifier, for pictures with three channels. Settings that [depend on depth](../optimization.md#train-a-part-of-the-backbone) count blocks. `nudge weights list` describes the published weights, and `--weights NAME` starts from them. `nudge bench backbones` measures their training steps on your machine.",
     /** @type {[string, (entry: Entry) => string][]} */
     columns: [
       ["features", ({ width }) => width?.toLocaleString("en") ?? ""],
       ["parameters", ({ parameters }) => parameters?.toLocaleString("en") ?? ""],
       ["blocks", ({ blocks }) => String(blocks ?? "")],
+      ...timed.map(
+        ({ device, batch, rows }) =>
+          /** @type {[string, (entry: Entry) => string]} */ ([
+            `step on ${device}, batch ${batch}, ms (PyTorch)`,
+            ({ id }) => stepTime(rows.find(({ backbone }) => backbone === id)),
+          ]),
+      ),
       ["published weights", ({ weightNames }) => weightNames.map(code).join(", ")],
     ],
   },

@@ -17,7 +17,7 @@ import { Adam } from "../optim/index.js";
 import { Peer } from "./peer.js";
 
 /** A way of running the step. */
-interface Way {
+export interface Way {
   title: string;
   fold: boolean;
   channelsLast: boolean;
@@ -75,13 +75,13 @@ export interface StepResult {
 const INPUT_SHAPE = [3, 224, 224] as const;
 
 /** Steps timed at once: on a GPU enough to hide the wait at the end. */
-const stepsAtOnce = (device: string): number => (device === "cpu" ? 1 : 10);
+export const stepsAtOnce = (device: string): number => (device === "cpu" ? 1 : 10);
 
 export async function benchStep(options: StepOptions): Promise<StepResult> {
   const { device, repeats } = options;
   const gpu = device !== "cpu";
-  const ways = gpu ? CUDA_WAYS : CPU_WAYS;
-  const ours = ways.map((way) => ({ ...row(way.title), command: commandFor(way, options) }));
+  const ways = waysOf(options);
+  const ours = ways.map(({ title, command }) => ({ ...row(title), command }));
   const variants = !gpu ? ["eager"] : options.compile ? ["eager", "bf16", "compile", "graph"] : ["eager", "bf16"];
   const theirs = options.peer === undefined ? [] : variants.map((variant) => row(PEER_TITLES[variant]));
   let peerTitle: string | undefined;
@@ -128,7 +128,7 @@ async function isAble(
   }
 }
 
-const PEER_TITLES: Record<string, string> = {
+export const PEER_TITLES: Record<string, string> = {
   eager: "PyTorch eager, as DomainBed runs it",
   bf16: "PyTorch bf16, channels last, fused Adam",
   compile: "PyTorch torch.compile of that",
@@ -138,12 +138,18 @@ const PEER_TITLES: Record<string, string> = {
 /** What `nudge train` does automatically: the fold, a layout for the network and the device, and on a GPU a captured graph. */
 function commandFor(
   { fold, channelsLast, precision, graph }: Way,
-  { backbone, device }: StepOptions,
+  { backbone, device }: Pick<StepOptions, "backbone" | "device">,
 ): string | undefined {
   const layout = usesChannelsLast({ backbone, inputShape: INPUT_SHAPE, device, precision });
   if (!fold || channelsLast !== layout || graph !== (device !== "cpu")) return undefined;
   return precision === "float32" ? "nudge train" : `nudge train --precision ${precision}`;
 }
+
+/** The ways to run a step on a device, and the command that trains in each, if one does. */
+export const waysOf = (
+  options: Pick<StepOptions, "backbone" | "device">,
+): (Way & { readonly command: string | undefined })[] =>
+  (options.device === "cpu" ? CPU_WAYS : CUDA_WAYS).map((way) => ({ ...way, command: commandFor(way, options) }));
 
 const row = (title: string): StepRow => ({ title, ms: Number.POSITIVE_INFINITY });
 
@@ -154,14 +160,14 @@ function peakResident(): number {
 }
 
 /** One way of running the step, ready to be timed. */
-class StepRunner implements Disposable {
+export class StepRunner implements Disposable {
   private readonly x: Tensor;
   private readonly y: Tensor;
   private readonly parts: Disposable[] = [];
   private readonly once: () => void;
 
   constructor(
-    private readonly options: StepOptions,
+    private readonly options: Pick<StepOptions, "backbone" | "batch" | "device">,
     way: Way,
   ) {
     const { batch, device } = options;

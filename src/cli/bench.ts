@@ -33,6 +33,27 @@ export function benchCommand(): Command {
       const result = await benchOps({ device, peer: peerName(peer) });
       print(json ? JSON.stringify(result) : opsText(result));
     });
+  common(bench.command("backbones"))
+    .description(
+      "Measures the time of one training step of several backbones, as nudge train runs it, on pictures already in memory. With --peer, compares with the fastest step of PyTorch: on a GPU torch.compile with the whole step in one CUDA graph (bf16, channels last, fused Adam), on the CPU eager mode.",
+    )
+    .addHelpText(
+      "after",
+      examples("backbones --backbone resnet50,vit_s_16 --peer", "backbones --batch 96 --device cuda:0 --peer --json"),
+    )
+    .option("--backbone <ids>", "the backbones (comma-separated), or all that have published weights", "all")
+    .option("--batch <n>", "the batch size", "8")
+    .option("--repeats <n>", "the number of rounds; the fastest one counts", "6")
+    .action(async ({ device, json, peer, backbone, batch, repeats }: Common & Required<BackbonesFlags>) => {
+      const { benchBackbones } = await import("../bench/backbones.js");
+      const { backbonesText } = await import("./bench-backbones.js");
+      const result = await benchBackbones({
+        backbones: backbone === "all" ? "all" : backbone.split(",").map((id) => id.trim()),
+        ...{ batch: count("batch", batch), repeats: count("repeats", repeats), device, peer: peerName(peer) },
+        onStart: (id) => process.stderr.write(`measuring ${id}\n`),
+      });
+      print(json ? JSON.stringify(result) : backbonesText(result));
+    });
   common(bench.command("step"))
     .description(
       "Measures the time of one training step (forward pass, cross-entropy, backward pass, Adam) on pictures already in memory. With --algorithm, compares one update of an algorithm with one update of ERM.",
@@ -243,6 +264,12 @@ export function benchCommand(): Command {
       print(json ? JSON.stringify(result) : dataText(result));
     });
   return bench;
+}
+
+interface BackbonesFlags {
+  backbone: string;
+  batch: string;
+  repeats: string;
 }
 
 interface StepFlags {
