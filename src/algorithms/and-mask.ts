@@ -14,6 +14,7 @@ import { scope } from "../engine/scope.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 import { hparam, uniform } from "../hparams.js";
 import { defineAlgorithm } from "./algorithm.js";
+import { type MaskOf, maskedMean, maskedMeans } from "./masked-gradients.js";
 import { penalisedCrossEntropy } from "./penalised-loss.js";
 
 export const andMask = defineAlgorithm({
@@ -40,11 +41,12 @@ export const andMask = defineAlgorithm({
             return { loss: loss.detach(), gradients: grad(loss, parameters, { allowUnused: true }) };
           }),
         );
-        for (const [i, parameter] of parameters.entries()) {
-          const gradients = each.map(({ gradients }) => gradients[i]).filter((gradient) => gradient !== null);
-          // A parameter that no loss depends on has no gradient, and Adam skips it.
-          parameter.grad = gradients.length === 0 ? null : scope(() => agreed(gradients, tau));
-        }
+        const means = maskedMeans(
+          parameters,
+          each.map(({ gradients }) => gradients),
+          signMask(tau),
+        );
+        for (const [i, parameter] of parameters.entries()) parameter.grad = means[i];
         optimizer.step();
         return { loss: stack(each.map(({ loss }) => loss)).mean() };
       },
@@ -54,8 +56,10 @@ export const andMask = defineAlgorithm({
 });
 
 /** Returns the mean of the gradients of one parameter tensor, masked to the components whose signs agree. */
-export function agreed(gradients: readonly Tensor[], tau: number): Tensor {
-  const all = stack(gradients); // [domains, …]
-  const mask = all.sign().mean(0).abs().ge(tau).toDType(all.dtype);
-  return all.mean(0).mul(mask).div(mask.mean().add(1e-10));
-}
+export const agreed = (gradients: readonly Tensor[], tau: number): Tensor => maskedMean(gradients, signMask(tau));
+
+/** 1 where the signs of the gradients agree, 0 elsewhere. */
+export const signMask =
+  (tau: number): MaskOf =>
+  (all) =>
+    all.sign().mean(0).abs().ge(tau).toDType(all.dtype);

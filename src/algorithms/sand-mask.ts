@@ -13,11 +13,11 @@
  */
 
 import { cat, stack } from "../engine/ops.generated.js";
-import { scope } from "../engine/scope.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 import { hparam, powerOfTen, uniform } from "../hparams.js";
 import { crossEntropy } from "../nn/index.js";
 import { defineAlgorithm } from "./algorithm.js";
+import { type MaskOf, maskedMean, maskedMeans } from "./masked-gradients.js";
 
 /** DomainBed replaces NaN by this value. */
 const TINY = 1e-17;
@@ -51,17 +51,11 @@ export const sandMask = defineAlgorithm({
         const options = { allowUnused: true, retainGraph: term !== null } as const;
         const all = each.map(({ loss }) => grad(loss, parameters, options));
         const more = term && grad(ctx.checked(term), parameters, { allowUnused: true });
+        const means = maskedMeans(parameters, all, softMask({ tau, k }));
         for (const [i, parameter] of parameters.entries()) {
-          const gradients = all.map((own) => own[i]).filter((gradient) => gradient !== null);
-          // A parameter that no loss depends on has no gradient, and Adam skips it.
-          if (gradients.length === 0) parameter.grad = null;
-          else {
-            const added = more?.[i] ?? null;
-            parameter.grad = scope(() => {
-              const masked = softlyAgreed(gradients, { tau, k });
-              return added ? masked.add(added) : masked;
-            });
-          }
+          const added = more?.[i] ?? null;
+          const mean = means[i];
+          parameter.grad = mean && added ? mean.add(added) : mean;
         }
         optimizer.step();
         return { loss: stack(each.map(({ loss }) => loss.detach())).mean() };
@@ -72,12 +66,16 @@ export const sandMask = defineAlgorithm({
 });
 
 /** Returns the mean of the gradients of one parameter tensor, weighted by their agreement. */
-export function softlyAgreed(gradients: readonly Tensor[], { tau, k }: { tau: number; k: number }): Tensor {
-  const all = stack(gradients); // [domains, …]
-  const variance = orTiny(all.variance(0));
-  const agreement = all.sign().mean(0).abs().sub(tau);
-  const mask = orTiny(variance.reciprocal().mul(k).mul(agreement).tanh().clamp(0));
-  return all.mean(0).mul(mask).div(mask.mean().add(1e-10));
-}
+export const softlyAgreed = (gradients: readonly Tensor[], settings: { tau: number; k: number }): Tensor =>
+  maskedMean(gradients, softMask(settings));
+
+/** The agreement of the gradients, from 0 to 1. */
+export const softMask =
+  ({ tau, k }: { tau: number; k: number }): MaskOf =>
+  (all) => {
+    const variance = orTiny(all.variance(0));
+    const agreement = all.sign().mean(0).abs().sub(tau);
+    return orTiny(variance.reciprocal().mul(k).mul(agreement).tanh().clamp(0));
+  };
 
 const orTiny = (x: Tensor): Tensor => x.where(x.eq(x), TINY); // only NaN differs from itself

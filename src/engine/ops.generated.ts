@@ -174,6 +174,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::_foreach_addcdiv_", "Scalar", "self tensor1 tensor2 value"],
   ["aten::_foreach_sqrt", "", "self"],
   ["aten::_foreach_norm", "Scalar", "self ord"],
+  ["aten::_foreach_div_", "ScalarList", "self scalars"],
   ["aten::_fused_adam_", "", "self grads exp_avgs exp_avg_sqs max_exp_avg_sqs state_steps lr beta1 beta2 weight_decay eps amsgrad maximize grad_scale found_inf"],
   ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
   ["nudge::bias_clamp", "", "y bias residual low high"],
@@ -1208,38 +1209,44 @@ export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): T
   return many(native.call(op, handles(self), ord));
 }
 
+/** `aten::_foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()` */
+export function _foreachDivScalars_(self: readonly Tensor[], scalars: readonly (number | boolean)[]): void {
+  const op = ids[165] ?? resolve(165);
+  native.call(op, handles(self), scalars);
+}
+
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[165] ?? resolve(165);
+  const op = ids[166] ?? resolve(166);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }
 
 /** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
 export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[166] ?? resolve(166);
+  const op = ids[167] ?? resolve(167);
   return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
 export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
-  const op = ids[167] ?? resolve(167);
+  const op = ids[168] ?? resolve(168);
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[168] ?? resolve(168);
+  const op = ids[169] ?? resolve(169);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor` */
 export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias: Tensor | number, stride: number, low: number, high: number): Tensor {
-  const op = ids[169] ?? resolve(169);
+  const op = ids[170] ?? resolve(170);
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[170] ?? resolve(170);
+  const op = ids[171] ?? resolve(171);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }
