@@ -6,6 +6,7 @@
 
 import { algorithms } from "../algorithms/index.js";
 import { type Backbone, backbones } from "../backbones/index.js";
+import { threads } from "../engine/device.js";
 import { cat, zeros } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
@@ -121,7 +122,8 @@ export class Network implements Disposable {
    */
   predictForward(x: Tensor): Forward {
     const { packs } = this;
-    if (!packs) return this.forward(x);
+    // With more threads XNNPACK's own pool spins between two convolutions, and takes the cores from the decoders.
+    if (!packs || threads() > 1) return this.forward(x);
     return scope(() => packs.run(() => this.forward(x.to({ memoryFormat: "channels_last" }))));
   }
 
