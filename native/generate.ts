@@ -1,6 +1,6 @@
 /**
  * Writes src/engine/ops.generated.ts: a typed method or function for each operator in native/ops.txt, from the schemas
- * that libtorch itself carries. Run with `npm run generate` after adding a line; a test compares the two.
+ * in libtorch. Run it with `npm run generate` after adding a line; a test compares the two.
  */
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,9 @@ import { resolve } from "node:path";
 import { loadNative } from "../src/engine/load.js";
 import type { Native, Schema, SchemaArgument } from "../src/engine/native.js";
 
-/** `aten::sum.dim_IntList as sumOver` → its parts; the method's name is by default that of the operator in camelCase. */
+/**
+ * Parses `aten::sum.dim_IntList as sumOver`. By default the name of the method is that of the operator in camelCase.
+ */
 export function parseLine(line: string): { name: string; overload: string; method: string } {
   const match = /^(\w+::(\w+))(?:\.(\w+))?(?: as (\w+))?$/.exec(line);
   if (!match) throw new Error(`native/ops.txt: cannot read the line "${line}"; expected "aten::op.overload as name"`);
@@ -16,7 +18,10 @@ export function parseLine(line: string): { name: string; overload: string; metho
   return { name, overload, method: alias ?? camelCase(base) };
 }
 
-/** `index_select` → `indexSelect`; leading and trailing underscores stay, since a trailing one means in place. */
+/**
+ * Converts `index_select` to `indexSelect`. Leading and trailing underscores are kept, because a trailing one means in
+ * place.
+ */
 function camelCase(name: string): string {
   return name.replace(/(?<=[a-z0-9])_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -36,7 +41,7 @@ const SCALAR_TYPES: Record<string, string> = {
   Generator: "RandomGenerator",
 };
 
-/** An argument's TypeScript type and the expression that passes it to the addon. */
+/** Returns the TypeScript type of an argument and the expression that passes it to the addon. */
 function argument(arg: SchemaArgument, value: string): { type: string; pass: string } {
   let schemaType = arg.type;
   const optional = schemaType.endsWith("?");
@@ -45,7 +50,7 @@ function argument(arg: SchemaArgument, value: string): { type: string; pass: str
   let type: string;
   let pass = value;
   if (schemaType === "Tensor") {
-    // `self` and optional tensors are tensors; another operand may be a number.
+    // `self` and optional tensors are tensors. Other operands may be numbers.
     const number = arg.name !== "self" && !optional;
     type = number ? "Tensor | number" : "Tensor";
     pass = number ? `operand(${value})` : optional ? `optionalHandle(${value})` : `handle(${value})`;
@@ -68,7 +73,7 @@ function argument(arg: SchemaArgument, value: string): { type: string; pass: str
   return { type: optional ? `${type} | null` : type, pass };
 }
 
-/** The TypeScript type of what an operator returns, and the function that wraps it. */
+/** Returns the TypeScript type of an operator's result, and the function that wraps it. */
 function returned(schema: Schema): { type: string; wrap: (call: string) => string } {
   const { returns } = schema;
   if (returns.length === 0) return { type: "void", wrap: (call) => `${call};` };
@@ -91,7 +96,7 @@ function declare(schema: Schema, method: string, id: number): { isMethod: boolea
   const positional = schema.arguments.filter((arg, i) => !arg.keywordOnly && !(isMethod && i === 0));
   const keywords = schema.arguments.filter((arg) => arg.keywordOnly);
   const parameters = positional.map((arg, i) => {
-    // TypeScript wants required parameters first: one with a default before a required one must be given.
+    // TypeScript requires required parameters first, so a default before a required parameter is dropped.
     const optional = positional.slice(i).every((later) => later.hasDefault);
     return `${safe(arg.name)}${optional ? "?" : ""}: ${argument(arg, "").type}`;
   });
@@ -122,7 +127,7 @@ function declare(schema: Schema, method: string, id: number): { isMethod: boolea
 const RESERVED = new Set(["default", "function", "in", "of", "new", "with"]);
 const safe = (name: string) => (RESERVED.has(name) ? `${name}_` : name);
 
-/** The text of ops.generated.ts for the operators listed. */
+/** Returns the text of ops.generated.ts for the listed operators. */
 export function generate(native: Native, opsText: string): string {
   const lines = opsText.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
   const table: string[] = [];
@@ -170,6 +175,6 @@ ${functions.join("\n\n")}
 }
 
 if (process.argv[1]?.endsWith("generate.js")) {
-  process.env.NUDGE_ADDON ??= resolve("build/nudge.node"); // compiled, this file and load.ts lie elsewhere
+  process.env.NUDGE_ADDON ??= resolve("build/nudge.node"); // the compiled versions of this file and of load.ts are in another folder
   writeFileSync("src/engine/ops.generated.ts", generate(loadNative(), readFileSync("native/ops.txt", "utf8")));
 }

@@ -1,4 +1,5 @@
-// The Node-API addon over libtorch: one State per JavaScript environment, its functions a file a group.
+// The Node-API addon over libtorch. There is one State per JavaScript environment, and one file for each group of
+// functions.
 #include "convert.h"
 #include "functions.h"
 

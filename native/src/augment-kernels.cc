@@ -1,8 +1,9 @@
-// Pictures to a batch on a GPU: nudge::augment, which does what augment.cc does on the CPU, to the byte. The arithmetic is that
-// of resample.cc and jitter.cc, step for step; see there for why it is as it is.
+// Converts pictures to a batch on a GPU: nudge::augment gives byte for byte the same result as augment.cc on the CPU.
+// The arithmetic is that of resample.cc and jitter.cc, which explain its details.
 //
-// Four kernels: rows of the crops resized, columns resized, the sum of luma where contrast needs a mean, and all changes of
-// colour with the normalisation in one pass. Weights are computed where they are used: a GPU has the time.
+// There are four kernels: they resize the rows of the crops, resize the columns, sum the luma for the contrast's mean,
+// and apply all colour changes and the normalization in one pass. Weights are computed where they are used, which a GPU
+// has time for.
 #include "cuda-kernels.h"
 
 #include <torch/library.h>
@@ -18,11 +19,11 @@ namespace nudge {
 const char* const kernels::AUGMENT_SOURCE = R"cuda(
 typedef unsigned char u8;
 
-// What is known of a sample, as augment-device.ts lays it out: where its crop begins in the bytes, the pixels of a row of its
-// picture, and then the numbers of a draw from the width on.
+// The data of a sample, in the layout of augment-device.ts: the offset of its crop in bytes, the number of pixels in a row of its
+// picture, and then the numbers of a draw, starting with the width.
 struct Sample { double start, stride, width, height, flip, brightness, contrast, saturation, hue, order[4], gray, wide, high, x, y; };
 
-// Filter::set for one target place: the first source place, how many there are, and the sum of their exact weights.
+// Filter::set for one target position: the first source position, the number of positions, and the sum of their exact weights.
 struct Taps { double centre, stretch, total; int from, count, cubic; };
 __device__ double exact(const Taps& taps, int k) {
   const double distance = fabs((taps.from + k + 0.5 - taps.centre) / taps.stretch);
@@ -120,7 +121,7 @@ __device__ Pixel hue_shifted(const Pixel& p, float shift) {
   }
 }
 
-// The changes of colour in the sample's order; up to contrast where `mean` is negative.
+// Applies the colour changes in the sample's order. If `mean` is negative, it stops before the contrast.
 __device__ Pixel jittered(Pixel p, const Sample& sample, float mean) {
   for (int turn = 0; turn < 4; turn++) {
     const int which = (int)sample.order[turn];
@@ -146,7 +147,7 @@ extern "C" __global__ void sum_luma(const u8* pictures, const Sample* samples, u
     const u8* from = pictures + ((long long)blockIdx.y * pixels + at) * 3;
     own += luma(jittered({from[0], from[1], from[2]}, sample, -1));
   }
-  atomicAdd(&all, own);  // whole numbers: the order does not matter
+  atomicAdd(&all, own);  // integers, so the order does not matter
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(sums + blockIdx.y, all);
 }

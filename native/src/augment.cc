@@ -1,5 +1,5 @@
-// Pictures to batches on the CPU: crop, resize, flip, colour jitter, grayscale, normalise, each sample by its own draw, in one
-// pass a picture, with threads over the batch; and cached pixels from files.
+// Converts pictures to batches on the CPU: crop, resize, flip, colour jitter, grayscale and normalization, with a
+// separate draw for each sample, one pass per picture and threads over the batch. Also reads cached pixels from files.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ NUDGE_CLONES void normaliseRow(const uint8_t* row, int size, bool flip, const fl
   }
 }
 
-// A finished 8-bit picture to its place in the batch, flipped and normalised through a table of 256 values a channel.
+// Writes a finished 8-bit picture to its place in the batch, flipped and normalized with a table of 256 values per
+// channel.
 void store(const uint8_t* planes, int size, bool flip, const float (*table)[256], float* out, bool channelsLast) {
   size_t plane = static_cast<size_t>(size) * size;
   if (!channelsLast) {
@@ -68,13 +69,13 @@ const T* viewOf(napi_env env, napi_value value, size_t count, const char* what) 
   return reinterpret_cast<const T*>(bytes.data);
 }
 
-// What a draw's crop becomes.
+// Returns the target of a draw's crop.
 Target targetOf(const Draw& d, int size, Interpolation interpolation) {
   int wide = d.wide == 0 ? size : static_cast<int>(d.wide), high = d.high == 0 ? size : static_cast<int>(d.high);
   return {wide, high, static_cast<int>(d.x), static_cast<int>(d.y), size, interpolation};
 }
 
-// Whether the crop lies in the picture, and the result in what it is resized to; NaN lies nowhere.
+// Returns whether the crop is inside the picture and the result inside the resized crop. NaN is never inside.
 bool fits(const Draw& d, int32_t width, int32_t height, int size) {
   if (width < 1 || height < 1 || width > 65535 || height > 65535) return false;
   if (!(d.wide >= 0 && d.wide <= 65535 && d.high >= 0 && d.high <= 65535 && d.x >= 0 && d.x <= 65535 && d.y >= 0 && d.y <= 65535)) return false;
@@ -86,7 +87,9 @@ bool fits(const Draw& d, int32_t width, int32_t height, int size) {
 }
 
 // augment(source, offsets, sizes, draws, size, mean, std, channelsLast, files, bicubic) → float32 [n, 3, size, size]
-// source: a uint8 tensor of RGB pictures one after the other, or null; then `files` has each sample's file descriptor.
+//
+// source: a uint8 tensor of concatenated RGB pictures, or null; in that case `files` has the file descriptor of each
+// sample.
 napi_value augment(Call& call) {
   napi_env env = call.env;
   int size = static_cast<int>(std::clamp<int64_t>(toInt(env, call.at(4), "size"), 0, 4097));
@@ -144,7 +147,7 @@ napi_value augment(Call& call) {
   return fromTensor(*call.state, env, std::move(out));
 }
 
-// Pieces of files.
+// Parts of files.
 struct Pieces {
   size_t count;
   const int32_t* files;
@@ -160,7 +163,7 @@ struct Pieces {
   }
 };
 
-// gather(files, offsets, lengths, pinned) → uint8 [sum of lengths]: pieces of files one after the other, read with threads.
+// gather(files, offsets, lengths, pinned) → uint8 [sum of lengths]: concatenated parts of files, read with threads.
 napi_value gather(Call& call) {
   Pieces pieces(call);
   bool pinned = toBool(call.env, call.at(3), "pinned");
@@ -178,7 +181,8 @@ napi_value gather(Call& call) {
   return fromTensor(*call.state, call.env, std::move(out));
 }
 
-// willNeed(files, offsets, lengths): the system may begin to read these pieces; a hint, so failures do not matter.
+// willNeed(files, offsets, lengths): tells the system that these parts will be read. It is a hint, so failures are
+// ignored.
 napi_value willNeed(Call& call) {
   Pieces pieces(call);
 #ifdef POSIX_FADV_WILLNEED

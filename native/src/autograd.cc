@@ -1,4 +1,4 @@
-// Gradients: backward, grad, grad mode, leaves and what accumulated in them.
+// Gradients: backward, grad, grad mode, leaves and their accumulated gradients.
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -9,7 +9,7 @@ namespace nudge {
 
 namespace {
 
-// Gradients of the outputs: undefined means ones, for scalars, and must be as many as the outputs otherwise.
+// Reads the gradients of the outputs. Undefined means ones, for scalars; otherwise there must be one for each output.
 std::vector<at::Tensor> toGradients(Call& call, size_t i, size_t expected) {
   if (isNothing(call.env, call.at(i))) return {};
   std::vector<at::Tensor> gradients = toTensors(*call.state, call.env, call.at(i), "gradients");
@@ -39,7 +39,8 @@ napi_value backward(Call& call) {
   return nothing(call.env);
 }
 
-// grad(outputs, inputs, gradients | undefined, retainGraph, createGraph, allowUnused) → handles, null where unused.
+// grad(outputs, inputs, gradients | undefined, retainGraph, createGraph, allowUnused) → handles, null for unused
+// inputs.
 napi_value grad(Call& call) {
   std::vector<at::Tensor> outputs = toTensors(*call.state, call.env, call.at(0), "outputs");
   std::vector<at::Tensor> inputs = toTensors(*call.state, call.env, call.at(1), "inputs");
@@ -106,7 +107,7 @@ napi_value setGrad(Call& call) {
   return nothing(call.env);
 }
 
-// share(target, source): the target's slot takes the source's memory, as PyTorch's `target.data = source`.
+// share(target, source): the target uses the source's memory, like `target.data = source` in PyTorch.
 napi_value share(Call& call) {
   at::Tensor& target = toTensor(*call.state, call.env, call.at(0), "target");
   target.set_data(toTensor(*call.state, call.env, call.at(1), "source").detach());

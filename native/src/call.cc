@@ -1,4 +1,5 @@
-// Any operator, by its schema: resolved once by name, then called through the dispatcher with boxed values.
+// Calls any operator by its schema. It is resolved once by name and then called through the dispatcher with boxed
+// values.
 #include <ATen/ScalarOps.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/stack.h>
@@ -11,7 +12,7 @@ namespace nudge {
 
 namespace {
 
-// libtorch divides by these without looking, and the machine stops the process (SIGFPE).
+// libtorch divides by these without checking, and zero ends the process (SIGFPE).
 bool mustBePositive(const std::string& name) {
   return name == "groups" || name == "num_groups" || name == "kernel_size" || name == "dilation" || name == "chunks" ||
          name == "split_size" || name == "upscale_factor" || name == "downscale_factor" || name == "num_heads";
@@ -38,7 +39,7 @@ Kind elementKind(c10::TypeKind kind) {
 Argument readArgument(const c10::Argument& source) {
   Argument argument;
   argument.name = source.name();
-  c10::TypePtr type = source.real_type();  // real: ScalarType and MemoryFormat where type() says int
+  c10::TypePtr type = source.real_type();  // real_type: ScalarType and MemoryFormat where type() returns int
   argument.type = type->str();
   if (auto optional = type->cast<c10::OptionalType>()) {
     argument.optional = true;
@@ -97,7 +98,7 @@ Operator readOperator(const c10::OperatorHandle& handle) {
   return result;
 }
 
-// A tensor argument: a handle, or [number] for a number that takes part in arithmetic without deciding the dtype.
+// A tensor argument: a handle, or [number] for a number that takes part in arithmetic without affecting the dtype.
 at::Tensor toTensorOrNumber(State& state, napi_env env, napi_value value, const char* what) {
   napi_valuetype type;
   check(env, napi_typeof(env, value, &type), what);
@@ -127,7 +128,7 @@ c10::IValue toList(napi_env env, napi_value value, const char* what, Convert con
 void checkPositive(const Argument& argument, c10::IntArrayRef values) {
   if (!argument.positive) return;
   for (int64_t value : values) {
-    // libtorch keeps some of these in 32 bits, where 2^32 is zero.
+    // libtorch stores some of these in 32 bits, where 2^32 becomes zero.
     if (value <= 0 || value > INT32_MAX) throw Failure(argument.name + ": expected 1 to 2147483647, got " + std::to_string(value));
   }
 }
@@ -225,7 +226,8 @@ napi_value fromIValue(State& state, napi_env env, const c10::IValue& value) {
   throw Failure("returns a " + value.tagKind() + ", which has no JavaScript form");
 }
 
-// A list of as many tensors as a dimension has elements, or as a number says: libtorch would make billions, and be killed.
+// Limits lists with one tensor per element of a dimension, or with a given number of tensors. libtorch would create
+// billions and be killed.
 void checkListLength(const Operator& op, const torch::jit::Stack& stack) {
   constexpr int64_t kMost = 1000000;
   int64_t dim = 0, parts = 0, each = 1;
@@ -244,15 +246,15 @@ void checkListLength(const Operator& op, const torch::jit::Stack& stack) {
   if (parts > kMost) throw Failure("this would make " + std::to_string(parts) + " tensors; at most " + std::to_string(kMost) + " are allowed");
 }
 
-// On the CPU only: there the check is one pass beside a factorisation, on a GPU it would make the host wait.
+// Only checks on the CPU, where it is one pass besides a factorization. On a GPU it would make the host wait.
 void checkFinite(const torch::jit::Stack& stack) {
   if (!stack[0].isTensor() || !stack[0].toTensor().device().is_cpu()) return;
   at::NoGradGuard noGrad;
   if (!at::isfinite(stack[0].toTensor()).all().item<bool>()) throw Failure("the matrix holds NaN or infinity");
 }
 
-// The sizes of tensors that an operator may change, to be put back if it fails: libtorch writes the new sizes first and asks
-// for the memory after that, so a refused request leaves a tensor that reaches beyond its storage.
+// Saves the sizes of tensors that an operator may resize, to restore them if it fails. libtorch sets the new sizes
+// before it allocates the memory, so a failed allocation leaves a tensor that extends beyond its storage.
 class SizesBefore {
  public:
   SizesBefore(const Operator& op, const torch::jit::Stack& stack) {
@@ -321,11 +323,11 @@ const Operator& operatorAt(const Call& call) {
   return call.state->operators[id];
 }
 
-// call(operator, ...arguments): undefined takes the schema's default.
+// call(operator, ...arguments): undefined means the default of the schema.
 napi_value callOperator(Call& call) {
   State& state = *call.state;
   const Operator& op = operatorAt(call);
-  // The stack's memory is kept from call to call, but taken out while one runs: a getter in an argument may call again.
+  // The memory of the stack is reused, but moved out during a call, because a getter in an argument may call again.
   thread_local torch::jit::Stack spare;
   torch::jit::Stack stack = std::move(spare);
   stack.clear();
@@ -390,7 +392,7 @@ napi_value callOperator(Call& call) {
   return result;
 }
 
-// resolve(name, overload) → operator number.
+// resolve(name, overload) → operator id.
 napi_value resolve(Call& call) {
   std::string name = toString(call.env, call.at(0), "operator name");
   std::string overload = toString(call.env, call.at(1), "overload name");
@@ -400,7 +402,7 @@ napi_value resolve(Call& call) {
   return fromInt(call.env, static_cast<int64_t>(call.state->operators.size()) - 1);
 }
 
-// overloads(name) → the overload names the dispatcher has under it.
+// overloads(name) → the names of the overloads in the dispatcher.
 napi_value overloads(Call& call) {
   std::string name = toString(call.env, call.at(0), "operator name");
   size_t colons = name.find("::");

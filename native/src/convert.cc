@@ -10,7 +10,7 @@ struct DTypeName {
   const char* name;
   int code;
 };
-// Codes are c10::ScalarType's and the same in every libtorch; the late ones exist only in newer versions.
+// The codes are those of c10::ScalarType and the same in every libtorch. The last ones exist only in newer versions.
 constexpr DTypeName kDTypes[] = {
     {"uint8", 0},       {"int8", 1},     {"int16", 2},        {"int32", 3},          {"int64", 4},
     {"float16", 5},     {"float32", 6},  {"float64", 7},      {"complex64", 9},      {"complex128", 10},
@@ -111,7 +111,8 @@ c10::Scalar toScalar(napi_env env, napi_value value, const char* what) {
   if (type != napi_number) refuse(env, value, what, "a number");
   double number = 0;
   napi_get_value_double(env, value, &number);
-  // JavaScript does not tell 2 from 2.0. An integer stays one, so that `ints.mul(2)` holds ints; floats do not notice.
+  // JavaScript does not distinguish 2 from 2.0. An integer stays an integer, so that `ints.mul(2)` returns integers.
+  // For floating point tensors it makes no difference.
   bool integral = number == std::floor(number) && std::abs(number) <= 9007199254740991.0;
   if (integral && !(number == 0 && std::signbit(number))) return c10::Scalar(static_cast<int64_t>(number));
   return c10::Scalar(number);

@@ -1,4 +1,4 @@
-// All JavaScript ↔ C++ values. `what` names the value in errors: "dim", "argument 2".
+// All conversions between JavaScript and C++ values. `what` names the value in errors: "dim", "argument 2".
 #pragma once
 
 #include <ATen/ATen.h>
@@ -28,7 +28,7 @@ at::ScalarType toDType(napi_env env, napi_value value, const char* what);
 c10::Device toDevice(napi_env env, napi_value value, const char* what);
 at::Generator& toGenerator(State& state, napi_env env, napi_value value, const char* what);
 
-// The bytes of a typed array, Buffer, DataView or ArrayBuffer; a detached one is an error.
+// The bytes of a typed array, Buffer, DataView or ArrayBuffer. A detached one is an error.
 struct Bytes {
   uint8_t* data;
   size_t size;

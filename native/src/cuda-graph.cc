@@ -1,4 +1,4 @@
-// CUDA: devices, synchronisation, memory, and a step captured once as a graph and replayed.
+// CUDA: devices, synchronization, memory, and graphs that are captured once and replayed.
 #include "convert.h"
 #include "cuda-kernels.h"
 #include "functions.h"
@@ -31,7 +31,7 @@ int64_t nextCapture = 0;
 int64_t capturing = -1;
 std::unique_ptr<c10::cuda::CUDAStreamGuard> captureStream;
 
-// A capture that was given up may be empty, which libtorch 2 would warn about.
+// An aborted capture may be empty, and libtorch 2 would print a warning about it.
 #if TORCH_VERSION_MAJOR >= 2
 struct NoWarnings : c10::WarningHandler {
   void process(const c10::Warning&) override {}
@@ -103,7 +103,7 @@ napi_value emptyCache(Call& call) {
 // fusedKernels(device) → why it has none, or "".
 napi_value fusedKernels(Call& call) { return fromString(call.env, kernels::problem(deviceIndex(call, 0))); }
 
-// captureBegin(device) → graph number. What follows is recorded, not run, until captureEnd.
+// captureBegin(device) → graph id. The following operations are recorded but not run until captureEnd.
 napi_value captureBegin(Call& call) {
   if (capturing >= 0) throw Failure("capture: one is under way already");
   c10::DeviceIndex device = deviceIndex(call, 0);
@@ -118,7 +118,7 @@ napi_value captureBegin(Call& call) {
   return fromInt(call.env, capturing);
 }
 
-// captureEnd(keep): a capture that failed half-way is ended with keep = false and dropped.
+// captureEnd(keep): a failed capture is ended with keep = false and discarded.
 napi_value captureEnd(Call& call) {
   if (capturing < 0) throw Failure("capture: none is under way");
   bool keep = toBool(call.env, call.at(0), "keep");

@@ -1,6 +1,6 @@
-// CUDA kernels of our own, compiled when they are first used by NVRTC, which every libtorch with CUDA comes with: so no CUDA
-// compiler is needed. NVRTC and the driver are opened by name, as libtorch does it. The compiled code is kept beside the addon
-// for the next process, which then starts a second or two earlier.
+// Custom CUDA kernels. NVRTC, which is part of every libtorch with CUDA, compiles them on first use, so no CUDA
+// compiler is needed. NVRTC and the driver are opened by name, as libtorch does. The compiled code is cached next to
+// the addon, so that the next process starts a second or two earlier.
 #include "cuda-kernels.h"
 
 #ifdef NUDGE_KERNELS
@@ -47,7 +47,7 @@ class Library {
   void* library = nullptr;
 };
 
-// Where NVRTC may be: where the loader looks, beside libtorch, and where the packages of a Python torch have it.
+// The possible locations of NVRTC: the loader's search path, next to libtorch, and the packages of a Python torch.
 std::vector<std::string> nvrtcPaths() {
   std::string major = std::to_string(CUDART_VERSION / 1000);
   std::string name = "libnvrtc.so." + (CUDART_VERSION < 12000 ? "11.2" : major);
@@ -82,10 +82,10 @@ const Driver& driver() {
 
 std::string kernelSource() { return std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE; }
 
-// Products and sums are rounded apart, as on the CPU: augmentation gives the same bytes there.
+// Products and sums are rounded separately, as on the CPU, so that augmentation gives the same bytes.
 constexpr const char* ROUNDING = "--fmad=false";
 
-// FNV-1a in hexadecimal digits.
+// FNV-1a as hexadecimal digits.
 std::string hashOf(const std::string& text) {
   uint64_t hash = 14695981039346656037u;
   for (unsigned char byte : text) hash = (hash ^ byte) * 1099511628211u;
@@ -94,7 +94,7 @@ std::string hashOf(const std::string& text) {
   return digits.data();
 }
 
-// The code in a file: the hash of the rest comes first, so that what is incomplete is not given to the driver.
+// Reads compiled code from a file. It starts with the hash of the rest, so that incomplete code is never loaded.
 std::string readCode(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -102,7 +102,7 @@ std::string readCode(const std::string& path) {
   return all.substr(16);
 }
 
-// Where it cannot be written, the next process compiles again.
+// If the file cannot be written, the next process compiles again.
 void writeCode(const std::string& path, const std::string& code) {
   std::string temporary = path + "." + std::to_string(getpid());
   {
@@ -117,7 +117,7 @@ void writeCode(const std::string& path, const std::string& code) {
   if (std::rename(temporary.c_str(), path.c_str()) != 0) std::remove(temporary.c_str());
 }
 
-// Beside the addon; "" where its place is unknown.
+// Returns the path next to the addon, or "" if its location is unknown.
 std::string codePath(const std::string& arch) {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<void*>(&kernelSource), &info) || !info.dli_fname) return "";
@@ -126,7 +126,8 @@ std::string codePath(const std::string& arch) {
   return file.substr(0, file.rfind('/') + 1) + "kernels-" + key + ".cubin";
 }
 
-// The kernels' code for an architecture: `sm_90` is finished, `compute_90` is finished by the driver when it is loaded.
+// Compiles the kernels for an architecture: `sm_90` is machine code, `compute_90` is compiled by the driver when
+// loaded.
 std::string compiled(const std::string& arch) {
   Library library("NVRTC", nvrtcPaths());
   decltype(nvrtcCreateProgram)* create;
@@ -135,7 +136,7 @@ std::string compiled(const std::string& arch) {
   decltype(nvrtcGetProgramLogSize)* logSize;
   decltype(nvrtcGetProgramLog)* getLog;
   bool finished = arch.rfind("sm_", 0) == 0;
-  decltype(nvrtcGetPTXSize)* codeSize;  // those of the finished code have the same types
+  decltype(nvrtcGetPTXSize)* codeSize;  // the functions for machine code have the same types
   decltype(nvrtcGetPTX)* getCode;
   decltype(nvrtcGetErrorString)* errorText;
   library.find(create, "nvrtcCreateProgram");
@@ -175,7 +176,7 @@ CUmodule load(c10::DeviceIndex device) {
   const auto* properties = at::cuda::getDeviceProperties(device);
   std::string capability = std::to_string(properties->major) + std::to_string(properties->minor);
   c10::cuda::CUDAGuard guard(device);
-  cudaFree(nullptr);  // makes sure that the device's context is there, and the current one
+  cudaFree(nullptr);  // ensures that the device's context exists and is current
   CUmodule module;
   std::string path = codePath("sm_" + capability);
   std::string code = path.empty() ? "" : readCode(path);
@@ -186,7 +187,7 @@ CUmodule load(c10::DeviceIndex device) {
       if (!path.empty()) writeCode(path, code);
       return module;
     }
-  } catch (const c10::Error&) {  // an NVRTC that does not finish code
+  } catch (const c10::Error&) {  // this NVRTC cannot produce machine code
   }
   code = compiled("compute_" + capability);
   CUresult loaded = driver().loadData(&module, code.data());
@@ -194,7 +195,7 @@ CUmodule load(c10::DeviceIndex device) {
   return module;
 }
 
-// The kernels of a device, or why there are none.
+// The kernels of a device, or the reason why there are none.
 struct Loaded {
   CUmodule module = nullptr;
   std::string problem;
@@ -238,7 +239,8 @@ std::string problem(c10::DeviceIndex device) {
 void start(const char* name, const at::Tensor& where, Shape shape, void** arguments) {
   c10::DeviceIndex device = where.device().index();
   c10::cuda::CUDAGuard guard(device);
-  // The driver wants a context that is current; a thread that has not used the runtime yet, as one of autograd's, has none.
+  // The driver needs a current context. A thread that has not used the runtime yet, such as one of autograd's, has
+  // none.
   thread_local c10::DeviceIndex ready = -1;
   if (ready != device) cudaFree(nullptr);
   ready = device;

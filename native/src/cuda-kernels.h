@@ -1,4 +1,4 @@
-// Starting our own CUDA kernels by name, on a tensor's device and its current stream.
+// Launches custom CUDA kernels by name, on the device of a tensor and its current stream.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,7 +14,7 @@
 
 namespace nudge::kernels {
 
-// Why a GPU has no such kernels; empty where it has. Compiles them the first time.
+// Returns why a GPU has no such kernels, or an empty string if it has them. Compiles them on the first call.
 std::string problem(c10::DeviceIndex device);
 
 #ifdef NUDGE_KERNELS
@@ -23,7 +23,7 @@ extern const char* const FUSED_SOURCE;      // fused-kernels.cc
 extern const char* const DEPTHWISE_SOURCE;  // depthwise.cc
 extern const char* const AUGMENT_SOURCE;    // augment-kernels.cc
 
-// Blocks, and threads in a block.
+// The number of blocks, and of threads per block.
 struct Shape {
   unsigned x = 1, y = 1;
   unsigned threadsX = 256, threadsY = 1;
@@ -31,7 +31,7 @@ struct Shape {
 
 void start(const char* name, const at::Tensor& where, Shape shape, void** arguments);
 
-// The arguments must have the kernel's own types.
+// The arguments must have exactly the types of the kernel's parameters.
 template <typename... Arguments>
 void launch(const char* name, const at::Tensor& where, Shape shape, Arguments... arguments) {
   std::array<void*, sizeof...(Arguments)> pointers = {static_cast<void*>(&arguments)...};

@@ -1,4 +1,4 @@
-// Ordinary JPEG files decoded on Node's pool of threads: read, decoded and handed over in one piece of work each.
+// Decodes ordinary JPEG files in Node's thread pool. One task reads and decodes each file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace nudge {
 namespace {
 
 struct Decoding {
-  std::string path;            // of the file; or
+  std::string path;            // the path of the file, or
   std::vector<uint8_t> bytes;  // its content
   JpegLimits limits;
   RgbPicture picture;
@@ -32,7 +32,7 @@ struct Decoding {
 // The first bytes of a JPEG file.
 constexpr uint8_t kStart[] = {0xff, 0xd8, 0xff};
 
-// Fills a buffer from a file; false where the file ends before or cannot be read.
+// Fills a buffer from a file. Returns false if the file is too short or cannot be read.
 bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
   for (size_t done = 0; done < size;) {
     ssize_t got = read(descriptor, bytes + done, size - done);
@@ -43,7 +43,7 @@ bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
   return true;
 }
 
-// A whole JPEG file; false where it is none or cannot be read, about which the caller has words.
+// Reads a whole JPEG file. Returns false if it is not one or cannot be read; the caller reports the error.
 bool readJpegFile(const std::string& path, std::vector<uint8_t>& bytes) {
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
@@ -66,11 +66,11 @@ void execute(napi_env, void* data) {
     decoding->done = decodeJpeg(content.data(), content.size(), decoding->limits, decoding->picture);
     if (content.capacity() > (8u << 20)) content = {};
   } catch (const std::exception&) {
-    // No memory: the other decoder reports it.
+    // Out of memory: the other decoder reports it.
   }
 }
 
-// { width, height, pixels }, or null.
+// Returns { width, height, pixels }, or null.
 napi_value resultOf(napi_env env, Decoding& decoding) {
   napi_value result = nullptr, buffer = nullptr, pixels = nullptr;
   if (!decoding.done) {
@@ -96,7 +96,7 @@ void complete(napi_env env, napi_status, void* data) {
   napi_value result = nullptr;
   try {
     result = resultOf(env, *decoding);
-  } catch (...) {  // this environment is ending, or has no memory
+  } catch (...) {  // the environment is shutting down, or out of memory
     napi_value error = nullptr;
     napi_get_and_clear_last_exception(env, &error);
     napi_get_null(env, &result);
@@ -104,8 +104,8 @@ void complete(napi_env env, napi_status, void* data) {
   napi_resolve_deferred(env, decoding->deferred, result);
 }
 
-// decodeJpeg(path or bytes, shortSide, upright, mostPixels) → a promise of { width, height, pixels }, or of null where another
-// decoder is needed. Bytes are copied.
+// decodeJpeg(path or bytes, shortSide, upright, mostPixels) → a promise of { width, height, pixels }, or of null if
+// another decoder is needed. Bytes are copied.
 napi_value decode(Call& call) {
   napi_env env = call.env;
   auto decoding = std::make_unique<Decoding>();

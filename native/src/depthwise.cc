@@ -1,13 +1,14 @@
-// nudge::depthwise: a 3 × 3 convolution of each channel by itself, padded by one, of stride 1 or 2, with gradients, and once
-// differentiable again. On a GPU, for bfloat16 with the channels last, by kernels of our own: it is bound by memory, and cuDNN's
-// are far from that bound. Elsewhere it is ATen's convolution.
+// nudge::depthwise: a depthwise 3 × 3 convolution with padding 1 and stride 1 or 2, differentiable twice. On a GPU,
+// bfloat16 tensors in channels-last format use custom kernels: the operation is limited by memory bandwidth, and cuDNN
+// is far from that limit. In all other cases it is ATen's convolution.
 //
-// Forward and the map's gradient: a thread makes a strip of a row for eight channels, so that what neighbours share is read once
-// and nothing is shared between threads. The weight's gradient: a thread slides along rows with the nine sums of four channels;
-// threads' sums are added up in a fixed order, so that the same numbers come out each time.
+// Forward pass and gradient of the input: one thread computes a strip of a row for eight channels, so that shared
+// inputs are read once and threads share nothing. Gradient of the weight: one thread moves along rows with the nine
+// sums of four channels. The sums of the threads are added in a fixed order, so that the result is reproducible.
 //
-// nudge::depthwise_clamp: clamp(depthwise(x, weight) + bias), as bias_clamp after it would do, with the same numbers: forward and
-// backward one pass over the map less each. The weight's gradient masks the map's on its way and sums up the bias's.
+// nudge::depthwise_clamp: clamp(depthwise(x, weight) + bias), with the same result as a separate bias_clamp. It saves
+// one pass over the feature map in both the forward and the backward pass. The kernel for the weight's gradient also
+// masks the gradient of the output and sums the gradient of the bias.
 #include "cuda-kernels.h"
 #include "fused-kernels.h"
 
@@ -22,22 +23,22 @@ using at::Tensor;
 
 #ifdef NUDGE_KERNELS
 
-// After FUSED_SOURCE, whose packing it uses. Products and sums are fused where it says so. `taps` are [9, channels].
+// Compiled after FUSED_SOURCE, whose packing it uses. Only explicit FMA calls are fused. `taps` are [9, channels].
 const char* const kernels::DEPTHWISE_SOURCE = R"cuda(
 struct Maps { unsigned from_height, from_width, to_height, to_width, groups; };
 
-// What comes after the convolution; a convolution alone has none.
+// The operations after the convolution. A plain convolution has none.
 struct Clamp { const float* bias; float low, high; };
 
-// A strip of the target's row. Turned around, the taps give the gradient of stride 1.
-template <int STRIDE, bool TURNED, bool CLAMPED>
+// Computes a strip of a row of the target. With flipped taps it computes the input's gradient for stride 1.
+template <int STRIDE, bool FLIPPED, bool CLAMPED>
 __device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps, Clamp clamp) {
-  constexpr int STRIP = STRIDE == 1 ? 7 : 4;  // the maps of a 224 × 224 picture are 7, 14, 28 … wide
+  constexpr int STRIP = STRIDE == 1 ? 7 : 4;  // the feature maps of a 224 × 224 picture are 7, 14, 28 … wide
   const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
   if (item >= items) return;
   const unsigned strips = (maps.to_width + STRIP - 1) / STRIP;
   const unsigned group = item % maps.groups, first = item / maps.groups % strips * STRIP;
-  const unsigned line = item / maps.groups / strips;  // of all pictures' lines
+  const unsigned line = item / maps.groups / strips;  // among the rows of all pictures
   const unsigned picture = line / maps.to_height, row = line % maps.to_height;
   float sums[STRIP][8] = {};
 #pragma unroll
@@ -47,7 +48,7 @@ __device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, u
     float weights[3][8];
     for (int kx = 0; kx < 3; kx++) {
       const int tap = ky * 3 + kx;
-      unpack(taps[(TURNED ? 8 - tap : tap) * maps.groups + group], weights[kx]);
+      unpack(taps[(FLIPPED ? 8 - tap : tap) * maps.groups + group], weights[kx]);
     }
     const uint4* source = from + (picture * maps.from_height + y) * maps.from_width * maps.groups + group;
 #pragma unroll
@@ -66,7 +67,7 @@ __device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, u
   if (CLAMPED) {
     const float* bias = clamp.bias + 8 * group;
 #pragma unroll
-    for (int place = 0; place < STRIP; place++)  // rounded in between, as two operators would
+    for (int place = 0; place < STRIP; place++)  // rounded in between, as with two operators
       for (int k = 0; k < 8; k++)
         sums[place][k] = clamped(__uint_as_float(rounded(sums[place][k]) << 16) + bias[k], clamp.low, clamp.high);
   }
@@ -91,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) depthwise_map_1(const uint4
   strip_forward<1, true, false>(from, taps, to, items, maps, Clamp());
 }
 
-// The map's gradient of stride 2: eight places of a row of the map, from at most five of each of at most two rows.
+// The input's gradient for stride 2: eight positions of a row, from at most five positions in each of at most two rows.
 extern "C" __global__ void __launch_bounds__(256, 2) depthwise_map_2(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
   const unsigned item = blockIdx.x * blockDim.x + threadIdx.x;
   if (item >= items) return;
@@ -131,11 +132,12 @@ __device__ void unpack_four(uint2 from, float* to) {
   to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
 }
 
-// Where the clamped `out` met a bound the gradient is 0: it goes to `masked`.
+// The gradient is 0 where the clamped `out` is at a bound. The masked gradient is written to `masked`.
 struct Unclamp { const uint2* out; uint2* masked; float low, high; };
 
-// `map` is what went in, `gradient` that of what came out; `maps.groups` are of four channels here. Blocks are laid out as in
-// bias_clamp_backward, and sums go to `partial` [blocks, 9, channels]; after a clamp [blocks, 10, channels], the bias's last.
+// `map` is the input and `gradient` is the gradient of the output. Here, a group in `maps.groups` has four channels. The layout of
+// blocks is that of bias_clamp_backward. The sums are written to `partial` [blocks, 9, channels] or, with a clamp,
+// [blocks, 10, channels], where the last sum is that of the bias.
 template <int STRIDE, bool CLAMPED>
 __device__ void weight_sums(const uint2* map, const uint2* gradient, float* partial, unsigned lines, unsigned span,
                             unsigned lines_a_block, Maps maps, Unclamp unclamp) {
@@ -244,7 +246,7 @@ Tensor convolved(const Tensor& x, const Tensor& weight, int64_t stride) {
 
 #ifdef NUDGE_KERNELS
 
-// As the kernels have them: the same order as above.
+// The arguments of the kernels, with the same field order as above.
 struct Maps {
   unsigned fromHeight, fromWidth, toHeight, toWidth, groups;
 };
@@ -269,7 +271,7 @@ Tensor emptyMap(const Tensor& like, int64_t height, int64_t width) {
 
 unsigned linesOf(const Tensor& map) { return static_cast<unsigned>(map.size(0) * map.size(2)); }
 
-// One of the kernels that make strips of a row.
+// Launches one of the kernels that compute strips of a row.
 template <typename... More>
 void makeStrips(const char* name, const Tensor& from, const Tensor& taps, const Tensor& to, unsigned strip, More... more) {
   Maps maps = mapsOf(from, to, 8);
@@ -292,13 +294,13 @@ Tensor mapGradient(const Tensor& x, const Tensor& gradient, const Tensor& taps, 
   return result;
 }
 
-// Sums over all places of a channel, in float32: of the nine taps, and where something is unclamped of the bias.
+// Sums over all positions of a channel, in float32: for the nine taps, and for the bias if there is a clamp.
 template <typename... More>
 Tensor weightSums(const char* name, const Tensor& x, const Tensor& gradient, int64_t rows, More... more) {
   Maps maps = mapsOf(x, gradient, 4);
   unsigned lines = linesOf(gradient);
   unsigned across = (maps.groups + 31) / 32, span = (maps.groups + across - 1) / across, height = 256 / span;
-  // Enough blocks to fill the largest GPUs; more would be more to add up.
+  // Enough blocks to fill the largest GPUs. More blocks would mean more partial sums.
   unsigned blocks = std::max(1u, std::min((lines + height - 1) / height, 1024 / across));
   unsigned linesPerBlock = (lines + blocks - 1) / blocks;
   blocks = (lines + linesPerBlock - 1) / linesPerBlock;
@@ -310,7 +312,7 @@ Tensor weightSums(const char* name, const Tensor& x, const Tensor& gradient, int
   return total;
 }
 
-// The gradient of the weight from the sums of its taps.
+// Returns the gradient of the weight from the sums of its taps.
 Tensor weightOf(const Tensor& sums, const Tensor& x) {
   Tensor result = at::empty({x.size(1), 9}, x.options());
   result.copy_(sums.narrow(0, 0, 9).t());
@@ -335,7 +337,7 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
     const Variable &x = saved[0], &weight = saved[1];
     int64_t stride = context->saved_data["stride"].toInt();
     Variable none;
-    if (at::GradMode::is_enabled()) {  // to be differentiated again
+    if (at::GradMode::is_enabled()) {  // for a second derivative
       auto [ofX, ofWeight, ofBias] = at::convolution_backward(gradients[0], x, weight, c10::nullopt, {stride, stride}, {1, 1},
                                                               {1, 1}, false, {0, 0}, x.size(1), {true, true, false});
       return {ofX, ofWeight, none};
@@ -371,7 +373,7 @@ struct DepthwiseClamp : torch::autograd::Function<DepthwiseClamp> {
     double low = context->saved_data["low"].toDouble(), high = context->saved_data["high"].toDouble();
     auto dtype = static_cast<at::ScalarType>(context->saved_data["dtype"].toInt());
     Variable none;
-    if (at::GradMode::is_enabled()) {  // to be differentiated again
+    if (at::GradMode::is_enabled()) {  // for a second derivative
       Tensor masked = gradients[0] * at::logical_and(out.detach() > low, out.detach() < high).to(gradients[0].scalar_type());
       auto [ofX, ofWeight, ofBias] = at::convolution_backward(masked, x, weight, c10::nullopt, {stride, stride}, {1, 1}, {1, 1},
                                                               false, {0, 0}, x.size(1), {true, true, false});

@@ -1,4 +1,4 @@
-// The groups of functions the addon exports, a source file each.
+// The groups of functions that the addon exports, with one source file each.
 #pragma once
 
 #include <node_api.h>

@@ -1,4 +1,5 @@
-// The kernels around a convolution: small and bound by memory. Each passes over a map once, eight bfloat16 at a time.
+// The kernels before and after a convolution. They are small and limited by memory bandwidth. Each makes one pass over
+// a feature map, eight bfloat16 values at a time.
 #include "fused-kernels.h"
 
 #include "cuda-kernels.h"
@@ -19,7 +20,7 @@ typedef unsigned short u16;
 __device__ float low_half(unsigned pair) { return __uint_as_float(pair << 16); }
 __device__ float high_half(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-// To the nearest bfloat16, ties to even; NaN stays NaN.
+// Rounds to the nearest bfloat16, with ties to even. NaN stays NaN.
 __device__ unsigned rounded(float value) {
   unsigned bits = __float_as_uint(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
@@ -34,7 +35,7 @@ __device__ void unpack(uint4 from, float* to) {
 __device__ uint4 packed(const float* from) {
   return make_uint4(pack(from[0], from[1]), pack(from[2], from[3]), pack(from[4], from[5]), pack(from[6], from[7]));
 }
-// Not fminf and fmaxf, which would turn NaN into a bound.
+// It does not use fminf and fmaxf, which would replace NaN by a bound.
 __device__ float clamped(float value, float low, float high) { return value < low ? low : (value > high ? high : value); }
 
 extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const uint4* residual, uint4* out,
@@ -52,8 +53,8 @@ extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const u
   }
 }
 
-// A block takes `span` of the groups of eight channels, side by side, and some rows; a thread one group and every `height`-th
-// row. Sums over the rows go to `partial` [blocks, channels]; the next kernel adds those up, always in the same order.
+// A block processes `span` adjacent groups of eight channels and some rows; a thread processes one group and every `height`-th
+// row. The sums over the rows are written to `partial` [blocks, channels]. The next kernel adds them, always in the same order.
 extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint4* out, uint4* result, float* partial,
                                                unsigned rows, unsigned groups, unsigned span, unsigned rows_a_block,
                                                float low, float high) {
@@ -102,7 +103,7 @@ extern "C" __global__ void add_partials(const float* partial, float* result, uns
   }
 }
 
-// A block an output channel.
+// One block per output channel.
 extern "C" __global__ void fold(const float* weight, const float* gamma, const float* beta, const float* mean,
                                 const float* variance, float eps, void* folded, float* shift, unsigned inner, int half) {
   const unsigned channel = blockIdx.x;
@@ -150,7 +151,7 @@ unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
   return std::max(1u, std::min(most, (items + perBlock - 1) / perBlock));
 }
 
-// Enough to fill the largest GPUs a few times over.
+// Enough to fill the largest GPUs several times.
 constexpr unsigned MOST_BLOCKS = 1024;
 
 }  // namespace
@@ -180,7 +181,7 @@ std::tuple<Tensor, Tensor> fold(const Tensor& weight, const Tensor& gamma, const
 std::tuple<Tensor, Tensor> foldBackward(const Tensor& ofFolded, const Tensor& ofShift, const Tensor& weight, const Tensor& gamma,
                                         const Tensor& mean, const Tensor& variance, double eps) {
   bool half = ofFolded.scalar_type() == at::kBFloat16;
-  // In the weight's own layout, whichever the convolution's gradient came in.
+  // Use the layout of the weight, whatever the layout of the convolution's gradient.
   Tensor given = ofFolded;
   if (given.strides() != weight.strides() || (!half && given.scalar_type() != at::kFloat)) {
     given = at::empty_like(weight, weight.options().dtype(half ? at::kBFloat16 : at::kFloat));
@@ -238,7 +239,7 @@ bool canFold(const Tensor&) { return false; }
 bool canClamp(const Tensor&, const c10::optional<Tensor>&) { return false; }
 bool canUnclamp(const Tensor&, const Tensor&) { return false; }
 
-// Not reached: nothing can be done by kernels that are not there.
+// These are never called, because the functions above return false.
 std::tuple<Tensor, Tensor> fold(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool) {
   return {};
 }

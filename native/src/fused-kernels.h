@@ -1,4 +1,5 @@
-// The kernels behind fused.cc: whether they know a layout, and what they do. All run on the tensors' device and stream.
+// The kernels of fused.cc: whether they support a layout, and their functions. All run on the device and stream of the
+// tensors.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,24 +15,25 @@ at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::opt
 
 namespace nudge::kernels {
 
-// A bfloat16 map on a GPU with its channels last, a multiple of eight of them: what kernels over maps know.
+// Returns whether a tensor is a bfloat16 feature map on a GPU in channels-last format, with a multiple of eight
+// channels.
 bool isMap(const at::Tensor& tensor);
 
-// A float32 weight on a GPU, dense, with its output channels outermost.
+// Returns whether a weight is float32 on a GPU and dense, with the output channels as the outermost dimension.
 bool canFold(const at::Tensor& weight);
 std::tuple<at::Tensor, at::Tensor> fold(const at::Tensor& weight, const at::Tensor& gamma, const at::Tensor& beta,
                                         const at::Tensor& mean, const at::Tensor& variance, double eps, bool half);
-// The gradients of weight and γ; that of β is the shift's.
+// Returns the gradients of weight and γ. The gradient of β is that of the shift.
 std::tuple<at::Tensor, at::Tensor> foldBackward(const at::Tensor& ofFolded, const at::Tensor& ofShift, const at::Tensor& weight,
                                                 const at::Tensor& gamma, const at::Tensor& mean, const at::Tensor& variance,
                                                 double eps);
 
-// Where y is such a map, and the residual too.
+// Returns whether y, and the residual if there is one, are such feature maps.
 bool canClamp(const at::Tensor& y, const c10::optional<at::Tensor>& residual);
 bool canUnclamp(const at::Tensor& gradient, const at::Tensor& out);
 at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual, double low,
                      double high);
-// The gradients of the map and, in float32, of the bias. `out` is undefined where nothing was clamped.
+// Returns the gradients of the feature map and, in float32, of the bias. `out` is undefined if there was no clamp.
 std::tuple<at::Tensor, at::Tensor> biasClampBackward(const at::Tensor& gradient, const at::Tensor& out, double low, double high);
 
 }  // namespace nudge::kernels

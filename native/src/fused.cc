@@ -1,11 +1,11 @@
-// Two operators of our own around a convolution whose batch norm is frozen, with gradients, and once differentiable again:
+// Two custom operators for a convolution with frozen batch norm, differentiable twice:
 //
-//   nudge::fold_norm   W·s and t, for s = γ/√(var + eps) and t = β − mean·s: the norm as part of the convolution
-//   nudge::bias_clamp  clamp(y + bias [+ residual]), what comes after the convolution
+//  nudge::fold_norm   W·s and t, for s = γ/√(var + eps) and t = β − mean·s: the norm as part of the convolution
+//  nudge::bias_clamp  clamp(y + bias [+ residual]): the operations after the convolution
 //
-// On a GPU each is one kernel forward and one or two backward (fused-kernels.cc), where ATen takes a dozen: for MobileNetV2
-// adding biases and summing their gradients took 4 of 10.5 ms. Elsewhere, and in layouts the kernels do not know, they are
-// ATen's operators, with the same results but for rounding.
+// On a GPU each is one kernel in the forward pass and one or two in the backward pass (fused-kernels.cc), where ATen
+// needs a dozen: for MobileNetV2, adding biases and summing their gradients took 4 of 10.5 ms. On other devices, and
+// for layouts that the kernels do not support, they use ATen's operators, with the same results up to rounding.
 #include "fused-kernels.h"
 
 #include <torch/csrc/autograd/custom_function.h>
@@ -25,7 +25,7 @@ using torch::autograd::variable_list;
 
 Tensor perChannel(const Tensor& values) { return values.view({-1, 1, 1, 1}); }
 
-// What one output channel of a weight has.
+// Returns all dimensions except that of the output channels.
 std::vector<int64_t> allButFirst(const Tensor& tensor) {
   std::vector<int64_t> dims;
   for (int64_t i = 1; i < tensor.dim(); i++) dims.push_back(i);
@@ -83,7 +83,7 @@ struct BiasClamp : torch::autograd::Function<BiasClamp> {
       if (residual.has_value()) out.add_(*residual);
       if (std::isfinite(low) || std::isfinite(high)) out.clamp_(low, high);
     }
-    // The bounds themselves have no gradient, so what came out says where there is one.
+    // The gradient at the bounds is zero, so the output shows where the gradient is nonzero.
     if (context->saved_data["clamps"].toBool()) context->save_for_backward({out});
     return out;
   }

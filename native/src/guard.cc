@@ -43,7 +43,7 @@ int32_t State::put(at::Tensor tensor) {
   if (free_.empty()) {
     index = static_cast<uint32_t>(slots_.size());
     if (index >> kIndexBits) throw Failure("more than 4 million live tensors: free them with a scope");
-    // Room to note every slot as free, so that freeing a tensor never needs memory.
+    // Reserve space to mark every slot as free, so that freeing a tensor never allocates.
     if (free_.capacity() <= slots_.size()) free_.reserve(2 * slots_.size() + 16);
     slots_.emplace_back();
   } else {

@@ -1,4 +1,5 @@
-// Every entry from JavaScript goes through here: arguments are fetched, and every C++ exception becomes a JavaScript error.
+// Every call from JavaScript passes through here: it reads the arguments and converts every C++ exception to a
+// JavaScript error.
 #pragma once
 
 #include <node_api.h>
@@ -11,7 +12,7 @@
 
 namespace nudge {
 
-// Something the caller got wrong, or libtorch refused: becomes an EngineError with the operator and the shapes.
+// An error of the caller or of libtorch. It becomes an EngineError with the operator and the shapes.
 struct Failure : std::runtime_error {
   Failure(std::string message, std::string where = "", std::vector<std::string> what = {})
       : std::runtime_error(message), operatorName(std::move(where)), shapes(std::move(what)) {}
@@ -19,7 +20,7 @@ struct Failure : std::runtime_error {
   std::vector<std::string> shapes;
 };
 
-// A JavaScript exception is already pending (a getter threw, say): nothing to add.
+// A JavaScript exception is already pending (for example, a getter threw), so there is nothing to add.
 struct Pending {};
 
 constexpr size_t kMaxArguments = 40;
@@ -31,7 +32,7 @@ struct Call {
   size_t count = kMaxArguments;
   napi_value values[kMaxArguments];
 
-  napi_value at(size_t i) const;  // undefined when not given
+  napi_value at(size_t i) const;  // undefined if missing
 };
 
 inline void check(napi_env env, napi_status status, const char* what) {
@@ -42,7 +43,7 @@ inline void check(napi_env env, napi_status status, const char* what) {
   throw Failure(what);
 }
 
-// libtorch's message without the C++ backtrace it appends.
+// Returns libtorch's message without the C++ backtrace.
 std::string messageOf(const std::exception& error);
 
 void throwToJavaScript(napi_env env, State* state, const Failure& failure);

@@ -1,5 +1,5 @@
-// PIL's and torchvision's colour jitter on 8-bit pictures: blends that truncate, and hue shifted on an 8-bit HSV picture.
-// Where they compute in double, so does this: a hue one step off is a channel up to six steps off.
+// The colour jitter of PIL and torchvision on 8-bit pictures: blends that truncate, and a hue shift on an 8-bit HSV
+// picture. It computes in double where they do, because an error of one step in the hue can be six steps in a channel.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ NUDGE_CLONES void blendWith(float between, uint8_t* values, size_t count, float 
 }
 
 NUDGE_CLONES uint32_t sumOfLuma(const uint8_t* r, const uint8_t* g, const uint8_t* b, size_t pixels) {
-  uint32_t sum = 0;  // 4096² pixels of 255 just fit
+  uint32_t sum = 0;  // 4096² pixels of value 255 just fit
 #pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < pixels; i++) sum += static_cast<uint32_t>(luma(r[i], g[i], b[i]));
   return sum;
@@ -44,13 +44,13 @@ NUDGE_CLONES void toGrey(uint8_t* r, uint8_t* g, uint8_t* b, size_t pixels) {
   for (size_t i = 0; i < pixels; i++) r[i] = g[i] = b[i] = static_cast<uint8_t>(luma(r[i], g[i], b[i]));
 }
 
-// Where a hue, shifted, falls: which sixth of the circle, and how far into it.
+// The position of a shifted hue: the sixth of the circle, and the offset within it.
 struct HueTable {
   int32_t sector[256];
   float into[256];
 
   explicit HueTable(float shift) {
-    int added = static_cast<int>(shift * 255);  // truncated; H wraps at 256
+    int added = static_cast<int>(shift * 255);  // truncated; H wraps around at 256
     for (int h = 0; h < 256; h++) {
       int shifted = (h + added) & 255;
       double place = shifted * 6.0 / 255.0;
@@ -61,8 +61,9 @@ struct HueTable {
   }
 };
 
-// H = ⌊255·h⌋, S = ⌊255·s⌋, V the largest channel; H moved by the table; back by sectors. The mixture of float and double
-// is PIL's. In blocks, with the choices in loops of their own: one loop for all would not be vectorised.
+// H = ⌊255·h⌋, S = ⌊255·s⌋, and V is the largest channel. The table shifts H, and the sectors convert back. The mixture
+// of float and double is that of PIL. It runs in blocks with separate loops for the conditions, because one combined
+// loop would not be vectorized.
 constexpr size_t kBlock = 256;
 
 inline int32_t when(bool condition, int32_t value) { return -static_cast<int32_t>(condition) & value; }

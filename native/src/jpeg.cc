@@ -1,7 +1,7 @@
-// Baseline JPEG (ITU T.81): one interleaved scan of 8-bit samples with Huffman codes, grey or YCbCr with colours at full size
-// (4:4:4), half the width (4:2:2), or half of both (4:2:0). That is nearly every photograph in a dataset, and a general library
-// spends most of its time on such small pictures elsewhere. Files are untrusted: every index is bounded, and whatever is odd ends
-// in `false`.
+// Baseline JPEG (ITU T.81): one interleaved scan of 8-bit samples with Huffman codes, grey or YCbCr, with chroma at
+// full size (4:4:4), half the width (4:2:2), or half of both (4:2:0). Nearly every photograph in a dataset is of this
+// kind, and for such small pictures a general library spends most of its time elsewhere. Files are untrusted: every
+// index is checked, and anything unusual returns `false`.
 #include "jpeg.h"
 
 #include <algorithm>
@@ -15,25 +15,25 @@ namespace nudge {
 
 namespace {
 
-// What is not ordinary.
+// Thrown for anything unusual.
 struct Odd {};
 
 inline void require(bool condition) {
   if (!condition) throw Odd{};
 }
 
-// The place of the i-th coefficient of a block in row-major order.
+// The row-major index of the i-th coefficient of a block.
 constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
                                  41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
                                  30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// The bits of a scan, from the left. Behind a marker come zeros, which are counted.
+// The bits of a scan, most significant first. After a marker it returns zeros and counts them.
 class Bits {
  public:
   const uint8_t* at = nullptr;
   const uint8_t* end = nullptr;
 
-  // After it there are at least 57 bits.
+  // Ensures that at least 57 bits are available.
   inline void fill() {
     if (end - at >= 8) {
       uint64_t next;
@@ -55,7 +55,8 @@ class Bits {
         byte = *at;
         at += *at == 0xff ? 2 : 1;
       }
-      // What a fast fill left of the next byte is that byte's bits, so that they may be set twice.
+      // A fast fill may leave bits of the next byte in the buffer. They are the same bits, so setting them twice is
+      // correct.
       buffer_ |= byte << (56 - count_);
       count_ += 8;
     }
@@ -70,7 +71,8 @@ class Bits {
     count_ -= bits;
   }
 
-  // At the end of a stretch of codes: all bits were used but those that fill the last byte, and none behind the marker.
+  // Called at the end of a sequence of codes: all bits must have been used, except those that pad the last byte, and
+  // none after the marker.
   void finish() {
     fill();
     require(count_ >= zeros_ && count_ - zeros_ < 8);
@@ -85,7 +87,7 @@ class Bits {
   int count_ = 0, zeros_ = 0;
 };
 
-// `bits` bits as a number that is negative where the first is 0 (T.81, figure F.12).
+// Converts `bits` bits to a number that is negative if the first bit is 0 (T.81, figure F.12).
 inline int extend(uint32_t value, int bits) { return static_cast<int>(value) - ((value >> (bits - 1)) != 0 ? 0 : (1 << bits) - 1); }
 
 class Huffman {
@@ -93,7 +95,7 @@ class Huffman {
   static constexpr int kFast = 10;
   bool defined = false;
 
-  // Reads the counts of codes by length, and the symbols.
+  // Reads the number of codes of each length, and the symbols.
   void read(const uint8_t* counts, const uint8_t* symbols, int total, bool ofAc) {
     std::fill(std::begin(code_), std::end(code_), uint16_t{0});
     std::fill(std::begin(value_), std::end(value_), 0);
@@ -112,7 +114,7 @@ class Huffman {
     defined = true;
   }
 
-  // The next symbol; 16 bits at least are there.
+  // Returns the next symbol. At least 16 bits must be available.
   inline int symbol(Bits& bits) const {
     uint16_t entry = code_[bits.peek(kFast)];
     if (entry != 0) {
@@ -128,8 +130,8 @@ class Huffman {
     throw Odd{};
   }
 
-  // A symbol and the number after it, where both are short: the number in the upper half, then the zeros before it, and the
-  // bits of both; else 0.
+  // Returns a symbol and the number after it, if both are short: the number in the upper half, then the preceding
+  // zeros, and the number of bits of both. Returns 0 otherwise.
   inline int32_t valueAt(uint32_t bits) const { return value_[bits]; }
 
  private:
@@ -146,26 +148,26 @@ class Huffman {
 
   uint16_t code_[1 << kFast];
   int32_t value_[1 << kFast];
-  uint32_t limit_[17];  // above the codes of a length, moved to the left of 16 bits
-  int first_[17];       // what added to a code gives its symbol's place
+  uint32_t limit_[17];  // the limit of the codes of a length, shifted to the left of 16 bits
+  int first_[17];       // added to a code, it gives the index of the symbol
   uint8_t symbols_[256];
 };
 
 struct Component {
   int id = 0, across = 1, down = 1, quantisation = 0;
   const Huffman *dc = nullptr, *ac = nullptr;
-  int last = 0;  // the previous block's first coefficient
+  int last = 0;  // the first coefficient of the previous block
   int width = 0, height = 0;
   size_t stride = 0;
   uint8_t* plane = nullptr;
 };
 
-// Sums and products of the transform wrap around for absurd coefficients, which unsigned numbers may.
+// Sums and products of the transform may wrap around for extreme coefficients, which is defined for unsigned numbers.
 typedef uint32_t Lanes __attribute__((vector_size(32)));
 typedef int32_t SignedLanes __attribute__((vector_size(32)));
 typedef int16_t Shorts __attribute__((vector_size(16)));
 
-// Eight rows of eight numbers. Named and not in an array, so that the compiler keeps them in registers.
+// Eight rows of eight numbers. They are fields and not an array, so that the compiler keeps them in registers.
 struct Rows {
   Lanes a, b, c, d, e, f, g, h;
 };
@@ -175,8 +177,8 @@ inline __attribute__((always_inline)) void descale(Lanes& value) {
   value = reinterpret_cast<Lanes>(reinterpret_cast<SignedLanes>(value + (1u << (Shift - 1))) >> Shift);
 }
 
-// One direction of the inverse transform of eight columns at once, after Loeffler, Ligtenberg and Moschytz, with libjpeg's
-// constants: numbers of 13 bits behind the point.
+// One direction of the inverse transform of eight columns at once, after Loeffler, Ligtenberg and Moschytz, with
+// libjpeg's constants: fixed-point numbers with 13 fractional bits.
 template <int Shift>
 inline __attribute__((always_inline)) void transform(Rows& r) {
   Lanes z1 = (r.c + r.g) * 4433u;
@@ -198,7 +200,7 @@ inline __attribute__((always_inline)) void transform(Rows& r) {
   descale<Shift>(r.e), descale<Shift>(r.f), descale<Shift>(r.g), descale<Shift>(r.h);
 }
 
-// Of each pair of numbers, fours of halves, and halves: those that change places.
+// These swap elements of pairs, groups of four, and halves, as steps of a transposition.
 inline __attribute__((always_inline)) void swapPairs(Lanes& x, Lanes& y) {
   Lanes was = x;
   x = __builtin_shufflevector(was, y, 0, 8, 2, 10, 4, 12, 6, 14);
@@ -235,7 +237,7 @@ inline __attribute__((always_inline)) void toSamples(Lanes& lanes) {
   lanes = reinterpret_cast<Lanes>(sample > 255 ? SignedLanes{} + 255 : sample);
 }
 
-// Coefficients to samples.
+// Converts coefficients to samples.
 NUDGE_CLONES void inverseTransform(const int16_t* coefficients, uint8_t* out, size_t stride) {
   Rows r;
   load(coefficients, r.a), load(coefficients + 8, r.b), load(coefficients + 16, r.c), load(coefficients + 24, r.d);
@@ -245,26 +247,26 @@ NUDGE_CLONES void inverseTransform(const int16_t* coefficients, uint8_t* out, si
   transform<18>(r);
   toSamples(r.a), toSamples(r.b), toSamples(r.c), toSamples(r.d);
   toSamples(r.e), toSamples(r.f), toSamples(r.g), toSamples(r.h);
-  // Each of them is a column now: four together are the halves of eight rows, a byte a sample.
+  // Each vector is now a column. Four of them together are halves of eight rows, with one byte per sample.
   Lanes left = r.a | r.b << 8 | r.c << 16 | r.d << 24, right = r.e | r.f << 8 | r.g << 16 | r.h << 24;
   Lanes rows[2] = {__builtin_shufflevector(left, right, 0, 8, 1, 9, 2, 10, 3, 11), __builtin_shufflevector(left, right, 4, 12, 5, 13, 6, 14, 7, 15)};
   const auto* bytes = reinterpret_cast<const uint8_t*>(rows);
   for (int i = 0; i < 8; i++) std::memcpy(out + static_cast<size_t>(i) * stride, bytes + 8 * i, 8);
 }
 
-// A block that has but its first coefficient.
+// Fills a block that only has its first coefficient.
 void fillBlock(int coefficient, uint8_t* out, size_t stride) {
   int sample = std::clamp(((coefficient * 4 + 16) >> 5) + 128, 0, 255);
   for (int i = 0; i < 8; i++, out += stride) std::memset(out, sample, 8);
 }
 
-// Largest coefficient of a photograph, by a wide margin. Beyond it decoders differ in how they overflow.
+// Far above the largest coefficient of a photograph. Beyond it, decoders differ in how they overflow.
 constexpr uint32_t kCoefficientBits = 12;
 
 void decodeBlock(Bits& scan, Component& component, const uint16_t* quantisation, uint8_t* out) {
   alignas(32) int16_t coefficients[64];
   std::memset(coefficients, 0, sizeof coefficients);
-  Bits bits = scan;  // in registers
+  Bits bits = scan;  // kept in registers
   bits.need(32);
   int length = component.dc->symbol(bits);
   require(length <= 11);
@@ -311,7 +313,8 @@ void decodeBlock(Bits& scan, Component& component, const uint16_t* quantisation,
   }
 }
 
-// Each sample as two, weighted 3 to 1 with the neighbour on its side; rounded down on the left, up on the right.
+// Doubles a row: each sample becomes two, weighted 3 to 1 with the neighbour on that side. The left one is rounded
+// down, the right one up.
 NUDGE_CLONES void widenRow(const uint8_t* in, int count, uint8_t* out) {
   out[0] = in[0];
   out[1] = static_cast<uint8_t>((in[0] * 3 + in[1] + 2) >> 2);
@@ -324,7 +327,7 @@ NUDGE_CLONES void widenRow(const uint8_t* in, int count, uint8_t* out) {
   out[2 * count - 1] = in[count - 1];
 }
 
-// The same in both directions: `near` is the row that the target row lies in, `far` its neighbour on that side.
+// The same in both directions: `near` is the row that contains the target row, `far` is its neighbour on that side.
 NUDGE_CLONES void widenRows(const uint8_t* near, const uint8_t* far, int count, int16_t* sums, uint8_t* out) {
 #pragma omp simd
   for (int i = 0; i < count; i++) sums[i] = static_cast<int16_t>(near[i] * 3 + far[i]);
@@ -344,13 +347,14 @@ inline uint8_t clip(int32_t value) { return static_cast<uint8_t>(std::min(std::m
 constexpr int kPiece = 16;
 typedef uint8_t Piece __attribute__((vector_size(kPiece)));
 
-// Three rows to one of pixels. `count` is rounded up to pieces, for which there is room.
+// Interleaves three rows to one row of pixels. `count` is rounded up to whole pieces, and the buffers have room for
+// that.
 inline __attribute__((always_inline)) void interleave(const uint8_t* red, const uint8_t* green, const uint8_t* blue, uint8_t* out) {
   Piece r, g, b;
   std::memcpy(&r, red, kPiece);
   std::memcpy(&g, green, kPiece);
   std::memcpy(&b, blue, kPiece);
-  // First red and green to their places, then blue: 16 + i is the i-th of the second.
+  // First place red and green, then blue. Index 16 + i is the i-th element of the second vector.
   Piece first = __builtin_shufflevector(r, g, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
   Piece second = __builtin_shufflevector(r, g, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
   Piece third = __builtin_shufflevector(r, g, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
@@ -362,7 +366,7 @@ inline __attribute__((always_inline)) void interleave(const uint8_t* red, const 
   std::memcpy(out + 2 * kPiece, &third, kPiece);
 }
 
-// YCbCr to RGB with libjpeg's fixed-point numbers. Inputs and `out` have room up to whole pieces.
+// Converts YCbCr to RGB with libjpeg's fixed-point numbers. Inputs and `out` have room for whole pieces.
 NUDGE_CLONES void toRgb(const uint8_t* luma, const uint8_t* cb, const uint8_t* cr, int count, uint8_t* out) {
   for (int from = 0; from < count; from += kPiece, out += 3 * kPiece) {
     uint8_t red[kPiece], green[kPiece], blue[kPiece];
@@ -377,7 +381,7 @@ NUDGE_CLONES void toRgb(const uint8_t* luma, const uint8_t* cb, const uint8_t* c
   }
 }
 
-// The orientation that EXIF data give; 1 where they give none, 0 where they are broken.
+// Returns the orientation in the EXIF data, 1 if there is none, or 0 if the data are damaged.
 int orientationOf(const uint8_t* exif, size_t size) {
   if (size < 14) return 0;
   bool little = exif[0] == 'I';
@@ -396,7 +400,7 @@ int orientationOf(const uint8_t* exif, size_t size) {
   return 1;
 }
 
-// Scratch of one thread, kept from picture to picture unless a picture was huge.
+// The buffers of one thread, which are reused for all pictures except after a huge one.
 struct JpegScratch {
   static constexpr size_t kMost = 32 << 20;
   std::vector<uint8_t> planes, line;
@@ -411,7 +415,7 @@ class Decoder {
     readHeader();
     makePlanes();
     readScan();
-    require(scan_.at[1] == 0xd9);  // another scan, say
+    require(scan_.at[1] == 0xd9);  // for example, another scan
     size_t stride = static_cast<size_t>(width_) * 3, bytes = stride * height_;
     auto* pixels = static_cast<uint8_t*>(std::malloc(bytes));
     if (pixels == nullptr) throw Odd{};
@@ -420,7 +424,7 @@ class Decoder {
   }
 
  private:
-  // A segment's content; its end is checked.
+  // The content of a segment, with bounds checks.
   struct Segment {
     const uint8_t* at;
     size_t size;
@@ -481,7 +485,7 @@ class Decoder {
   void readQuantisation(Segment content) {
     while (content.size > 0) {
       int table = content.at[0];
-      require(table < 4 && content.size >= 65);  // of 8 bits
+      require(table < 4 && content.size >= 65);  // 8-bit tables only
       for (int k = 0; k < 64; k++) quantisation_[table][k] = content.at[1 + k];
       known_[table] = true;
       content.take(65);
@@ -513,7 +517,7 @@ class Decoder {
     for (int i = 0; i < count_; i++) {
       const uint8_t* from = content.at + 6 + 3 * i;
       components_[i].id = from[0];
-      components_[i].across = count_ == 1 ? 1 : from[1] >> 4;  // of one component they mean nothing
+      components_[i].across = count_ == 1 ? 1 : from[1] >> 4;  // they have no meaning for a single component
       components_[i].down = count_ == 1 ? 1 : from[1] & 15;
       components_[i].quantisation = from[2];
       require(from[1] >> 4 >= 1 && (from[1] & 15) >= 1 && from[2] < 4);
@@ -523,7 +527,7 @@ class Decoder {
     require(first.across <= 2 && first.down <= first.across);
   }
 
-  // Whether the three components are YCbCr, as libjpeg guesses.
+  // Returns whether the three components are YCbCr, with the same heuristic as libjpeg.
   bool isYcc() const {
     if (jfif_) return true;
     if (adobe_ >= 0) return adobe_ == 1;
@@ -559,10 +563,10 @@ class Decoder {
       size_t rows = static_cast<size_t>(down_) * component.down * 8;
       total += component.stride * rows + kPiece;
       blocks += component.stride * rows / 64;
-      // Narrower ones are not weighted with their neighbours.
+      // Narrower components are not interpolated with their neighbours.
       if (component.across < first.across) require(component.width > 2);
     }
-    require(blocks / 4 <= static_cast<size_t>(end_ - at_));  // two bits a block at the least
+    require(blocks / 4 <= static_cast<size_t>(end_ - at_));  // at least two bits per block
     scratch_.planes.resize(total);
     for (int i = 0; i < count_; i++) components_[i].plane = scratch_.planes.data() + starts[i];
   }

@@ -1,5 +1,5 @@
-// Ordinary JPEG files to RGB bytes, as libjpeg-turbo decodes them with its defaults: the exact integer transform ("islow") and
-// "fancy" upsampling of colours, bit for bit.
+// Decodes ordinary JPEG files to RGB bytes, bit for bit as libjpeg-turbo does with its defaults: the accurate integer
+// transform ("islow") and "fancy" upsampling of chroma.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@ namespace nudge {
 
 struct RgbPicture {
   int width = 0, height = 0;
-  uint8_t* pixels = nullptr;  // three bytes a pixel, from malloc
+  uint8_t* pixels = nullptr;  // three bytes per pixel, from malloc
 };
 
 struct JpegLimits {
-  int64_t pixels = 0;    // more are refused
-  int shortSide = 0;     // so is a longer short side, which is to be scaled; 0 for any
-  bool upright = false;  // so is a picture that EXIF data ask to turn
+  int64_t pixels = 0;    // the maximum number of pixels
+  int shortSide = 0;     // the maximum length of the shorter side, because longer ones are scaled down; 0 for no limit
+  bool upright = false;  // whether to reject pictures that EXIF data ask to rotate
 };
 
-// Decodes a file; false for everything that is not ordinary: progressive, CMYK, damaged or cut files, limits exceeded. A decoder
-// that knows all formats then has the last word, errors and warnings included.
+// Decodes a file. Returns false for anything unusual: progressive, CMYK, damaged or truncated files, or exceeded
+// limits. Another decoder that supports all formats then decodes the file and reports errors and warnings.
 bool decodeJpeg(const uint8_t* data, size_t size, const JpegLimits& limits, RgbPicture& out);
 
 }  // namespace nudge

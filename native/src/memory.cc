@@ -1,6 +1,6 @@
-// Memory on the host: counted, so that leaks show; limited, so that a request for a terabyte is an error and not the end
-// of the process; and large blocks are kept for the next request of their size. malloc gives those back to the kernel at
-// every free, and the next step pays for them again, a page fault for every 4 KB.
+// Memory on the host. It is counted to detect leaks, and limited, so that a request for a terabyte is an error and does
+// not end the process. Large blocks are cached for the next request of the same size. malloc would return them to the
+// kernel at every free, and the next step would pay for them again with a page fault for every 4 KB.
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -29,13 +29,13 @@ std::string inGigabytes(int64_t bytes) {
   return text;
 }
 
-// Large blocks not in use, oldest first. What is in use and what is kept together never exceed the most that was ever in use
-// (and some slack), so keeping costs no memory at the peak.
+// Large free blocks, oldest first. The sum of used and cached memory never exceeds the peak of used memory plus some
+// slack, so the cache does not increase the peak.
 class KeptBlocks {
  public:
   static constexpr size_t kLarge = 256 << 10;
 
-  // A block of that size: a kept one, or a new one after making room for it.
+  // Returns a block of this size: a cached one, or a new one after making room for it.
   void* take(size_t size) {
     std::lock_guard<std::mutex> guard(lock_);
     auto found = bySize_.find(size);
@@ -55,8 +55,8 @@ class KeptBlocks {
     return pointer;
   }
 
-  // Keeps a block for later; false when it is not one of ours. It is called where nothing may be thrown, so a block that
-  // there is no memory to keep is freed.
+  // Caches a block for later use. Returns false if it was not allocated here. It must not throw, so if there is no
+  // memory to cache a block, the block is freed.
   bool give(void* pointer) noexcept {
     std::lock_guard<std::mutex> guard(lock_);
     auto size = sizes_.find(pointer);
@@ -99,11 +99,11 @@ class KeptBlocks {
   std::mutex lock_;
   std::list<void*> kept_;
   BySize bySize_;
-  std::unordered_map<void*, size_t> sizes_;  // of every large block, in use or kept
+  std::unordered_map<void*, size_t> sizes_;  // of every large block, used or cached
 };
 
 KeptBlocks& blocks() {
-  static auto* all = new KeptBlocks();  // never destroyed: tensors may be freed after static objects are
+  static auto* all = new KeptBlocks();  // never destroyed, because tensors may be freed after static objects
   return *all;
 }
 
@@ -172,8 +172,9 @@ void defineMemory(napi_env env, napi_value exports, State* state) {
     limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     c10::SetCPUAllocator(&allocator, /*priority=*/100);
 #ifdef __GLIBC__
-    // The scratch of libraries, and large blocks that no kept one fits: from the heap, which stays, and not from pages that the
-    // kernel takes back at every free. (From 32 MB on glibc would do that whatever a program's habits are.)
+    // For the temporary memory of libraries, and for large blocks that fit no cached one: use the heap, which is kept,
+    // and not mapped pages, which the kernel takes back at every free. (glibc would use mapped pages from 32 MB on in
+    // any case.)
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif

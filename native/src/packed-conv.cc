@@ -1,6 +1,6 @@
-// Convolutions whose weights do not change any more, for prediction on the CPU: XNNPACK, through libtorch's operators
-// `prepacked::conv2d_clamp_*`, arranges the weight once and clamps the result in the same pass. They take an object of libtorch's
-// that is no tensor, which call.cc does not.
+// Convolutions with constant weights, for prediction on the CPU. XNNPACK, through libtorch's operators
+// `prepacked::conv2d_clamp_*`, packs the weight once and clamps the result in the same pass. These operators take an
+// object of libtorch that is not a tensor, which call.cc does not support.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -14,19 +14,19 @@ namespace nudge {
 namespace {
 
 struct Packed {
-  c10::IValue context;  // none where the place is free
+  c10::IValue context;  // none if the slot is free
   int64_t inputs = 0, kernelHeight = 0, kernelWidth = 0, padding = 0;
 };
 
 std::mutex lock;
 std::vector<Packed>& all() {
-  static auto* packed = new std::vector<Packed>();  // never destroyed: libtorch may be gone by then
+  static auto* packed = new std::vector<Packed>();  // never destroyed, because libtorch may already be unloaded
   return *packed;
 }
 
 c10::optional<c10::OperatorHandle> operatorNamed(const char* name) { return c10::Dispatcher::singleton().findSchema({name, ""}); }
 
-// packConv(weight, bias, stride, padding, groups, low, high) → a number; undefined where this libtorch has no XNNPACK.
+// packConv(weight, bias, stride, padding, groups, low, high) → an id, or undefined if this libtorch has no XNNPACK.
 napi_value packConv(Call& call) {
   napi_env env = call.env;
   auto pack = operatorNamed("prepacked::conv2d_clamp_prepack");

@@ -14,9 +14,10 @@ constexpr int32_t kHalf = 1 << (Filter::kBits - 1);
 typedef int32_t Int4 __attribute__((vector_size(16)));
 typedef uint8_t Byte4 __attribute__((vector_size(4)));
 
-// One row to one row of each plane. Pixels are read four bytes at a time, and for all target pixels equally many of them, so
-// `line` goes on after its last pixel. Weights add up to 2^22, give or take their rounding, so 32 bits hold 255 times that.
-// A triangle's sum needs no clipping; some of the cubic kernel's weights are negative, and its sums go below 0 and above 255.
+// Resizes one row to one row of each plane. Pixels are read four bytes at a time, with the same number of pixels for
+// all target pixels, so `line` must be readable beyond its last pixel. The weights sum to 2^22 up to rounding, so 32
+// bits hold 255 times that. Sums of the triangle kernel need no clipping. Some weights of the cubic kernel are
+// negative, so its sums can be below 0 or above 255.
 template <int Taps, bool Clip>
 inline __attribute__((always_inline)) void resizeRowBy(int taps, const uint8_t* line, const Filter& filter, int size, uint8_t* red, uint8_t* green, uint8_t* blue) {
   const int32_t* weights = filter.weights.data();
@@ -59,7 +60,7 @@ NUDGE_CLONES void splitRow(const uint8_t* line, int size, uint8_t* red, uint8_t*
   }
 }
 
-// One row of a plane from several.
+// Computes one row of a plane from several rows.
 NUDGE_CLONES void resizeColumns(const uint8_t* rows, const int32_t* weights, int count, int size, bool clips, int32_t* sums, uint8_t* out) {
   std::fill(sums, sums + size, kHalf);
   for (int k = 0; k < count; k++, rows += size) {
@@ -117,7 +118,7 @@ void Filter::set(int source, int target, int begin, int size, Interpolation inte
 
 void resize(const uint8_t* pixels, int stride, int width, int height, const Target& target, Scratch& scratch) {
   int size = target.size;
-  // The rows that the result depends on: `tall` of them from `top` on.
+  // The rows that the result depends on: `tall` rows starting at `top`.
   bool keepsWidth = width == target.wide, keepsHeight = height == target.high;
   Filter& columns = scratch.vertical;
   int top = target.y, tall = size;

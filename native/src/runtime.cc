@@ -1,4 +1,4 @@
-// The engine itself: versions, build flags, devices, threads, random generators, switches.
+// The engine itself: versions, build flags, devices, threads, random generators and flags.
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -31,7 +31,7 @@ napi_value info(Call& call) {
   return result;
 }
 
-// OpenBLAS has a pool of threads of its own, which libtorch does not know; null where the BLAS is another.
+// OpenBLAS has its own thread pool, which libtorch does not know. Null for other BLAS libraries.
 template <typename Function>
 Function* openBlas(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -43,7 +43,7 @@ int toThreads(Call& call) {
   return static_cast<int>(count);
 }
 
-// setThreads(n): one count for all that computes, so that it decides every result.
+// setThreads(n): one number of threads for all computations, because it affects the results.
 napi_value setThreads(Call& call) {
   int count = toThreads(call);
   at::set_num_threads(count);
@@ -53,7 +53,7 @@ napi_value setThreads(Call& call) {
 
 napi_value threads(Call& call) { return fromInt(call.env, at::get_num_threads()); }
 
-// setBlasThreads(n) → how many there were; 0 where there is no OpenBLAS to tell.
+// setBlasThreads(n) → the previous number of threads; 0 without OpenBLAS.
 napi_value setBlasThreads(Call& call) {
   int count = toThreads(call);
   auto* get = openBlas<int()>("openblas_get_num_threads");
@@ -64,7 +64,7 @@ napi_value setBlasThreads(Call& call) {
   return fromInt(call.env, before);
 }
 
-// newGenerator(device, seed) → generator number.
+// newGenerator(device, seed) → generator id.
 napi_value newGenerator(Call& call) {
   c10::Device device = toDevice(call.env, call.at(0), "device");
   uint64_t seed = static_cast<uint64_t>(toInt(call.env, call.at(1), "seed"));
@@ -91,7 +91,7 @@ napi_value manualSeed(Call& call) {
   return nothing(call.env);
 }
 
-// setFlag(name, on): the switches of libtorch that change speed or numbers.
+// setFlag(name, on): flags of libtorch that affect speed or results.
 napi_value setFlag(Call& call) {
   std::string name = toString(call.env, call.at(0), "flag");
   bool on = toBool(call.env, call.at(1), "value");
@@ -113,7 +113,8 @@ napi_value setFlag(Call& call) {
   return nothing(call.env);
 }
 
-// setCudnnTrials(n): how many plans cuDNN times for each convolution, to keep the fastest; 0 takes its first choice.
+// setCudnnTrials(n): the number of plans that cuDNN times for each convolution to select the fastest. With 0 it uses
+// its first choice.
 napi_value setCudnnTrials(Call& call) {
   int64_t count = toInt(call.env, call.at(0), "count");
   if (count < 0 || count > 1000) throw Failure("setCudnnTrials: expected a number from 0 to 1000");

@@ -1,4 +1,4 @@
-// What one JavaScript environment owns: tensors by slot, generators, resolved operators, the error class.
+// The objects of one JavaScript environment: tensors by slot, generators, resolved operators, the error class.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -12,7 +12,8 @@
 
 namespace nudge {
 
-// How one argument of an operator is made from a JavaScript value; read off the schema once, when the operator is resolved.
+// How one argument of an operator is converted from a JavaScript value. It is read from the schema when the operator is
+// resolved.
 enum class Kind : uint8_t {
   Tensor, TensorList, OptionalTensorList, Scalar, ScalarList, Int, IntList, Double, DoubleList, Bool, BoolList,
   String, Device, DType, Layout, MemoryFormat, Generator, Unsupported,
@@ -23,10 +24,10 @@ struct Argument {
   std::string type;
   Kind kind = Kind::Unsupported;
   bool optional = false;
-  bool positive = false;  // libtorch divides by it without looking: zero and below are refused here
+  bool positive = false;  // libtorch divides by it without checking, so values of zero and below are rejected here
   bool keywordOnly = false;
   bool hasFallback = false;
-  int64_t length = 0;  // int[2] takes one number for both
+  int64_t length = 0;  // for int[2], one number can be passed for both
   c10::IValue fallback;
 };
 
@@ -35,13 +36,14 @@ struct Operator {
   std::string name;
   std::vector<Argument> arguments;
   bool returnsList = false;
-  bool needsFinite = false;  // LAPACK loops for ever on infinities
-  bool needsElements = false;  // libtorch divides by the number of elements without looking
-  std::vector<int> resized;  // the arguments whose sizes it may change: libtorch does so before it has the memory
-  std::vector<int> aliases;  // for each return: the argument it is, when the operator writes in place; else -1
+  bool needsFinite = false;  // LAPACK does not terminate on infinities
+  bool needsElements = false;  // libtorch divides by the number of elements without checking
+  std::vector<int> resized;  // the arguments that it may resize; libtorch does so before it has the memory
+  std::vector<int> aliases;  // for each return value: the index of the argument, if the operator writes in place; otherwise -1
 };
 
-// A tensor's handle is a slot number and the slot's generation in one small integer, so that a stale handle is an error.
+// The handle of a tensor combines a slot number and the slot's generation in one small integer, so that using a stale
+// handle is an error.
 struct Slot {
   at::Tensor tensor;
   uint32_t generation = 1;
@@ -59,7 +61,7 @@ class State {
   size_t live() const { return slots_.size() - free_.size(); }
 
   std::vector<at::Generator> generators;
-  std::deque<Operator> operators;  // references stay valid while it grows
+  std::deque<Operator> operators;  // references stay valid as it grows
   napi_ref errorClass = nullptr;
 
  private:

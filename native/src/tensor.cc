@@ -1,4 +1,4 @@
-// Tensors made from and read into typed arrays and files, what they are, and their slots' end.
+// Creates tensors from typed arrays and files, reads them, returns their properties, and frees their slots.
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <unistd.h>
@@ -22,16 +22,16 @@ at::Tensor emptyOnCpu(c10::IntArrayRef shape, at::ScalarType dtype) {
   return at::empty(shape, at::TensorOptions().dtype(dtype));
 }
 
-// fromBytes(view, dtype, shape): one copy; the array stays the caller's.
+// fromBytes(view, dtype, shape): makes one copy. The array still belongs to the caller.
 napi_value fromBytes(Call& call) {
   at::ScalarType dtype = toDType(call.env, call.at(1), "dtype");
   at::Tensor tensor = emptyOnCpu(toInts(call.env, call.at(2), "shape"), dtype);
-  Bytes bytes = toBytes(call.env, call.at(0), "data");  // last: reading the shape may run a getter that detaches it
+  Bytes bytes = toBytes(call.env, call.at(0), "data");  // must come last, because reading the shape may run a getter that detaches it
   if (tensor.nbytes() != bytes.size) {
     throw Failure("tensor: " + describeTensor(tensor) + " needs " + std::to_string(tensor.nbytes()) + " bytes, the data has " +
                   std::to_string(bytes.size));
   }
-  if (dtype == at::kBool) {  // any byte but 0 and 1 is not a bool to C++
+  if (dtype == at::kBool) {  // for C++, bytes other than 0 and 1 are not valid bools
     bool* target = static_cast<bool*>(tensor.data_ptr());
     for (size_t i = 0; i < bytes.size; i++) target[i] = bytes.data[i] != 0;
   } else if (bytes.size > 0) {
@@ -40,7 +40,7 @@ napi_value fromBytes(Call& call) {
   return fromTensor(*call.state, call.env, std::move(tensor));
 }
 
-// read(tensor, view): copies the elements, in row-major order, into a view of just that many bytes.
+// read(tensor, view): copies the elements in row-major order into a view with exactly that many bytes.
 napi_value read(Call& call) {
   at::NoGradGuard noGrad;
   at::Tensor tensor = tensorAt(call).detach().to(at::kCPU).contiguous().resolve_conj().resolve_neg();
@@ -53,7 +53,7 @@ napi_value read(Call& call) {
   return nothing(call.env);
 }
 
-// readFile(fd, offset, dtype, shape): from a file straight into a new tensor's memory.
+// readFile(fd, offset, dtype, shape): reads from a file directly into the memory of a new tensor.
 napi_value readFile(Call& call) {
   int64_t descriptor = toInt(call.env, call.at(0), "file descriptor");
   int64_t offset = toInt(call.env, call.at(1), "offset");
@@ -74,7 +74,7 @@ napi_value readFile(Call& call) {
   return fromTensor(*call.state, call.env, std::move(tensor));
 }
 
-// item(tensor): its one element as a number, boolean or (beyond 2^53) bigint.
+// item(tensor): the value of its only element as a number, boolean or (beyond 2^53) bigint.
 napi_value item(Call& call) {
   at::Tensor& tensor = tensorAt(call);
   if (tensor.numel() != 1) throw Failure("item: " + describeTensor(tensor) + " has " + std::to_string(tensor.numel()) + " elements, not one");
@@ -96,7 +96,7 @@ napi_value isChannelsLast(Call& call) {
   return fromBool(call.env, tensor.dim() == 4 && tensor.is_contiguous(c10::MemoryFormat::ChannelsLast));
 }
 
-// address(tensor): of its first element, to see whether two tensors share memory.
+// address(tensor): the address of its first element, to check whether two tensors share memory.
 napi_value address(Call& call) {
   at::Tensor& tensor = tensorAt(call);
   return fromInt(call.env, tensor.device().is_meta() ? 0 : static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.data_ptr())));
@@ -112,7 +112,7 @@ napi_value freeOne(Call& call) {
   int32_t handle = 0;
   if (napi_get_value_int32(call.env, call.at(0), &handle) != napi_ok) throw Failure("free: expected a tensor");
   call.state->release(handle);
-  return nullptr;  // undefined, at no cost
+  return nullptr;  // undefined, without any cost
 }
 
 napi_value liveTensors(Call& call) { return fromInt(call.env, static_cast<int64_t>(call.state->live())); }
