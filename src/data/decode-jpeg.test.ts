@@ -137,6 +137,22 @@ test("what is too large, is to be scaled or to be turned is left to the other de
   expect(await decodeJpeg(turned, Math.min(width, height), false, width * height)).not.toBeNull();
 });
 
+test("a picture that is scaled down has the bytes of one that sharp decodes and scales at once", async () => {
+  for (const [width, height] of [[100, 75], [131, 97], [64, 121], [400, 122]]) // biome-ignore format: a list
+    for (const colours of ["4:4:4", "4:2:0", "grey"]) {
+      const image = sharp(rough(width, height), { raw: { width, height, channels: 3 } });
+      if (colours === "grey") image.toColourspace("b-w");
+      const chromaSubsampling = colours === "grey" ? undefined : colours;
+      const bytes = await image.jpeg({ quality: 90, chromaSubsampling }).toBuffer();
+      const scaled = await decodeBytes(bytes, "scaled.jpg", { shortSide: 64 });
+      expect(Math.min(scaled.width, scaled.height)).toBe(64);
+      const { width: w, height: h } = scaled;
+      const atOnce = sharp(bytes).toColourspace("srgb").resize({ width: w, height: h, fit: "fill" });
+      const expected = await atOnce.raw().toBuffer();
+      expect(Buffer.compare(expected, scaled.pixels)).toBe(0);
+    }
+});
+
 test("no file, a folder and a file of another kind are left to the other decoder; no path at all is an error", async () => {
   const text = join(folder, "text.jpg");
   writeFileSync(text, "no picture");
