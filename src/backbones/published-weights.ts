@@ -27,7 +27,7 @@ export interface PublishedWeights {
   readonly top1?: number;
   /** The normalization of pictures. The default is ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
-  /** How the publisher prepares pictures for evaluation, where it is not `usualFraming`. */
+  /** How the publisher prepares pictures for evaluation, if it is not `usualFraming`. */
   readonly size?: number;
   readonly resize?: number;
   readonly interpolation?: Interpolation;

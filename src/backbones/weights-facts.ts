@@ -184,7 +184,10 @@ const VIT: Readonly<Record<string, PublishedFraming>> = {
   "hugging-face": { size: 224, resize: "stretch", interpolation: "bilinear" },
 };
 
-/** The height and width that the position embeddings of a transformer are for; undefined where they are not a square's. */
+/**
+ * Returns the height and width for which a transformer's position embeddings are made, or undefined if they are not
+ * square.
+ */
 function trainedSize(shapes: ReadonlyMap<string, StoredTensor["shape"]>, patch: number): number | undefined {
   const side = Math.sqrt((shapes.get("pos_embed")?.at(-2) ?? 0) - 1);
   return Number.isInteger(side) && side > 0 ? side * patch : undefined;

@@ -61,7 +61,7 @@ export function loadNative(): Native {
   return native;
 }
 
-/** Loads the addon where it is built and loads: for work that is faster with it, and that can be done without. */
+/** Loads the addon if it has been built. For work that is faster with the addon but does not need it. */
 export function loadIfBuilt(): void {
   if (native || !existsSync(addonPath())) return;
   try {

@@ -140,7 +140,7 @@ function activated(x: Tensor, act: After["act"]): Tensor {
   return act === "relu" ? x.relu_() : relu6_(x);
 }
 
-/** The same with a packed convolution, where there is one. */
+/** Computes the same with a packed convolution, if there is one. */
 function packedConvNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor | undefined {
   const clamp = residual || act === undefined ? "none" : act;
   const y = packedConvs()?.convolve(conv, x, RANGES[clamp], () => noGrad(() => folded(conv, norm)));
