@@ -6,7 +6,8 @@
 
 import { resolve } from "node:path";
 import { MissingWeights } from "../backbones/find-weights.js";
-import { publishedWeightsNamed } from "../backbones/published-weights.js";
+import { framingOf, publishedWeightsNamed } from "../backbones/published-weights.js";
+import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
 import type { Dataset } from "../data/dataset.js";
 import { evenlyChosen } from "../data/evenly-chosen.js";
 import { lookAt } from "../data/inspect-files.js";
@@ -61,7 +62,7 @@ export function ownDefaults(
   Object.assign(found, networkDefaults(request, words, device));
   if (probe === "exact") {
     found.refit = true;
-    const size = evaluationSizeFor(dataset);
+    const size = evaluationSizeFor(dataset, { ...found, ...request });
     if (size !== undefined) found.evaluationSize = size;
   }
   if (probe) return { request: without(found, has), words };
@@ -102,8 +103,10 @@ export const probeOf = (request: Request): ProbeKind | false => readKeys({ probe
  * The picture size for evaluation if it differs from training: the larger one if half of the pictures have enough
  * pixels.
  */
-export function evaluationSizeFor(dataset: Dataset): number | undefined {
-  if (dataset.kind !== "pictures") return undefined;
+export function evaluationSizeFor(dataset: Dataset, { size, backbone, weights }: Request): number | undefined {
+  if (dataset.kind !== "pictures" || size !== undefined) return undefined;
+  const published = [weights, backbone].flatMap((name) => publishedWeightsNamed(String(name)) ?? [])[0];
+  if (published && framingOf(published).size !== 224) return undefined;
   const { root, domains } = dataset;
   const files = domains.flatMap((domain) => evenlyChosen(domain.files, Math.ceil(SIZED / domains.length)));
   const sides = files.flatMap((file) => {
@@ -111,7 +114,8 @@ export function evaluationSizeFor(dataset: Dataset): number | undefined {
     return header ? [Math.min(header.width, header.height)] : [];
   });
   const median = sides.sort((a, b) => a - b)[Math.floor(sides.length / 2)] ?? 0;
-  return median >= LARGER ? LARGER : undefined;
+  const { patch = 1 } = TRANSFORMERS[String(backbone) as keyof typeof TRANSFORMERS] ?? {};
+  return median >= LARGER ? LARGER - (LARGER % patch) : undefined;
 }
 
 const without = (found: Readonly<Record<string, unknown>>, has: (name: string) => boolean): Request =>

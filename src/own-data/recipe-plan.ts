@@ -37,7 +37,7 @@ export const leavesRecipeOpen = (asked: Request): boolean =>
 /** The settings of both kinds of runs, before C, steps and held-out domains are known. */
 export function recipeRequests(dataset: Dataset, asked: Request, device: string): RecipeRequests {
   const { request, words } = ownDefaults(dataset, asked, device);
-  const size = evaluationSizeFor(dataset);
+  const size = evaluationSizeFor(dataset, { ...request, ...asked });
   const shared: Request = { device, ...(size !== undefined && { evaluationSize: size }) };
   const { backbone, weights, precision } = request;
   const isMobileNet = (asked.backbone ?? backbone) === "mobilenet_v2";
