@@ -385,7 +385,7 @@ napi_value callOperator(Call& call) {
     result = convert(0);
   } else {
     check(call.env, napi_create_array_with_length(call.env, stack.size(), &result), "cannot make an array");
-    for (size_t i = 0; i < stack.size(); i++) napi_set_element(call.env, result, i, convert(i));
+    for (size_t i = 0; i < stack.size(); i++) setElement(call.env, result, i, convert(i));
   }
   stack.clear();
   spare = std::move(stack);
@@ -414,7 +414,7 @@ napi_value overloads(Call& call) {
   uint32_t count = 0;
   for (const auto& op : torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name))) {
     if (!c10::Dispatcher::singleton().findSchema({name, op->schema().overload_name()})) continue;
-    napi_set_element(call.env, result, count++, fromString(call.env, op->schema().overload_name()));
+    setElement(call.env, result, count++, fromString(call.env, op->schema().overload_name()));
   }
   return result;
 }
@@ -437,7 +437,7 @@ napi_value schema(Call& call) {
     setProperty(env, item, "length", fromInt(env, argument.length));
     setProperty(env, item, "keywordOnly", fromBool(env, argument.keywordOnly));
     setProperty(env, item, "hasDefault", fromBool(env, argument.hasFallback));
-    napi_set_element(env, list, i, item);
+    setElement(env, list, i, item);
   }
   setProperty(env, result, "arguments", list);
   check(env, napi_create_array(env, &returned), "cannot make an array");
@@ -446,7 +446,7 @@ napi_value schema(Call& call) {
     napi_value item = newObject(env);
     setProperty(env, item, "type", fromString(env, returns[i].real_type()->str()));
     setProperty(env, item, "argument", fromInt(env, op.aliases[i]));
-    napi_set_element(env, returned, i, item);
+    setElement(env, returned, i, item);
   }
   setProperty(env, result, "returns", returned);
   return result;

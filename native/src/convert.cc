@@ -251,7 +251,7 @@ napi_value fromString(napi_env env, const std::string& value) {
 napi_value fromInts(napi_env env, c10::IntArrayRef values) {
   napi_value result;
   check(env, napi_create_array_with_length(env, values.size(), &result), "cannot make an array");
-  for (size_t i = 0; i < values.size(); i++) napi_set_element(env, result, i, fromInt(env, values[i]));
+  for (size_t i = 0; i < values.size(); i++) setElement(env, result, i, fromInt(env, values[i]));
   return result;
 }
 
@@ -268,7 +268,7 @@ napi_value fromTensor(State& state, napi_env env, at::Tensor tensor) {
 napi_value fromHandles(State& state, napi_env env, const std::vector<at::Tensor>& tensors) {
   napi_value result;
   check(env, napi_create_array_with_length(env, tensors.size(), &result), "cannot make an array");
-  for (size_t i = 0; i < tensors.size(); i++) napi_set_element(env, result, i, fromTensor(state, env, tensors[i]));
+  for (size_t i = 0; i < tensors.size(); i++) setElement(env, result, i, fromTensor(state, env, tensors[i]));
   return result;
 }
 
@@ -276,6 +276,10 @@ napi_value newObject(napi_env env) {
   napi_value result;
   check(env, napi_create_object(env, &result), "cannot make an object");
   return result;
+}
+
+void setElement(napi_env env, napi_value array, size_t index, napi_value value) {
+  check(env, napi_set_element(env, array, static_cast<uint32_t>(index), value), "cannot set an element of an array");
 }
 
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value) {

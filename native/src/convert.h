@@ -43,6 +43,7 @@ napi_value fromInts(napi_env env, c10::IntArrayRef values);
 napi_value fromHandles(State& state, napi_env env, const std::vector<at::Tensor>& tensors);
 napi_value fromTensor(State& state, napi_env env, at::Tensor tensor);  // null for an undefined one
 napi_value newObject(napi_env env);
+void setElement(napi_env env, napi_value array, size_t index, napi_value value);
 void setProperty(napi_env env, napi_value object, const char* name, napi_value value);
 napi_value nothing(napi_env env);
 

@@ -68,7 +68,7 @@ napi_value cudaDevices(Call& call) {
     setProperty(call.env, item, "memory", fromInt(call.env, static_cast<int64_t>(properties.totalGlobalMem)));
     setProperty(call.env, item, "capability",
                 fromString(call.env, std::to_string(properties.major) + "." + std::to_string(properties.minor)));
-    napi_set_element(call.env, result, i, item);
+    setElement(call.env, result, i, item);
   }
   return result;
 }

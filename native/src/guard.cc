@@ -21,24 +21,25 @@ void throwToJavaScript(napi_env env, State* state, const Failure& failure) {
   if (pending) return;
   napi_value message, error, where, shapes, constructor = nullptr;
   const char* text = failure.what();
-  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message);
+  // Without memory for any part of the error, a plainer one is thrown.
+  auto plain = [&] { napi_throw_error(env, "NUDGE_ENGINE", text); };
   if (state != nullptr && state->errorClass != nullptr) napi_get_reference_value(env, state->errorClass, &constructor);
-  if (constructor == nullptr) {
-    napi_throw_error(env, "NUDGE_ENGINE", text);
-    return;
-  }
-  napi_create_string_utf8(env, failure.operatorName.c_str(), NAPI_AUTO_LENGTH, &where);
-  napi_create_array_with_length(env, failure.shapes.size(), &shapes);
+  if (constructor == nullptr || napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message) != napi_ok ||
+      napi_create_string_utf8(env, failure.operatorName.c_str(), NAPI_AUTO_LENGTH, &where) != napi_ok ||
+      napi_create_array_with_length(env, failure.shapes.size(), &shapes) != napi_ok)
+    return plain();
   for (size_t i = 0; i < failure.shapes.size(); i++) {
     napi_value shape;
-    napi_create_string_utf8(env, failure.shapes[i].c_str(), NAPI_AUTO_LENGTH, &shape);
-    napi_set_element(env, shapes, i, shape);
+    if (napi_create_string_utf8(env, failure.shapes[i].c_str(), NAPI_AUTO_LENGTH, &shape) != napi_ok ||
+        napi_set_element(env, shapes, i, shape) != napi_ok)
+      return plain();
   }
   napi_value arguments[] = {message, where, shapes};
   if (napi_new_instance(env, constructor, 3, arguments, &error) == napi_ok) napi_throw(env, error);
 }
 
 int32_t State::put(at::Tensor tensor) {
+  if (fresh_.size() == fresh_.capacity()) fresh_.reserve(2 * fresh_.size() + 16);
   uint32_t index;
   if (free_.empty()) {
     index = static_cast<uint32_t>(slots_.size());
@@ -51,7 +52,14 @@ int32_t State::put(at::Tensor tensor) {
     free_.pop_back();
   }
   slots_[index].tensor = std::move(tensor);
-  return static_cast<int32_t>(slots_[index].generation << kIndexBits | index);
+  fresh_.push_back(static_cast<int32_t>(slots_[index].generation << kIndexBits | index));
+  return fresh_.back();
+}
+
+void State::undoEntry() {
+  for (int32_t handle : fresh_)
+    if (isLive(handle)) release(handle);
+  fresh_.clear();
 }
 
 bool State::isLive(int32_t handle) const {

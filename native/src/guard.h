@@ -55,15 +55,20 @@ napi_value entry(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   napi_get_cb_info(env, info, &call.count, call.values, nullptr, &data);
   call.state = static_cast<State*>(data);
+  call.state->beginEntry();
   try {
     if (call.count > kMaxArguments) throw Failure("too many arguments: " + std::to_string(call.count));
     return Function(call);
   } catch (const Pending&) {
+    call.state->undoEntry();
   } catch (const Failure& failure) {
+    call.state->undoEntry();
     throwToJavaScript(env, call.state, failure);
   } catch (const std::exception& error) {
+    call.state->undoEntry();
     throwToJavaScript(env, call.state, Failure(messageOf(error)));
   } catch (...) {
+    call.state->undoEntry();
     throwToJavaScript(env, call.state, Failure("an exception that is not a std::exception"));
   }
   return nullptr;

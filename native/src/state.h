@@ -58,6 +58,9 @@ class State {
   at::Tensor& get(int32_t handle);
   bool isLive(int32_t handle) const;
   void release(int32_t handle);
+  // An entry that fails hands nothing to JavaScript: what it has put since it began is released.
+  void beginEntry() { fresh_.clear(); }
+  void undoEntry();
   size_t live() const { return slots_.size() - free_.size(); }
 
   std::vector<at::Generator> generators;
@@ -67,6 +70,7 @@ class State {
  private:
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_;
+  std::vector<int32_t> fresh_;  // handles put since the entry began
 };
 
 }  // namespace nudge

@@ -44,6 +44,14 @@ const WORK: Record<string, () => number> = {
     return x.toNumbers().length + String(x).length + x.data().length + x.shape.length;
   },
   "a file": () => tensorFromFile(file, 0, "float32", [32, 32]).add(1).sum().item(),
+  "an error": () => {
+    try {
+      tensor([[1, 2]]).matmul(tensor([[1, 2]]));
+    } catch (error) {
+      return String(error).length > 0 ? 1 : 0;
+    }
+    return 2;
+  },
   gradients: () => {
     const x = tensor([1, 2, 3]).requiresGrad_();
     return grad([x.mul(x).sum()], [x])[0]
