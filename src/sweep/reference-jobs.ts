@@ -6,6 +6,7 @@
 import { referenceAlgorithms, referenceDataset } from "../records/domainbed-names.js";
 import { referenceJobName, referenceJobSeed } from "../reference/job.js";
 import type { Method } from "../settings/method.js";
+import { bareName } from "../settings/names.js";
 
 export interface JobOf {
   /** The dataset's id here. */
@@ -17,11 +18,9 @@ export interface JobOf {
   readonly hparamsSeed: number;
 }
 
-const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
-
 /** What the reference calls an algorithm, else its title with those of its penalties: averages are made on the same run. */
 function algorithmName({ algorithm, regularizers }: Method): string {
-  const known = referenceAlgorithms.find((name) => bare(name) === bare(algorithm.id));
+  const known = referenceAlgorithms.find((name) => bareName(name) === bareName(algorithm.id));
   return [known ?? algorithm.title, ...regularizers.map(({ title }) => title)].join("-");
 }
 
