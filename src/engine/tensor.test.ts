@@ -173,6 +173,7 @@ test("reductions go over everything, one dimension or several", () => {
       [3, 6],
     ]);
     expect(x.where(x.gt(2), 0).toNumbers()).toEqual([0, 0, 3, 6]);
+    expect(x.maskedFill(x.gt(2).logicalNot(), 0).toNumbers()).toEqual([0, 0, 3, 6]); // the same on a GPU
   });
 });
 

@@ -124,8 +124,12 @@ export class Tensor extends ops.Operators implements Disposable {
     return this.vectorNorm(order, dim === undefined ? null : list(dim), keepdim);
   }
 
-  /** Selects elements of this tensor where the condition is true, and of `other` elsewhere. */
+  /**
+   * Selects elements of this tensor where the condition is true, and of `other` elsewhere. On a GPU, `where` would copy a number from the
+   * CPU, which a captured update must not do.
+   */
   where(condition: Tensor, other: Tensor | number): Tensor {
+    if (typeof other === "number" && this.device !== "cpu") return this.maskedFill(condition.logicalNot(), other);
     return ops.where(condition, this, other);
   }
 
