@@ -6,12 +6,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import sharp, { type Sharp } from "sharp";
 import { expect, onTestFinished, test } from "vitest";
-import { writeMadeModel } from "../../tests/support/made-model.js";
+import { storedColours, writeMadeModel } from "../../tests/support/made-model.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import type { Framing } from "../data/framing.js";
 import { scope } from "../engine/scope.js";
 import { loadModel, type Model } from "../model/index.js";
-import { storedColours } from "../model/read-about.js";
 import { preprocessingCode } from "./preprocessing-code.js";
 
 /** A Python with Pillow and NumPy; undefined where there is none. */

@@ -5,7 +5,6 @@
 
 import { LEAST_TEMPERATURE, MOST_TEMPERATURE } from "../analysis/temperature.js";
 import type { NetworkVariant } from "../backbones/backbone.js";
-import { imageNetMean, imageNetStd } from "../data/augment.js";
 import { defaultShortSide } from "../data/decode.js";
 import type { Interpolation } from "../data/framing.js";
 import type { WeightsFile } from "../engine/stored-tensor.js";
@@ -181,9 +180,3 @@ function predictionOfFormat1(settings: StoredFacts, domains: number): Prediction
   const classifier = hparams.nonlinearClassifier === true ? "nonlinear" : "linear";
   return { kind: "algorithm", classifier, id: settings.text("algorithm"), hparams, domains };
 }
-
-/** The normalisation constants as they are written: six digits, from which the float32 numbers are restored. */
-export const storedColours = {
-  mean: Array.from(imageNetMean, (value) => Number(value.toPrecision(6))),
-  std: Array.from(imageNetStd, (value) => Number(value.toPrecision(6))),
-};

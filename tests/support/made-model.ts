@@ -1,15 +1,21 @@
 /** Model files made for a test, without training: any backbone with random weights and batch-norm statistics. */
 
 import { backboneNamed } from "../../src/backbones/index.js";
+import { imageNetMean, imageNetStd } from "../../src/data/augment.js";
 import { Random } from "../../src/engine/random.js";
 import { scope } from "../../src/engine/scope.js";
 import { noGrad, type Tensor } from "../../src/engine/tensor.js";
 import { writeWeights } from "../../src/engine/weights.js";
 import { METADATA_KEY, MODEL_FORMAT, type ModelAbout } from "../../src/model/about.js";
 import { makeClassifier } from "../../src/model/classifier.js";
-import { storedColours } from "../../src/model/read-about.js";
 import { BatchNorm, type Module } from "../../src/nn/index.js";
 import { ProbedBackbone } from "../../src/probe/probed-backbone.js";
+
+/** The normalization constants as they are written: six digits, from which the float32 numbers are restored. */
+export const storedColours = {
+  mean: Array.from(imageNetMean, (value) => Number(value.toPrecision(6))),
+  std: Array.from(imageNetStd, (value) => Number(value.toPrecision(6))),
+};
 
 export interface MadeModel {
   backbone?: string;
