@@ -1,11 +1,13 @@
 /**
- * One update of each algorithm beside one of ERM on the same batch: time, memory, and how often the backbone runs forward
- * and backward. The runs are counted as they happen, in whole batches: three runs over a third of the batch are one. Beside
- * them stands what the public PyTorch code does, as its updates are described; that code is not run here.
+ * Measures one update of each algorithm next to one update of ERM on the same batch: time, memory, and the number of forward
+ * and backward passes of the backbone. Passes are counted while they happen, in whole batches: three passes over a third of
+ * the batch count as one. The result also contains the passes of the public PyTorch code, as its updates are described; that
+ * code is not run here.
  *
- * Each algorithm is timed in turn with ERM, and the minimum of the rounds counts. Updates are late ones, so that penalties
- * that set in after some thousand updates are in force; two or three in a row make a round, as DANN, CDANN and ADRMX take turns.
- * On a GPU they run as `nudge train` runs them: in bfloat16, channels last, captured as CUDA graphs.
+ * Each algorithm alternates with ERM, and the minimum over the rounds is reported. The timed updates are late ones, so that
+ * penalties that start after some thousand updates are active. A round has two or three consecutive updates, because DANN,
+ * CDANN and ADRMX alternate between kinds of updates. On a GPU the updates run as in `nudge train`: in bfloat16, channels
+ * last, captured as CUDA graphs.
  */
 
 import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
@@ -22,16 +24,16 @@ import { DeviceUpdates } from "../training/device-updates.js";
 import { Learner } from "../training/learner.js";
 
 export interface AlgorithmsOptions {
-  /** Ids with commas between, or `all`. */
+  /** Comma-separated ids, or `all`. */
   algorithm: string;
   backbone: string;
-  /** Pictures of each of the three domains. */
+  /** The number of pictures of each of the three domains. */
   batch: number;
   device: string;
   repeats: number;
 }
 
-/** Runs of the backbone in one update, in whole batches. */
+/** The passes of the backbone in one update, in whole batches. */
 export interface Passes {
   readonly forward: number;
   readonly backward: number;
@@ -40,18 +42,18 @@ export interface Passes {
 export interface AlgorithmCost {
   readonly id: string;
   readonly title: string;
-  /** Milliseconds an update: the minimum of the rounds. */
+  /** Milliseconds per update: the minimum over the rounds. */
   readonly ms: number;
-  /** ERM's in the same rounds. */
+  /** The same for ERM, in the same rounds. */
   readonly ermMs: number;
-  /** Bytes of tensors at the peak of an update: weights, optimizer and batch included. */
+  /** The peak memory of tensors during an update in bytes, including weights, optimizer state and batch. */
   readonly peak: number;
   readonly ermPeak: number;
   readonly passes: Passes;
   readonly reference: Passes;
-  /** On a GPU: whether updates are replayed as a CUDA graph. */
+  /** On a GPU, whether updates are replayed as a CUDA graph. */
   readonly replayed?: boolean;
-  /** What the public code does more, where it does. */
+  /** Work of the public code that is saved here, if any. */
   readonly saved?: string;
 }
 
@@ -60,7 +62,7 @@ export interface AlgorithmsResult {
   readonly batch: number;
   readonly domains: number;
   readonly device: string;
-  /** Absent in records of before it was written: float32. */
+  /** Absent in older records, which are in float32. */
   readonly precision?: Precision;
   readonly threads: number;
   readonly repeats: number;
@@ -69,17 +71,17 @@ export interface AlgorithmsResult {
 
 const DOMAINS = 3;
 const CLASSES = 7;
-/** A multiple of what turns repeat after. */
+/** The step of the timed updates: a multiple of all periods in `TURNS`. */
 const LATE = 9_996;
 
-/** Updates after which what an algorithm does repeats: the discriminator's turns. */
+/** The period of algorithms that alternate between kinds of updates, such as updates of the discriminator; 2 if not listed. */
 const TURNS: Readonly<Record<string, number>> = { adrmx: 3 };
 const turnsOf = ({ id }: AlgorithmDefinition): number => TURNS[id] ?? 2;
 
-/** On a GPU, rounds are longer, to hide the wait at their end. */
+/** On a GPU, rounds are longer by this factor, so that the synchronization at their end is negligible. */
 const LONGER = 4;
 
-/** Updates of each kind until it is captured, and one more. */
+/** The number of updates of each kind until it is captured, plus one. */
 const UNTIL_CAPTURED = 5;
 
 const precisionOn = (device: string): Precision => (device === "cpu" ? "float32" : "bf16");
@@ -87,10 +89,10 @@ const precisionOn = (device: string): Precision => (device === "cpu" ? "float32"
 /** A backward pass takes about as long as two forward passes. */
 const BACKWARD = 2;
 
-/** How many times as long as an update of ERM one with so many passes should take. */
+/** The expected time of an update with this number of passes, relative to an update of ERM. */
 export const costOf = ({ forward, backward }: Passes): number => (forward + BACKWARD * backward) / (1 + BACKWARD);
 
-/** What the public code runs in one update where that is not one forward and one backward pass, on average over turns. */
+/** The passes of the public code in one update, averaged over kinds of updates, if they are not one forward and one backward pass. */
 const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
   dann: { forward: 1, backward: 1, saved: "no backward pass through the backbone in the discriminator's turn" },
   cdann: { forward: 1, backward: 1, saved: "no backward pass through the backbone in the discriminator's turn" },
@@ -110,7 +112,7 @@ const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
   arm: { forward: 1, backward: 1, saved: "no backward pass through the context network, which is not trained" },
 };
 
-/** Times one algorithm, or all of them. */
+/** Times the requested algorithms. */
 export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   const { algorithm, backbone, batch, device, repeats } = options;
   const asked = algorithm === "all" ? Object.values(algorithms) : algorithm.split(",").map(algorithmNamed);
@@ -131,10 +133,10 @@ export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows };
 }
 
-/** Alone in memory: nothing else's weights are counted. */
+/** The peak memory of an algorithm. It is measured alone, so that the weights of other algorithms are not counted. */
 function peakOf(definition: AlgorithmDefinition, options: AlgorithmsOptions): number {
   using trial = new Trial(definition, options);
-  trial.warmUp(); // optimizers make their state
+  trial.warmUp(); // optimizers create their state
   resetPeakMemory(options.device);
   trial.run();
   return memory(options.device).peak;
@@ -147,7 +149,7 @@ function timesOf(
 ): { ms: number; ermMs: number; passes: Passes; replayed: boolean } {
   using trial = new Trial(definition, options);
   using other = new Trial(erm, options);
-  const passes = trial.count(); // and the first round, which does not count, is over
+  const passes = trial.count(); // this was the first round, which is not timed
   for (const each of [trial, other]) each.warmUp();
   let [ms, ermMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < options.repeats; round++) {
@@ -215,9 +217,9 @@ class Trial implements Disposable {
     return this.updates?.isReplaying ?? false;
   }
 
-  /** The backbone with its runs added up, in samples; one whose result has a gradient is run backward too. */
+  /** Wraps the backbone to count its passes, in samples. A pass whose output requires a gradient counts as a backward pass too. */
   private counted(backbone: Backbone): Backbone {
-    let inside = false; // `forward` may be `stages` underneath
+    let inside = false; // `forward` may call `stages`
     const note = (x: Tensor, run: () => Tensor): Tensor => {
       if (inside) return run();
       inside = true;
@@ -236,7 +238,7 @@ class Trial implements Disposable {
     return backbone;
   }
 
-  /** Passes an update, over one round of plain updates. */
+  /** The passes per update, counted over one round of updates without capture. */
   count(): Passes {
     Object.assign(this.tally, { forward: 0, backward: 0 });
     const turns = turnsOf(this.algorithm);
@@ -245,18 +247,18 @@ class Trial implements Disposable {
     return { forward: this.tally.forward / samples, backward: this.tally.backward / samples };
   }
 
-  /** Makes updates until those of each turn are captured; one round on the CPU. */
+  /** Runs updates until each kind is captured; on the CPU, runs one round. */
   warmUp(): void {
     const rounds = this.updates ? Math.ceil((UNTIL_CAPTURED * turnsOf(this.algorithm)) / this.length) : 1;
     for (let i = 0; i < rounds; i++) this.run();
   }
 
-  /** Updates of a round. */
+  /** The number of updates per round. */
   private get length(): number {
     return turnsOf(this.algorithm) * (this.updates ? LONGER : 1);
   }
 
-  /** Milliseconds an update. */
+  /** Milliseconds per update. */
   run(): number {
     const { length, updates, learner } = this;
     synchronize(this.options.device);

@@ -1,7 +1,7 @@
 /**
- * The training steps of many backbones as `nudge train` runs them, each beside the fastest step that PyTorch has: on a GPU
- * torch.compile with the whole step in one CUDA graph (bf16, channels last, fused Adam), on the CPU eager mode. The peers
- * compile at the same time, a few together, and are timed one after the other, in turn with ours.
+ * Measures the training steps of many backbones as `nudge train` runs them, each next to the fastest step of PyTorch: on a GPU
+ * torch.compile with the whole step in one CUDA graph (bf16, channels last, fused Adam), on the CPU eager mode. Several peers
+ * compile at the same time. They are timed one after the other, and each alternates with our step.
  */
 
 import { backboneNamed, backbones } from "../backbones/index.js";
@@ -10,7 +10,7 @@ import { Peer } from "./peer.js";
 import { PEER_TITLES, StepRunner, stepsAtOnce, waysOf } from "./step.js";
 
 export interface BackbonesOptions {
-  /** Ids of backbones with pictures as input, or `all`. */
+  /** Comma-separated ids of backbones that take pictures, or `all`. */
   backbones: readonly string[] | "all";
   batch: number;
   device: string;
@@ -22,13 +22,13 @@ export interface BackbonesOptions {
 
 export interface BackboneRow {
   backbone: string;
-  /** Milliseconds of a training step: the minimum of the rounds. */
+  /** Milliseconds of a training step: the minimum over the rounds. */
   ms: number;
-  /** Bytes of tensors at the peak, on a GPU. */
+  /** The peak memory of tensors in bytes, on a GPU. */
   peak?: number;
-  /** The same of PyTorch; absent where it was not asked, or could not. */
+  /** The same for PyTorch; absent if it was not requested or failed. */
   peerMs?: number;
-  /** How many times as fast as PyTorch. */
+  /** The speed relative to PyTorch. */
   ratio?: number;
 }
 
@@ -36,19 +36,19 @@ export interface BackbonesResult {
   batch: number;
   device: string;
   threads: number;
-  /** How ours runs, and how the peer's does. */
+  /** How our step and the step of the peer are run. */
   way: string;
   peerWay?: string;
   peerTitle?: string;
   rows: BackboneRow[];
-  /** Why some have no peer. */
+  /** Why some backbones have no peer. */
   notes: string[];
 }
 
-/** Peers that compile at the same time: each takes a core, and its own memory on the GPU. */
+/** The number of peers that compile at the same time. Each needs a core and its own memory on the GPU. */
 const TOGETHER = 4;
 
-/** Backbones that have published weights, and so take pictures of 224 pixels. */
+/** Backbones with published weights, which therefore take pictures of 224 pixels. */
 const withWeights = (): string[] => Object.keys(backbones).filter((id) => backboneNamed(id).weights !== undefined);
 
 export async function benchBackbones(options: BackbonesOptions): Promise<BackbonesResult> {
@@ -90,14 +90,14 @@ export async function benchBackbones(options: BackbonesOptions): Promise<Backbon
   };
 }
 
-/** Disposes of all of them. */
+/** Closes all peers. */
 const together = (each: readonly Disposable[]): Disposable => ({
   [Symbol.dispose]() {
     for (const one of each) one[Symbol.dispose]();
   },
 });
 
-/** A peer with its step ready, or why there is none: torchvision has no DINOv2 and no CLIP. */
+/** A peer whose step is ready, or the reason why there is none: torchvision has no DINOv2 and no CLIP. */
 async function startPeer(
   { peer: python }: BackbonesOptions,
   request: { backbone: string; [key: string]: unknown },

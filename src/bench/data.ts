@@ -1,8 +1,9 @@
 /**
- * What a dataset costs that fits neither the GPU nor the host's memory, as DomainNet's 586,575 pictures do not: training steps on
- * pictures that are decoded from their files each time, beside steps on pictures that are in memory, in one run. The pictures are
- * generated JPEGs of a size and a number to choose. None that was decoded is kept, so a small number of files measures the same work
- * as a large one, but for the disk: then more of them are in the system's file cache.
+ * Measures the cost of a dataset that fits neither into the memory of the GPU nor into that of the host, such as DomainNet with
+ * its 586,575 pictures: training steps on pictures that are decoded from their files each time, next to steps on pictures in
+ * memory, in one run. The pictures are generated JPEGs; their size and number are options. Decoded pictures are not kept, so a
+ * small number of files measures the same work as a large number. Only the disk differs: a larger share of a few files is in
+ * the file cache of the system.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -20,24 +21,24 @@ const DOMAINS = ["clipart", "painting", "real", "sketch"];
 const CLASSES = 10;
 
 export interface DataBenchOptions {
-  /** How many JPEGs are generated. */
+  /** The number of generated JPEGs. */
   pictures: number;
   /** Their width; the height is three quarters of it. */
   width: number;
   backbone: string;
   device: string;
   precision: string;
-  /** Pictures of each training domain in a batch. */
+  /** The number of pictures of each training domain in a batch. */
   batch: number;
-  /** Steps that are timed. */
+  /** The number of timed steps. */
   steps: number;
-  /** Where the JPEGs are, and stay for the next time; a temporary folder by default. */
+  /** The folder of the JPEGs, which is kept and used again by the next call. The default is a temporary folder. */
   folder?: string;
 }
 
 export interface DataBench {
   pictures: number;
-  /** Bytes of the files, and of their pixels as training decodes them. */
+  /** The total size of the files and of their decoded pixels, in bytes. */
   fileBytes: number;
   pixelBytes: number;
   width: number;
@@ -45,19 +46,19 @@ export interface DataBench {
   device: string;
   precision: string;
   threads: number;
-  /** Threads that decode. */
+  /** The number of decoding threads. */
   decoders: number;
   batch: number;
   steps: number;
-  /** Pictures that lie in memory: as many as a few steps draw. */
+  /** Steps on pictures in memory: as many pictures as a few steps draw. */
   inMemory: TimedSteps;
-  /** Every picture decoded from its file when it is drawn. */
+  /** Steps on pictures that are decoded from their files when they are drawn. */
   decoded: TimedSteps;
-  /** How many times as long a step takes when pictures are decoded. */
+  /** The time of a step with decoding, relative to a step without. */
   ratio: number;
 }
 
-/** Pictures of each domain that are held in memory for comparison. */
+/** The number of pictures of each domain in memory, for the comparison. */
 const MEMORY_LIMIT = 500;
 
 export async function benchData(options: DataBenchOptions): Promise<DataBench> {
@@ -96,7 +97,7 @@ async function timed(
   return await timeSteps(plan, { dataset, split, pictures, lost: new Map(), [Symbol.dispose]() {} }, steps);
 }
 
-/** Writes the JPEGs, unless the folder has them from an earlier call; returns their bytes. */
+/** Writes the JPEGs, unless the folder contains them from an earlier call; returns their total size in bytes. */
 async function makeJpegs(folder: string, { pictures, width }: { pictures: number; width: number }): Promise<number> {
   const record = join(folder, "generated.json");
   const wanted = JSON.stringify({ pictures, width });
@@ -127,7 +128,7 @@ async function makeJpegs(folder: string, { pictures, width }: { pictures: number
   return bytes;
 }
 
-/** Noise at a quarter of the size, enlarged: it compresses about as photographs do (30 kB at 360 × 270). */
+/** Noise at a quarter of the size, enlarged. It compresses about as well as photographs (30 kB at 360 × 270). */
 async function makeJpeg(path: string, number: number, width: number): Promise<void> {
   const [w, h] = [width, 0.75 * width].map((side) => Math.max(1, Math.round(side / 4)));
   const host = new Random(number, ["bench", "jpeg"]).host();

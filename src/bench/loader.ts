@@ -1,7 +1,7 @@
 /**
- * Pictures a second from files to augmented batches: decoding every time (cold), and from the cache, beside a torchvision
- * DataLoader with the same augmentation, in turn, in one run; the best round of each counts. Then training steps on batches
- * from the cache, and the share of their time that was spent waiting for data.
+ * Measures pictures per second from files to augmented batches: decoding every time (cold), and from the cache, next to a
+ * torchvision DataLoader with the same augmentation. The loaders alternate in one run, and the best round of each is reported.
+ * Then it measures training steps on batches from the cache, and the share of their time that is spent waiting for data.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,40 +26,40 @@ import { Peer } from "./peer.js";
 const SCRIPT = fileURLToPath(new URL("../../bench/loader_peer.py", import.meta.url));
 
 export interface LoaderBenchOptions {
-  /** A folder of pictures, or whatever else a dataset is opened by. */
+  /** A folder of pictures, or the name of a dataset. */
   data: string;
-  /** The folder a named dataset lies in. */
+  /** The folder that contains a named dataset. */
   root?: string;
   device: string;
-  /** A Python with torchvision, to time a DataLoader too. */
+  /** A Python with torchvision, to also time a DataLoader. */
   peer?: string;
-  /** Worker processes of the peer's loader; by default one per core. */
+  /** The number of worker processes of the peer's loader (default: one per core). */
   workers?: number;
-  /** Pictures of each domain in a batch. */
+  /** The number of pictures of each domain in a batch. */
   batch: number;
-  /** Batches a round. */
+  /** The number of batches per round. */
   steps: number;
-  /** Rounds; the best counts. */
+  /** The number of rounds; the best one is reported. */
   repeats: number;
-  /** The backbone that is trained for the share of waiting; none if absent. */
+  /** The backbone to train for the share of waiting; if absent, nothing is trained. */
   backbone?: string;
-  /** The cache's folder; by default a temporary one. */
+  /** The folder of the cache (default: a temporary one). */
   cache?: string;
 }
 
 export interface LoaderBench {
   dataset: string;
   pictures: number;
-  /** Pictures in a batch. */
+  /** The number of pictures in a batch. */
   batch: number;
   device: string;
   threads: number;
-  /** Pictures a second. */
+  /** Pictures per second. */
   cold: number;
   cached: number;
-  /** Where cached pictures were: in memory, or read from the file. */
+  /** Whether cached pictures were in memory or read from the file. */
   store: PictureStore["kind"];
-  /** How the cache was made. */
+  /** The cost of building the cache. */
   cache: { seconds: number; bytes: number };
   peer?: { title: string; workers: number; rate: number; coldRatio: number; cachedRatio: number };
   /** Training steps on cached pictures. */
@@ -93,7 +93,7 @@ export async function benchLoader(options: LoaderBenchOptions): Promise<LoaderBe
         peer ? (await peer.ask<{ rate: number }>({ do: "run", batches: options.steps })).rate : 0,
         await rate(dataset, cachedPictures, options, round),
       ];
-      if (round === 0) continue; // warms up
+      if (round === 0) continue; // warm-up
       [cold, theirs, cached] = [cold, theirs, cached].map((best, i) => Math.max(best, rates[i]));
     }
     return {
@@ -127,7 +127,7 @@ function loaderFor(
   return new Loader({ dataset, pictures, split, seed, trainDomains, batchSize, steps, device, channelsLast });
 }
 
-/** Pictures a second over a round, from a loader that has nothing ready to one that has nothing left to do. */
+/** Pictures per second over a round, from a loader with nothing prepared to one with nothing left to do. */
 async function rate(
   dataset: PictureDataset,
   pictures: PictureStore,
@@ -145,7 +145,7 @@ async function rate(
   return (count / (performance.now() - start)) * 1000;
 }
 
-/** Trains for a few steps; what was waited for is the time until a batch is there, its augmentation included. */
+/** Trains for a few steps. The waiting time is the time until a batch is ready, including its augmentation. */
 async function trainingShare(
   dataset: PictureDataset,
   pictures: PictureStore,
@@ -176,7 +176,7 @@ async function trainingShare(
       optimizer.step();
     });
     synchronize(device);
-    if (step === 0) continue; // warms up
+    if (step === 0) continue; // warm-up
     waiting += ready - start;
     all += performance.now() - start;
   }

@@ -1,7 +1,7 @@
 /**
- * The nuclear norm's value and gradient: each route of ours, and the paper's two lines (torch.svd and its backward pass), in
- * turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach. On a GPU also Newton–Schulz
- * inside a captured graph, which is how training runs it.
+ * Measures the value and the gradient of the nuclear norm: each of our algorithms, and the two lines of the paper (torch.svd
+ * and its backward pass). They alternate in one run, and the minimum over the rounds is reported, because it is least affected
+ * by noise. On a GPU, Newton–Schulz is also measured inside a captured graph, as training runs it.
  */
 
 import { CudaGraph } from "../engine/cuda-graph.js";
@@ -16,39 +16,39 @@ import { Peer } from "./peer.js";
 
 export interface NuclearNormBenchOptions {
   device: string;
-  /** A Python with torch, to time torch.svd there too. */
+  /** A Python with torch, to also time torch.svd there. */
   peer?: string;
-  /** Rounds; the fastest counts. Default 30. */
+  /** The number of rounds; the fastest one is reported (default: 30). */
   repeats?: number;
-  /** Rows and widths; by default 32, 96, 192 × 512, 1280, 2048. */
+  /** Rows and widths (default: 32, 96, 192 × 512, 1280, 2048). */
   shapes?: readonly (readonly [rows: number, width: number])[];
 }
 
-/** Of one way. */
+/** The time and the error of one algorithm. */
 export interface WayTime {
   ms: number;
-  /** How many times as fast as torch.svd here. */
+  /** The speed relative to torch.svd in this process. */
   ratio: number;
-  /** How many times as fast as torch.svd in the peer. */
+  /** The speed relative to torch.svd in the peer. */
   peerRatio?: number;
-  /** |value − ‖F‖_*| / ‖F‖_*, the latter by a float64 SVD. */
+  /** |value − ‖F‖_*| / ‖F‖_*, where ‖F‖_* comes from a float64 SVD. */
   valueError: number;
 }
 
 export interface RouteTime extends WayTime {
   route: PolarRoute;
-  /** Whether it is the route `auto` takes here. */
+  /** Whether `auto` selects this algorithm here. */
   automatic: boolean;
 }
 
 export interface ShapeTimes {
   rows: number;
   width: number;
-  /** torch.svd, forward and backward, with the threads the engine has. */
+  /** torch.svd, forward and backward, with as many threads as the engine. */
   svdMs: number;
   peerMs?: number;
   routes: RouteTime[];
-  /** On a GPU: Newton–Schulz of a fixed count in a captured graph, the mean of some replays in a row. */
+  /** On a GPU, Newton–Schulz with a fixed number of iterations in a captured graph: the mean of consecutive replays. */
   captured?: WayTime;
 }
 
@@ -62,21 +62,21 @@ export interface NuclearNormBench {
 
 type Way = PolarRoute | "torch.svd" | "peer" | "captured";
 
-/** Replayed in a row, as the kernels of a step follow one another: then the host's wait at the end is not counted. */
+/** The number of consecutive replays, so that the synchronization at the end is negligible, as in a training step. */
 const REPLAYS = 10;
 
 const SHAPES = [32, 96, 192].flatMap((rows) => [512, 1280, 2048].map((width) => [rows, width] as const));
 
-/** Times every route beside torch.svd at every shape. */
+/** Times every algorithm and torch.svd at every shape. */
 export async function benchNuclearNorm(options: NuclearNormBenchOptions): Promise<NuclearNormBench> {
   const { device, repeats = 30, shapes = SHAPES } = options;
   const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
   using peer = started?.peer;
   const cases = shapes.map(([rows, width]) => new Case(rows, width, device));
-  // Rounds outermost: a burst of other work on the machine then spoils a round of each shape, not every round of one.
+  // Rounds are the outer loop: a burst of other work on the machine then affects one round of each shape, not every round of one shape.
   for (let round = 0; round <= repeats; round++) {
     for (const each of cases) {
-      if (round === 1) each.forget(); // the first round warmed up
+      if (round === 1) each.forget(); // the first round is the warm-up
       each.time();
       if (peer) await each.timePeer(peer);
     }
@@ -86,7 +86,7 @@ export async function benchNuclearNorm(options: NuclearNormBenchOptions): Promis
   return { device, threads: threads(), repeats, ...(started && { peerTitle: started.title }), shapes: results };
 }
 
-/** One shape: its features and the best time of each way so far. */
+/** One shape: its features and the best time of each algorithm so far. */
 class Case implements Disposable {
   private readonly features: Tensor;
   private readonly captured: Captured | undefined;
@@ -102,7 +102,7 @@ class Case implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.captured?.graph.dispose(); // first: it waits until the device has done with the rest
+    this.captured?.graph.dispose(); // first, because it waits until the device no longer uses the rest
     this.captured?.value.dispose();
     this.features.dispose();
   }
@@ -111,7 +111,7 @@ class Case implements Disposable {
     this.best.clear();
   }
 
-  /** Times torch.svd and every route once. */
+  /** Times torch.svd and every algorithm once. */
   time(): void {
     this.note(
       "torch.svd",
@@ -157,12 +157,12 @@ class Case implements Disposable {
     );
     return {
       ...{ rows, width, svdMs, ...(peerMs === undefined ? {} : { peerMs }), routes },
-      ...(captured && { captured: wayTime("captured", captured.value.item()) }), // as the last replay left it
+      ...(captured && { captured: wayTime("captured", captured.value.item()) }), // the value of the last replay
     };
   }
 }
 
-/** Features as a backbone makes them: not negative, with a large mean and a spectrum that falls. */
+/** Features like those of a backbone: not negative, with a large mean and a decreasing spectrum. */
 function makeFeatures(rows: number, width: number, device: string): Tensor {
   const random = new Random(0, ["bench", "nuclear-norm", rows, width]);
   const normal = (purpose: string, shape: readonly number[]): Tensor =>
@@ -178,7 +178,7 @@ function makeFeatures(rows: number, width: number, device: string): Tensor {
   return keep(made).requiresGrad_();
 }
 
-/** Milliseconds of a value and its gradient. */
+/** Milliseconds to compute a value and its gradient. */
 function timed(features: Tensor, run: () => Tensor): number {
   features.grad = null;
   synchronize(features.device);
@@ -188,17 +188,17 @@ function timed(features: Tensor, run: () => Tensor): number {
   return performance.now() - start;
 }
 
-/** The value and its gradient in a graph, and where each replay leaves the value. */
+/** A graph that computes the value and its gradient, and the tensor to which each replay writes the value. */
 interface Captured {
   readonly graph: CudaGraph;
   readonly value: Tensor;
 }
 
-/** Captures them as training does: nothing is read back on the way. */
+/** Captures them as training does, without reading values back during the computation. */
 function capture(features: Tensor): Captured {
   const once = (): Tensor =>
     scope(() => {
-      features.grad = null; // the gradient too is made inside the graph
+      features.grad = null; // the gradient is allocated inside the graph too
       const value = nuclearNormOf(features, { deferred: true });
       value.backward();
       return value.detach();
@@ -211,7 +211,7 @@ function capture(features: Tensor): Captured {
   return { graph, value: value! };
 }
 
-/** Milliseconds of a replay. */
+/** Milliseconds per replay. */
 function replayed(graph: CudaGraph, device: string): number {
   synchronize(device);
   const start = performance.now();

@@ -1,4 +1,4 @@
-/** One small operator: what a call from TypeScript costs beside one from Python. */
+/** Measures the cost of calling one small operator from TypeScript, next to a call from Python. */
 
 import { threads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
@@ -7,7 +7,7 @@ import { Peer } from "./peer.js";
 
 export interface OpsResult {
   device: string;
-  /** Nanoseconds of a 4×4 add and its free, in a scope, without gradients. */
+  /** Nanoseconds to add two 4×4 tensors and free the result, in a scope, without gradients. */
   ours: number;
   peer?: { title: string; ns: number; ratio: number };
 }
@@ -16,7 +16,7 @@ const ROUNDS = 20;
 const CALLS = 20_000;
 const PER_SCOPE = 100;
 
-/** Times a 4×4 add, in rounds that alternate with the peer's; the best round of each counts. */
+/** Times the addition of 4×4 tensors in rounds that alternate with those of the peer. The best round of each is reported. */
 export async function benchOps({ device, peer }: { device: string; peer?: string }): Promise<OpsResult> {
   const a = tensor(new Float32Array(16).fill(1), { shape: [4, 4], device });
   const round = (): number => {

@@ -1,4 +1,4 @@
-/** PyTorch beside us: a Python process that does the same work when asked, so that both are timed in one run. */
+/** PyTorch as a peer: a Python process that does the same work on request, so that both are timed in one run. */
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { createInterface, type Interface } from "node:readline";
@@ -19,7 +19,7 @@ export class Peer implements Disposable {
     this.answers = this.lines[Symbol.asyncIterator]();
   }
 
-  /** Starts a Python that has torch (the one named, or Debian's own where that one has none) with one of our scripts. */
+  /** Starts one of our scripts with a Python that has torch: the given one, or Debian's if the given one does not have it. */
   static async start(python: string, threads: number, script = SCRIPT): Promise<{ peer: Peer; title: string }> {
     const found = [python, "/usr/bin/python3"].find((each) => spawnSync(each, ["-c", "import torch"]).status === 0);
     if (!found) {
@@ -32,7 +32,7 @@ export class Peer implements Disposable {
     return { peer, title: `PyTorch ${torch} from Python ${version}` };
   }
 
-  /** Sends a request and waits for its answer. */
+  /** Sends a request and waits for the response. */
   async ask<T>(request: Record<string, unknown>): Promise<T> {
     this.child.stdin.write(`${JSON.stringify(request)}\n`);
     const { value, done } = await this.answers.next();

@@ -1,7 +1,8 @@
 /**
- * How long a process takes until it trains: loading the engine, starting the GPU, compiling kernels, and the first steps, in which
- * cuDNN plans every convolution. Plans last as long as the process, so each way of planning is measured in a process of its own,
- * one after the other. What a way saves at the start it may lose at each step, so the time of a captured step is measured too.
+ * Measures how long a process takes until it trains: loading the engine, starting the GPU, compiling kernels, and the first
+ * steps, in which cuDNN plans every convolution. Plans last as long as the process, so each way of planning is measured in its
+ * own process, one after the other. A way that is faster at the start can be slower at each step, so the time of a captured
+ * step is measured too.
  */
 
 import { spawnSync } from "node:child_process";
@@ -17,7 +18,7 @@ import { UsageError } from "../errors.js";
 import { crossEntropy, Linear, type Precision, withPrecision } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 
-/** Ways of planning convolutions, as environment variables that a process reads when it loads the engine. */
+/** The ways of planning convolutions, as environment variables that a process reads when it loads the engine. */
 const WAYS: Readonly<Record<string, { readonly title: string; readonly env: Readonly<Record<string, string>> }>> = {
   heuristic: { title: "cuDNN's first choice", env: { NUDGE_CUDNN_TRIALS: "0", NUDGE_POINTWISE: "cudnn" } },
   again: { title: "the same in a second process", env: { NUDGE_CUDNN_TRIALS: "0", NUDGE_POINTWISE: "cudnn" } },
@@ -39,19 +40,19 @@ export interface StartOptions {
   backbone: string;
   batch: number;
   device: string;
-  /** Some of `startWays()`. */
+  /** Names from `startWays()`. */
   ways: readonly string[];
 }
 
-/** Seconds of one process, in order, and the time of a step. */
+/** The seconds of each stage of one process, in order, and the time of a step. */
 export interface StartTimes {
   /** Loading Node.js, the command and libtorch. */
   readonly engine: number;
-  /** The first tensor on the device. */
+  /** Creating the first tensor on the device. */
   readonly device: number;
   /** Compiling the project's own kernels. */
   readonly kernels: number;
-  /** Building the network and moving it. */
+  /** Building the network and moving it to the device. */
   readonly network: number;
   readonly firstForward: number;
   /** The backward pass and the optimizer. */
@@ -61,7 +62,7 @@ export interface StartTimes {
   readonly evaluation: number;
   /** Capturing the step; 0 on the CPU. */
   readonly capture: number;
-  /** Milliseconds of a step, captured on a GPU: the minimum of the rounds. */
+  /** Milliseconds per step, captured on a GPU: the minimum over the rounds. */
   readonly stepMs: number;
 }
 
@@ -83,7 +84,7 @@ const CLASSES = 7;
 const EVALUATION_ROWS = 256;
 const precisionOn = (device: string): Precision => (device === "cpu" ? "float32" : "bf16");
 
-/** Runs one process for each way: `command` is the one that prints what `timeStart` returns as JSON. */
+/** Runs one process for each way. `command` must print the result of `timeStart` as JSON. */
 export function benchStart(options: StartOptions, command: readonly string[]): StartResult {
   const { backbone, batch, device, ways } = options;
   const unknown = ways.find((way) => !Object.hasOwn(WAYS, way));
@@ -98,10 +99,10 @@ export function benchStart(options: StartOptions, command: readonly string[]): S
   return { backbone, batch, device, precision: precisionOn(device), rows };
 }
 
-/** Times the start of this process, which should have done nothing else before. */
+/** Times the start of this process, which should not have done other work before. */
 export function timeStart({ backbone: id, batch, device }: Omit<StartOptions, "ways">): StartTimes {
   const gpu = device !== "cpu";
-  let last = 0; // of this process's clock, which starts with it
+  let last = 0; // on the clock of this process, which starts with it
   const lap = (): number => {
     synchronize(device);
     const now = performance.now();

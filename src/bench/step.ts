@@ -1,6 +1,7 @@
 /**
- * A training step (forward, cross-entropy, backward, Adam) of a backbone with a linear head: our ways of running it and
- * PyTorch's, in turn, in one run. The minimum of the rounds counts: these are the figures noise does not reach.
+ * Measures a training step (forward, cross-entropy, backward, Adam) of a backbone with a linear head: our ways of running it and
+ * those of PyTorch. They alternate in one run, and the minimum over the rounds is reported, because it is least affected by
+ * noise.
  */
 
 import { readFileSync } from "node:fs";
@@ -44,19 +45,19 @@ export interface StepOptions {
   device: string;
   peer?: string;
   repeats: number;
-  /** On a GPU also time PyTorch with torch.compile, plainly and as a CUDA graph; each takes a minute to compile. */
+  /** On a GPU, also time PyTorch with torch.compile, without and with a CUDA graph. Each takes a minute to compile. */
   compile?: boolean;
 }
 
 export interface StepRow {
   title: string;
-  /** Milliseconds a step: the minimum of the rounds. */
+  /** Milliseconds per step: the minimum over the rounds. */
   ms: number;
-  /** Bytes at the peak: of tensors on a GPU; of the process's peak resident memory on the CPU, first way and peer only. */
+  /** The peak memory in bytes: of tensors on a GPU, or resident memory on the CPU (only for the first way and the peer). */
   peak?: number;
-  /** How many times as fast as PyTorch eager. */
+  /** The speed relative to PyTorch in eager mode. */
   ratio?: number;
-  /** The command that trains in this way, if one does. */
+  /** The command that trains in this way, if there is one. */
   command?: string;
 }
 
@@ -68,13 +69,13 @@ export interface StepResult {
   ours: StepRow[];
   peer: StepRow[];
   peerTitle?: string;
-  /** Ways of the peer that failed, and why: an older PyTorch cannot compile or capture. */
+  /** The ways of the peer that failed, and why: an older PyTorch cannot compile or capture. */
   notes?: string[];
 }
 
 const INPUT_SHAPE = [3, 224, 224] as const;
 
-/** Steps timed at once: on a GPU enough to hide the wait at the end. */
+/** The number of steps per measurement: on a GPU large enough that the synchronization at the end is negligible. */
 export const stepsAtOnce = (device: string): number => (device === "cpu" ? 1 : 10);
 
 export async function benchStep(options: StepOptions): Promise<StepResult> {
@@ -86,7 +87,7 @@ export async function benchStep(options: StepOptions): Promise<StepResult> {
   const theirs = options.peer === undefined ? [] : variants.map((variant) => row(PEER_TITLES[variant]));
   let peerTitle: string | undefined;
   const notes: string[] = [];
-  // A way is built, timed and dropped before the next, so that peaks do not add up; rounds alternate with the peer's.
+  // Each way is built, timed and disposed of before the next one, so that peaks do not add up. Rounds alternate with those of the peer.
   for (const [i, way] of ways.entries()) {
     const started = options.peer === undefined ? undefined : await Peer.start(options.peer, threads());
     peerTitle = started?.title;
@@ -112,7 +113,7 @@ export async function benchStep(options: StepOptions): Promise<StepResult> {
   return { backbone, batch, device, threads: threads(), ours, peer: timed, peerTitle, notes };
 }
 
-/** Has the peer make its step ready. Only the first way must succeed: what it cannot do is noted. */
+/** Asks the peer to prepare its step. Only the first way must succeed; failures of the others are noted. */
 async function isAble(
   peer: Peer,
   request: { variant: string; [key: string]: unknown },
@@ -135,7 +136,7 @@ export const PEER_TITLES: Record<string, string> = {
   graph: "PyTorch, the compiled step as one CUDA graph",
 };
 
-/** What `nudge train` does automatically: the fold, a layout for the network and the device, and on a GPU a captured graph. */
+/** The `nudge train` command that runs a step in this way. It always folds, selects the layout and, on a GPU, captures a graph; undefined for other ways. */
 function commandFor(
   { fold, channelsLast, precision, graph }: Way,
   { backbone, device }: Pick<StepOptions, "backbone" | "device">,
@@ -145,7 +146,7 @@ function commandFor(
   return precision === "float32" ? "nudge train" : `nudge train --precision ${precision}`;
 }
 
-/** The ways to run a step on a device, and the command that trains in each, if one does. */
+/** The ways to run a step on a device, each with the command that trains in this way, if there is one. */
 export const waysOf = (
   options: Pick<StepOptions, "backbone" | "device">,
 ): (Way & { readonly command: string | undefined })[] =>
@@ -207,7 +208,7 @@ export class StepRunner implements Disposable {
     this.once = () => graph.replay();
   }
 
-  /** Milliseconds a step. */
+  /** Milliseconds per step. */
   run(): number {
     const steps = stepsAtOnce(this.options.device);
     synchronize(this.options.device);

@@ -1,7 +1,8 @@
 /**
- * What a sweep costs beside its steps and evaluations: several runs of one dataset, worked off by one process as `nudge sweep run` has
- * it on one device. What a run's own clock does not count, from its first update to its last evaluation, is lost: starting the
- * engine, opening and uploading pictures, building the network, writing the model. The first run pays for what the others share.
+ * Measures the overhead of a sweep: several runs on one dataset, executed by one process as `nudge sweep run` executes them on
+ * one device. Overhead is all time outside of a run's own clock, which runs from its first update to its last evaluation:
+ * starting the engine, opening and uploading pictures, building the network, writing the model. The first run includes the cost
+ * of what the other runs share.
  */
 
 import { spawnSync } from "node:child_process";
@@ -18,30 +19,30 @@ import { sweepPaths } from "../sweep/sweep-folder.js";
 import { type WorkEvent, work } from "../sweep/work.js";
 
 export interface SweepBenchOptions {
-  /** A folder of pictures, or a dataset's name with its root. */
+  /** A folder of pictures, or the name of a dataset in `root`. */
   data: string;
   root?: string;
   algorithm: string;
   backbone: string;
   device: string;
   precision: string;
-  /** Runs: as many trials with one domain held out. */
+  /** The number of runs: trials with the same domain held out. */
   runs: number;
   steps: number;
-  /** Updates from one evaluation to the next. */
+  /** The number of updates between two evaluations. */
   evaluateEvery: number;
-  /** Pictures of each training domain in a batch. */
+  /** The number of pictures of each training domain in a batch. */
   batch: number;
   version: string;
 }
 
-/** Seconds of a run. */
+/** The seconds of a run. */
 export interface SweepBenchRun {
-  /** From its claim to its end. */
+  /** From the claim of the run to its end. */
   readonly seconds: number;
-  /** In the loop: updates and evaluations. */
+  /** In the training loop: updates and evaluations. */
   readonly training: number;
-  /** Of these, evaluations. */
+  /** The part of these that evaluations take. */
   readonly evaluations: number;
 }
 
@@ -58,11 +59,11 @@ export interface SweepBench {
   runs: SweepBenchRun[];
   /** Seconds from the first claim to the end of the last run. */
   seconds: number;
-  /** Seconds that were neither updates nor evaluations, and their share: of the first run, and of the mean of the others. */
+  /** The overhead in seconds, of the first run and as a mean over the others; and its share of the time of all runs. */
   lost: { first: number; others: number; share: number };
 }
 
-/** A sweep that several processes of one device execute. */
+/** A sweep that several processes on one device execute. */
 export interface ParallelSweepBench {
   dataset: string;
   algorithm: string;
@@ -72,7 +73,7 @@ export interface ParallelSweepBench {
   steps: number;
   evaluateEvery: number;
   batch: number;
-  /** How many processes work at a time. */
+  /** The number of simultaneous processes. */
   workers: number;
   runs: number;
   /** Seconds from the start of the processes to the end of the last run. */
@@ -93,7 +94,7 @@ async function planIn(folder: string, options: SweepBenchOptions) {
 }
 
 /**
- * Times a sweep that several processes of one device execute: while one of them prepares a run or writes a model, another trains.
+ * Times a sweep that several processes on one device execute: while one of them prepares a run or writes a model, another trains.
  * `command` starts this program.
  */
 export async function benchParallelSweep(
@@ -153,7 +154,7 @@ export async function benchSweep(options: SweepBenchOptions): Promise<SweepBench
   }
 }
 
-/** What a run wrote of its time: a row an evaluation. */
+/** The timing that a run recorded: one row per evaluation. */
 function timesOf(path: string): Omit<SweepBenchRun, "seconds"> {
   const rows = readFileSync(path, "utf8")
     .trim()

@@ -1,4 +1,4 @@
-/** Our side of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
+/** NUDGE's part of `nudge bench train`: the loop of src/training/train.ts without its records, checkpoints and log. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import { type LoadedBatch, Loader } from "../data/loader.js";
@@ -12,46 +12,46 @@ import { makeLearner } from "../training/make-learner.js";
 import { loaderOptions, openSamples, type Samples } from "../training/samples.js";
 import { Updates } from "../training/updates.js";
 
-/** What steps take. */
+/** The times of training steps. */
 export interface TimedSteps {
-  /** Milliseconds a step: the mean over those that were timed. */
+  /** Milliseconds per step: the mean over the timed steps. */
   stepMs: number;
-  /** Of the host's time, until a batch was there. On the CPU its augmentation is part of it; a GPU works meanwhile. */
+  /** The part of the host's time until a batch was ready. On the CPU this includes augmentation; a GPU computes during this time. */
   waitMs: number;
-  /** On a GPU: milliseconds of the update alone, on batches that are there. What a step takes more is owed to data. */
+  /** On a GPU, milliseconds of the update alone, on batches that are ready. The rest of a step is the cost of data loading. */
   updateMs?: number;
   /** waitMs / stepMs. */
   share: number;
-  /** Where pictures come from, and on which device their bytes are. */
+  /** The source of the pictures, and the device that holds their bytes. */
   store: PictureStore["kind"];
   storeDevice: string;
-  /** Whether the update was replayed as a CUDA graph at the end. */
+  /** Whether the update was replayed as a CUDA graph in the end. */
   replayed: boolean;
-  /** What the loop had to say, such as why it was not. */
+  /** Messages of the loop, such as why the update was not replayed. */
   notes: string[];
 }
 
 export interface Timed extends TimedSteps {
   /** Seconds to evaluate all splits of all domains, the second time. */
   evaluationSeconds: number;
-  /** Pictures evaluated a second. */
+  /** Evaluated pictures per second. */
   evaluationRate: number;
 }
 
-/** Steps before any is timed: an update is captured after three. */
+/** The number of warm-up steps. An update is captured after three steps. */
 const WARM_UP = 10;
 
 /**
- * Batches an update alone is timed on. Trained on a single one, a network soon has features of so few directions that the
- * nuclear norm leaves its usual route.
+ * The number of batches for timing the update alone. A network that is trained on a single batch soon has features of such low
+ * rank that the nuclear norm is computed by another algorithm than usual.
  */
 const AT_HAND = 40;
 
-/** Makes some steps of a run and evaluates it. */
+/** Trains a run for some steps and evaluates it. */
 export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   setThreads(plan.settings.threads);
   using samples = await openSamples(plan);
-  if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning has refused other datasets
+  if (!samples?.pictures) throw new TypeError("bench train: no pictures"); // planning rejects other datasets
   let evaluationSeconds = Number.NaN;
   const timed = await timeSteps(
     plan,
@@ -68,10 +68,10 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
   return { ...timed, evaluationSeconds, evaluationRate: pictures / evaluationSeconds };
 }
 
-/** Called before the steps, by which every picture was read once, and after them. */
+/** Called before the steps, when every picture has been read once, and after them. */
 type Around = (loader: Loader, learner: Learner, when: "before" | "after") => Promise<void>;
 
-/** Makes some steps of a run on samples that are open. */
+/** Trains a run for some steps on open samples. */
 export async function timeSteps(
   plan: Plan,
   samples: Samples & { readonly pictures: PictureStore },
@@ -112,7 +112,7 @@ export async function timeSteps(
   };
 }
 
-/** Milliseconds an update takes on batches that are on the device already, from that of a step on. */
+/** Milliseconds per update on batches that are already on the device, starting with the given step. */
 async function onBatchesAtHand(
   updates: Updates,
   loader: Loader,

@@ -1,9 +1,10 @@
 /**
- * Training end to end, as `nudge train` does it, beside DomainBed's loop in PyTorch: pictures from files to augmented batches,
- * forward, backward, Adam; then an evaluation of every split of every domain. One after the other and not in turn, since the
- * worker processes of a DataLoader go on filling their queues while they are not timed; so a figure is the mean over many
- * steps, not the best of some. Before any is timed, all pictures were read once and enough steps made: for us past the
- * capture of the update, for the peer past what its queues held.
+ * Measures training from end to end, as `nudge train` runs it, next to DomainBed's loop in PyTorch: pictures from files to
+ * augmented batches, forward, backward, Adam; then an evaluation of every split of every domain. The two loops run one after
+ * the other and do not alternate, because the worker processes of a DataLoader continue to fill their queues while they are not
+ * timed. Each figure is therefore the mean over many steps, not the best of several rounds. Before timing starts, all pictures
+ * have been read once and there were enough warm-up steps: for NUDGE until the update is captured, for the peer until its
+ * prefilled queues are empty.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -22,16 +23,16 @@ import { type Timed, timeTraining } from "./train-timing.js";
 
 const SCRIPT = fileURLToPath(new URL("../../bench/domainbed_peer.py", import.meta.url));
 
-/** DomainBed's own count for each of its loaders. */
+/** The number of worker processes that DomainBed uses for each of its loaders. */
 const MOST_WORKERS = 8;
 
 export interface TrainBenchOptions {
-  /** A folder of pictures, or a dataset's name with its root. */
+  /** A folder of pictures, or the name of a dataset in `root`. */
   data: string;
   root?: string;
   /** The held-out domain (default: the first one). */
   testDomain?: string;
-  /** At most so many pictures of each domain, evenly from all of them. */
+  /** The maximum number of pictures of each domain, evenly spaced. */
   limit?: number;
   algorithm: string;
   backbone: string;
@@ -39,15 +40,15 @@ export interface TrainBenchOptions {
   weights?: string;
   device: string;
   precision: string;
-  /** Pictures of each training domain in a batch. */
+  /** The number of pictures of each training domain in a batch. */
   batch: number;
-  /** Steps that are timed. */
+  /** The number of timed steps. */
   steps: number;
-  /** A Python with torchvision, to time DomainBed's loop too. */
+  /** A Python with torchvision, to also time DomainBed's loop. */
   peer?: string;
-  /** Worker processes of each of the peer's loaders; by default one per core, at most 8. */
+  /** The number of worker processes of each of the peer's loaders (default: one per core, at most 8). */
   workers?: number;
-  /** The cache's folder; by default a temporary one. */
+  /** The folder of the cache (default: a temporary one). */
   cache?: string;
 }
 
@@ -55,22 +56,22 @@ export interface TrainBench {
   dataset: string;
   pictures: number;
   testDomain: string;
-  /** As papers write it: `ERM`, `ERM + NU`. */
+  /** The name in papers: `ERM`, `ERM + NU`. */
   method: string;
   backbone: string;
-  /** What the backbone started from. */
+  /** The initial weights of the backbone. */
   weights: "random" | "trained";
   device: string;
   threads: number;
   precision: string;
-  /** Pictures in a batch. */
+  /** The number of pictures in a batch. */
   batch: number;
   steps: number;
   ours: Timed;
   peer?: PeerTimes & { title: string; workers: number; stepRatio: number; evaluationRatio: number };
 }
 
-/** What the peer answers. */
+/** The response of the peer. */
 interface PeerTimes {
   stepMs: number;
   evaluationSeconds: number;
@@ -108,7 +109,7 @@ export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench
   }
 }
 
-/** The run as `nudge train` would settle it, with batch norm frozen whatever it starts from: so the field fine-tunes. */
+/** The run as `nudge train` resolves it, but always with frozen batch norm, as is usual for fine-tuning. */
 export async function planOf(
   options: Omit<TrainBenchOptions, "steps" | "peer" | "workers" | "cache">,
 ): Promise<Plan & { dataset: PictureDataset }> {
@@ -122,7 +123,7 @@ export async function planOf(
     ...{ freezeBatchNorm: true, batchSize: batch },
   };
   const settled = await resolve(request, memo);
-  // The penalty from the first step on: what is timed is the update that most of a run consists of.
+  // The penalty is active from the first step, because most updates of a run include it.
   const plan = settled.regularizers.some(({ settings }) => "warmup" in settings)
     ? await resolve({ ...request, ...withoutWarmUp(settled) }, memo)
     : settled;
@@ -155,7 +156,7 @@ function limited(dataset: PictureDataset, most: number): PictureDataset {
 const peerKnows = ({ algorithm, regularizers }: Plan): boolean =>
   algorithm.id === "erm" && regularizers.every(({ id }) => id === "nuclear-norm");
 
-/** DomainBed's loop on the same pictures, splits and sizes; with the penalty, by the two lines of the paper. */
+/** DomainBed's loop on the same pictures, splits and sizes. The penalty, if any, is computed by the two lines of the paper. */
 async function timePeer(
   plan: Plan & { dataset: PictureDataset },
   options: TrainBenchOptions,
@@ -186,7 +187,7 @@ async function timePeer(
 
 function picturesOf({ dataset, split }: { dataset: Dataset; split: Plan["split"] }, name: string, part: SplitName) {
   const domain = dataset.domains.find((each) => each.name === name);
-  if (dataset.kind !== "pictures" || !domain?.files) throw new TypeError(`files of ${name}`); // planOf has refused it
+  if (dataset.kind !== "pictures" || !domain?.files) throw new TypeError(`files of ${name}`); // planOf rejects it
   const places = split.get(name)?.[part] ?? [];
   return {
     paths: places.map((i) => resolvePath(dataset.root, domain.files[i])),
