@@ -38,7 +38,7 @@ export class Claims {
     this.open = [...runs.slice(at), ...runs.slice(0, at)];
   }
 
-  /** Runs not done when last looked at. */
+  /** The runs that were not done at the last check. */
   get left(): readonly ListedRun[] {
     return this.open;
   }

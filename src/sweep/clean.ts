@@ -11,13 +11,13 @@ import { planLines, sweepPaths } from "./sweep-folder.js";
 
 /** Kinds of things that can be deleted. */
 export interface CleanWishes {
-  /** Models of runs that are done. */
+  /** Models of finished runs. */
   readonly models: boolean;
-  /** All that runs have made that are not done and not at work. */
+  /** Everything of runs that are not done and on which no process is working. */
   readonly unfinished: boolean;
-  /** Runs that the plan does not have, as after it was changed by hand. */
+  /** Runs that are not in the plan, for example after it was edited by hand. */
   readonly unplanned: boolean;
-  /** Runs that are done, with their records. */
+  /** Finished runs, with their records. */
   readonly done: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Waste {
   readonly kind: string;
   readonly path: string;
   readonly bytes: number;
-  /** The run folder, where all of it goes, and its id: no process may be working on it. */
+  /** The id of the run, if its whole folder is deleted. No process may be working on it. */
   readonly run?: { readonly id: string };
 }
 

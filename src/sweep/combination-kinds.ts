@@ -1,5 +1,5 @@
-/** What a sweep can make of the runs of a trial. */
+/** The kinds of combinations that a sweep can create from the runs of a trial. */
 
-/** `soup` takes runs in greedily by validation, `uniform-soup` takes all, `ensemble` has the mean of their logits. */
+/** `soup` adds runs greedily by validation accuracy, `uniform-soup` averages all runs, `ensemble` averages their logits. */
 export const combinationKinds = ["soup", "uniform-soup", "ensemble"] as const;
 export type CombinationKind = (typeof combinationKinds)[number];

@@ -1,7 +1,8 @@
 /**
- * Soups and ensembles of a sweep: which runs each is made of, where it lies, and whether it can be made. Runs are combined that are alike in all but
- * seed and draw: of one method, dataset, trial and held-out domains, so that none has trained on the validation pictures of another. A combination lies
- * among the runs, with settings, records and `done` as a run has them, so that reports, the dashboard and packs read it as another row.
+ * The soups and ensembles of a sweep: the runs that each combines, its folder, and whether it can be created. Combined runs
+ * differ only in seed and draw. They have the same method, dataset, trial and held-out domains, so that none was trained on the
+ * validation pictures of another. A combination is stored among the runs, with settings, records and `done` like a run, so that
+ * reports, the dashboard and packs read it as another row.
  */
 
 import { existsSync } from "node:fs";
@@ -29,7 +30,7 @@ interface Planned extends Member {
   readonly request: RunRequest;
 }
 
-/** The groups of two runs or more that can be combined. */
+/** The groups of at least two runs that can be combined. */
 export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
   const groups = new Map<string, T[]>();
   for (const run of runs) {
@@ -41,14 +42,14 @@ export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
   return [...groups.values()].filter(({ length }) => length > 1);
 }
 
-/** What runs of a group have alike: all but the seed and what was drawn. */
+/** The key that all runs of a group share: all settings except the seed and drawn values. */
 function keyOf(request: RunRequest): string {
   const { data, testDomains, trialSeed, algorithm, regularizers, averaging, fixed = [] } = request;
   const byHand = (fixed as readonly string[]).map((name) => [name, request[name] ?? null]);
   return canonicalJson({ data, testDomains, trialSeed, algorithm, regularizers, averaging, byHand });
 }
 
-/** The combinations that a sweep was asked for. */
+/** The combinations that were requested for a sweep. */
 export function combinationsOf(folder: string): Combination[] {
   const { combine = [] } = readSweepFile(folder);
   if (combine.length === 0) return [];
@@ -66,7 +67,7 @@ export function combinationsOf(folder: string): Combination[] {
 const nameOf = (member: string, kind: CombinationKind): string =>
   member.replace(/^[0-9a-f]{16}-/, "").replace(/-(trial\d+)$/, `-${kind}-$1`);
 
-/** What is not there yet and can be made, with those of its runs that are done: the others failed or were taken out. */
+/** The missing combinations that can be created, with their finished runs. Their other runs failed or were cancelled. */
 export function readyCombinations(folder: string): Combination[] {
   const all = combinationsOf(folder);
   if (all.length === 0) return [];

@@ -66,7 +66,7 @@ class Controller {
   private readonly workers = new Set<WorkerProcess>();
   private free: Slot[];
   private largest = 0;
-  /** Runs that ended for good in processes of ours. */
+  /** The number of runs that finished or failed permanently in processes of this controller. */
   private settled = 0;
   private badStarts = 0;
   private saidMemoryIsShort = false;

@@ -11,31 +11,31 @@ import type { PlannedRun } from "./sweep-folder.js";
 
 export interface Estimate {
   readonly device: string;
-  /** CPU threads of a run. */
+  /** The number of CPU threads per run. */
   readonly threads: number;
-  /** Kinds of runs, and how many of them were tried. */
+  /** The number of kinds of runs, and of those that were tried. */
   readonly kinds: number;
   readonly measured: number;
-  /** Seconds of all runs one after the other, by run in the plan's order. */
+  /** The seconds of each run, in the order of the plan. */
   readonly seconds: readonly number[];
-  /** Bytes of all of them together. */
+  /** The size of all runs together, in bytes. */
   readonly disk: number;
-  /** Whether some evaluations were taken from the updates and not timed. */
+  /** Whether the time of some evaluations was derived from that of updates instead of measured. */
   readonly guessed: boolean;
 }
 
 export interface EstimateOptions {
   readonly memo: SettingsMemo;
   readonly device: string;
-  /** Seconds that all trials together may take, roughly; one is made in any case. */
+  /** The approximate time limit of all trials together, in seconds. At least one trial is always run. */
   readonly seconds: number;
   /** Called before each trial. */
   readonly onTrial?: (title: string) => void;
-  /** Measures a run; for tests. */
+  /** Measures a run; replaced by tests. */
   readonly measure?: typeof measureRun;
 }
 
-/** Runs of one kind cost the same, but for steps, evaluations and batches. */
+/** Runs of one kind have the same cost, except for the numbers of steps and evaluations and the batch size. */
 function kindOf({ request }: PlannedRun): { place: string; method: string } {
   const { backbone, precision, algorithm, regularizers, averaging, data, probe = false } = request;
   const options = Object.keys(request).filter((name) => name.startsWith("data."));
@@ -43,7 +43,7 @@ function kindOf({ request }: PlannedRun): { place: string; method: string } {
   return { place, method: JSON.stringify([algorithm, regularizers, averaging]) };
 }
 
-/** Estimates what some runs would take. */
+/** Estimates the cost of some runs. */
 export async function estimateRuns(runs: readonly PlannedRun[], options: EstimateOptions): Promise<Estimate> {
   const { memo, device, seconds, onTrial, measure = measureRun } = options;
   const kinds = new Map<string, { place: string; runs: PlannedRun[] }>();
@@ -84,7 +84,7 @@ export async function estimateRuns(runs: readonly PlannedRun[], options: Estimat
   };
 }
 
-/** One kind of every place first, since datasets and backbones differ most; then the most frequent. */
+/** One kind of every dataset and backbone first, because these differ most; then the most frequent kinds. */
 function inOrderOfTrial<K extends { place: string; runs: readonly unknown[] }>(kinds: Map<string, K>): [string, K][] {
   const sorted = [...kinds].sort(([, a], [, b]) => b.runs.length - a.runs.length);
   const seen = new Set<string>();
@@ -106,7 +106,7 @@ function meanCost(costs: readonly RunCost[]): RunCost {
   };
 }
 
-/** What one run takes by the cost of its kind. */
+/** The cost of one run, from the cost of its kind. */
 export function costOfRun({ request }: PlannedRun, cost: RunCost): { seconds: number; disk: number } {
   const { steps, evaluateEvery, evaluateFirst, batchSize } = request as Readonly<Record<string, number>>;
   const last = (steps - 1) % evaluateEvery === 0 ? 0 : 1;

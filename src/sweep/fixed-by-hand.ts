@@ -1,6 +1,6 @@
 /**
- * Which settings of a run were set by hand, for sweeps that earlier versions planned: their plans have every value of a run,
- * and not which of them were given. What the sweep was asked for says it.
+ * Determines which settings of a run the user set explicitly, for sweeps that were planned by earlier versions. Their plans
+ * contain every value of a run, but not which values were given. The requests of the sweep contain that.
  */
 
 import { hparamName } from "../algorithms/shared-hparams.js";
@@ -14,7 +14,7 @@ import { partsOf, readPart, type SweepPart } from "./sweep-request.js";
 export class FixedByHand {
   private readonly parts: readonly SweepPart[];
 
-  /** `requests` are those of `sweep.json`. */
+  /** `requests` are the requests in `sweep.json`. */
   constructor(requests: readonly unknown[]) {
     this.parts = requests.flatMap((each) => requestedParts(each as StoredRequest));
   }
@@ -24,20 +24,20 @@ export class FixedByHand {
     return this.parts.some(({ hparams }) => hparams.some((seed) => seed > 0));
   }
 
-  /** The names of a run's settings that were set by hand; undefined where the run is not what the sweep was asked for. */
+  /** The names of the explicit settings of a run; undefined if no request of the sweep includes the run. */
   namesIn(request: RunRequest): readonly string[] | undefined {
     const found = this.parts.flatMap((part) => {
       const names = namesBy(part, request);
       return names ? [names] : [];
     });
-    // A run may be what several parts ask for; the one that sets most is the one that makes it differ.
+    // Several parts can include a run. The part with the most explicit settings distinguishes it.
     return found.reduce<readonly string[] | undefined>(
       (most, names) => (most && most.length >= names.length ? most : names),
       undefined,
     );
   }
 
-  /** What was set by hand in a run of the plan; undefined where the run is not what the sweep was asked for. */
+  /** The explicit settings of a planned run; undefined if no request of the sweep includes the run. */
   fixedIn(request: RunRequest): FixedSettings | undefined {
     const names = (request.fixed as readonly string[] | undefined) ?? this.namesIn(request);
     const nameOf = (name: string): string =>
@@ -46,7 +46,7 @@ export class FixedByHand {
     return fixed && Object.fromEntries(fixed);
   }
 
-  /** A run's settings with what was set by hand, where an earlier version kept only what differed from the run's own draw. */
+  /** The settings of a run with its explicit settings. Earlier versions stored only those that differ from the run's own draw. */
   settingsOf<S extends RunSettings>(settings: S): S {
     if (settings.given === undefined || !this.isSearch) return settings;
     const { request = {} } = settings as { readonly request?: RunRequest };
@@ -59,11 +59,11 @@ interface StoredRequest {
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
-function requestedParts(asked: StoredRequest | null): SweepPart[] {
+function requestedParts(request: StoredRequest | null): SweepPart[] {
   try {
-    return partsOf(presets[asked?.preset ?? ""]?.parts, readPart(asked?.given ?? {}));
+    return partsOf(presets[request?.preset ?? ""]?.parts, readPart(request?.given ?? {}));
   } catch {
-    return []; // not as this version reads it
+    return []; // in a format that this version does not read
   }
 }
 
@@ -78,7 +78,7 @@ function namesBy({ data, trials, hparams, settings, grid }: SweepPart, request: 
     const owners = [request.algorithm, request.regularizers, request.averaging].flat() as readonly string[];
     const known = [name, ...owners.map((owner) => `${owner}.${name}`)].find((each) => request[each] !== undefined);
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
-    if (known === undefined && name.includes(".")) continue; // of another method
+    if (known === undefined && name.includes(".")) continue; // a setting of another method
     if (known === undefined || !values.some((value) => isAlike(value, request[known]))) return undefined;
     names.push(known);
   }

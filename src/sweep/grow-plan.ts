@@ -26,25 +26,25 @@ import {
 } from "./sweep-folder.js";
 
 export interface Growth {
-  /** How many runs the plan now has. */
+  /** The number of runs that the plan now has. */
   readonly runs: number;
-  /** Those that were not in it. */
+  /** The runs that were not in the plan. */
   readonly added: readonly PlannedRun[];
-  /** Runs that were in the plan and now run elsewhere, by id. */
+  /** Runs of the plan that now have another root, device or other setting of the machine, by id. */
   readonly moved: ReadonlyMap<string, PlannedRun>;
   /** The number of runs that are not planned separately, because another one has their trajectory. */
   readonly shared: number;
 }
 
 export interface PlanWords extends Pick<SweepFile, "name" | "protocol"> {
-  /** What was asked for, as data. */
+  /** The request, as data. */
   readonly request: unknown;
-  /** What is made of the runs of a trial. */
+  /** The combinations of the runs of a trial. */
   readonly combine?: SweepFile["combine"];
 }
 
 /** Adds runs to the plan in a folder, which is created if needed; one planner at a time. */
-export async function growPlan(folder: string, words: PlanWords, wanted: readonly PlannedRun[]): Promise<Growth> {
+export async function growPlan(folder: string, description: PlanWords, wanted: readonly PlannedRun[]): Promise<Growth> {
   try {
     makeFolder(folder);
   } catch (cause) {
@@ -54,10 +54,10 @@ export async function growPlan(folder: string, words: PlanWords, wanted: readonl
   const growth = growthOf(uncountedPlan(folder), wanted);
   const file = isSweepFolder(folder) ? readSweepFile(folder) : undefined;
   const grown = {
-    name: file?.name ?? words.name,
-    protocol: union(file?.protocol ?? [], words.protocol),
-    requests: union(file?.requests ?? [], [words.request]),
-    combine: union(file?.combine ?? [], words.combine ?? []),
+    name: file?.name ?? description.name,
+    protocol: union(file?.protocol ?? [], description.protocol),
+    requests: union(file?.requests ?? [], [description.request]),
+    combine: union(file?.combine ?? [], description.combine ?? []),
   };
   const { added, moved } = growth;
   if (added.length > 0 || moved.size > 0 || file === undefined)
@@ -66,7 +66,7 @@ export async function growPlan(folder: string, words: PlanWords, wanted: readonl
   return growth;
 }
 
-/** Both lists, what is in the first only once. */
+/** The first list, followed by the items of the second that are not in the first. */
 function union<T>(texts: readonly T[], more: readonly T[]): T[] {
   const known = new Set(texts.map((each) => canonicalJson(each)));
   return [...texts, ...more.filter((each) => !known.has(canonicalJson(each)))];
@@ -80,10 +80,10 @@ function* chain<T>(...parts: readonly Iterable<T>[]): Generator<T> {
   for (const part of parts) yield* part;
 }
 
-/** What a plan becomes when runs are added to it; the plan is read once, and little of it kept. */
+/** The changes to a plan when runs are added to it. The plan is read once, and only a small part of it is kept in memory. */
 export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedRun[]): Growth {
   const ids = new Set<string>();
-  const asked = new Map(wanted.map((run) => [run.id, run]));
+  const requested = new Map(wanted.map((run) => [run.id, run]));
   const moved = new Map<string, PlannedRun>();
   const averaged = new Map<string, PlannedRun[]>();
   const keepAveraged = (run: PlannedRun): void => {
@@ -92,7 +92,7 @@ export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedR
   for (const run of before) {
     ids.add(run.id);
     keepAveraged(run);
-    const places = newPlaces(run, asked.get(run.id));
+    const places = newPlaces(run, requested.get(run.id));
     if (places.length > 0) moved.set(run.id, { ...run, request: { ...run.request, ...Object.fromEntries(places) } });
   }
   const unseen = wanted.filter(({ id }) => !ids.has(id));
@@ -103,7 +103,7 @@ export function growthOf(before: Iterable<PlannedRun>, wanted: readonly PlannedR
   return { runs: ids.size + added.length, added, moved, shared: unseen.length - added.length };
 }
 
-/** Where the files of a run are that is planned again, as far as it is said and was not so. */
+/** The paths and machine settings of a run that is planned again, as far as they are given and differ from the earlier ones. */
 function newPlaces({ request }: PlannedRun, again: PlannedRun | undefined): [string, RunRequest[string]][] {
   if (again === undefined) return [];
   return Object.entries(again.request).filter(
@@ -113,32 +113,32 @@ function newPlaces({ request }: PlannedRun, again: PlannedRun | undefined): [str
 
 const averagesOf = ({ request }: PlannedRun): readonly string[] => (request.averaging ?? []) as readonly string[];
 
-/** Runs of one trajectory have this in common; few others do. */
+/** A key that all runs with one trajectory share, and few other runs. */
 function roughKey({ request }: PlannedRun): string {
   const { data, testDomains, algorithm, regularizers, trialSeed, hparamsSeed, seed, steps } = request;
   return `${data} ${testDomains} ${algorithm} ${regularizers} ${trialSeed} ${hparamsSeed} ${seed} ${steps}`;
 }
 
-/** Whether a run yields all that another would: the same trajectory, with the other's averages among its own. */
+/** Whether a run provides all results of another one: it has the same trajectory, and its averages include those of the other. */
 function covers(run: PlannedRun, other: PlannedRun): boolean {
   const [mine, theirs] = [averagesOf(run), averagesOf(other)];
   return (
     run.id !== other.id &&
     theirs.length < mine.length &&
     theirs.every((id) => mine.includes(id)) &&
-    !mine.some((id) => (run.request[`${id}.afterValley`] ?? run.request[`${id}.whenLeft`]) === "stop") && // which can shorten the trajectory
+    !mine.some((id) => (run.request[`${id}.afterValley`] ?? run.request[`${id}.whenLeft`]) === "stop") && // stopping can shorten the trajectory
     trajectory(run) === trajectory(other)
   );
 }
 
-/** All that the trained weights depend on. */
+/** Everything that the trained weights depend on. */
 function trajectory({ request }: PlannedRun): string {
   const isAveraging = (name: string): boolean => Object.hasOwn(followers, name.slice(0, name.indexOf(".")));
   const { averaging: _, protocol: __, fixed: ___, preprocessing: ____, ...rest } = request;
   return canonicalJson(Object.fromEntries(Object.entries(rest).filter(([name]) => !isAveraging(name))));
 }
 
-/** How many of some runs are done, and how many were begun. */
+/** The number of finished runs and of started runs among some runs. */
 export function existingRuns(folder: string, runs: readonly PlannedRun[]): { done: number; begun: number } {
   const paths = sweepPaths(folder);
   const there = new Set(existsSync(paths.runs) ? readdirSync(paths.runs) : []);

@@ -20,10 +20,10 @@ import { sweepPaths } from "./sweep-folder.js";
 /** The share of a run's updates before which no run is stopped. */
 const FROM = 0.5;
 
-/** Finished draws that a cell must have. */
+/** The number of finished draws that a cell must have. */
 const FEWEST = 3;
 
-/** The best validation accuracy of a run up to each step it was evaluated at, in the order of steps. */
+/** The best validation accuracy of a run up to each evaluated step, in the order of steps. */
 export type Trajectory = readonly { readonly step: number; readonly best: number }[];
 
 /** Reads a run's trajectory from its records. */
@@ -45,7 +45,7 @@ export function trajectoryOf(records: readonly RunRecord[], settings: RunSetting
     });
 }
 
-/** What a run had reached by a step; undefined before its first evaluation. */
+/** The best accuracy of a run up to a step; undefined before its first evaluation. */
 const bestBy = (trajectory: Trajectory, step: number): number | undefined =>
   trajectory.findLast((point) => point.step <= step)?.best;
 
@@ -60,11 +60,11 @@ export function whyHopeless(own: Trajectory, finished: readonly Trajectory[], st
   return `stopped early after step ${now.step}: validation accuracy ${percent(now.best)}, while ${reached.length} finished draws of its cell had at least ${percent(Math.min(...reached))}`;
 }
 
-/** Runs that selection would choose among. */
+/** The cell of a run. Selection chooses among the runs with the same cell. */
 const cellOf = (settings: RunSettings): string =>
   JSON.stringify([settings.dataset, settings.testDomains, methodOf(settings, CURRENT), settings.trialSeed]);
 
-const nameParts = (name: string): [id: string, words: string] => [name.slice(0, 16), name.slice(16)];
+const nameParts = (name: string): [id: string, rest: string] => [name.slice(0, 16), name.slice(16)];
 
 /** Checks an active run after each evaluation. */
 export class HopelessCheck {
@@ -92,8 +92,8 @@ export class HopelessCheck {
   private finished(settings: RunSettings): Trajectory[] {
     const { runs } = sweepPaths(this.folder);
     const cell = cellOf(settings);
-    const [, words] = nameParts(basename(this.run)); // runs of one cell have the same words behind their ids
-    const names = readdirSync(runs).filter((name) => nameParts(name)[1] === words);
+    const [, rest] = nameParts(basename(this.run)); // names of runs of one cell differ only in their ids
+    const names = readdirSync(runs).filter((name) => nameParts(name)[1] === rest);
     return names.flatMap((name) => {
       const folder = join(runs, name);
       if (!existsSync(join(folder, DONE_FILE))) return [];

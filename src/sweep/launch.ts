@@ -18,13 +18,13 @@ import { WorkerProcess } from "./worker-process.js";
 export interface LaunchOptions {
   readonly folder: string;
   readonly launcher: Launcher;
-  /** The launcher's options, as they were given. */
+  /** The options of the launcher, not yet parsed. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly rules: WorkRules;
-  /** The words that start `nudge`. */
+  /** The command that starts `nudge`. */
   readonly program: readonly string[];
   readonly device?: string;
-  /** For runs begun by this launch; the sweep's where it is not said. */
+  /** The threads of runs that this launch starts (default: those of the sweep). */
   readonly threads?: number;
   readonly most: number | null;
   readonly stay: boolean;
@@ -35,7 +35,7 @@ export interface LaunchOptions {
 
 export interface Launched {
   readonly end: LaunchEnd;
-  /** Of the runs that were asked for. */
+  /** The number of requested runs, and of those that are done. */
   readonly runs: number;
   readonly done: number;
 }
@@ -98,16 +98,21 @@ async function combineHere(
   await worker.ended.finally(() => clearInterval(watch));
 }
 
-function threadsFor(folder: string, asked: number | undefined, proposed: number, say: (line: string) => void): number {
+function threadsFor(
+  folder: string,
+  requested: number | undefined,
+  proposed: number,
+  say: (line: string) => void,
+): number {
   const before = fixedThreads(folder);
-  const fixed = before ?? fixThreads(folder, asked ?? proposed);
-  if (asked !== undefined && asked !== fixed) {
+  const fixed = before ?? fixThreads(folder, requested ?? proposed);
+  if (requested !== undefined && requested !== fixed) {
     say(
-      `note: new runs use ${asked} threads, but other runs of this sweep use ${fixed}; the last digits of results can differ`,
+      `note: new runs use ${requested} threads, but other runs of this sweep use ${fixed}; the last digits of results can differ`,
     );
-    return asked;
+    return requested;
   }
-  if (fixed !== (asked ?? proposed))
+  if (fixed !== (requested ?? proposed))
     say(
       `note: ${fixed} thread${fixed === 1 ? "" : "s"} per run, as in the first launch of this sweep, so that results do not depend on the number of parallel runs`,
     );

@@ -1,4 +1,4 @@
-/** A soup or an ensemble of a sweep, made in this process once its runs are done. */
+/** Creates a soup or an ensemble of a sweep in this process, after its runs are done. */
 
 import { replaceFile } from "../files/replace-file.js";
 import { DONE_FILE, SETTINGS_FILE } from "../records/run.js";
@@ -16,7 +16,7 @@ export interface CombinationOptions {
   readonly shouldStop: () => boolean;
 }
 
-/** Makes a combination, if no other process is at it; whether it did. Stopped on the way, it is made again from the start. */
+/** Creates a combination unless another process is working on it; returns whether it did. A stopped one starts again from the beginning. */
 export async function makeCombination(combination: Combination, options: CombinationOptions): Promise<boolean> {
   const { sweep, ...rest } = options;
   const { id, kind, name, members } = combination;

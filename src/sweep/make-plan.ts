@@ -17,13 +17,13 @@ import { type Preset, presetNamed } from "./presets.js";
 import type { PlannedRun } from "./sweep-folder.js";
 import { type GivenPart, partsOf, readPart, type SweepPart } from "./sweep-request.js";
 
-/** What was asked for, as data. */
+/** The request, as data. */
 export interface PlanRequest {
   readonly name?: string;
   readonly preset?: string;
-  /** The seeds and job names of the reference testbed. */
+  /** Whether to use the seeds and job names of DomainBed. */
   readonly referenceJobs?: boolean;
-  /** The sweep's lists and settings by name, from a file and from the command line, as they were given. */
+  /** The lists and settings of the sweep by name, from a file and from the command line, not yet parsed. */
   readonly given: Request;
 }
 
@@ -31,19 +31,19 @@ export interface MadePlan {
   readonly words: PlanWords;
   readonly parts: readonly SweepPart[];
   readonly runs: readonly PlannedRun[];
-  /** What should be known before they are made. */
+  /** Notes for the user before the runs are executed. */
   readonly notes: readonly string[];
 }
 
 /** Plans a sweep; nothing is written. */
-export async function makePlan(asked: PlanRequest, onProgress?: (runs: number) => void): Promise<MadePlan> {
+export async function makePlan(request: PlanRequest, onProgress?: (runs: number) => void): Promise<MadePlan> {
   const memo = new SettingsMemo();
-  const preset = asked.preset === undefined ? undefined : presetNamed(asked.preset);
+  const preset = request.preset === undefined ? undefined : presetNamed(request.preset);
   const notes = new PlanNotes();
-  const given = readPart(asked.given);
+  const given = readPart(request.given);
   const left = leftOutOfAll(given);
   const parts = partsFor(preset, given, memo);
-  const { referenceJobs } = asked;
+  const { referenceJobs } = request;
   let untrained = false;
   const onSettled = (run: TrainSettings): void => {
     notes.add(run);
@@ -55,9 +55,9 @@ export async function makePlan(asked: PlanRequest, onProgress?: (runs: number) =
   const used = new Set(parts.map(({ settings }) => protocolWords(settings)));
   return {
     words: {
-      name: asked.name ?? preset?.id ?? "sweep",
+      name: request.name ?? preset?.id ?? "sweep",
       protocol: [...(preset ? [`${preset.title}. ${preset.about}`] : []), ...used],
-      request: asked,
+      request,
       ...(combine.length > 0 && { combine }),
     },
     parts,
@@ -95,20 +95,20 @@ function protocolWords(settings: Request): string {
   return `${probe ? probeWords : protocols[protocol]}.`;
 }
 
-/** What `all` stands for: with a probe, the algorithms that need no more of the backbone than its features. */
+/** The algorithms that `all` stands for: with a probe, those that use only the features of the backbone. */
 function everyAlgorithm({ settings = {} }: GivenPart): string[] {
   const { probe } = readKeys(withoutRanges(settings));
   return Object.values(algorithms).flatMap(({ id, backbone }) => (probe && backbone ? [] : [id]));
 }
 
-/** The titles of those that `all` does not stand for. */
+/** The titles of the algorithms that `all` excludes. */
 function leftOutOfAll(given: GivenPart): string[] {
   if (!given.algorithms?.includes("all")) return [];
   const taken = everyAlgorithm(given);
   return Object.values(algorithms).flatMap(({ id, title }) => (taken.includes(id) ? [] : [title]));
 }
 
-/** The parts of a sweep. Methods given with a preset choose among its own, so that each keeps its protocol. */
+/** The parts of a sweep. Methods that are given with a preset select some of its methods, so that each keeps its protocol. */
 function partsFor(preset: Preset | undefined, given: GivenPart, memo: SettingsMemo): SweepPart[] {
   const { algorithms: named, ...others } = given;
   const wanted = named?.flatMap((name) => (name === "all" ? everyAlgorithm(given) : [name]));

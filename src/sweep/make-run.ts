@@ -16,7 +16,7 @@ import { readSweepFile } from "./sweep-folder.js";
 export interface MakeOptions {
   /** The folder of the sweep. */
   readonly sweep: string;
-  /** What the machine decides: the device, and the threads of runs that are begun here. */
+  /** Settings of the machine: the device, and the number of threads of runs that are started here. */
   readonly device: string;
   readonly threads: number;
   readonly memo: SettingsMemo;
@@ -29,7 +29,7 @@ export interface MakeOptions {
 /** Only paths can change when a run resumes; everything else stays as it was at the start. */
 const MAY_MOVE = ["data", "root", "cache", "weights"];
 
-/** Makes a claimed run; a run whose settings are no longer what was planned is an error. */
+/** Executes a claimed run. It is an error if the settings of the run differ from the plan. */
 export async function makeRun({ run, folder }: Claim, options: MakeOptions): Promise<TrainOutcome> {
   const { sweep, device, threads, memo, kept, shouldStop, version } = options;
   const planned: Request = recordedRequest(run.request);

@@ -1,6 +1,6 @@
 /**
- * A short trial of a run, for real and thrown away: some updates, and one evaluation where that does not take long. What it
- * takes is what a sweep's estimate stands on.
+ * Measures the cost of a run with a short trial whose results are deleted: some updates, and one evaluation if that does not
+ * take long. The estimate of a sweep is based on these costs.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -16,29 +16,29 @@ import { train } from "../training/train.js";
 import { sizeOf } from "./clean.js";
 import type { RunRequest } from "./sweep-folder.js";
 
-/** What a run costs, in seconds and bytes. */
+/** The cost of a run, in seconds and bytes. */
 export interface RunCost {
-  /** Until the first update: opening data, building the model. */
+  /** Seconds until the first update: opening the data and building the model. */
   readonly start: number;
   readonly update: number;
   readonly evaluation: number;
-  /** Whether an evaluation was timed, or taken from the updates. */
+  /** Whether an evaluation was timed. If not, its time is derived from that of an update. */
   readonly evaluated: boolean;
-  /** Bytes that stay: a run's folder without its records, and the records of one evaluation. */
+  /** The size of a run's folder without its records, and the size of the records of one evaluation, in bytes. */
   readonly disk: number;
   readonly records: number;
-  /** Pictures of each domain in the batches that were timed. */
+  /** The number of pictures of each domain in the timed batches. */
   readonly batchSize: number;
 }
 
 export interface MeasureOptions {
   readonly memo: SettingsMemo;
   readonly device: string;
-  /** Seconds that the trial may take, roughly. */
+  /** The approximate time limit of the trial, in seconds. */
   readonly seconds: number;
 }
 
-/** Updates that are timed at most, after those that warm up. */
+/** The maximum number of timed updates, after the warm-up. */
 const UPDATES = 20;
 const WARM_UP = 2;
 
@@ -58,7 +58,7 @@ export async function measureRun(request: RunRequest, options: MeasureOptions): 
   }
 }
 
-/** The run as the trial makes it: nothing is cached, and penalties that set in later are there at once. */
+/** The request for the trial: nothing is cached, and all penalties are active from the first update. */
 const trialOf = (request: RunRequest, device: string): Request => ({
   ...request,
   ...Object.fromEntries(Object.keys(request).flatMap((name) => (name.endsWith(".warmup") ? [[name, 0]] : []))),
@@ -72,7 +72,7 @@ async function timeUpdates(
   { memo, device, seconds }: MeasureOptions,
 ): Promise<{ plan: Plan; start: number; update: number; disk: number }> {
   const begun = performance.now();
-  const steps = UPDATES + WARM_UP + 1; // of which the last, and so its evaluation, is never made
+  const steps = UPDATES + WARM_UP + 1; // the last update, and therefore the evaluation after it, is never executed
   const plan = await resolve({ ...trialOf(request, device), steps, evaluateEvery: steps, evaluateFirst: false }, memo);
   using folder = (await startRun(plan, path)).folder;
   const ends: number[] = [];
@@ -81,12 +81,12 @@ async function timeUpdates(
   const reporter = { ...quietReporter, status: () => void ends.push(performance.now()) };
   await train({ plan, folder, reporter, shouldStop: isEnough });
   const update = (ends[ends.length - 1] - ends[WARM_UP - 1]) / 1000 / (ends.length - WARM_UP);
-  // What stays of a run is its last checkpoint, with two moments for each weight, and two files of weights alone.
+  // A finished run keeps its last checkpoint, with two moments per weight, and two files with weights only.
   const disk = (5 / 3) * sizeOf(folder.lastCheckpoint);
   return { plan, start: Math.max(0, (ends[0] - begun) / 1000 - update), update, disk };
 }
 
-/** An evaluation's seconds by an update's: the pictures go forward only, which is a third of the work. */
+/** The seconds of an evaluation, derived from an update. An evaluation has only forward passes, which are a third of the work. */
 function evaluationGuess({ split, settings }: Plan, update: number): number {
   const { testDomains, evaluateTraining, hparams, domains } = settings;
   let pictures = 0;
@@ -101,8 +101,8 @@ async function timeEvaluation(
   request: RunRequest,
   { memo, device }: MeasureOptions,
 ): Promise<Pick<RunCost, "evaluation" | "disk" | "records">> {
-  const asked = { ...trialOf(request, device), steps: 1, evaluateEvery: 1, evaluateFirst: true };
-  const plan = await resolve(asked, memo);
+  const evaluationRequest = { ...trialOf(request, device), steps: 1, evaluateEvery: 1, evaluateFirst: true };
+  const plan = await resolve(evaluationRequest, memo);
   using folder = (await startRun(plan, path)).folder;
   await train({ plan, folder });
   const [first] = readFileSync(folder.file("timing.jsonl"), "utf8").split("\n");

@@ -11,14 +11,14 @@ const read = (path: string): string | undefined => {
   }
 };
 
-/** Bytes that could be had without swapping: what the kernel thinks, or less where a container or a batch job has a limit. */
+/** The memory in bytes that is available without swapping: the kernel's estimate, or less if a container or a batch job has a limit. */
 export function availableMemory(): number {
   const kernel = /^MemAvailable:\s+(\d+) kB/m.exec(read("/proc/meminfo") ?? "")?.[1];
   const machine = kernel === undefined ? freemem() : Number(kernel) * 1024;
   return Math.min(machine, limitRoom() ?? Number.POSITIVE_INFINITY);
 }
 
-/** What is left below the limit of this process's control group (version 2); pages of files can be given back, so they do not count. */
+/** The remaining memory of this process's control group (version 2). Pages of files count as available, because they can be reclaimed. */
 function limitRoom(): number | undefined {
   const group = /^0::(.*)$/m.exec(read("/proc/self/cgroup") ?? "")?.[1];
   if (group === undefined) return undefined;
@@ -30,16 +30,16 @@ function limitRoom(): number | undefined {
   return most - used + ofFiles;
 }
 
-/** Bytes a process has in memory; 0 where it cannot be asked. */
+/** The resident memory of a process in bytes; 0 if it is unknown. */
 export function residentMemory(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1];
   return Number(kilobytes ?? 0) * 1024;
 }
 
-/** What a run is taken to need before any has been seen: an engine, a small network and its pictures. */
+/** The assumed memory of a run before any was observed, in bytes: the engine, a small network and its pictures. */
 export const FIRST_GUESS = 0.7e9;
 
-/** Bytes that must be free to start one more beside some that run now: their growth to the largest seen, and that once more. */
+/** The free memory in bytes that starting another run requires: all current runs may grow to the largest observed size, and so may the new one. */
 export function memoryNeeded(running: readonly number[], largest: number): number {
   const growth = running.reduce((sum, resident) => sum + Math.max(0, largest - resident), 0);
   return 1.1 * (growth + largest);

@@ -8,11 +8,11 @@ import type { TrainSettings } from "../settings/settings.js";
 
 type Planned = Pick<TrainSettings, "algorithm" | "hparams" | "hparamsSeed" | "regularizers" | "steps">;
 
-/** Gathers what is worth a note from the settings of runs as they are planned. */
+/** Collects notes from the settings of runs while they are planned. */
 export class PlanNotes {
-  /** By penalty, the step it sets in at and the steps of the shortest run that never gets there. */
+  /** By penalty, the step at which it becomes active, and the number of steps of the shortest run that never reaches it. */
   private readonly silent = new Map<string, { readonly warmup: number; readonly steps: number }>();
-  /** By algorithm, the step from which its own penalty has its full weight, and the same. */
+  /** By algorithm, the step from which its own penalty has its full weight, and the number of steps of the shortest run that never reaches it. */
   private readonly unfinished = new Map<string, { readonly anneal: number; readonly steps: number }>();
 
   add({ algorithm, hparams, hparamsSeed, regularizers, steps }: Planned): void {
@@ -20,7 +20,7 @@ export class PlanNotes {
       const warmup = Number(settings.warmup ?? 0);
       if (warmup >= steps) this.silent.set(id, shorter(this.silent.get(id), { warmup, steps }));
     }
-    // A draw may be beyond the run by chance, as the reference's are; only the defaults say how the runs were meant.
+    // A drawn value can exceed the length of the run by chance, as in DomainBed. Only the defaults are checked.
     const anneal = Number(hparams.annealSteps ?? 0);
     if (hparamsSeed === 0 && anneal >= steps)
       this.unfinished.set(algorithm, shorter(this.unfinished.get(algorithm), { anneal, steps }));

@@ -24,18 +24,18 @@ import type { SweepPart } from "./sweep-request.js";
 
 export interface PlanOptions {
   readonly memo?: SettingsMemo;
-  /** Give runs the reference's job seeds, and name its jobs. */
+  /** Whether to give runs the job seeds of DomainBed and to record the names of its jobs. */
   readonly referenceJobs?: boolean;
-  /** Called now and then with how many runs there are so far. */
+  /** Called from time to time with the number of runs so far. */
   readonly onProgress?: (runs: number) => void;
-  /** Called with settings in full, once for runs that differ only in what they hold out. */
+  /** Called with complete settings, once for all runs that differ only in the held-out domains. */
   readonly onSettled?: (settings: TrainSettings) => void;
 }
 
-/** Settings that say where a run is made: kept in a plan only where they were given, for its machine may be another. */
+/** Settings of the machine that executes a run. A plan stores only given ones, because the machine may be another one. */
 export const OF_MACHINE: ReadonlySet<string> = new Set(["device", "threads", "weights", "cache"]);
 
-/** The most runs of one plan: a file of a gigabyte. */
+/** The maximum number of runs of a plan: a file of a gigabyte. */
 export const MOST_RUNS = 2_000_000;
 
 /** Plans the runs of some parts. */
@@ -62,7 +62,7 @@ export async function planRuns(parts: readonly SweepPart[], options: PlanOptions
   return [...found.values()];
 }
 
-/** How many runs a part has; counted, not made. */
+/** The number of runs of a part, counted without resolving them. */
 async function countRuns(part: SweepPart, methods: readonly PlannedMethod[], memo: SettingsMemo): Promise<number> {
   const ofMethods = methods.reduce((sum, method) => {
     const lists = Object.entries(part.grid).filter(([name]) => concerns(name, method));
@@ -78,7 +78,7 @@ interface Context extends PlanOptions {
   readonly trialSeed: number;
 }
 
-/** One trial of a part. */
+/** The runs of one trial of a part. */
 async function* runsOf(
   part: SweepPart,
   methods: readonly PlannedMethod[],
@@ -90,27 +90,28 @@ async function* runsOf(
   }
 }
 
-/** One trial of a method on a dataset: held-out domains, draws, points of the grid. */
+/** The runs of one trial of a method on a dataset: held-out domains, draws, points of the grid. */
 async function* runsOfMethod(
   part: SweepPart,
   method: PlannedMethod,
   { data, dataset }: { data: string; dataset: Dataset },
   { memo, trialSeed, referenceJobs, onSettled }: Context,
 ): AsyncGenerator<PlannedRun> {
-  const asked = settingsFor(method, part.settings);
+  const requested = settingsFor(method, part.settings);
   const common = { ...idsOf(method), data, trialSeed };
   const points = gridPoints(method, part.grid);
-  // Runs that differ only in what they hold out are settled from the first of them.
+  // Runs that differ only in the held-out domains are resolved from the first of them.
   const families = new Map<string, Family>();
   for (const testDomains of domainSets(part, dataset)) {
     const places = testDomains.map((name) => dataset.domains.findIndex((domain) => domain.name === name));
     for (const hparamsSeed of part.hparams) {
       const job = { dataset: dataset.id, method, testDomains: places, trialSeed, hparamsSeed };
       const seeds = referenceJobs ? { seed: jobSeed(job) } : {};
-      const named = referenceJobs && points.length === 1 ? referenceJob(job, { ...asked, ...points[0] }) : undefined;
+      const named =
+        referenceJobs && points.length === 1 ? referenceJob(job, { ...requested, ...points[0] }) : undefined;
       for (const [i, point] of points.entries()) {
-        // A trial has a seed of its own, the same for all methods: what they differ by is not chance, nor one draw of it.
-        const given: Request = { seed: trialSeed, ...method.settings, ...asked, ...point, ...seeds };
+        // Each trial has its own seed, which all methods share, so that differences between methods are not due to the seed.
+        const given: Request = { seed: trialSeed, ...method.settings, ...requested, ...point, ...seeds };
         const key = `${hparamsSeed} ${i}`;
         let family = families.get(key);
         if (family === undefined) {
@@ -125,11 +126,11 @@ async function* runsOfMethod(
   }
 }
 
-/** The seed of a further run of a trial: far from those of other trials. */
+/** The seed of an additional run of a trial, which does not collide with the seeds of other trials. */
 const seedOf = ({ settings }: Family, place: number): { seed?: number } =>
   place === 0 ? {} : { seed: settings.seed + 1000 * place };
 
-/** Runs that differ only in what they hold out: what they have alike, and how to settle one of them. */
+/** Runs that differ only in the held-out domains and the seed: their shared settings, and a function that resolves one of them. */
 interface Family {
   readonly settings: TrainSettings;
   readonly request: RunRequest;
@@ -139,7 +140,7 @@ interface Family {
 function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const { settings } = run;
   const kept = Object.entries(settings.request).filter(([name]) => given[name] !== undefined || !OF_MACHINE.has(name));
-  // Through JSON, so that copies of it are objects of one shape, which are small and quick to write.
+  // The JSON round trip gives all copies the same object shape, which is small and fast to write.
   const request = JSON.parse(JSON.stringify(Object.fromEntries(kept))) as RunRequest;
   return { settings, request, sibling: siblingsOf(run, memo) };
 }
@@ -167,7 +168,7 @@ const idsOf = ({ algorithm, regularizers: penalties, averaging }: Method) => ({
   averaging: averaging.map(({ id }) => id),
 });
 
-/** A method to plan, and what its runs must be set to. */
+/** A method to plan, and the settings that its runs must have. */
 interface PlannedMethod extends Method {
   readonly settings: Request;
 }
@@ -194,32 +195,32 @@ function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, mem
   });
 }
 
-/** The sets of domains to hold out, in the reference's order: a single domain, then with each that comes after it. */
+/** The sets of domains to hold out, in DomainBed's order: a single domain, then its pairs with each later domain. */
 function domainSets({ testDomains, pairs }: SweepPart, { id, domains }: Dataset): string[][] {
   const names = domains.map(({ name }) => name);
   const known = (name: string): string => {
     if (!names.includes(name)) throw new UsageError(`test domain "${name}": dataset ${id} has ${names.join(", ")}`);
     return name;
   };
-  // A name may have the sign in it, as ColoredMNIST's "+90%" has.
-  const asked = testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
-  // A pair leaves nothing to validate on where there are two domains only, and the reference asks for three.
+  // A name can contain the plus sign, as ColoredMNIST's "+90%" does.
+  const requested = testDomains.map((set) => (names.includes(set) ? [set] : set.split("+").map(known)));
+  // With only two domains, holding out a pair leaves no domain for training. DomainBed requires three, too.
   if (pairs && names.length < 3)
     throw new UsageError(
       `--pairs: dataset ${id} has ${names.length} domains, but holding out two needs at least three`,
     );
-  const sets = asked.length > 0 ? asked : names.map((name) => [name]);
-  const isAsked = (name: string): boolean => sets.some((set) => set.length === 1 && set[0] === name);
+  const sets = requested.length > 0 ? requested : names.map((name) => [name]);
+  const isRequested = (name: string): boolean => sets.some((set) => set.length === 1 && set[0] === name);
   return sets.flatMap((set) => {
     const [name] = set;
     if (!pairs || set.length > 1) return [set];
-    // Each pair once: with those after it, and with those before it that have no pairs of their own.
-    const others = names.filter((other, i) => i > names.indexOf(name) || (other !== name && !isAsked(other)));
+    // Each pair occurs once: with the later domains, and with the earlier ones that are not held out alone.
+    const others = names.filter((other, i) => i > names.indexOf(name) || (other !== name && !isRequested(other)));
     return [set, ...others.map((other) => names.filter((each) => each === name || each === other))];
   });
 }
 
-/** Whether a setting concerns a method: one with an owner (`swad.tolerance`) does where the method has the owner. */
+/** Whether a setting applies to a method. A setting with an owner (`swad.tolerance`) applies if the method includes the owner. */
 function concerns(setting: string, { algorithm, regularizers: penalties, averaging }: Method): boolean {
   const owner = setting.slice(0, Math.max(0, setting.indexOf(".")));
   const isOwner = [algorithms, regularizers, followers].some((registry) => Object.hasOwn(registry, owner));
@@ -229,7 +230,7 @@ function concerns(setting: string, { algorithm, regularizers: penalties, averagi
 const settingsFor = (method: Method, settings: Request): Request =>
   Object.fromEntries(Object.entries(settings).filter(([name]) => concerns(name, method)));
 
-/** Every combination of a grid's values that concern a method; one with nothing where none does. */
+/** Every combination of the grid's values that apply to a method; a single empty combination if none applies. */
 function gridPoints(method: Method, grid: SweepPart["grid"]): Request[] {
   return Object.entries(grid)
     .filter(([name]) => concerns(name, method))
@@ -239,7 +240,7 @@ function gridPoints(method: Method, grid: SweepPart["grid"]): Request[] {
     );
 }
 
-/** The reference's name of a run, where its command line could have asked for it: with other settings given it is another. */
+/** DomainBed's name of a run; undefined if settings are given that DomainBed's command line does not have. */
 function referenceJob(job: JobOf, { root, steps, holdout, protocol: _, ...others }: Request): string | undefined {
   if (root === undefined || Object.keys(others).some((name) => !OF_MACHINE.has(name))) return undefined;
   return jobName(job, {

@@ -17,9 +17,9 @@ type PresetPart = GivenPart & Pick<SweepPart, "data" | "algorithms">;
 
 export interface Preset {
   readonly id: string;
-  /** What it makes. */
+  /** The table or figure that it reproduces. */
   readonly title: string;
-  /** What must be known of its protocol. */
+  /** Notes on its protocol. */
   readonly about: string;
   readonly parts: readonly PresetPart[];
 }
@@ -39,7 +39,7 @@ const inSwad = (data: readonly string[], algorithms: readonly string[], more: Gi
   ...more,
 });
 
-/** The rows that Table 1 has from DomainBed and papers that follow it. */
+/** The rows that Table 1 quotes from DomainBed and from papers with its protocol. */
 const QUOTED = [
   ...["MMD", "GroupDRO", "IRM", "ARM", "VREx", "CDANN", "AND-mask", "DANN", "RSC", "MTL", "Mixup", "MLDG"],
   ...["Fish", "Fishr", "SagNet", "SelfReg", "CORAL", "mDSDI", "ERM"],
@@ -135,13 +135,13 @@ export const presets: Readonly<Record<string, Preset>> = Object.fromEntries(
   ].map((preset) => [preset.id, preset]),
 );
 
-/** The preset of this name; an unknown one is an error that names the nearest. */
+/** The preset with this name. An unknown name is an error that suggests the closest one. */
 export function presetNamed(name: string): Preset {
   if (!Object.hasOwn(presets, name)) throw new UsageError(unknownName("preset", name, Object.keys(presets)));
   return presets[name];
 }
 
-/** How many runs a part is on each held-out domain, in words: `19 methods × 3 trials × 20 draws`. */
+/** The number of runs of a part on each held-out domain, as text: `19 methods × 3 trials × 20 draws`. */
 export function partInWords({
   algorithms,
   trials = usualPart.trials,

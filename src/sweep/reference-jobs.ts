@@ -1,6 +1,6 @@
 /**
- * The same jobs in the reference testbed: the seed it would give a run, and the name of the folder it would make. A method it
- * does not have is named here as papers name it, which gives it seeds in the same manner and no folder.
+ * The same jobs in DomainBed: the seed that it would give a run, and the name of the folder that it would create. A method that
+ * DomainBed does not have is named as in papers; it gets its seeds in the same way, and no folder name.
  */
 
 import { referenceAlgorithms, referenceDataset } from "../records/domainbed-names.js";
@@ -9,16 +9,16 @@ import type { Method } from "../settings/method.js";
 import { bareName } from "../settings/names.js";
 
 export interface JobOf {
-  /** The dataset's id here. */
+  /** The id of the dataset in this project. */
   readonly dataset: string;
   readonly method: Method;
-  /** As places in the dataset's order. */
+  /** As indices in the order of the dataset. */
   readonly testDomains: readonly number[];
   readonly trialSeed: number;
   readonly hparamsSeed: number;
 }
 
-/** What the reference calls an algorithm, else its title with those of its penalties: averages are made on the same run. */
+/** DomainBed's name of an algorithm, otherwise its title with those of its penalties. Averages belong to the same run. */
 function algorithmName({ algorithm, regularizers }: Method): string {
   const known = referenceAlgorithms.find((name) => bareName(name) === bareName(algorithm.id));
   return [known ?? algorithm.title, ...regularizers.map(({ title }) => title)].join("-");
@@ -30,12 +30,12 @@ const toJob = ({ dataset, method, ...rest }: JobOf) => ({
   algorithm: algorithmName(method),
 });
 
-/** The seed that the reference gives this run. */
+/** The seed that DomainBed gives this run. */
 export const jobSeed = (job: JobOf): number => referenceJobSeed(toJob(job));
 
 /**
- * The folder that the reference makes for this run; undefined where it has no such dataset or method. `dataDir`, `steps`
- * and `holdout` as they would be on its command line: they are part of the name.
+ * The folder that DomainBed creates for this run; undefined if it does not have the dataset or the method. `dataDir`, `steps`
+ * and `holdout` have the values of its command line, because they are part of the name.
  */
 export function jobName(job: JobOf, given: { dataDir: string; steps?: number; holdout?: number }): string | undefined {
   const named = toJob(job);

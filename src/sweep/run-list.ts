@@ -1,10 +1,10 @@
-/** The runs of a plan as those need them who work them off: a hundred thousand take some tens of megabytes. */
+/** The runs of a plan in the form that processes need to execute them: a hundred thousand take some tens of megabytes. */
 
 import { UsageError } from "../errors.js";
 import type { StoredFiles } from "../files/stored-files.js";
 import { planLines, type RunRequest } from "./sweep-folder.js";
 
-/** A run of a plan; its request is kept as text until it is wanted. */
+/** A run of a plan. Its request is stored as text and parsed when it is needed. */
 export class ListedRun {
   constructor(
     readonly id: string,
@@ -20,7 +20,7 @@ export class ListedRun {
   }
 }
 
-/** All runs of a sweep, in the plan's order. */
+/** All runs of a sweep, in the order of the plan. */
 export function readRunList(place: string | StoredFiles): ListedRun[] {
   return Array.from(
     planLines(place),
@@ -29,10 +29,10 @@ export function readRunList(place: string | StoredFiles): ListedRun[] {
   );
 }
 
-/** The fewest digits by which a run may be called. */
+/** The minimum number of digits of an abbreviated id. */
 const SHORTEST = 4;
 
-/** The runs that some words name: each an id, its first digits, or a run folder's name. */
+/** The runs with these names. A name is an id, its first digits, or the name of a run folder. */
 export function namedRuns<T extends { readonly id: string; readonly name: string }>(
   runs: readonly T[],
   words: readonly string[],

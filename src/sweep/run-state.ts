@@ -7,24 +7,24 @@
 export const RUN_STATES = ["done", "running", "waiting", "stopped", "failed", "hopeless", "cancelled"] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** States as people read them. */
+/** The state as printed. */
 export const stateWord = (state: RunState): string => (state === "hopeless" ? "stopped early" : state);
 
-/** What a sweep decided about a run, so that `nudge sweep run` passes it over; and the last error, also where it did not. */
+/** The decision of a sweep about a run, if any, because of which `nudge sweep run` skips it; and the last error, even without a decision. */
 export interface Verdict {
   readonly state: "failed" | "hopeless" | "cancelled" | null;
   readonly error: string | null;
 }
 
-/** What its files say of a run. */
+/** The facts about a run that determine its state. */
 export interface RunSigns {
   readonly isDone: boolean;
-  /** Whether a process is at work on it. */
+  /** Whether a process is working on it. */
   readonly isRunning?: boolean;
   readonly isBegun: boolean;
-  /** Of its sweep; undefined outside of sweeps, and where nothing is known. */
+  /** The decision of its sweep; undefined outside of sweeps, and if there is none. */
   readonly verdict?: Verdict;
-  /** Whether it left the dump of a failure, outside of a sweep; in one, the verdict says whether it is tried again. */
+  /** Outside of a sweep, whether its folder contains the dump of a failure. In a sweep, the verdict determines whether it is tried again. */
   readonly hasFailed?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function runState({ isDone, isRunning, isBegun, verdict, hasFailed }: Run
   return isBegun ? "stopped" : "waiting";
 }
 
-/** How many runs there are in each state. */
+/** The number of runs in each state. */
 export type StateCounts = Record<RunState, number>;
 
 export const noCounts = (): StateCounts =>

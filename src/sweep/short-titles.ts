@@ -1,9 +1,9 @@
-/** Titles of runs without what all of a sweep have in common: `steps=300` in each line tells a reader nothing. */
+/** Titles of runs without the parts that all runs of a sweep share, which tell the reader nothing, such as `steps=300`. */
 
 const PARTS = " · ";
 const isSetting = (word: string): boolean => /^\S+=\S*$/.test(word);
 
-/** The settings that every title has. */
+/** The settings that are in every title. */
 export function sharedSettings(titles: readonly string[]): string[] {
   if (titles.length < 2) return [];
   let shared = titles[0].split(" ").filter(isSetting);
@@ -15,7 +15,7 @@ export function sharedSettings(titles: readonly string[]): string[] {
   return shared;
 }
 
-/** A title without them. */
+/** A title without these settings. */
 export function shortTitle(title: string, shared: readonly string[]): string {
   if (shared.length === 0) return title;
   const left = title.split(PARTS).map((part) => part.split(" ").filter((word) => !shared.includes(word)));
@@ -25,6 +25,6 @@ export function shortTitle(title: string, shared: readonly string[]): string {
     .join(PARTS);
 }
 
-/** A line that is cut where it gets too long to read. */
+/** A line, shortened if it is too long to read. */
 export const shortLine = (text: string, most = 200): string =>
   text.length <= most ? text : `${text.slice(0, most - 1)}…`;

@@ -1,15 +1,15 @@
 /**
- * The folder of a sweep: what was planned, and where everything is. Planning writes `sweep.json` and `plan.jsonl`, whole or
- * not at all; running reads them and works in `runs/`, one ordinary run folder of `nudge train` for each line of the plan.
+ * The folder of a sweep: its plan, and the paths of its files. Planning writes `sweep.json` and `plan.jsonl`, each completely or
+ * not at all. Executing reads them and works in `runs/`, with one ordinary run folder of `nudge train` per line of the plan.
  *
- *     DIR/sweep.json        what was asked for, in which protocol, how many runs
- *     DIR/plan.jsonl        one line a run, in the order to run them
- *     DIR/runs/<name>/      settings.json, records.jsonl, done, …; soups and ensembles of them too
- *     DIR/attempts/<id>.json   failures and tries of a run
- *     DIR/launch/           what launchers keep
+ *     DIR/sweep.json           the requests, the protocol, the number of runs
+ *     DIR/plan.jsonl           one line per run, in the order of execution
+ *     DIR/runs/<name>/         settings.json, records.jsonl, done, …; also soups and ensembles of the runs
+ *     DIR/attempts/<id>.json   failures and attempts of a run
+ *     DIR/launch/              the files of launchers
  *
- * The files may come from another machine, so they are checked: a plan of which a part is missing, or that is none, is
- * refused, since running it would look finished when it is not.
+ * The files may come from another machine, so they are checked. An incomplete or invalid plan is rejected, because its sweep
+ * would look finished when it is not.
  */
 
 import { existsSync } from "node:fs";
@@ -23,50 +23,50 @@ import { parseStored, requestSchema, type Schema, textsSchema, wholeSchema } fro
 import type { SettingScalar } from "../records/run.js";
 import { type CombinationKind, combinationKinds } from "./combination-kinds.js";
 
-/** What `nudge train` needs to make a run: every setting that changes numbers, and paths only where they were given. */
+/** The request for a run, as `nudge train` reads it: every setting that changes results, and paths only if they were given. */
 export type RunRequest = Readonly<Record<string, SettingScalar | readonly string[]>>;
 
 /** One run of a plan. */
 export interface PlannedRun {
   /** 16 hexadecimal digits: the hash of the run's settings, with which `name` begins. */
   readonly id: string;
-  /** Its folder under `runs`. */
+  /** The name of its folder in `runs`. */
   readonly name: string;
   /** The id of its dataset; absent in plans of earlier versions. */
   readonly dataset?: string;
   /** For people: `pacs · sketch held out · ERM-NU · trial 0`. */
   readonly title: string;
-  /** Estimated seconds on the machine that measured, where one did. */
+  /** The estimated seconds on the machine that measured; absent if nothing was measured. */
   readonly cost?: number;
-  /** The name of the same job in the reference testbed, where that was asked for. */
+  /** The name of the same job in DomainBed, if that was requested. */
   readonly referenceJob?: string;
   readonly request: RunRequest;
 }
 
-/** What `sweep.json` holds. */
+/** The content of `sweep.json`. */
 export interface SweepFile {
   readonly format: 1;
   readonly name: string;
-  /** How the runs are made, in sentences. */
+  /** The protocol of the runs, as sentences. */
   readonly protocol: readonly string[];
-  /** What was asked for, one entry each time the plan was made or added to. */
+  /** The requests: one entry for each time the plan was created or extended. */
   readonly requests: readonly unknown[];
-  /** How many runs `plan.jsonl` holds. */
+  /** The number of runs in `plan.jsonl`. */
   readonly runs: number;
-  /** The trials that are planned, by dataset as it was given, for reports of what is still missing. */
+  /** The planned trials, by dataset as given. Reports use them to list missing runs. */
   readonly trials?: Readonly<Record<string, readonly number[]>>;
-  /** What is made of the runs of a method within a trial; absent for nothing. */
+  /** The combinations of the runs of a method within a trial; absent if there are none. */
   readonly combine?: readonly CombinationKind[];
 }
 
 export const SWEEP_FILE = "sweep.json";
 export const PLAN_FILE = "plan.jsonl";
-/** The folder of what became of tries. */
+/** The folder of recorded attempts. */
 export const ATTEMPTS = "attempts";
-/** The folder of what somebody took out. */
+/** The folder of marks of cancelled runs. */
 export const CANCELLED = "launch/cancelled";
 
-/** Where things are in a sweep folder. */
+/** The paths in a sweep folder. */
 export const sweepPaths = (folder: string) =>
   ({
     sweep: join(folder, SWEEP_FILE),
@@ -78,10 +78,10 @@ export const sweepPaths = (folder: string) =>
     launch: join(folder, "launch"),
   }) as const;
 
-/** Whether a folder is that of a sweep. */
+/** Whether a folder contains a sweep. */
 export const isSweepFolder = (folder: string): boolean => existsSync(sweepPaths(folder).sweep);
 
-/** Writes a plan, the runs before the file that counts them, so that a reader never finds fewer than are promised. */
+/** Writes a plan. The runs are written before the file with their number, so that a reader never finds fewer runs than that number. */
 export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "runs">, runs: Iterable<PlannedRun>): void {
   try {
     makeFolder(folder);
@@ -107,7 +107,7 @@ export function writePlan(folder: string, sweep: Omit<SweepFile, "format" | "run
   writeSweepFile(folder, { ...sweep, runs: count, trials: Object.fromEntries(sorted) });
 }
 
-/** Writes what there is to say of a plan whose runs are written. */
+/** Writes `sweep.json` for a plan whose runs are written. */
 export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">): void {
   const { name, protocol, requests, runs, trials, combine } = sweep;
   const file: SweepFile = {
@@ -121,7 +121,7 @@ export function writeSweepFile(folder: string, sweep: Omit<SweepFile, "format">)
 
 const LINES_A_WRITE = 1024;
 
-/** The same keys in the same order, so that the same plan is the same bytes. */
+/** The fields in a fixed order, so that equal plans have equal bytes. */
 const inOrder = ({ id, name, dataset, title, cost, referenceJob, request }: PlannedRun): PlannedRun => ({
   id,
   name,
@@ -164,8 +164,8 @@ export function readPlan(folder: string): PlannedRun[] {
 }
 
 /**
- * The runs of a plan one by one, for readers that keep little of each. What is wrong is an error when the reader comes to
- * it; a plan cut short is one at the end.
+ * The runs of a plan one by one, for readers that keep only a small part of each. An invalid line throws an error when the reader reaches
+ * it, and a truncated plan throws one at the end.
  */
 export function* planLines(place: string | StoredFiles): Generator<PlannedRun> {
   const files = filesOf(place);
@@ -175,14 +175,14 @@ export function* planLines(place: string | StoredFiles): Generator<PlannedRun> {
     count++;
     yield run;
   }
-  // More is a plan that grew while sweep.json was not yet replaced.
+  // There are more runs if the plan was extended and sweep.json is not replaced yet.
   if (count < runs)
     throw new DataError(
       `${join(files.path, PLAN_FILE)}: ${runs} runs were planned, but the file contains only ${count}: it is truncated. Plan the sweep again with the same options; existing runs are kept`,
     );
 }
 
-/** The runs of a plan whose `sweep.json` may be missing, as after a kill between the two; none where there is no plan. */
+/** The runs of a plan whose `sweep.json` may be missing, for example after a kill between the two writes; none if there is no plan. */
 export function uncountedPlan(folder: string): Iterable<PlannedRun> {
   if (isSweepFolder(folder)) return planLines(folder);
   const files = filesOf(folder);
@@ -213,7 +213,7 @@ const NAME = 'its id and further letters, digits, "_", ".", "+" and "-"';
 const plannedSchema: Schema<PlannedRun> = v.pipe(
   v.looseObject({
     id: v.pipe(v.string(ID), v.regex(/^[0-9a-f]{16}$/, ID)),
-    name: v.pipe(v.string(NAME), v.regex(/^[\w.+-]+$/, NAME)), // it becomes a folder: no path may hide in it
+    name: v.pipe(v.string(NAME), v.regex(/^[\w.+-]+$/, NAME)), // it becomes a folder name, so it must not contain a path
     dataset: v.optional(v.string("an id")),
     title: v.string("a text"),
     cost: v.optional(v.pipe(v.number("seconds"), v.finite("seconds"), v.minValue(0, "seconds"))),

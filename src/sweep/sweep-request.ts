@@ -37,17 +37,17 @@ export interface SweepPart {
   readonly trials: readonly number[];
   /** Seeds of draws; 0 is the defaults. */
   readonly hparams: readonly number[];
-  /** How many runs there are of each trial and draw, from different seeds: their places, of which 0 has the trial's own seed. */
+  /** The indices of the runs of each trial and draw, which have different seeds. Index 0 has the seed of the trial. */
   readonly seeds: readonly number[];
-  /** What is made of the runs of a method within a trial, over draws and seeds, as rows of their own. */
+  /** The combinations of the runs of a method within a trial, over draws and seeds. Each is its own row. */
   readonly combine: readonly CombinationKind[];
-  /** Settings that take each of some values. */
+  /** Settings with several values, of which all combinations are run. */
   readonly grid: Readonly<Record<string, readonly SettingScalar[]>>;
-  /** Settings of all runs; one with an owner (`swad.tolerance`) goes to the runs that have it. */
+  /** Settings of all runs. A setting with an owner (`swad.tolerance`) applies to the runs that have the owner. */
   readonly settings: Request;
 }
 
-/** What was given of a part. */
+/** The given values of a part. */
 export type GivenPart = Partial<SweepPart>;
 
 /** The defaults of every part. */
@@ -64,7 +64,7 @@ export const usualPart: Omit<SweepPart, "data"> = {
   settings: {},
 };
 
-/** The sweep's own keys; in a file, all others are settings of its runs. */
+/** The keys of a sweep. In a file, all other keys are settings of its runs. */
 const readers: { readonly [K in keyof Omit<SweepPart, "settings">]: (name: string, value: unknown) => SweepPart[K] } = {
   data: list.read,
   algorithms: list.read,
@@ -78,7 +78,7 @@ const readers: { readonly [K in keyof Omit<SweepPart, "settings">]: (name: strin
   grid: readGrid,
 };
 
-/** Settings that a sweep gives each run itself, and the list that says so. */
+/** Settings that the sweep sets for each run, and the list that determines their values. */
 const OWN: Readonly<Record<string, string>> = {
   data: "data",
   testDomains: "testDomains",
@@ -89,7 +89,7 @@ const OWN: Readonly<Record<string, string>> = {
   hparamsSeed: "hparams",
 };
 
-/** Reads a part as a YAML file or the command line gives it: the sweep's own keys, and settings of `nudge train`. */
+/** Parses a part from a YAML file or the command line: the keys of a sweep, and settings of `nudge train`. */
 export function readPart(given: Request): GivenPart {
   const part: Record<string, unknown> = {};
   const settings: Record<string, unknown> = {};
@@ -113,10 +113,10 @@ function checkSettings(settings: Request): void {
   }
 }
 
-/** The most seeds that one list of a sweep may have. */
+/** The maximum number of seeds in one list of a sweep. */
 export const MOST_SEEDS = 1_000_000;
 
-/** The numbers from `from` on. */
+/** Consecutive integers, starting with `from`. */
 function seedRange(name: string, from: number, count: number): number[] {
   if (count > MOST_SEEDS)
     throw new UsageError(
@@ -138,13 +138,13 @@ export function seeds(name: string, value: unknown): number[] {
   return seedRange(name, 0, whole(1).read(name, value));
 }
 
-/** Kinds of combinations, from a list. */
+/** Parses a list of kinds of combinations. */
 function readCombine(name: string, value: unknown): readonly CombinationKind[] {
   const kind = word(...combinationKinds);
   return [...new Set(list.read(name, value).map((each) => kind.read(name, each)))];
 }
 
-/** Values by setting: lists from a file, or texts with commas between them from the command line. */
+/** Values by setting: lists from a file, or comma-separated texts from the command line. */
 function readGrid(name: string, value: unknown): SweepPart["grid"] {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new UsageError(`${name}: expected values by setting, such as { nuclear-norm.weight: [0.001, 0.01] }`);
@@ -160,7 +160,7 @@ function readGrid(name: string, value: unknown): SweepPart["grid"] {
   );
 }
 
-/** The parts to plan: those of a preset or one, with what was given in the place of theirs. */
+/** The parts to plan: those of a preset or a single one, with the given values replacing theirs. */
 export function partsOf(
   preset: readonly (GivenPart & Pick<SweepPart, "data">)[] | undefined,
   given: GivenPart,

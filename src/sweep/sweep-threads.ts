@@ -14,7 +14,7 @@ import { sweepPaths } from "./sweep-folder.js";
 
 const pathOf = (folder: string): string => join(sweepPaths(folder).launch, "threads");
 
-/** The count that was fixed; undefined where none was. */
+/** The fixed number of threads; undefined if it is not fixed yet. */
 export function fixedThreads(folder: string): number | undefined {
   try {
     const count = Number(readFileSync(pathOf(folder), "utf8"));
@@ -24,16 +24,16 @@ export function fixedThreads(folder: string): number | undefined {
   }
 }
 
-/** Fixes the count if that has not been done, and returns it; of two simultaneous calls, the first one wins. */
+/** Fixes the number of threads if it is not fixed yet, and returns it. Of two simultaneous calls, the first one wins. */
 export function fixThreads(folder: string, proposed: number): number {
   const path = pathOf(folder);
   makeFolder(sweepPaths(folder).launch);
   const own = `${path}.${thisProcess().host}-${process.pid}`;
   replaceFile(own, (write) => write(Buffer.from(`${proposed}\n`)));
   try {
-    linkSync(own, path); // with its content at once, and never over another's
+    linkSync(own, path); // the file appears complete, and never replaces an existing one
   } catch {
-    // It was fixed before, or the file system has no links: then the last of two at once has its way.
+    // It was fixed before, or the file system has no links. In that case the last of two simultaneous calls wins.
     if (fixedThreads(folder) === undefined) renameSync(own, path);
   } finally {
     rmSync(own, { force: true });

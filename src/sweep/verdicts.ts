@@ -1,11 +1,11 @@
-/** What a sweep decided about its runs, by id, read from what is kept of tries and from the marks of runs that were taken out. */
+/** The decisions of a sweep about its runs by id, read from the recorded attempts and from the marks of cancelled runs. */
 
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { idsWithAttempts, readAttempts } from "./attempts.js";
 import { cancelledIds } from "./cancel-marks.js";
 import type { Verdict } from "./run-state.js";
 
-/** All runs of which something is known. A run that failed and was taken out besides has failed. */
+/** All runs with a decision or an error. A run that failed and was also cancelled counts as failed. */
 export function readVerdicts(place: string | StoredFiles): Map<string, Verdict> {
   const files = filesOf(place);
   const verdicts = new Map<string, Verdict>();

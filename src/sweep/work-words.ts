@@ -3,13 +3,13 @@
 import { delimiter } from "node:path";
 import type { WorkRules } from "./work.js";
 
-/** The plug-ins of this process; those it starts inherit them, and commands for others must name them. */
+/** The plug-ins of this process, as arguments. Child processes inherit them; commands for other processes must name them. */
 export function pluginWords(env: NodeJS.ProcessEnv = process.env): string[] {
   const files = (env.NUDGE_PLUGINS ?? "").split(delimiter).filter((file) => file !== "");
   return files.flatMap((file) => ["--plugin", file]);
 }
 
-/** The rules of a sweep. */
+/** The rules of a sweep, as arguments. */
 export function ruleWords({ retries, maxFailures, only, stopHopeless }: WorkRules): string[] {
   return [
     ...(retries > 0 ? ["--retries", String(retries)] : []),

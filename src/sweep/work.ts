@@ -18,37 +18,37 @@ import { makeCombination } from "./make-combination.js";
 import { makeRun } from "./make-run.js";
 import { namedRuns, readRunList } from "./run-list.js";
 
-/** How a sweep is worked off, whoever launched it. */
+/** The rules for executing a sweep, which are the same for all launchers. */
 export interface WorkRules {
-  /** How many more tries a run has after an error. */
+  /** The number of retries of a run after an error. */
   readonly retries: number;
-  /** Begin no more runs once so many have failed. */
+  /** No more runs are started after this many have failed. */
   readonly maxFailures: number | null;
-  /** Only these runs, by id. */
+  /** The ids of the only runs to execute; null for all runs. */
   readonly only: readonly string[] | null;
-  /** Whether draws that are far behind the others of their cell are given up. */
+  /** Whether draws that are far behind the others of their cell are stopped early. */
   readonly stopHopeless: boolean;
 }
 
 export interface WorkOptions extends WorkRules {
   readonly folder: string;
-  /** The usual one where it is not said. */
+  /** The default is the default device of the engine. */
   readonly device?: string;
-  /** Of runs that are begun here. */
+  /** The number of threads of runs that are started here. */
   readonly threads: number;
-  /** Ends after so many runs. */
+  /** The number of runs after which the process ends; null for no limit. */
   readonly runs: number | null;
-  /** Where in the plan to begin to look. */
+  /** The position in the plan at which to start. */
   readonly first: number;
-  /** The cancel token under which this was launched: another one says stop. */
+  /** The cancel token at launch. The process stops when the token of the sweep differs from it. */
   readonly cancelToken: string;
-  /** Asked after every update. */
+  /** Called after every update. */
   readonly shouldStop: () => boolean;
   readonly onEvent: (event: WorkEvent) => void;
   readonly version: string;
 }
 
-/** What happens to runs, for those who follow. */
+/** An event of a run, for progress messages. */
 export type WorkEvent =
   | { readonly event: "begun"; readonly id: string; readonly resumed: boolean }
   | { readonly event: "done"; readonly id: string; readonly seconds: number }
@@ -62,10 +62,10 @@ export type WorkEvent =
 /** Why a process stopped working. */
 export type WorkEnd = "nothing left" | "enough" | "asked to stop" | "after a failure" | "too many failures";
 
-/** How often marks on disk are looked for. */
+/** Milliseconds between two checks for marks on disk. */
 const LOOK_MS = 1_000;
 
-/** Works until there is a reason to end. */
+/** Executes runs until there is a reason to end. */
 export async function work(options: WorkOptions): Promise<WorkEnd> {
   using work = new Work(options);
   const why = await work.toTheEnd();
@@ -78,7 +78,7 @@ class Work implements Disposable {
   private readonly kept = new KeptPictures();
   private readonly device: string;
   private readonly claims: Claims;
-  /** Combinations that could not be made. */
+  /** The ids of combinations that could not be created. */
   private readonly uncombined = new Set<string>();
 
   constructor(private readonly options: WorkOptions) {
@@ -107,7 +107,7 @@ class Work implements Disposable {
     return "enough";
   }
 
-  /** Makes the soups and ensembles whose runs are there: whoever ends the last of them does. One that fails is not tried again here. */
+  /** Creates the soups and ensembles whose runs are done; the process that finishes the last run does this. A failed one is not tried again here. */
   private async combine(): Promise<void> {
     const { folder, threads, onEvent } = this.options;
     const { device, memo } = this;
@@ -126,7 +126,7 @@ class Work implements Disposable {
     }
   }
 
-  /** Makes a run; why to end after it, if at all. */
+  /** Executes a run; returns the reason to end after it, or null. */
   private async make(claim: Claim): Promise<WorkEnd | null> {
     const { folder, threads, retries, stopHopeless, onEvent, version } = this.options;
     const { id } = claim.run;
@@ -138,8 +138,8 @@ class Work implements Disposable {
     const begun = performance.now();
     onEvent({ event: "begun", id, resumed: claim.folder.isBegun });
     const hopeless = stopHopeless ? new HopelessCheck(folder, claim.folder.path) : undefined;
-    const asked = this.watchMarks(id);
-    const shouldStop = (): boolean => asked.stop() || hopeless?.verdict() !== undefined;
+    const marks = this.watchMarks(id);
+    const shouldStop = (): boolean => marks.stop() || hopeless?.verdict() !== undefined;
     try {
       const { device, memo, kept } = this;
       const outcome = await makeRun(claim, { sweep: folder, device, threads, memo, kept, shouldStop, version });
@@ -152,14 +152,14 @@ class Work implements Disposable {
       endAttempt(folder, id);
       if (outcome.done) onEvent({ event: "done", id, seconds: (performance.now() - begun) / 1000 });
       else onEvent({ event: "stopped", id, step: outcome.steps });
-      return outcome.done || asked.thisRunOnly() ? null : "asked to stop";
+      return outcome.done || marks.thisRunOnly() ? null : "asked to stop";
     } catch (error) {
       const attempts = claim.folder.isOwned ? failAttempt(folder, id, error, retries) : NO_ATTEMPTS;
       const text = attempts.last?.error ?? String(error);
       onEvent({ event: "failed", id, error: text, again: attempts.verdict === null });
       return "after a failure";
     } finally {
-      asked.end();
+      marks.end();
     }
   }
 
@@ -167,7 +167,7 @@ class Work implements Disposable {
     return cancelToken(this.options.folder) !== this.options.cancelToken;
   }
 
-  /** Whether a run is to stop: marks are looked for now and then, signals each time. */
+  /** Whether a run should stop. Marks on disk are checked periodically, and signals at every call. */
   private watchMarks(id: string): { stop(): boolean; thisRunOnly(): boolean; end(): void } {
     let [all, one] = [false, false];
     const timer = setInterval(() => {

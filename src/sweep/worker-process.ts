@@ -8,15 +8,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { residentMemory } from "./memory.js";
 import type { WorkEnd, WorkEvent } from "./work.js";
 
-/** Where one run at a time can be made. */
+/** A place that executes one run at a time. */
 export interface Slot {
   /** For people: `GPU 1`. */
   readonly label: string;
-  /** As `nudge train --device`; the usual one where it is not said. */
+  /** Like `nudge train --device`; by default the default device. */
   readonly device?: string;
-  /** CPU threads of runs begun here. */
+  /** The number of CPU threads of runs that are started here. */
   readonly threads: number;
-  /** Variables of its environment. */
+  /** Additional environment variables. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -24,13 +24,13 @@ export interface Slot {
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why, if it said so: it did not where it was killed or broke down. */
+  /** The reason that it reported; absent if it was killed or crashed. */
   readonly why: WorkEnd | undefined;
-  /** The run it was at. */
+  /** The run on which it was working. */
   readonly at: string | undefined;
-  /** Whether it had begun any run. */
+  /** Whether it had started any run. */
   readonly begun: boolean;
-  /** The last it wrote to its error output. */
+  /** The end of its error output. */
   readonly stderr: string;
 }
 
@@ -38,7 +38,7 @@ const KEPT_TEXT = 4_000;
 
 export class WorkerProcess {
   readonly ended: Promise<Ended>;
-  /** The most memory it was seen with. */
+  /** Its largest observed memory, in bytes. */
   peak = 0;
   private readonly child: ChildProcess;
   private at: string | undefined;
@@ -76,7 +76,7 @@ export class WorkerProcess {
     return this.at === undefined;
   }
 
-  /** Bytes in memory now. */
+  /** Its current resident memory in bytes. */
   resident(): number {
     const now = this.child.pid === undefined ? 0 : residentMemory(this.child.pid);
     this.peak = Math.max(this.peak, now);
@@ -97,7 +97,7 @@ export class WorkerProcess {
     try {
       event = JSON.parse(line) as WorkEvent;
     } catch {
-      return; // a library's chatter
+      return; // output of a library, not an event
     }
     if (event.event === "end") this.why = event.why;
     else if (event.event === "begun") {

@@ -1,11 +1,11 @@
-/** Turns a launcher's definition into a launcher: options are checked by name and read before it starts. */
+/** Turns the definition of a launcher into a launcher: its options are checked and parsed before it starts. */
 
 import { declare } from "../../definitions.js";
 import { type Options, readOptions } from "../../options.js";
 import type { Launcher, LauncherDefinition } from "./launcher.js";
 
 /**
- * Makes a launcher.
+ * Creates a launcher.
  *
  * ```ts
  * export const pbs = defineLauncher({

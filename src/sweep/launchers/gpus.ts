@@ -11,8 +11,8 @@ import { controlHere } from "./control-here.js";
 import { defineLauncher } from "./define-launcher.js";
 
 /**
- * The GPUs there are, as CUDA_VISIBLE_DEVICES names them: those that this variable leaves us, else all by their UUIDs, since
- * the driver and CUDA may number them differently.
+ * The available GPUs, as CUDA_VISIBLE_DEVICES names them: those in this variable if it is set, otherwise all by their UUIDs, because
+ * the driver and CUDA can number them differently.
  */
 export function visibleGpus(env: NodeJS.ProcessEnv = process.env): string[] {
   const visible = env.CUDA_VISIBLE_DEVICES;
@@ -49,7 +49,7 @@ export const gpus = defineLauncher({
       throw new UsageError(`launcher gpus: there is no GPU ${missing}; there are ${all.length}, numbered from 0`);
     const slotCount = numbers.length * per_gpu;
     const threads = context.threads(Math.max(1, Math.floor(availableParallelism() / slotCount)));
-    // The first run of each GPU before the second of any.
+    // Every GPU gets its first run before any gets a second one.
     const slots = Array.from({ length: per_gpu }, () =>
       numbers.map((number) => ({
         label: `GPU ${number}`,

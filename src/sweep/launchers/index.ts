@@ -1,4 +1,4 @@
-/** The launchers, by name. Another one is a file and a line here, or a plug-in. */
+/** The launchers by name. To add one, write its file and add a line here, or use a plug-in. */
 
 import { unknownName } from "../../closest-name.js";
 import { UsageError } from "../../errors.js";
@@ -19,7 +19,7 @@ export type {
 
 export const launchers: Record<string, Launcher> = { local, gpus, slurm, print };
 
-/** The launcher of a name. */
+/** The launcher with this name. */
 export function launcherNamed(name: string): Launcher {
   if (!Object.hasOwn(launchers, name)) throw new UsageError(unknownName("launcher", name, Object.keys(launchers)));
   return launchers[name];

@@ -10,37 +10,37 @@ import type { ListedRun } from "../run-list.js";
 import type { WorkEvent, WorkRules } from "../work.js";
 import type { Slot } from "../worker-process.js";
 
-/** What a launcher is given. */
+/** The input of a launcher. */
 export interface LaunchContext {
-  /** The sweep's folder, from the root. */
+  /** The absolute path of the sweep's folder. */
   readonly folder: string;
   readonly name: string;
-  /** The runs that were asked for, in the plan's order; some may be done. */
+  /** The requested runs in the order of the plan. Some of them may be done. */
   readonly runs: readonly ListedRun[];
   readonly rules: WorkRules;
-  /** The words that start `nudge`. */
+  /** The command that starts `nudge`. */
   readonly program: readonly string[];
-  /** The device that was asked for. */
+  /** The requested device. */
   readonly device?: string;
-  /** As many runs are made at most; null for all. */
+  /** The maximum number of runs to execute; null for all. */
   readonly most: number | null;
-  /** Whether to stay until the last run has ended, wherever it is made. */
+  /** Whether to wait until the last run has ended, wherever it is executed. */
   readonly stay: boolean;
-  /** Processes that were launched stop when the sweep's token becomes another. */
+  /** Launched processes stop when the token of the sweep differs from this one. */
   readonly cancelToken: string;
   readonly stop: StopWish;
-  /** The threads a run has in this sweep: fixed by the first launch, which proposes some. */
+  /** The number of threads per run of this sweep. The first launch fixes it to the number that it proposes. */
   readonly threads: (proposed: number) => number;
-  /** What was not done when it was launched, as far as one can tell: neither done nor given up nor in others' hands. */
+  /** The runs that can be claimed now, as far as is known: not done, not failed or stopped early, and not claimed by another process. */
   readonly waiting: () => ListedRun[];
   readonly onEvent: (event: WorkEvent, slot: Slot) => void;
-  /** Something to read, on the way. */
+  /** Prints a progress message. */
   readonly say: (line: string) => void;
-  /** What the command was asked to print. */
+  /** Prints a line of the requested output. */
   readonly print: (line: string) => void;
 }
 
-/** How a launch ended: as a controller does, or in others' hands. */
+/** How a launch ended: like a controller, or with jobs that were submitted to a scheduler. */
 export type LaunchEnd = ControlEnd | "handed over";
 
 export interface LauncherDefinition<O extends Options = Options> {
@@ -50,14 +50,14 @@ export interface LauncherDefinition<O extends Options = Options> {
   /** Given as `-o name=value` or in a YAML file. */
   readonly options: O;
   launch(context: LaunchContext, options: ValuesOf<O>): Promise<LaunchEnd>;
-  /** What the scheduler says of the sweep's jobs, a line each; none where it has none. */
+  /** The status of the sweep's jobs from the scheduler, one line per job; empty if there are no jobs. */
   jobs?(folder: string): Promise<string[]>;
-  /** Takes the sweep's jobs back; what was done, a line each. */
+  /** Cancels the sweep's jobs and returns what was done, one line per job. */
   cancel?(folder: string): Promise<string[]>;
 }
 
-/** A launcher, whatever its options are. */
+/** A launcher with options of any type. */
 export interface Launcher extends Omit<LauncherDefinition, "launch"> {
-  /** Launches with options as they were given. */
+  /** Launches the sweep. The options are not yet parsed. */
   launch(context: LaunchContext, given: Readonly<Record<string, unknown>>): Promise<LaunchEnd>;
 }

@@ -1,4 +1,4 @@
-/** Runs on this machine's processors. */
+/** Executes runs on the CPU of this machine. */
 
 import { availableParallelism } from "node:os";
 import { option, whole } from "../../options.js";
@@ -12,7 +12,7 @@ export const local = defineLauncher({
     jobs: option(whole(1), "the number of parallel runs (default: one per core)"),
   },
   launch(context, { jobs = availableParallelism() }) {
-    // Runs that shared threads would wait for each other: two runs of one thread are faster than two of two on two cores.
+    // Runs that share cores wait for each other: on two cores, two runs with one thread each are faster than two runs with two threads each.
     const threads = context.threads(Math.max(1, Math.floor(availableParallelism() / jobs)));
     const device = context.device ?? "cpu";
     const slots = Array.from({ length: jobs }, (_, i) => ({

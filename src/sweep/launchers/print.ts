@@ -1,4 +1,4 @@
-/** The commands, for any other scheduler. */
+/** Prints the commands, for use with any other scheduler. */
 
 import { quoteWords } from "../../files/shell-words.js";
 import { pluginWords, ruleWords } from "../work-words.js";

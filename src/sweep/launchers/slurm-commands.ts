@@ -1,4 +1,4 @@
-/** Slurm's own commands, and what they answer. */
+/** Runs the commands of Slurm and parses their output. */
 
 import { execFile } from "node:child_process";
 import { userInfo } from "node:os";
@@ -7,7 +7,7 @@ import { DataError, UsageError } from "../../errors.js";
 
 const run = promisify(execFile);
 
-/** Runs one of Slurm's commands and returns what it printed. */
+/** Runs a command of Slurm and returns its output. */
 export async function slurm(program: string, ...args: string[]): Promise<string> {
   try {
     return (await run(program, args, { encoding: "utf8", maxBuffer: 1 << 28 })).stdout;
@@ -17,36 +17,36 @@ export async function slurm(program: string, ...args: string[]): Promise<string>
       throw new UsageError(
         `launcher slurm: the command ${program} was not found. Run this on a login node of the cluster`,
       );
-    const said = stderr.trim() || message;
-    throw new DataError(`${program} ${args.join(" ")}: ${said}`, { cause });
+    const reason = stderr.trim() || message;
+    throw new DataError(`${program} ${args.join(" ")}: ${reason}`, { cause });
   }
 }
 
-/** How many tasks an array may have; Slurm's own default where it does not say. */
+/** The maximum number of tasks of an array; Slurm's default if it does not report one. */
 export async function largestArray(): Promise<number> {
   const config = await slurm("scontrol", "show", "config");
   return Number(/^MaxArraySize\s*=\s*(\d+)/m.exec(config)?.[1] ?? 1001);
 }
 
-/** The task of an array that this process is in, as Slurm's commands name it; undefined outside a job. */
+/** The array task of this process, in the notation of Slurm's commands; undefined outside of a job. */
 export function ownTask(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const { SLURM_ARRAY_JOB_ID: array, SLURM_ARRAY_TASK_ID: task, SLURM_JOB_ID: job } = env;
-  // The number of the job alone would be that of the whole array in one of its tasks.
+  // In a task of an array, the job id alone could stand for the whole array.
   return array !== undefined && task !== undefined ? `${array}_${task}` : job;
 }
 
 export interface TaskState {
   /** `1234_7`. */
   readonly task: string;
-  /** As Slurm spells it: RUNNING, PENDING, … */
+  /** In Slurm's spelling: RUNNING, PENDING, … */
   readonly state: string;
   readonly reason: string;
 }
 
-/** The tasks of some jobs that are in the queue. A job that Slurm has forgotten has none. */
+/** The queued tasks of some jobs. A job that Slurm no longer knows has none. */
 export async function queuedTasks(jobs: readonly string[]): Promise<TaskState[]> {
   if (jobs.length === 0) return [];
-  // By user and not by job: asking for a job that is gone is an error.
+  // The query is by user and not by job, because a query for a job that no longer exists is an error.
   const wanted = new Set(jobs);
   const listed = await slurm("squeue", "--noheader", "--array", "--format=%i|%T|%r", `--user=${userInfo().username}`);
   return listed.split("\n").flatMap((line) => {
@@ -55,7 +55,7 @@ export async function queuedTasks(jobs: readonly string[]): Promise<TaskState[]>
   });
 }
 
-/** How the tasks of jobs ended that are no longer in the queue, by state; undefined where Slurm keeps no accounts. */
+/** The number of ended tasks of some jobs by final state; undefined if Slurm has no accounting. */
 export async function endedTasks(jobs: readonly string[]): Promise<Map<string, number> | undefined> {
   if (jobs.length === 0) return undefined;
   let listed: string;

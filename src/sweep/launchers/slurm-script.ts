@@ -15,22 +15,22 @@ export interface ScriptOptions {
   readonly array_parallelism?: number;
   /** Lines before the command: `module load cuda`. */
   readonly setup?: readonly string[];
-  /** More options of sbatch, as they are: `--exclude=node7`. */
+  /** Additional options of sbatch, unchanged: `--exclude=node7`. */
   readonly extra?: readonly string[];
 }
 
 export interface Script extends ScriptOptions {
   readonly name: string;
   readonly tasks: number;
-  /** Seconds before the time limit at which the job is signalled. */
+  /** The number of seconds before the time limit at which the job receives a signal. */
   readonly warning: number;
-  /** Where the jobs' output goes: a folder. */
+  /** The folder for the output of the jobs. */
   readonly logs: string;
-  /** What a task runs; the number of the task comes behind it. */
+  /** The command of a task. The number of the task is appended. */
   readonly command: readonly string[];
 }
 
-/** A value in a line of `#SBATCH`, which knows double quotes. */
+/** A value in a line of `#SBATCH`, where double quotes are supported. */
 function quoted(value: string): string {
   if (/[\n"\\]/.test(value))
     throw new UsageError(
@@ -52,7 +52,7 @@ export function slurmScript(script: Script): string {
     ...option("job-name", name),
     ...option("array", `0-${tasks - 1}${together}`),
     ...option("output", output),
-    // What a task writes after it was requeued goes behind what it wrote before.
+    // The output of a requeued task is appended to its earlier output.
     ...option("open-mode", "append"),
     ...option("partition", partition),
     ...option("account", account),
@@ -62,13 +62,13 @@ export function slurmScript(script: Script): string {
     ...option("cpus-per-task", cpus_per_task),
     ...option("mem", mem_gb === undefined ? undefined : `${Math.round(mem_gb * 1024)}M`),
     ...option("time", timeout_min),
-    // The job may be started again from its checkpoints: after its time limit, a failed node or preemption.
+    // The job can be restarted from its checkpoints after its time limit, a node failure or preemption.
     "#SBATCH --requeue",
     ...option("signal", `B:USR2@${warning}`),
     ...extra.map((line) => `#SBATCH ${line}`),
     "",
     ...setup,
-    // In the place of the shell, so that signals reach it.
+    // `exec` replaces the shell, so that the program receives signals.
     `exec ${quoteWords(command)} --first "$SLURM_ARRAY_TASK_ID"`,
     "",
   ];

@@ -14,13 +14,13 @@ import { defineLauncher } from "./define-launcher.js";
 import { endedTasks, largestArray, queuedTasks, slurm as slurmCommand } from "./slurm-commands.js";
 import { slurmScript } from "./slurm-script.js";
 
-/** Lines as they are: a text with line ends, or a list. */
+/** Unchanged lines: a text with line breaks, or a list. */
 const lines: Kind<readonly string[]> = {
   accepts: "lines",
   read: (name, value) => (typeof value === "string" ? value.split("\n") : list.read(name, value)),
 };
 
-/** Where scripts, logs and numbers of jobs are kept. */
+/** The folder of scripts, logs and job ids. */
 const slurmFolder = (folder: string): string => join(sweepPaths(folder).launch, "slurm");
 
 /** The jobs that were submitted for a sweep. */
