@@ -13,8 +13,9 @@ const program = new URL("../dist/cli/main.js", import.meta.url);
 if (existsSync(program)) {
   const { main } = await import(program.href).catch(refuseOrThrow);
   const { cleanOutput } = await import(new URL("clean-output.js", program).href);
-  cleanOutput([process.stdout, process.stderr]);
-  process.exitCode = await main(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  cleanOutput([process.stdout, process.stderr], args);
+  process.exitCode = await main(args);
 } else {
   process.stderr.write("nudge: it has not been built yet. Try: npm run setup\n");
   process.exitCode = 1;

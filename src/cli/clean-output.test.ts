@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cleanText } from "./clean-output.js";
+import { cleanOutput, cleanText } from "./clean-output.js";
 
 test("control characters of names are written out, and text stays", () => {
   expect(cleanText("dog\x1b]0;owned\x07 32 pictures\n")).toBe("dog\\u{1b}]0;owned\\u{7} 32 pictures\n");
@@ -14,4 +14,28 @@ test("lines that replace each other keep what makes them do so, at their beginni
   expect(cleanText("\r\x1b[K")).toBe("\r\x1b[K");
   expect(cleanText("\x1b[H\x1b[2Jall\n")).toBe("\x1b[H\x1b[2Jall\n");
   expect(cleanText("\rclass \r\x1b[K evil\x1b[K")).toBe("\rclass \\r\\u{1b}[K evil\x1b[K");
+});
+
+test("with a width, prose is wrapped and progress lines are cut", () => {
+  const words = "many words ".repeat(5).trim();
+  expect(cleanText(`\r\x1b[K${words}\n`, 40)).toBe("\r\x1b[Kmany words many words many words many\nwords many words\n");
+  expect(cleanText(`\r${words}\x1b[K`, 40)).toBe(`\r${words.slice(0, 38)}…\x1b[K`);
+  expect(cleanText(words, undefined)).toBe(words);
+});
+
+test("output to a terminal is wrapped, and output to a pipe or for a program is not", () => {
+  const words = "many words ".repeat(10).trim();
+  const written = (isTTY: boolean, fd: number, ...args: string[]): string => {
+    const texts: string[] = [];
+    const stream = { isTTY, fd, columns: 80, write: (text: string) => texts.push(text) > 0 };
+    cleanOutput([stream as unknown as NodeJS.WriteStream & { fd: number }], args);
+    stream.write(`${words}\n`);
+    return texts.join("");
+  };
+  const wrapped = `${"many words ".repeat(7).trim()}\n${"many words ".repeat(3).trim()}\n`;
+  expect(written(true, 1, "report", "runs")).toBe(wrapped);
+  expect(written(false, 1, "report", "runs")).toBe(`${words}\n`);
+  expect(written(true, 1, "report", "runs", "--json")).toBe(`${words}\n`);
+  expect(written(true, 1, "completion", "bash")).toBe(`${words}\n`);
+  expect(written(true, 2, "train", "--json")).toBe(wrapped);
 });

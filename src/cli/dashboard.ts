@@ -31,7 +31,7 @@ Examples:
   nudge dashboard runs                   watch what nudge train writes to runs/
   nudge dashboard sweeps/pacs --port 8080
   nudge dashboard results/*.nudge        packed studies
-  nudge dashboard runs --data /data/shop runs from elsewhere, whose pictures are here
+  nudge dashboard runs --data /data/shop   runs from elsewhere, whose pictures are here
 From another machine: ssh -L 4747:127.0.0.1:4747 HOST,
 then open http://127.0.0.1:4747/ on your own machine.`,
     )

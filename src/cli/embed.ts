@@ -26,14 +26,15 @@ Examples:
   nudge embed runs/9f2c… --data ./pictures --out embedding
   nudge embed runs/9f2c… --data pacs --root data --limit 300 --format csv
 
-Writes features.safetensors (features, labels, domains and distances; the names are
-in its metadata) or features.csv, the spectrum of the features, and a map of their
-two leading principal directions, coloured by domain and by class (SVG and PNG).
-The classes are those of the dataset and can differ from those of the model.
-The distance is the distance of a domain's median picture from the training domains,
-in units in which pictures like the training pictures are at about 1.
-The distance percentile is the percentage of validation pictures of the training
-domains that are nearer: about 50 for pictures like the training pictures.`;
+Writes features.safetensors (features, labels, domains and distances; the names
+are in its metadata) or features.csv, the spectrum of the features, and a map of
+their two leading principal directions, coloured by domain and by class (SVG and
+PNG). The classes are those of the dataset and can differ from those of the
+model. The distance is the distance of a domain's median picture from the
+training domains, in units in which pictures like the training pictures are at
+about 1. The distance percentile is the percentage of validation pictures of the
+training domains that are nearer: about 50 for pictures like the training
+pictures.`;
 
 /** The command. `write` receives its output. */
 export function embedCommand(write: Write = (text) => void process.stdout.write(text)): Command {

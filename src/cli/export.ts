@@ -33,8 +33,8 @@ An ONNX file is written from a recording of the model's forward pass, so the
 backbone of a plug-in can be exported too (--plugin). An operator that has no
 translation is an error that names it and the layer. The file accepts any batch
 size and returns logits and features; batch norms are folded into the
-convolutions. The file's metadata contains labels, preprocessing and licence. The
-model card is written to the same folder (model.onnx.md).`;
+convolutions. The file's metadata contains labels, preprocessing and licence.
+The model card is written to the same folder (model.onnx.md).`;
 
 /** The command. `write` receives its output. */
 export function exportCommand(write: Write = (text) => void process.stdout.write(text)): Command {

@@ -17,14 +17,14 @@ Examples:
   nudge parity iga.safetensors
   nudge parity --plugin ./mine.mjs my-method.safetensors --tolerance 1e-6
 
-A parity file records what a PyTorch implementation did in a few updates: states,
-minibatches, random draws, the states after a number of updates, and predictions.
-scripts/porting/record_parity.py records such a file from an algorithm written in
-DomainBed's style; docs/porting.md describes the format. Everything is computed in
-float64 on the CPU. The relative difference is the norm of the difference between
-the two final states, divided by the norm of the reference's total update.
-Exit code 1: a relative difference, a logged number or a logit differs by more
-than the tolerance.`;
+A parity file records what a PyTorch implementation did in a few updates:
+states, minibatches, random draws, the states after a number of updates, and
+predictions. scripts/porting/record_parity.py records such a file from an
+algorithm written in DomainBed's style; docs/porting.md describes the format.
+Everything is computed in float64 on the CPU. The relative difference is the
+norm of the difference between the two final states, divided by the norm of the
+reference's total update. Exit code 1: a relative difference, a logged number or
+a logit differs by more than the tolerance.`;
 
 /** The command. `write` receives its output. */
 export function parityCommand(write: Write = (text) => void process.stdout.write(text)): Command {

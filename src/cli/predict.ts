@@ -49,18 +49,18 @@ Examples:
   find inbox -mtime -1 -print0 | nudge predict runs/latest - --json
 
 A run folder stands for its model. Pictures can be files, folders (searched with
-their subfolders), glob patterns, lists of paths (@list.txt, one path per line), or
-- for standard input, which is such a list or a single picture. A picture that
-cannot be read gets a row that says so, and the reasons are printed at the end. The
-exit code is then 1.
+their subfolders), glob patterns, lists of paths (@list.txt, one path per line),
+or - for standard input, which is such a list or a single picture. A picture
+that cannot be read gets a row that says so, and the reasons are printed at the
+end. The exit code is then 1.
 
-The distance percentile measures how unusual a picture is for the model: it is the
-percentage of validation pictures of the training domains that are nearer to the
-training features. It is about 50 for pictures like the training pictures, and near
-100 for pictures unlike all of them.
-A picture is marked as unknown if its distance percentile is too high or its
-probability too low. The limits are set so that a small share (--unknown) of the
-correctly classified validation pictures would be marked.`;
+The distance percentile measures how unusual a picture is for the model: it is
+the percentage of validation pictures of the training domains that are nearer to
+the training features. It is about 50 for pictures like the training pictures,
+and near 100 for pictures unlike all of them. A picture is marked as unknown if
+its distance percentile is too high or its probability too low. The limits are
+set so that a small share (--unknown) of the correctly classified validation
+pictures would be marked.`;
 
 const withOptions = (command: Command): Command => withCombinationOptions(withModelOptions(command));
 

@@ -19,14 +19,15 @@ Examples:
   curl --data-binary @photo.jpg http://127.0.0.1:4848/predict
   curl --data-binary @photo.jpg 'http://127.0.0.1:4848/predict?top=3'
 
-POST the bytes of a picture to /predict. The response is the same JSON as a line of
-nudge predict --json, or status 422 with the problem if the picture cannot be read.
-Pictures that arrive at the same time share batches. GET / is a page for trying the
-model, /model describes it, and /health and /metrics (Prometheus) are for monitoring.
-If too many pictures are waiting, the response is status 503: retry after a second.
-The server listens on this machine only and rejects requests from other web sites.
-From another machine, use ssh -L 4848:127.0.0.1:4848 HOST, or a reverse proxy that
-sets the Host header to 127.0.0.1:4848.`;
+POST the bytes of a picture to /predict. The response is the same JSON as a line
+of nudge predict --json, or status 422 with the problem if the picture cannot be
+read. Pictures that arrive at the same time share batches. GET / is a page for
+trying the model, /model describes it, and /health and /metrics (Prometheus) are
+for monitoring. If too many pictures are waiting, the response is status 503:
+retry after a second. The server listens on this machine only and rejects
+requests from other web sites. From another machine, use ssh -L
+4848:127.0.0.1:4848 HOST, or a reverse proxy that sets the Host header to
+127.0.0.1:4848.`;
 
 /** The command. `write` receives its output. */
 export function serveCommand(write: Write = (text) => void process.stdout.write(text)): Command {

@@ -24,11 +24,12 @@ Examples:
   nudge soup runs/* --kind uniform --out soup
   nudge predict soup photo.jpg
 
-The runs must have the same classes, backbone, initial weights and split. greedy adds
-a run if the average with it is better on the validation pictures of the training
-domains than the average without it; uniform averages all runs. The command writes
-model.safetensors, which is used like any other model, and soup.json. The accuracy on
-the held-out domain is shown but does not influence the choice.`;
+The runs must have the same classes, backbone, initial weights and split. greedy
+adds a run if the average with it is better on the validation pictures of the
+training domains than the average without it; uniform averages all runs. The
+command writes model.safetensors, which is used like any other model, and
+soup.json. The accuracy on the held-out domain is shown but does not influence
+the choice.`;
 
 /** The command. `write` receives its output. */
 export function soupCommand(write: Write = (text) => void process.stdout.write(text)): Command {

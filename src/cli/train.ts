@@ -49,8 +49,8 @@ const MAY_MOVE = ["data", "root", "cache", "weights", "device"];
 
 const EXAMPLES = `
 Examples:
-Your own pictures, in folders domain/class/picture (a domain is a camera, a clinic, a style, …) or
-in class/picture:
+Your own pictures, in folders domain/class/picture (a domain is a camera, a
+clinic, a style, …) or in class/picture:
   nudge train --data ./pictures                          offers to download pretrained weights
   nudge train --data ./pictures --probe                  a linear classifier on frozen features
   nudge train --data ./pictures --test-domain clinic-3   trains one run, with one domain held out
@@ -63,7 +63,8 @@ Benchmarks, by their protocol:
   nudge train --data pacs --root data --test-domain sketch --probe sgd --algorithm CORAL-NU
   nudge train --data shapes --test-domain outlined --algorithm ERM-NU nuclear-norm.weight=0.03
 
-Optimizers and schedules (nudge list optimizers, nudge list schedules), and a learning-rate test:
+Optimizers and schedules (nudge list optimizers, nudge list schedules), and a
+learning-rate test:
   nudge train --data ./pictures optimizer=adamw schedule=cosine warmupSteps=50 clipNorm=1 patience=5
   nudge train --data ./pictures --find-lr
 
@@ -71,9 +72,10 @@ Resume a run, or repeat it from its settings:
   nudge train --resume runs/9f2c…
   nudge train --config runs/9f2c…/settings.json --seed 1
 
-Pretrained weights are searched in --weights, then $NUDGE_WEIGHTS (a file or a folder), then
-~/.cache/nudge/weights. If they are missing, the command asks on a terminal whether to download
-them. In scripts, use --yes or NUDGE_DOWNLOAD=1, or download them beforehand with nudge weights get.`;
+Pretrained weights are searched in --weights, then $NUDGE_WEIGHTS (a file or a
+folder), then ~/.cache/nudge/weights. If they are missing, the command asks on a
+terminal whether to download them. In scripts, use --yes or NUDGE_DOWNLOAD=1, or
+download them beforehand with nudge weights get.`;
 
 export function trainCommand(): Command {
   const command = new Command("train")

@@ -131,8 +131,9 @@ Examples:
   nudge weights get resnet50 --from resnet50-0676ba61.pth    from a local file
   nudge weights where resnet50
 
-Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is the URL of a mirror with
-the publishers' file names. NUDGE_NO_DOWNLOAD=1 forbids all downloads. Weights are stored in
-$NUDGE_WEIGHTS if it is a folder, otherwise in ~/.cache/nudge/weights.`,
+Downloads use HTTPS_PROXY, HTTP_PROXY and NO_PROXY. NUDGE_WEIGHTS_MIRROR is the
+URL of a mirror with the publishers' file names. NUDGE_NO_DOWNLOAD=1 forbids all
+downloads. Weights are stored in $NUDGE_WEIGHTS if it is a folder, otherwise in
+~/.cache/nudge/weights.`,
     );
 }
