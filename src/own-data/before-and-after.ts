@@ -1,7 +1,8 @@
 /**
- * A model and an earlier one on the pictures that neither was trained on, pair by pair: what labelled pictures that were added have brought. A run on
- * one's own pictures keeps what its model says of the pictures that were held back from it, before an exact probe is fitted again with them. Of the
- * earlier model the same is taken where it held the picture back too; pictures that it has never seen are predicted now.
+ * Compares a model with an earlier one, pair by pair, on pictures that neither was trained on, to show the effect of added
+ * labelled pictures. A run on own pictures stores its model's predictions for its validation pictures, before an exact probe is
+ * fitted again with them included. The stored predictions of the earlier model are used for its own validation pictures.
+ * Pictures that it has never seen are predicted now.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -18,16 +19,16 @@ import { HELD_BACK_FILE, type HeldBack } from "../training/held-back.js";
 export interface BeforeAndAfter {
   /** The earlier model. */
   readonly model: string;
-  /** In each pair the first is of the earlier model and the second of this one. */
+  /** In each pair, the first value belongs to the earlier model and the second to this one. */
   readonly overall: PairedModels;
   readonly domains: readonly (PairedModels & { readonly domain: string })[];
-  /** Held-back pictures that the earlier model was trained on, and that therefore do not count. */
+  /** The number of validation pictures that are excluded because the earlier model was trained on them. */
   readonly skipped: number;
   /** Whether it is unknown which pictures the earlier model was trained on. */
   readonly unknown: boolean;
 }
 
-/** What a run holds of its held-back pictures; undefined where it is of a version that kept nothing. */
+/** The stored predictions of a run for its validation pictures; undefined for runs of earlier versions, which did not store them. */
 export function readHeldBack(run: string): HeldBack | undefined {
   const path = join(run, HELD_BACK_FILE);
   if (!existsSync(path)) return undefined;
@@ -43,7 +44,7 @@ const schema: Schema<HeldBack> = v.looseObject({
   trained: v.array(v.string(), "a list of names"),
 });
 
-/** Compares a run's model with an earlier one, by its run or file. */
+/** Compares the model of a run with an earlier one, given by its run or file. */
 export async function compareWithEarlier(
   run: string,
   earlier: string,
@@ -54,30 +55,30 @@ export async function compareWithEarlier(
   if (!now)
     throw new DataError(`${run}: it has no ${HELD_BACK_FILE}, so there is nothing to compare on. Train it again`);
   const before = readHeldBack(earlier);
-  const said = new Map(before?.pictures.map(({ name, predicted }) => [name, predicted]));
+  const predictions = new Map(before?.pictures.map(({ name, predicted }) => [name, predicted]));
   const trained = new Set(before?.trained);
   const counted = now.pictures.filter(({ name }) => !trained.has(name));
-  const unseen = counted.filter(({ name }) => !said.has(name));
+  const unseen = counted.filter(({ name }) => !predictions.has(name));
   using model = await loadModel(earlier, { device });
   const labels = [...new Set(now.pictures.map(({ label }) => label))];
-  // The names of classes may differ in case and signs, as `nudge eval` takes them.
+  // Class names are matched as in `nudge eval`, where case and punctuation may differ.
   const { places } = matchClasses(model.classes, labels);
   const called = new Map(
     labels.flatMap((label, i) => (places[i] === undefined ? [] : [[model.classes[places[i]!], label]])),
   );
   const files = unseen.map(({ name }) => resolve(root, name));
   for await (const { place, prediction } of model.predictEach(files, { top: 1 })) {
-    if (prediction) said.set(unseen[place].name, called.get(prediction.label) ?? prediction.label);
+    if (prediction) predictions.set(unseen[place].name, called.get(prediction.label) ?? prediction.label);
     onProgress?.(place + 1, files.length);
   }
-  const pairs = counted.filter(({ name }) => said.has(name));
+  const pairs = counted.filter(({ name }) => predictions.has(name));
   if (pairs.length === 0)
     throw new DataError(
       `${earlier}: it was trained on all ${now.pictures.length} validation pictures of the new model`,
     );
   const paired = (own: readonly HeldBack["pictures"][number][]): PairedModels =>
     pairedModels(
-      own.map(({ name, label }) => outcome(name, said.get(name) === label)),
+      own.map(({ name, label }) => outcome(name, predictions.get(name) === label)),
       own.map(({ name, label, predicted }) => outcome(name, predicted === label)),
     );
   const names = [...new Set(pairs.map(({ domain }) => domain))];

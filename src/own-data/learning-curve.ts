@@ -1,7 +1,8 @@
 /**
- * What more pictures would bring, and of which source or class, measured with exact probes on the pictures there are: models of an eighth, a quarter and a half
- * of them against one of all, on domains that none of them was trained on; models without one more domain; and models with a few labelled pictures
- * of the held-out domain itself. Features are computed once, so each model takes about a second. C is chosen once, on all domains.
+ * Estimates the benefit of more pictures, by source and class, with exact probes on the existing pictures: models trained on an
+ * eighth, a quarter and a half of them compared with a model trained on all, on domains that none of them was trained on; models
+ * without one more domain; and models with a few labelled pictures of the held-out domain itself. Features are computed once, so
+ * each model takes about a second. C is chosen once, on all domains.
  */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
@@ -15,7 +16,7 @@ import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
 
-/** A difference of accuracies and the standard error of it, over the same pictures. */
+/** A difference of accuracies on the same pictures, and its standard error. */
 export interface Gain {
   readonly gain: number;
   readonly error: number;
@@ -29,13 +30,13 @@ export interface LearningCurve {
   readonly c: number;
   /** Accuracy with a share of the training pictures of each class and domain; the mean over folds and repetitions. */
   readonly sizes: readonly { readonly share: number; readonly pictures: number; readonly accuracy: number }[];
-  /** What the last doubling brought, and what the next one brings if the curve goes on as it has. */
+  /** The gain of the last doubling, and the extrapolated gain of the next one. */
   readonly doubling: Gain & { readonly next: number };
-  /** What each fold of domains adds as training pictures to the accuracy on the others. */
+  /** The gain in accuracy on the other folds from training on each fold of domains. */
   readonly sources: readonly (Gain & { readonly domains: readonly string[] })[];
-  /** Of each class: its training pictures, its recall on held-out pictures, and what the last doubling added to that. */
+  /** For each class, the number of its training pictures, its recall on held-out pictures, and the gain in recall of the last doubling. */
   readonly classes: readonly (Gain & { readonly name: string; readonly pictures: number; readonly recall: number })[];
-  /** Of each domain taken as new: accuracy on half of it with so many labelled pictures of each class from its other half. */
+  /** For each domain, treated as new: the accuracy on one half of it after training with some labelled pictures per class from the other half. */
   readonly newSource: readonly {
     readonly domain: string;
     readonly points: readonly { readonly perClass: number; readonly accuracy: number }[];
@@ -43,16 +44,16 @@ export interface LearningCurve {
 }
 
 const SHARES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
-/** Draws of pictures for a share; all of them are one set. */
+/** The number of random draws for each share below 1. */
 const REPEATS = 3;
 const ADDED = [0, 1, 2, 4, 8, 16] as const;
-/** Pictures that are used, evenly of all domains. */
+/** The maximum number of pictures that are used, evenly from all domains. */
 const MOST_PICTURES = 10_000;
 const ALL: readonly SplitName[] = ["in", "out", "uda"];
 const QUICK = { tolerance: 1e-4, dtype: "float32" } as const;
 
 export interface CurveOptions {
-  /** Called with what is being measured. */
+  /** Called with a description of the current measurement. */
   readonly onProgress?: (text: string) => void;
 }
 
@@ -96,7 +97,7 @@ export function learningCurve(
               training: names.map((name) => read(name, ["in"])),
             },
           ];
-      // For each fold and share, how often each tested picture was right.
+      // For each fold and share, how often the prediction of each tested picture was correct.
       const right = folds.map(({ domains, tested, training }, f) =>
         SHARES.map((share, s) => {
           onProgress(`learning curve: ${(100 * share).toFixed(0)} % of the pictures, without ${domains.join(", ")}`);
@@ -148,7 +149,7 @@ interface Fold {
 
 type Fit = (training: readonly LabelledFeatures[], tested: readonly LabelledFeatures[]) => number[];
 
-/** What a fold adds as training pictures to the accuracy on each of the others. */
+/** The gain in accuracy on the other folds from training on a fold. */
 function sourceGains(
   folds: readonly Fold[],
   right: readonly (readonly number[][])[],
@@ -169,7 +170,7 @@ function sourceGains(
   });
 }
 
-/** Accuracy on half of a domain with a few pictures of its other half, both ways. */
+/** The accuracy on one half of a domain after training with a few pictures of the other half, averaged over both directions. */
 function newSource(
   name: string,
   {
@@ -212,7 +213,7 @@ function newSource(
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The mean of several lists, place by place. */
+/** The elementwise mean of several lists. */
 const meanOf = (lists: readonly number[][]): number[] => lists[0].map((_, i) => mean(lists.map((list) => list[i])));
 
 const count = (domains: readonly LabelledFeatures[], label: number): number =>
@@ -223,7 +224,7 @@ const taken = ({ x, labels }: LabelledFeatures, places: readonly number[]): Labe
   labels: places.map((place) => labels[place]),
 });
 
-/** The places of each class, in an order that is always the same. */
+/** The indices of each class in a reproducible random order. */
 function byClass({ labels }: LabelledFeatures, purpose: readonly (string | number)[]): Map<number, number[]> {
   const places = new Map<number, number[]>();
   for (const i of keyedRandom(0, ...purpose).permutation(labels.length))
@@ -231,7 +232,7 @@ function byClass({ labels }: LabelledFeatures, purpose: readonly (string | numbe
   return places;
 }
 
-/** A share of each class, at least one picture. */
+/** A share of each class, with at least one picture. */
 function part(domain: LabelledFeatures, share: number, purpose: readonly (string | number)[]): LabelledFeatures {
   if (share === 1) return domain;
   const places = [...byClass(domain, purpose).values()];
@@ -260,7 +261,7 @@ export function gainOf(before: readonly (readonly number[])[], after: readonly (
   };
 }
 
-/** What another doubling brings if gains go on shrinking as they did from the last but one to the last: a power law. */
+/** The gain of another doubling if gains continue to shrink by the same factor (a power law). */
 export function nextGain(accuracies: readonly number[]): number {
   const [before, half, all] = accuracies.slice(-3);
   const [first, last] = [half - before, all - half];

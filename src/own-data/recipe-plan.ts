@@ -69,7 +69,7 @@ export function readBudget(text: string): number {
 /** The time budget of the whole command on a CPU. On a GPU, the number of epochs determines the time. */
 export const CPU_BUDGET = 20 * 60;
 
-/** Fewer updates than this change too little to be useful. */
+/** The minimum number of updates: fewer change the network too little to be useful. */
 const FEWEST = 60;
 /**
  * The approximate number of epochs, and the maximum number of updates. On a GPU, 2,000 updates instead of 1,000 raised the average of the weights on PACS' held-out

@@ -69,7 +69,7 @@ export interface Recipe {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** How often each picture was right: once for each trial that judged it. */
+/** The share of trials in which each picture was predicted correctly. */
 function rightIn(pictures: readonly Judged[]): number[] {
   const found = new Map<string, number[]>();
   for (const each of pictures) {
@@ -120,15 +120,15 @@ export function nestedChoices(folds: readonly JudgedFold[], choose: Chooser = si
 type Chooser = (folds: readonly JudgedFold[]) => number;
 const simplest: Chooser = (folds) => chooseCandidate(folds).chosen;
 
-/** The best candidate that is fine-tuned, whatever the probe gives; the first of equals. */
+/** The best fine-tuned candidate, regardless of the probe; the first one of equals. */
 export const bestTuned: Chooser = (folds) => {
   const { scores } = chooseCandidate(folds);
   return scores.reduce((best, { mean }, i) => (i > 0 && (best === 0 || mean > scores[best].mean) ? i : best), 0);
 };
 
 /**
- * The estimate as an assessment. With several trials the accuracy of a domain is their mean, and its interval has the spread over seeds and splits
- * in it: that of one more training like these, beside the chance of so many pictures. All else is of the first trial.
+ * The estimate as an assessment. With several trials the accuracy of a domain is their mean. Its interval is for one more training of this kind: it
+ * includes the spread over seeds and splits, and the sampling error of the pictures. All other values come from the first trial.
  */
 export function nestedEstimate(
   folds: readonly JudgedFold[],
@@ -152,7 +152,7 @@ export function nestedEstimate(
   return { ...first, domains, trials };
 }
 
-/** The n-th judgement of each picture is the n-th trial's; a candidate without a seed has one, which counts for all. */
+/** Groups judgements by trial: the n-th judgement of each picture belongs to the n-th trial. A candidate without a seed has only one, which counts for all trials. */
 function trialsOf(judged: readonly Judged[], trials: number): Judged[][] {
   const all = new Map<string, Judged[]>();
   for (const each of judged) all.set(each.name, [...(all.get(each.name) ?? []), each]);
@@ -164,7 +164,7 @@ const accuracyIn = (judged: readonly Judged[], name: string): number => {
   return own.filter(isRight).length / own.length;
 };
 
-/** The mean over trials, and an interval for one more training. */
+/** The mean over trials, and a prediction interval for one more training. */
 function overTrials(accuracies: readonly number[], { accuracy, interval: [from, to] }: Share) {
   const count = accuracies.length;
   const mean = accuracies.reduce((sum, each) => sum + each, 0) / count;

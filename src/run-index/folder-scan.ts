@@ -1,6 +1,6 @@
 /**
- * Which runs, sweeps and packs there are under some folders, kept up to date at little cost: a folder or a pack is read again
- * only when its time changed. Hidden names are passed over.
+ * Finds the runs, sweeps and packs in some folders and keeps the list up to date at little cost: a folder or a pack is read
+ * again only when its modification time changes. Hidden names are skipped.
  */
 
 import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
@@ -13,52 +13,52 @@ import { RESULTS_FILE } from "../records/domainbed.js";
 import { SETTINGS_FILE } from "../records/run.js";
 import { SWEEP_FILE } from "../sweep/sweep-folder.js";
 
-/** Deep enough for a folder of sweeps of runs. */
+/** The maximum depth, enough for a folder of sweeps with their runs. */
 const DEEPEST = 4;
 
-/** How deep the folders of runs are in a sweep, and how their names begin. */
+/** The depth of run folders in a sweep, and the beginning of their names. */
 const RUN_DEPTH = 2;
 const RUN_NAME = /[/\\][0-9a-f]{16}[^/\\]*$/;
 
 /**
- * A folder whose time is younger than this, in milliseconds, is listed again, because the resolution of the clock may
+ * A folder that changed within this time, in milliseconds, is listed again, because the resolution of the clock may
  * hide a change.
  */
 const YOUNG_MS = 2_000;
 
-/** What is looked at: a folder or a pack. */
+/** A folder or a pack that is scanned. */
 export interface Place {
-  /** What the ids of all in it begin with, if anything. */
+  /** The prefix of the ids of everything in it; may be empty. */
   readonly id: string;
   readonly path: string;
-  /** Whether only what really lies in the folder is read: no links that lead out of it are followed. Its path is a real one. */
+  /** Whether links that lead out of the folder are ignored. Its path must not contain links then. */
   readonly isConfined: boolean;
 }
 
 /** A folder or a pack that was found, or a run in a pack. */
 export interface Found {
-  /** Its path in the place, with `/` between names. */
+  /** Its path relative to the place, with `/` between names. */
   readonly id: string;
   readonly path: string;
-  /** Its path without links. */
+  /** Its path with all links resolved. */
   readonly real: string;
   readonly depth: number;
   readonly place: Place;
-  /** The sweep around it. */
+  /** The sweep that contains it. */
   readonly sweep: Found | undefined;
   readonly files: StoredFiles;
 }
 
-/** What a folder holds. Those that a sweep made for its runs are runs, also before they have settings. `results`: of another testbed. */
+/** The content of a folder. Run folders of a sweep count as runs even before they have settings. `results` are those of another testbed. */
 export interface Listed {
   readonly kind: "run" | "sweep" | "results" | "pack" | "plain";
   readonly children: readonly Found[];
-  /** Names of files that are nothing to read. */
+  /** The names of files that are not read. */
   readonly foreign: readonly string[];
-  /** Why it could not be read, and what could not be read of a pack. */
+  /** Why it could not be read, and which parts of a pack could not be read. */
   readonly problem?: Error;
   readonly notes?: readonly string[];
-  /** The sweep that a pack has. */
+  /** The sweep in a pack. */
   readonly study?: Found;
 }
 
@@ -87,7 +87,7 @@ export class FolderScan {
     );
   }
 
-  /** What the last look found in a folder. */
+  /** The result of the last scan of a folder. */
   at({ real }: Found): Listed {
     return this.listed.get(real) ?? NOTHING;
   }
@@ -96,7 +96,7 @@ export class FolderScan {
     return this.listed.values();
   }
 
-  /** Looks again, depth first; yields what is a run or a sweep, and every folder and pack, where one may pause. */
+  /** Scans again, depth first. Yields every run and sweep, and every other folder and pack, so that the caller can pause. */
   *look(): Generator<Looked> {
     const seen = new Set<string>();
     const open = this.roots.toReversed();
@@ -126,13 +126,13 @@ export class FolderScan {
       if (!isRun && before?.time === time && Date.now() - time > YOUNG_MS) return before;
       now = isRun ? RUN : { time, ...read(found) };
     } catch (problem) {
-      now = { ...NOTHING, problem: problem as Error }; // gone, or not ours to read
+      now = { ...NOTHING, problem: problem as Error }; // it was removed, or cannot be read
     }
     this.listed.set(found.real, now);
     return now;
   }
 
-  /** A pack and its runs, each as soon as it is read: the blocks of a pack are not in memory for long. */
+  /** A pack and its runs. Each run is yielded as soon as it is read, because the blocks of a pack stay in memory only for a short time. */
   private *pack(found: Found): Generator<Looked> {
     const before = this.listed.get(found.real);
     const children: Found[] = [];
@@ -163,7 +163,7 @@ export class FolderScan {
   }
 }
 
-/** The sweep whose runs a pack has; complete as soon as its first run is read. */
+/** The sweep of the runs in a pack. It is complete when the first run is read. */
 const studyIn = (found: Found, { study }: PackFile): Found | undefined =>
   study.has(SWEEP_FILE) ? { ...found, files: study } : undefined;
 
@@ -189,7 +189,7 @@ function read(found: Found): Listed {
   return { kind, children, foreign };
 }
 
-/** The folder or pack that is an entry of a folder; undefined for anything else, and for links that lead out of a confined place. */
+/** An entry of a folder, if it is a folder or a pack; undefined for anything else, and for links that lead out of a confined place. */
 function childOf(parent: Found, entry: Dirent, sweep: Found | undefined): Found | undefined {
   const { place } = parent;
   const id = parent.id === "." ? entry.name : `${parent.id}/${entry.name}`;

@@ -1,7 +1,7 @@
 /**
- * One run of the index, in a folder or in a pack: what was read of its files so far, and what has to be looked at again. A run
- * that is done is not looked at again; one at work is looked at each time; the others only when their folder or the lock in it
- * changed, since a process that resumes a run takes its lock first. Nothing in a pack changes.
+ * One run of the index, in a folder or in a pack: what has been read from its files, and what must be checked again. A finished
+ * run is not checked again, and a running one is checked each time. Other runs are checked only when their folder or its lock
+ * changed, because a process that resumes a run takes the lock first. Packs do not change.
  */
 
 import { join } from "node:path";
@@ -18,23 +18,23 @@ import { type RunState, runState, stateWord, type Verdict } from "../sweep/run-s
 import { lockOf, type Progressing } from "../training/run-folder.js";
 import type { IndexedSweep } from "./indexed-sweep.js";
 
-/** What a look at a run found: nothing new, perhaps another state or progress, or other numbers. */
+/** The result of checking a run: no change, a possible change of state or progress, or changed accuracies. */
 export type Change = "none" | "row" | "numbers";
 
-/** The process that works on a run, and what it last said. */
+/** The process that is working on a run, and its last progress report. */
 export interface RunWork {
   readonly host: string;
   readonly pid: number;
-  /** Null where it has not said anything yet. */
+  /** Null before its first report. */
   readonly progress: Progressing | null;
-  /** When it said that, by the clock of the disk, and when that was first seen; both in milliseconds since 1970. */
+  /** The time of the report by the clock of the disk, and the time at which it was first read, in milliseconds since 1970. */
   readonly written: number | undefined;
   readonly seen: number;
 }
 
 export class IndexedRun {
   settings: RunSettings | undefined;
-  /** What is wrong with it, or stopped it. */
+  /** The problem with the run, or the reason why it stopped. */
   problem: string | null = null;
   /** The state at the last check. */
   state: RunState = "stopped";
@@ -42,18 +42,18 @@ export class IndexedRun {
   secondsPerStep: number | null = null;
   /** Its accuracies; undefined before they are read. */
   accuracies: AccuracyScan | undefined;
-  /** Whether its folder is there, in a sweep, and has no settings yet. */
+  /** Whether it is a folder in a sweep that has no settings yet. */
   isBare = false;
   private made: RunResult | undefined;
   private verdict: Verdict | undefined;
   private records: GrowingFile | undefined;
   private timing: GrowingFile | undefined;
   private lock: LockWatch | undefined;
-  /** Of its folder, the lock in it, and the file that marks it as done. */
+  /** Modification times of its folder, of the lock in it, and of the file that marks it as done. */
   private times: readonly [folder: number, lock: number] = [-1, -1];
   private doneTime = 0;
 
-  /** `reader` is the same for all runs of an index: it keeps once what they have alike. */
+  /** All runs of an index share one `reader`, which stores equal values once. */
   constructor(
     readonly id: string,
     readonly files: StoredFiles,
@@ -70,19 +70,19 @@ export class IndexedRun {
     return this.state === "done";
   }
 
-  /** Whether its model is a final model: its estimate is written after it is done, when the other runs are. */
+  /** Whether its model is a final model. The estimate of a final model is written later, when the runs with held-out domains are done. */
   get isForUse(): boolean {
     const { settings } = this;
     return settings !== undefined && isOwnDataset(settings.dataset) && settings.testDomains.length === 0;
   }
 
-  /** When its files last changed, in milliseconds since 1970. */
+  /** The time of the last change of its files, in milliseconds since 1970. */
   get changedAt(): number | null {
     if (this.isPacked) return this.files.time(DONE_FILE) || null;
     return this.timing?.changed ?? this.records?.changed ?? (this.times[0] || null);
   }
 
-  /** Looks again at all of it. */
+  /** Checks everything again. */
   refresh(): Change {
     if (!this.mayHaveChanged()) return "none";
     const before = this.state;
@@ -93,7 +93,7 @@ export class IndexedRun {
     else this.state = "failed";
     const grew = this.readRecords();
     this.readPace();
-    // The estimate of a model for use comes when it is done.
+    // The estimate of a final model is written after the run is done.
     const hasNumbers = grew || (this.isDone && this.isForUse);
     if (hasNumbers || this.state !== before) this.made = undefined;
     return hasNumbers ? "numbers" : "row";
@@ -121,7 +121,7 @@ export class IndexedRun {
     return this.sweep?.verdictOn(this.files.path);
   }
 
-  /** Looks at what became of the run, and who works on it. */
+  /** Updates the state of the run and the process that is working on it. */
   lookAtState(): RunState {
     if (this.isDone) return this.state;
     this.verdict = this.verdictNow();
@@ -148,7 +148,7 @@ export class IndexedRun {
     return { host: owner.host, pid: owner.pid, progress, written: noteTime(lock, owner), seen };
   }
 
-  /** What stopped a run that is neither done nor at work. */
+  /** Why a run stopped that is neither done nor running. */
   private reason(): string | null {
     if (this.isDone || this.work) return null;
     const dump = this.failure();
@@ -156,19 +156,19 @@ export class IndexedRun {
     return error ?? (this.state === "stopped" ? null : stateWord(this.state));
   }
 
-  /** The dump that a failure left. */
+  /** The dump of a failure. */
   private failure(): Record<string, unknown> | undefined {
     return jsonIn(this.files, "failure/failure.json");
   }
 
-  /** Whether it was finished, removed and started again since it was read. */
+  /** Whether it was finished, removed and started again after it was read. */
   get isAnother(): boolean {
     return this.isDone && !this.isPacked && this.files.time(DONE_FILE) !== this.doneTime;
   }
 
   /**
-   * The run as tables take it, made when it is asked for and kept until its numbers change; none where it has no settings. One
-   * that was not looked at before is read at once, and of that only the result is kept.
+   * The run in the format of tables, created on request and kept until its accuracies change; undefined if it has no settings. A run
+   * that was not checked before is read completely, and only the result is kept.
    */
   result(): RunResult | undefined {
     if (this.made) return this.made;
@@ -176,7 +176,7 @@ export class IndexedRun {
     if (!settings) return undefined;
     const { files, reader, records, accuracies } = this;
     if (records && accuracies) {
-      // What is not read yet of a large file is read at the next look.
+      // The rest of a large file is read at the next check.
       const isSound = records.changed !== undefined && (records.isWhole || records.hasMore);
       this.made = reader.result(files, settings, isSound ? accuracies : undefined);
     } else {
@@ -202,7 +202,7 @@ export class IndexedRun {
     }
   }
 
-  /** Reads what was added to the records; returns whether there are other accuracies now. */
+  /** Reads what was added to the records; returns whether accuracies changed. */
   private readRecords(): boolean {
     if (!this.settings) return false;
     this.records ??= growingFile(this.files, RECORDS_FILE);
@@ -225,10 +225,10 @@ export class IndexedRun {
   }
 }
 
-/** A folder that changed so lately, in milliseconds, is looked at again. */
+/** A folder that changed within this time, in milliseconds, is checked again. */
 const YOUNG_MS = 3_000;
 
-/** A note may be half written while it is read; the next look has it. */
+/** A progress report may be incomplete while it is written. It is read at the next check. */
 function readProgress(text: string | undefined): Progressing | null {
   try {
     const { step, steps, left } = JSON.parse(text ?? "") as Progressing;

@@ -1,6 +1,6 @@
 /**
- * A sweep of the index: what was asked for, its plan, and what was decided about runs (failed for good, hopeless, cancelled).
- * Each is read again only when its file changes, and the plan, which may be long, only when somebody asks for it.
+ * A sweep of the index: its requests, its plan, and the decisions about runs (failed, stopped early, cancelled). Each is read
+ * again only when its file changes. The plan, which may be long, is read only on request.
  */
 
 import { basename } from "node:path";
@@ -13,20 +13,20 @@ import { sharedSettings, shortLine, shortTitle } from "../sweep/short-titles.js"
 import { ATTEMPTS, CANCELLED, PLAN_FILE, readSweepFile, SWEEP_FILE, type SweepFile } from "../sweep/sweep-folder.js";
 import { readVerdicts } from "../sweep/verdicts.js";
 
-/** A sweep as reports see it; some of its runs may still be to come. */
+/** A sweep in the form that reports use. Some of its runs may not exist yet. */
 export interface ReportedSweep {
-  /** Its folder, or the pack that it was read from. */
+  /** Its folder or its pack. */
   readonly folder: string;
   readonly packed?: true;
-  /** How many runs the plan has. */
+  /** The number of runs in the plan. */
   readonly planned: number;
-  /** The trials that are planned, by dataset as it was given. */
+  /** The planned trials, by dataset as given. */
   readonly trials: Readonly<Record<string, readonly number[]>>;
-  /** What `nudge sweep plan` was asked for, one entry each time, as `sweep.json` has it. */
+  /** The requests in `sweep.json`, one for each call of `nudge sweep plan`. */
   readonly asked?: readonly unknown[];
-  /** What was decided about runs, by their ids. */
+  /** Decisions about runs, by id. */
   readonly verdicts: ReadonlyMap<string, Verdict>;
-  /** The first run in the plan that failed, in short. */
+  /** A short description of the first run in the plan that failed. */
   readonly firstFailure: { readonly title: string; readonly error: string } | null;
 }
 
@@ -62,14 +62,14 @@ export class IndexedSweep {
     return true;
   }
 
-  /** What `sweep.json` holds; throws where it cannot be read. */
+  /** The content of `sweep.json`; throws if it cannot be read. */
   get file(): SweepFile {
     if (this.read === undefined) this.refresh();
     if (this.read instanceof Error) throw this.read;
     return this.read!;
   }
 
-  /** All runs of the plan; throws where it cannot be read. The same list until it changes. */
+  /** All runs of the plan; throws if it cannot be read. The list is the same object until the plan changes. */
   get plan(): readonly ListedRun[] {
     this.listed ??= readRunList(this.files);
     return this.listed;
@@ -80,7 +80,7 @@ export class IndexedSweep {
     return this.verdicts.get(basename(run).slice(0, 16));
   }
 
-  /** What reports say of it; throws where it cannot be read. */
+  /** The sweep for reports; throws if it cannot be read. */
   reported(): ReportedSweep {
     const { trials = {}, runs: planned, requests: asked } = this.file;
     const { files, verdicts } = this;
@@ -94,7 +94,7 @@ export class IndexedSweep {
   private firstFailure(): ReportedSweep["firstFailure"] {
     if (![...this.verdicts.values()].some(({ state }) => state === "failed")) return null;
     const plan = orError(() => this.plan);
-    if (plan instanceof Error) return null; // costs a report these words and none of its runs
+    if (plan instanceof Error) return null; // the report loses only this text, and none of the runs
     const first = plan.find(({ id }) => this.verdicts.get(id)?.state === "failed");
     if (!first) return null;
     return {
@@ -122,7 +122,7 @@ export class IndexedSweep {
   }
 }
 
-/** What is read, or the error that names what is damaged. */
+/** The result of reading, or the error that names the damaged file. */
 function orError<T>(read: () => T): T | Error {
   try {
     return read();
@@ -132,5 +132,5 @@ function orError<T>(read: () => T): T | Error {
   }
 }
 
-/** What went wrong, without what to look at: that is what the status of the sweep is for. */
+/** The error without the advice on what to look at, which the status of the sweep gives. */
 const firstSentence = (error: string): string => shortLine(error.split(/\.\s/)[0].replace(/\.$/, ""), 160);

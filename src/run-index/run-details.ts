@@ -8,10 +8,10 @@ import { sweepPaths } from "../sweep/sweep-folder.js";
 import { duration } from "../training/reporter.js";
 import type { RunStatus } from "./status.js";
 
-/** Lines of a run's log that are shown. */
+/** The number of lines of the log that are shown. */
 const LOG_LINES = 15;
 
-/** A run in lines. */
+/** The details of a run as lines of text. */
 export function runDetails(folder: string, { id, name, title, state, progress, silent, maker }: RunStatus): string {
   const path = sweepPaths(folder).run(name);
   const { errors, lost, last } = readAttempts(folder, id);

@@ -1,11 +1,11 @@
 /**
- * All runs and sweeps under some folders and in packs, in memory, and kept up to date by looking again: the one index that
- * `nudge report`, `nudge sweep status` and the dashboard read. A look reads what changed since the last one, and each reader asks
- * for as much as it needs: which runs there are (`find`), what became of them (`IndexedRun.lookAtState`), their accuracies
- * (`IndexedRun.result`), or all of that again and again (`look`).
+ * All runs and sweeps in some folders and packs, in memory and kept up to date by polling: the index that `nudge report`,
+ * `nudge sweep status` and the dashboard read. A scan reads what changed since the last one, and each reader requests as much
+ * as it needs: the list of runs (`find`), their states (`IndexedRun.lookAtState`), their accuracies (`IndexedRun.result`), or
+ * all of this repeatedly (`look`).
  *
- * It polls: file system notifications do not work across network disks, and ten thousand of them cost more than a look at the
- * few runs that are at work. Looks are generators, so that a server can answer between two steps of one.
+ * The index polls because file system notifications do not work across network disks, and ten thousand of them cost more than
+ * checking the few running runs. Scans are generators, so that a server can answer requests between two steps of a scan.
  */
 
 import { basename } from "node:path";
@@ -20,23 +20,23 @@ const DONE_A_LOOK = 200;
 
 export class RunIndex {
   readonly places: readonly Place[];
-  /** What the folders and packs hold. */
+  /** The content of the folders and packs. */
   readonly scan: FolderScan;
-  /** What was found, by id. */
+  /** The runs and sweeps that were found, by id. */
   readonly runs = new Map<string, IndexedRun>();
   readonly sweeps = new Map<string, IndexedSweep>();
   private readonly reader = new RunReader();
   private toCheck: IndexedRun[] = [];
-  /** Whether the last look found other runs, plans or decisions than the one before. */
+  /** Whether the runs, plans or decisions changed at the last scan. */
   hasChanged = false;
 
-  /** `isConfined` is for folders that somebody else may have filled: links out of them are not followed. Their paths are real. */
+  /** `isConfined` is for folders with untrusted content: links out of them are not followed. Their paths must not contain links. */
   constructor(paths: readonly string[], { isConfined = false } = {}) {
     this.places = placesAt(paths, isConfined);
     this.scan = new FolderScan(this.places);
   }
 
-  /** Looks which runs and sweeps there are; yields each run, and in between nothing where one may pause. */
+  /** Finds the existing runs and sweeps. Yields each run, and undefined in between, so that the caller can pause. */
   *find(): Generator<IndexedRun | undefined> {
     const seen = new Set<string>();
     this.hasChanged = false;
@@ -54,7 +54,7 @@ export class RunIndex {
         }
   }
 
-  /** Finds runs and looks at each again; yields those that changed. */
+  /** Finds the runs and checks each again; yields those that changed. */
   *look(): Generator<{ readonly run: IndexedRun; readonly change: Change } | undefined> {
     for (const _ of this.find()) yield;
     this.checkSomeDone();
@@ -78,7 +78,7 @@ export class RunIndex {
     return run;
   }
 
-  /** A run that was finished can have been removed and started again between two looks. */
+  /** Checks some finished runs, which may have been removed and started again since the last scan. */
   private checkSomeDone(): void {
     if (this.toCheck.length === 0) this.toCheck = [...this.runs.values()].filter(({ isDone }) => isDone);
     for (const { id, files, sweep, isAnother } of this.toCheck.splice(-DONE_A_LOOK))
@@ -87,7 +87,7 @@ export class RunIndex {
   }
 }
 
-/** The files of a folder are other objects whenever it is listed again; those of a pack where the pack was replaced. */
+/** Whether two objects stand for the same files. A folder gets a new object whenever it is listed again; a pack only when it was replaced. */
 const areSame = (before: StoredFiles, now: StoredFiles): boolean =>
   before === now || (before instanceof FolderFiles && before.path === now.path);
 

@@ -1,4 +1,4 @@
-/** The status of a sweep as a person reads it. */
+/** The status of a sweep as text. */
 
 import { shellWord } from "../files/shell-words.js";
 import { RUN_STATES, stateWord } from "../sweep/run-state.js";
@@ -6,17 +6,17 @@ import { shortLine } from "../sweep/short-titles.js";
 import { duration } from "../training/reporter.js";
 import type { RunStatus, SweepStatus } from "./status.js";
 
-/** So many of a kind are listed, unless all are asked for. */
+/** The maximum number of runs of a kind that are listed, unless all are requested. */
 const LISTED = { running: 20, failed: 10 };
 
 const COUNTED = RUN_STATES.filter((state) => state !== "stopped");
 
-/** What is shown of a run's id: enough to name it in a sweep of any size, nearly always. */
+/** The shown part of a run's id, which is nearly always unique in a sweep of any size. */
 export const shortId = (id: string): string => id.slice(0, 8);
 
 const runs = (count: number): string => `${count.toLocaleString("en-US")} ${count === 1 ? "run" : "runs"}`;
 
-/** The status in lines; `jobs` are what schedulers say. */
+/** The status as lines of text. `jobs` are the reports of schedulers. */
 export function statusText(status: SweepStatus, { all = false, jobs = [] as readonly string[] } = {}): string {
   const { folder, name, settings, counts, begun, running, failed, hopeless, secondsLeft } = status;
   const most = all ? { running: Number.POSITIVE_INFINITY, failed: Number.POSITIVE_INFINITY } : LISTED;

@@ -1,6 +1,6 @@
 /**
- * The progress of a sweep, by the index of its folder. The plan is read once; a finished run is not checked again, and no records
- * are read. So a hundred thousand runs take seconds, also on a slow disk.
+ * The progress of a sweep, from the index of its folder. The plan is read once, a finished run is not checked again, and records
+ * are not read. So the status of a hundred thousand runs takes seconds, even on a slow disk.
  */
 
 import { readFileSync } from "node:fs";
@@ -13,19 +13,19 @@ import type { IndexedRun } from "./indexed-run.js";
 import type { IndexedSweep } from "./indexed-sweep.js";
 import { RunIndex } from "./run-index.js";
 
-/** A run that there is something to say of. */
+/** A run that the status lists. */
 export interface RunStatus {
   readonly id: string;
   readonly name: string;
   readonly title: string;
   readonly state: RunState;
-  /** Updates made and in all, and seconds to go, of one that is running; null where it has not said yet. */
+  /** For a running one, the number of finished and of all updates, and the remaining seconds; null before its first report. */
   readonly progress: Progressing | null;
-  /** Seconds since it last reported a step, if that is long ago: it evaluates many pictures, or hangs. */
+  /** Seconds since its last report, if that is long: the run is evaluating many pictures, or it hangs. */
   readonly silent: number | null;
-  /** Who is making it. */
+  /** The process that is working on it. */
   readonly maker: { readonly host: string; readonly pid: number } | null;
-  /** What went wrong last. */
+  /** The last error. */
   readonly error: string | null;
 }
 
@@ -35,14 +35,14 @@ export interface SweepStatus {
   readonly runs: number;
   /** Settings that all runs share, which are omitted from their titles here. */
   readonly settings: readonly string[];
-  /** Those that were begun and stopped are waiting too. */
+  /** The number of runs by state. Stopped runs count as waiting. */
   readonly counts: Readonly<Omit<StateCounts, "stopped">>;
-  /** Of those waiting, how many were begun. */
+  /** The number of waiting runs that were started before. */
   readonly begun: number;
   readonly running: readonly RunStatus[];
   readonly failed: readonly RunStatus[];
   readonly hopeless: readonly RunStatus[];
-  /** Seconds until all is done at the present pace, as far as one can tell. */
+  /** The estimated seconds until all runs are done at the present pace; null if it is unknown. */
   readonly secondsLeft: number | null;
 }
 
@@ -52,7 +52,7 @@ interface Listed {
   readonly title: string;
 }
 
-/** Looks at a sweep, again and again if need be. */
+/** Reads the status of a sweep, repeatedly if needed. */
 export class StatusReader {
   private readonly index: RunIndex;
   private readonly sweep: IndexedSweep;
@@ -60,7 +60,7 @@ export class StatusReader {
   private isFresh = true;
 
   constructor(private readonly folder: string) {
-    readSweepFile(folder); // throws where the folder is that of no sweep
+    readSweepFile(folder); // throws if the folder contains no sweep
     this.index = new RunIndex([folder]);
     this.find();
     this.sweep = this.index.sweeps.get(".")!;
@@ -102,14 +102,14 @@ export class StatusReader {
     };
   }
 
-  /** One run, whatever it is. */
+  /** The status of one run in any state. */
   one(run: Listed): RunStatus {
     const found = this.index.runs.get(`runs/${run.name}`);
     this.stateOf(run, found);
     return this.statusOf(run, found);
   }
 
-  /** The state of a planned run; one without a folder has failed before it began, or waits. */
+  /** The state of a planned run. A run without a folder is waiting, or failed before it started. */
   private stateOf({ id }: Listed, found: IndexedRun | undefined): RunState {
     return found?.lookAtState() ?? runState({ isDone: false, isBegun: false, verdict: this.sweep.verdicts.get(id) });
   }
@@ -127,7 +127,7 @@ export class StatusReader {
     };
   }
 
-  /** What is left of those running, and for each that waits as long as some that are done took, at as many at a time as now. */
+  /** The remaining time of running runs, plus the typical time of finished runs for each waiting one, with the present number of parallel runs. */
   private secondsLeft(running: readonly RunStatus[], waiting: number, done: readonly string[]): number | null {
     if (running.length === 0) return null;
     const lefts = running.flatMap(({ progress }) => progress?.left ?? []);
@@ -142,7 +142,7 @@ export class StatusReader {
     return Math.max((ofRunning + waiting * each) / running.length, ...lefts);
   }
 
-  /** How long some of the runs that are done took, spread over all of them. */
+  /** The durations of some finished runs, spread evenly over all of them. */
   private sampleSeconds(done: readonly string[]): number[] {
     const count = Math.min(SAMPLE, done.length);
     const names = Array.from({ length: count }, (_, i) => done[Math.floor(((i + 0.5) * done.length) / count)]);
@@ -150,7 +150,7 @@ export class StatusReader {
   }
 }
 
-/** A run reports its steps every few seconds; an evaluation may take minutes, and the clock of another machine be off by one. */
+/** A run reports its steps every few seconds. An evaluation can take minutes, and the clock of another machine can differ by a minute. */
 const SILENT_SECONDS = 5 * 60;
 
 function silenceSince(reported: number | undefined): number | null {

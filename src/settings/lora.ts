@@ -1,4 +1,4 @@
-/** LoRA in a run's settings: rank, scale and which matrices, checked. */
+/** The settings of LoRA in a run, checked: rank, scale and adapted matrices. */
 
 import { LORA_TARGETS, type LoraTarget } from "../backbones/add-lora.js";
 import { TRANSFORMERS } from "../backbones/transformer-layouts.js";
@@ -7,7 +7,7 @@ import { UsageError } from "../errors.js";
 import type { FilledKeys } from "./keys.js";
 import type { StartingWeights } from "./starting-weights.js";
 
-/** What a run with LoRA has in its settings; nothing without. */
+/** The settings of a run with LoRA; empty without LoRA. */
 export function loraSettings(
   { lora, loraAlpha, loraTargets, probe, freeze = "none" }: FilledKeys,
   { backbone, file }: Pick<StartingWeights, "backbone" | "file">,
@@ -31,6 +31,6 @@ export function loraSettings(
   for (const target of targets)
     if (!LORA_TARGETS.includes(target as LoraTarget))
       throw new UsageError(unknownName("target of LoRA", target, LORA_TARGETS));
-  // In one order, so that one choice is one run.
+  // The targets have a fixed order, so that the same choice is always the same run.
   return { lora, loraAlpha: loraAlpha ?? lora, loraTargets: LORA_TARGETS.filter((each) => targets.includes(each)) };
 }

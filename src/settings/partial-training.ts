@@ -1,26 +1,26 @@
-/** What a run's settings say of the depth of its backbone: which parts are frozen, and which learn at which rates. */
+/** Settings that depend on the depth of the backbone: which parts are frozen, learning rates by depth, and stochastic depth. */
 
 import { trainedBlocks } from "../backbones/depth.js";
 import { backboneNamed, backbones } from "../backbones/index.js";
 import { UsageError } from "../errors.js";
 import type { FilledKeys } from "./keys.js";
 
-/** What is set of it, checked against the backbone; nothing where all of it is trained at one rate. */
+/** The given settings, checked against the backbone; empty if the whole backbone is trained with one learning rate. */
 export function partialTraining(
   { freeze = "none", layerDecay = 1, stochasticDepth = 0, probe }: FilledKeys,
   id: string,
 ) {
   const { blocks, stochasticDepth: hasStochasticDepth } = backboneNamed(id);
-  const asked = [
+  const given = [
     ...(freeze === "none" ? [] : [`freeze=${freeze}`]),
     ...(layerDecay === 1 ? [] : [`layerDecay=${layerDecay}`]),
     ...(stochasticDepth === 0 ? [] : [`stochasticDepth=${stochasticDepth}`]),
   ];
-  if (asked.length === 0) return {};
-  if (probe) throw new UsageError(`${asked[0]}: a probe trains nothing of the backbone; leave it out`);
+  if (given.length === 0) return {};
+  if (probe) throw new UsageError(`${given[0]}: a probe trains nothing of the backbone; leave it out`);
   if (((freeze !== "none" && freeze !== "all") || layerDecay !== 1) && blocks === undefined)
     throw new UsageError(
-      `${asked[0]}: the backbone ${id} does not say which its blocks are; those that do: ${having("blocks")}`,
+      `${given[0]}: the backbone ${id} does not say which its blocks are; those that do: ${having("blocks")}`,
     );
   const trained = freeze === "none" ? undefined : trainedBlocks(freeze);
   if (trained !== undefined && trained > blocks!)

@@ -1,6 +1,7 @@
 /**
- * How the pictures of a run become the input of its network. What a network expects belongs to its weights, so own pictures are
- * prepared as the weights were evaluated by their publisher; benchmarks are prepared as in DomainBed, so that numbers compare.
+ * How the pictures of a run become the input of its network. The expected input depends on the weights, so own pictures are
+ * preprocessed as in the publisher's evaluation of the weights. Benchmarks are preprocessed as in DomainBed, so that results are
+ * comparable.
  */
 
 import type { Dataset } from "../data/dataset.js";
@@ -10,10 +11,10 @@ import type { FilledKeys, Request } from "./keys.js";
 import type { TrainSettings } from "./settings.js";
 import type { StartingWeights } from "./starting-weights.js";
 
-/** Where the defaults of size, resize and interpolation come from. */
+/** The source of the defaults of size, resize and interpolation. */
 export type PreprocessingName = "weights" | "domainbed";
 
-/** The short side that is resized to before the centre is cropped, or that the whole picture is resized whatever its shape. */
+/** The length of the short side after resizing, before the centre is cropped; or `stretch` to resize the whole picture to a square. */
 export type Resize = number | "stretch";
 
 export interface PreprocessingSettings {
@@ -27,8 +28,8 @@ export interface PreprocessingSettings {
 type Given = Pick<FilledKeys, "preprocessing" | "size" | "resize" | "interpolation">;
 
 /**
- * What is asked for, on the values of the weights or of DomainBed. With the latter only what differs from them is recorded, so
- * that runs from before there was a choice keep their names.
+ * The given settings, completed with the values of the weights or of DomainBed. With DomainBed only differences are recorded, so
+ * that runs of earlier versions, which had no choice, keep their names.
  */
 export function preprocessingSettings(
   given: Given,
@@ -37,12 +38,14 @@ export function preprocessingSettings(
 ): PreprocessingSettings {
   const { preprocessing = isOwn && framing ? "weights" : "domainbed", size, resize, interpolation } = given;
   if (dataset.kind !== "pictures") {
-    const asked =
+    const setting =
       preprocessing === "weights"
         ? "preprocessing"
         : [size && "size", resize && "resize", interpolation && "interpolation"].find(Boolean);
-    if (!asked) return {};
-    throw new UsageError(`${asked}: expected a dataset of picture files, which can be resized; ${dataset.id} has none`);
+    if (!setting) return {};
+    throw new UsageError(
+      `${setting}: expected a dataset of picture files, which can be resized; ${dataset.id} has none`,
+    );
   }
   if (preprocessing === "weights" && !framing)
     throw new UsageError("preprocessing=weights: the run starts from random weights; use preprocessing=domainbed");
@@ -70,17 +73,17 @@ export function preprocessingSettings(
 
 type Framed = Pick<TrainSettings, "inputShape" | "evaluationSize" | "size" | "resize" | "interpolation">;
 
-/** How pictures become squares of the size of training. */
+/** How pictures become squares of the training size. */
 export const framingOf = ({ resize, interpolation }: Framed): Framing => ({
   ...(typeof resize === "number" && { resize }),
   ...(interpolation && { interpolation }),
 });
 
-/** The same at evaluation. */
+/** The same for the size at evaluation. */
 export const evaluationFraming = (settings: Framed): Framing =>
   framingAt(framingOf(settings), settings.inputShape[1], settings.evaluationSize ?? settings.inputShape[1]);
 
-/** Settings whose size in training is that of evaluation, for what is computed of evaluated pictures alone. */
+/** The settings with the evaluation size as the training size, for computations on evaluation pictures only. */
 export function atEvaluation(settings: TrainSettings): TrainSettings {
   const { evaluationSize: size, ...rest } = settings;
   if (size === undefined) return settings;
@@ -93,7 +96,7 @@ export function atEvaluation(settings: TrainSettings): TrainSettings {
   };
 }
 
-/** How pictures are decoded, for training and evaluation alike. */
+/** How pictures are decoded, both for training and for evaluation. */
 export function scalingOf(settings: Framed): Scaling {
   const { inputShape, size, evaluationSize } = settings;
   const training = scalingFor(framingOf(settings), size ?? 224);
@@ -102,11 +105,11 @@ export function scalingOf(settings: Framed): Scaling {
   return inputShape[1] > evaluationSize ? training : evaluated;
 }
 
-/** A request that an earlier version recorded, before there was a choice, with what it meant. */
+/** The request of a run with an explicit preprocessing. Earlier versions had no choice and recorded none. */
 export const recordedRequest = <R extends Request>(request: R): R =>
   "preprocessing" in request ? request : { preprocessing: "domainbed", ...request };
 
-/** How pictures are prepared, in words; none for pictures that are prepared as in DomainBed. */
+/** The preprocessing as text; undefined if it is DomainBed's. */
 export function preprocessingWords(settings: Framed & Pick<TrainSettings, "preprocessing">): string | undefined {
   const { resize, interpolation, size } = settings;
   if (resize === undefined && interpolation === undefined && size === undefined) return undefined;

@@ -35,11 +35,11 @@ export interface TrainSettings extends RunSettings {
   /** The file of initial weights and the first 16 digits of its SHA-256; null without a file. */
   readonly weights: string | null;
   readonly weightsHash: string | null;
-  /** What pictures are normalized with; absent for ImageNet's mean and standard deviation. */
+  /** The normalization of pictures; absent for ImageNet's mean and standard deviation. */
   readonly normalization?: Normalization;
-  /** Where the defaults of the next three come from; absent for arrays, and in runs from before there was a choice. */
+  /** The source of the defaults of the next three settings; absent for arrays, and in runs of earlier versions, which had no choice. */
   readonly preprocessing?: PreprocessingName;
-  /** How pictures become the input of the network; absent where it is DomainBed's way. */
+  /** How pictures become the input of the network; absent if it is as in DomainBed. */
   readonly size?: number;
   readonly resize?: Resize;
   readonly interpolation?: Interpolation;
@@ -109,7 +109,7 @@ export function evaluationShape({
   return evaluationSize === undefined ? inputShape : [inputShape[0], evaluationSize, evaluationSize];
 }
 
-/** What a run's pictures are normalized with. */
+/** The normalization of a run's pictures. */
 export const coloursOf = ({ normalization = "imagenet" }: Pick<TrainSettings, "normalization">): Colours =>
   normalizations[normalization];
 

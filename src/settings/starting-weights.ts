@@ -16,15 +16,15 @@ export interface StartingWeights {
   readonly backbone: string;
   /** Null if it starts from random weights. */
   readonly file: string | null;
-  /** What the pictures are normalized with. */
+  /** The normalization of the pictures. */
   readonly normalization: Normalization;
   /** How its publisher prepares pictures; absent if it starts from random weights. */
   readonly framing?: PublishedFraming;
-  /** What the publisher chose, where it is not the backbone's own choice. */
+  /** The choices of the publisher that differ from the defaults of the backbone. */
   readonly variant?: NetworkVariant;
 }
 
-/** DomainBed's backbone for such samples, and its initial weights. */
+/** The backbone and its initial weights: as given, otherwise DomainBed's choice for such samples. */
 export function startingWeights(dataset: Dataset, given: GivenKeys, memo: SettingsMemo): StartingWeights {
   const backbone = given.backbone ?? usualBackbone(dataset);
   const { weights } = backboneNamed(backbone);
@@ -48,11 +48,11 @@ export function startingWeights(dataset: Dataset, given: GivenKeys, memo: Settin
   return { backbone, file, normalization, framing, ...(variant && { variant }) };
 }
 
-/** Refuses weights of another network, where both are known by their tensors. */
+/** Rejects weights of another network, if both networks can be recognized by their tensors. */
 function checkBackbone(backbone: string, file: string, { backbone: found, description }: WeightsFacts): void {
-  // A plug-in's backbone may start from another's weights, and says itself what it misses.
+  // A backbone of a plug-in may start from the weights of another one, and reports missing tensors itself.
   if (found === backbone || publishedWeightsNamed(backbone) === undefined) return;
-  // The loader says what such a file misses.
+  // The loader reports what such a file lacks.
   if (found === undefined && trainedBackbones.some((id) => id === backbone)) return;
   const way = found === undefined ? "" : `use --backbone ${found}, or `;
   throw new UsageError(
@@ -60,7 +60,7 @@ function checkBackbone(backbone: string, file: string, { backbone: found, descri
   );
 }
 
-/** DomainBed's choice. */
+/** The default backbone for a dataset. */
 function usualBackbone({ id, inputShape }: Dataset): string {
   if (id === "shapes") return "small-cnn"; // trains in seconds; the others are DomainBed's choice
   if (inputShape.length === 1) return "mlp";
