@@ -15,7 +15,7 @@ import { listPages } from "./reference/lists.mjs";
 import { settingsPage } from "./reference/settings.mjs";
 
 /**
- * All pages by file name. `load` imports a module by its path below src/: the script takes dist, the test the sources.
+ * All pages by file name. `load` imports a module by its path below src/: the script imports from dist, the test from the sources.
  *
  * @param {(path: string) => Promise<any>} load @returns {Promise<Record<string, string>>}
  */

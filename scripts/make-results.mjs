@@ -33,13 +33,13 @@ const check = process.argv.includes("--check");
 const nudge = (words) =>
   execFileSync(process.execPath, [join(root, "bin/nudge.mjs"), ...words], { cwd: root, encoding: "utf8" });
 
-/** The words of a command, those with blanks in quotes. @param {string} line */
+/** Splits a command into arguments. Arguments with spaces are in quotes. @param {string} line */
 const wordsOf = (line) => (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
 
-/** The study that a part is made from, where it is missing. @param {string} words */
+/** The study that a part needs and that does not exist, if any. @param {string} words */
 const missing = (words) => wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
 
-/** Figures to copy: by the words of the report, its name of each and the file. @type {Map<string, [name: string, file: string][]>} */
+/** Figures to copy: by the arguments of the report, the name of each figure in the report and its file. @type {Map<string, [name: string, file: string][]>} */
 const figures = new Map();
 
 /** The text of a part. @param {string} page @param {string} kind @param {string} words */

@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stage = join(root, "build/portable/nudge-portable");
 
-/** The packages the program needs at run time that are installed here, with those they need. @returns {Set<string>} */
+/** The installed packages that the program needs at run time, including indirect dependencies. @returns {Set<string>} */
 function runtimePackages() {
   const found = new Set();
   const visit = (/** @type {string} */ folder) => {

@@ -50,7 +50,7 @@ function flags() {
   }
 }
 
-/** What a command of the program prints with --json; its own words go to the terminal. @param {readonly string[]} words */
+/** The output of a command with --json. Its messages go to the terminal. @param {readonly string[]} words */
 function nudge(words) {
   const args = [join(root, "bin/nudge.cjs"), ...words, "--json"];
   const { status, stdout } = spawnSync(process.execPath, args, {
@@ -61,7 +61,7 @@ function nudge(words) {
   return status === 0 ? JSON.parse(stdout) : undefined;
 }
 
-/** The machine in words. @param {string} device */
+/** A description of the machine. @param {string} device */
 function machineOf(device) {
   const facts = nudge(["doctor"]);
   if (!facts?.engine) return refuse("the engine does not load; see nudge doctor");
@@ -92,10 +92,10 @@ async function busyShare() {
 }
 
 const { data, root: folder, device, peer, only, out } = flags();
-const asked = only?.split(",");
+const requested = only?.split(",");
 const pictures = ["--data", data, ...(folder === undefined ? [] : ["--root", folder])];
 const benchmarks = benchmarksFor({ device, peer, data: pictures });
-for (const name of asked ?? [])
+for (const name of requested ?? [])
   if (!benchmarks.has(name)) refuse(`--only ${name}: expected some of ${[...benchmarks.keys()].join(", ")}`);
 
 /** Paths of this machine are not recorded: the record contains DIR and python3 instead. @param {string} word */
@@ -113,7 +113,7 @@ if (existsSync(out)) {
 mkdirSync(dirname(out), { recursive: true });
 let failed = 0;
 for (const [name, words] of benchmarks) {
-  if (asked ? !asked.includes(name) : name in record.benchmarks) continue;
+  if (requested ? !requested.includes(name) : name in record.benchmarks) continue;
   const command = ["nudge", "bench", ...words.map(withoutPath)].join(" ");
   const busy = await busyShare();
   process.stdout.write(`\n$ ${command}\n`);

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { checkMachine } from "./setup/machine.mjs";
 import { SetupError, say } from "./setup/report.mjs";
 
-/** Whether a failure needs no stack: one of ours, or the system's (no rights, no space). @param {unknown} error */
+/** Whether an error is printed without a stack: one of ours, or of the system (no permission, no space). @param {unknown} error */
 const isExpected = (error) => error instanceof SetupError || (error instanceof Error && "syscall" in error);
 
 /** The options. Ends the process if they are wrong. */
@@ -30,7 +30,7 @@ async function options() {
 /** One Ctrl-C may arrive twice, from the terminal and from npm. */
 const SAME_MS = 500;
 
-/** The signal that asked to stop, if one did; another, later, ends the process at once. @type {NodeJS.Signals | undefined} */
+/** The signal that requested a stop, if any. A later signal ends the process immediately. @type {NodeJS.Signals | undefined} */
 let stoppedBy;
 
 /** @param {NodeJS.Signals} signal */
@@ -47,7 +47,7 @@ function listen(endPrograms) {
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.on(signal, stop);
 }
 
-/** Says how it goes on; returns the exit code. @param {NodeJS.Signals} signal */
+/** Prints how to continue after a stop; returns the exit code. @param {NodeJS.Signals} signal */
 function tellStopped(signal) {
   say(`${signal}: stopped. What is done so far is kept: the same command goes on from there`);
   return exitCodeOf(signal);

@@ -30,9 +30,9 @@ function run(program, args) {
   if (status !== 0) process.exit(1);
 }
 
-const told = spawnSync(process.execPath, [nudge, "doctor", "--json"], { cwd: root, encoding: "utf8" });
+const doctor = spawnSync(process.execPath, [nudge, "doctor", "--json"], { cwd: root, encoding: "utf8" });
 /** @type {{ engine: { gpus: { name: string }[] } | null, problems: { what: string }[] }} */
-const { engine, problems } = JSON.parse(told.stdout);
+const { engine, problems } = JSON.parse(doctor.stdout);
 if (!engine) {
   process.stdout.write(`the engine does not load: ${problems.map(({ what }) => what).join("; ")}\n`);
   process.exit(1);

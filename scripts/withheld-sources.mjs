@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 /**
- * What the default recipe gives on a source that the whole command never saw: each source of a folder is withheld in turn, `nudge train` chooses and trains on the
- * others, and `nudge eval` measures on the one withheld; beside it the exact probe of the same command, and plain logistic regression at C = 0.01 on features of
- * 224 pixels, each compared picture by picture. With --candidates every fine-tuned candidate is measured on the withheld source too, by one more training.
+ * Measures the default recipe on a source that the whole command never saw. Each source of a folder is withheld in turn: `nudge train` chooses and trains on the
+ * other sources, and `nudge eval` evaluates on the withheld one. The exact probe of the same command and plain logistic regression at C = 0.01 on features of
+ * 224 pixels are evaluated next to it, and all are compared picture by picture. With --candidates every fine-tuned candidate is evaluated on the withheld source
+ * too, which needs one more training.
  *
  *     node scripts/withheld-sources.mjs --data pictures --out withheld --trials 3 [--only sketch,photo] [--candidates] [-- --budget 20min --device cuda]
  *
- * Rows are printed as they come, as a table in Markdown, and means at the end; they are in OUT/rows.json too. What stands after `--` goes to `nudge train`. Runs are
- * kept under --out, and the same command resumes a measurement that was stopped. On a machine without Node, from the portable archive (docs/recipes/gpu.md):
+ * Rows are printed as soon as they are measured, as a table in Markdown, with means at the end. They are also written to OUT/rows.json. Arguments after `--` are
+ * passed to `nudge train`. Runs are kept under --out, and the same command resumes an interrupted measurement. On a machine without Node.js, use the portable
+ * archive (docs/recipes/gpu.md):
  *
  *     nudge-portable/nudge doctor && nudge-portable/node nudge-portable/scripts/withheld-sources.mjs --data … --trials 3 -- --device cuda
  */
@@ -58,7 +60,7 @@ const wanted = values.only?.split(",") ?? sources;
 const unknown = wanted.find((name) => !sources.includes(name));
 if (unknown !== undefined) refuse(`--only ${unknown}: the sources are ${sources.join(", ")}`);
 
-/** A folder of links to some sources. @param {string} name @param {string[]} some */
+/** Creates a folder with links to some sources. @param {string} name @param {string[]} some */
 function linked(name, some) {
   const folder = join(out, "data", name);
   mkdirSync(folder, { recursive: true });
@@ -85,13 +87,13 @@ function nudge(args) {
 const device = extra.includes("--device") ? ["--device", extra[extra.indexOf("--device") + 1]] : [];
 const percent = (/** @type {number} */ share) => (100 * share).toFixed(1);
 
-/** Writes a file whole or not at all. @param {string} path @param {unknown} value */
+/** Writes a file completely or not at all. @param {string} path @param {unknown} value */
 function write(path, value) {
   writeFileSync(`${path}.tmp`, `${JSON.stringify(value, null, 2)}\n`);
   renameSync(`${path}.tmp`, path);
 }
 
-/** One source withheld in one trial: measured, or read where it was. @param {string} withheld @param {number} trial */
+/** The result for one withheld source in one trial, measured or read from an earlier call. @param {string} withheld @param {number} trial */
 function measured(withheld, trial) {
   const file = join(out, `${withheld}-trial${trial}.json`);
   const found = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
@@ -122,7 +124,7 @@ function measuredAuto({ withheld, trial, others, alone, runs, seeds }) {
   return { withheld, trial, seconds, made, toProbe, toPlain: against(plain.run) };
 }
 
-/** Every fine-tuned candidate on the withheld source. @param {{ withheld: string, seeds: string[] }} asked */
+/** Evaluates every fine-tuned candidate on the withheld source. @param {{ withheld: string, seeds: string[] }} asked */
 function measuredCandidates({ withheld, seeds }) {
   const args = ["--test-domain", withheld, "--recipe", "finetune", "--json", ...seeds, ...extra];
   const { recipe } = nudge(["train", "--data", data, "--out", join(out, "runs", "candidates"), ...args]);
@@ -181,7 +183,7 @@ for (let trial = 0; trial < Number(values.trials); trial++)
     ]);
   }
 
-/** The mean over sources, and the standard error of it over trials where there are several. @param {(row: any) => number | undefined} of */
+/** The mean over sources, and its standard error over trials if there are several. @param {(row: any) => number | undefined} of */
 function meanText(of) {
   const trials = [...new Set(rows.map(({ trial }) => trial))].map((trial) => {
     const own = rows.filter((row) => row.trial === trial).map((row) => of(row) ?? Number.NaN);

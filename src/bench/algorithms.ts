@@ -115,10 +115,10 @@ const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
 /** Times the requested algorithms. */
 export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   const { algorithm, backbone, batch, device, repeats } = options;
-  const asked = algorithm === "all" ? Object.values(algorithms) : algorithm.split(",").map(algorithmNamed);
+  const requested = algorithm === "all" ? Object.values(algorithms) : algorithm.split(",").map(algorithmNamed);
   const erm = algorithmNamed("erm");
   const ermPeak = peakOf(erm, options);
-  const rows = asked.map((definition): AlgorithmCost => {
+  const rows = requested.map((definition): AlgorithmCost => {
     const { id, title } = definition;
     const peak = definition === erm ? ermPeak : peakOf(definition, options);
     const { ms, ermMs, passes, replayed } = timesOf(definition, erm, options);

@@ -2,7 +2,7 @@
 
 import type { ParallelSweepBench, SweepBench } from "../bench/sweep.js";
 
-/** The benchmark as text: the whole sweep, then what a run takes beside its updates and evaluations. */
+/** The benchmark as text: the whole sweep, then the overhead of a run besides its updates and evaluations. */
 export function sweepText(result: SweepBench): string {
   const { dataset, algorithm, backbone, device, precision, threads, steps, evaluateEvery, runs, seconds, lost } =
     result;

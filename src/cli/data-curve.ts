@@ -1,4 +1,4 @@
-/** `nudge data curve`: what more pictures, and of which source or class, would bring. */
+/** `nudge data curve`: estimates the benefit of more pictures, by source and class. */
 
 import { writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
@@ -25,7 +25,7 @@ Exact probes on frozen features are trained on an eighth, a quarter, a half and 
 the pictures, without one more source, and with a few labelled pictures of a source
 taken as new; each is measured on sources that it was not trained on.`;
 
-/** The command; `write` takes what it prints. */
+/** The command. `write` receives its output. */
 export function curveCommand(write: Write): Command {
   return new Command("curve")
     .summary("estimate what more pictures would bring")

@@ -93,14 +93,14 @@ Examples:
 }
 
 /** Runs the self-test on a device and prints each check when it is finished. */
-async function runSelfTest(asked: string | undefined, { print }: { print: boolean }): Promise<Check[]> {
+async function runSelfTest(requested: string | undefined, { print }: { print: boolean }): Promise<Check[]> {
   const [{ selfTest }, { defaultDevice, devices }] = await Promise.all([
     import("../training/self-test.js"),
     import("../engine/device.js"),
   ]);
-  const device = asked === undefined || asked === "cuda" ? defaultDevice() : asked;
-  if (!devices().includes(device) || (asked === "cuda" && device === "cpu"))
-    throw new UsageError(`--device ${asked}: no such device; this machine has ${devices().join(", ")}`);
+  const device = requested === undefined || requested === "cuda" ? defaultDevice() : requested;
+  if (!devices().includes(device) || (requested === "cuda" && device === "cpu"))
+    throw new UsageError(`--device ${requested}: no such device; this machine has ${devices().join(", ")}`);
   const writeLine = (text: string): void => {
     if (print) process.stdout.write(`${text}\n`);
   };

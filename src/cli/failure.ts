@@ -11,13 +11,13 @@ const REFUSALS = ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EMFILE
 const isRefusal = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && "syscall" in error && REFUSALS.includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** A NUL in a path, from a file of settings or a manifest: no file has such a name, and Node throws a TypeError. */
+/** A path with a NUL character, from a file of settings or a manifest: no file can have such a name, and Node.js throws a TypeError. */
 const isNulPath = (error: unknown): error is Error =>
   error instanceof TypeError &&
   (error as NodeJS.ErrnoException).code === "ERR_INVALID_ARG_VALUE" &&
   error.message.includes("without null bytes");
 
-/** No memory for a tensor, by the addon's words, libtorch's on a CPU or its on a GPU. */
+/** Messages about insufficient memory for a tensor: those of the addon, and of libtorch on a CPU and on a GPU. */
 const isOutOfMemory = (error: unknown): error is EngineError =>
   error instanceof EngineError && /out of memory|can't allocate memory|not enough memory/.test(error.message);
 

@@ -1,4 +1,4 @@
-/** The features of a folder's pictures by a network as it is, for commands that look at pictures before anything is trained. */
+/** Computes the features of a folder's pictures with a pretrained network, for commands that analyse pictures before training. */
 
 import type { PictureDataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
@@ -15,10 +15,10 @@ export interface FolderFeatures extends Disposable {
   readonly reporter: Reporter;
 }
 
-/** Computes the features, or reads those that are kept. `what` is the command, for messages. */
+/** Computes the features, or reads cached ones. `what` is the command, for messages. */
 export async function openFolderFeatures(
   dir: string,
-  { backbone, weights, device: asked }: { backbone?: string; weights?: string; device?: string },
+  { backbone, weights, device: requested }: { backbone?: string; weights?: string; device?: string },
   what: string,
 ): Promise<FolderFeatures> {
   const [{ datasetFor, resolve }, { SettingsMemo }, { recipeRequests }, { openFeatures }] = await Promise.all([
@@ -31,7 +31,7 @@ export async function openFolderFeatures(
     import("../engine/device.js"),
     import("../training/reporter.js"),
   ]);
-  const device = asked ?? defaultDevice();
+  const device = requested ?? defaultDevice();
   const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
   const memo = new SettingsMemo();
   const dataset = await datasetFor(request, memo);

@@ -171,9 +171,9 @@ function adopt(command: Command): void {
 export const wholeProgram = (): Promise<Command> => programFor([], Object.keys(verbs));
 
 async function programFor(args: readonly string[], also: readonly string[] = []): Promise<Command> {
-  const asked = verbOf(args);
-  if (asked !== undefined && !Object.hasOwn(verbs, asked))
-    throw new UsageError(unknownName("verb", asked, Object.keys(verbs)));
+  const requested = verbOf(args);
+  if (requested !== undefined && !Object.hasOwn(verbs, requested))
+    throw new UsageError(unknownName("verb", requested, Object.keys(verbs)));
   const program = new Command("nudge")
     .description(
       "Domain generalization with the nuclear norm: train classifiers that generalize to domains they have not seen.",
@@ -184,7 +184,7 @@ async function programFor(args: readonly string[], also: readonly string[] = [])
     .helpCommand("help [verb]", "print the help of a verb")
     .usage("<verb> [options]");
   for (const [name, verb] of Object.entries(verbs)) {
-    const loaded = name === asked || also.includes(name);
+    const loaded = name === requested || also.includes(name);
     const command = loaded ? await verb.load() : new Command(name);
     if (loaded && verb.plugins) addPluginOption(command);
     program.addCommand(command.summary(verb.summary));
@@ -192,7 +192,7 @@ async function programFor(args: readonly string[], also: readonly string[] = [])
   program.hook("preAction", async (_, command) => {
     const { plugin = [] } = command.opts<{ plugin?: readonly string[] }>();
     if (plugin.length === 0 && !process.env.NUDGE_PLUGINS) return;
-    if (asked !== undefined && verbs[asked].plugins) await (await import("./plugins.js")).loadPlugins(plugin);
+    if (requested !== undefined && verbs[requested].plugins) await (await import("./plugins.js")).loadPlugins(plugin);
   });
   adopt(program);
   return program;

@@ -36,7 +36,7 @@ export function withModelOptions(command: Command): Command {
     );
 }
 
-/** Loads a model onto the device that was asked for. */
+/** Loads a model onto the requested device. */
 export async function openModel(path: string, { device, threads }: ModelFlags): Promise<Model> {
   const { loadModel, modelFile } = await import("../model/load-model.js");
   modelFile(path); // before the engine is loaded, so that a wrong name is reported immediately

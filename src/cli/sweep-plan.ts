@@ -137,7 +137,7 @@ A YAML file contains the same lists; every other key is a setting of the runs:
   steps: 300
 `;
 
-/** What the options, the file and the settings ask for. */
+/** The request, from the options, the file and the settings. */
 export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest {
   const { name, preset, ...file } = flags.config === undefined ? ({} as Request) : readConfig(flags.config);
   const named = LISTS.filter((name) => flags[name] !== undefined).map((name) => [name, flags[name]]);
@@ -147,10 +147,10 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
     ...{ ...file, ...Object.fromEntries(named), ...settings, ...readPairs(pairs) },
     ...(combine.length > 0 && { combine }),
   };
-  const asked = { name: flags.name ?? name, preset: flags.preset ?? preset };
-  for (const [key, value] of Object.entries(asked))
+  const requested = { name: flags.name ?? name, preset: flags.preset ?? preset };
+  for (const [key, value] of Object.entries(requested))
     if (value !== undefined && typeof value !== "string") throw new UsageError(`${key}: expected a name, got ${value}`);
-  const { name: called, preset: chosen } = asked as { name?: string; preset?: string };
+  const { name: called, preset: chosen } = requested as { name?: string; preset?: string };
   if (Object.keys(given).length === 0 && chosen === undefined)
     throw new UsageError("nothing to plan: use --preset, --config or --data; see nudge sweep plan --help");
   return {
@@ -161,7 +161,7 @@ export function askedBy(pairs: readonly string[], flags: PlanFlags): PlanRequest
   };
 }
 
-/** What the flags want made of the runs of a trial. */
+/** The combinations of runs that the flags request. */
 function combinedBy({ soup, ensemble }: PlanFlags): string[] {
   return [...(soup ? [soup === "uniform" ? "uniform-soup" : "soup"] : []), ...(ensemble ? ["ensemble"] : [])];
 }
@@ -180,9 +180,9 @@ async function plan(pairs: readonly string[], flags: PlanFlags, write: Write): P
   const { existingRuns, growPlan, growthOf } = await import("../sweep/grow-plan.js");
   const { makePlan } = await import("../sweep/make-plan.js");
   const seconds = realNumber("--measure-seconds", { least: 0 })(String(flags.measureSeconds));
-  const asked = askedBy(pairs, flags);
+  const request = askedBy(pairs, flags);
   const line = terminalLine();
-  const made = await withWeights(() => makePlan(asked, (runs) => line.show(`planning: ${runs} runs`)), flags.yes);
+  const made = await withWeights(() => makePlan(request, (runs) => line.show(`planning: ${runs} runs`)), flags.yes);
   line.clear();
   const folder = folderFor(made, flags);
   const news = growthOf(uncountedPlan(folder), made.runs);
@@ -212,8 +212,8 @@ async function measure(runs: readonly PlannedRun[], seconds: number): Promise<Es
     import("../settings/memo.js"),
     import("../engine/device.js"),
   ]);
-  const asked = runs[0].request.device;
-  const device = typeof asked === "string" ? asked : defaultDevice();
+  const requested = runs[0].request.device;
+  const device = typeof requested === "string" ? requested : defaultDevice();
   const line = terminalLine();
   const onTrial = (title: string): void => line.show(`measuring: ${title}`);
   try {

@@ -116,8 +116,8 @@ async function planFirst(pairs: readonly string[], flags: RunFlags): Promise<str
   checkPlace(flags);
   const { growPlan } = await import("../sweep/grow-plan.js");
   const { makePlan } = await import("../sweep/make-plan.js");
-  const asked = askedBy(pairs, flags);
-  const made = await withWeights(() => makePlan(asked), flags.yes);
+  const request = askedBy(pairs, flags);
+  const made = await withWeights(() => makePlan(request), flags.yes);
   const folder = folderFor(made, flags);
   const { runs, added } = await growPlan(folder, made.words, made.runs);
   process.stderr.write(`${folder}: ${runs} runs planned, ${added.length} of them new\n`);

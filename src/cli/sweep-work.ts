@@ -28,9 +28,9 @@ export function sweepWorkCommand(): Command {
 
 async function workOn(folder: string, flags: WorkFlags): Promise<void> {
   const { work } = await import("../sweep/work.js");
-  let asked = false;
+  let stopRequested = false;
   const stop = (): void => {
-    asked = true;
+    stopRequested = true;
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", () => {}); // a terminal sends it to all processes; the controller decides
@@ -43,7 +43,7 @@ async function workOn(folder: string, flags: WorkFlags): Promise<void> {
     runs: flags.runs ?? null,
     first: flags.first,
     cancelToken: flags.launchedUnder,
-    shouldStop: () => asked,
+    shouldStop: () => stopRequested,
     onEvent: (event) => void process.stdout.write(`${JSON.stringify(event)}\n`),
     version: version(),
   });

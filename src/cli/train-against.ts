@@ -9,13 +9,13 @@ import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
 import { againstText } from "./eval-against.js";
 
-/** Refuses an earlier model that is not there, before anything is trained. */
+/** Rejects an earlier model that does not exist, before anything is trained. */
 export function checkEarlier(earlier: string | undefined): void {
   if (earlier !== undefined && !existsSync(earlier))
     throw new UsageError(`--against ${earlier}: no such run or model file`);
 }
 
-/** The comparison; undefined where none is asked for or possible. */
+/** The comparison; undefined if none is requested or possible. */
 export async function compared(
   earlier: string | undefined,
   { path, plan, reporter }: { path: string; plan: Plan; reporter: Reporter },

@@ -57,8 +57,8 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
   const goOn = options.path !== undefined || heldOut.length > 0 || isOwnDataset(main.dataset.id);
   let outcome: RunOutcome = { done: true, already: true };
   for (const [i, plan] of [main, ...heldOut].entries()) {
-    // For a signal that arrived while the time was measured. Twice, because the first turn can come before signals are
-    // handled.
+    // Yields to the event loop, for a signal that arrived while the time was measured. This is done twice, because the first turn can come before
+    // signals are handled.
     await turn();
     await turn();
     if (stop.asked) {

@@ -294,13 +294,13 @@ class RecipeRun {
     return this.options.trials ?? 1;
   }
 
-  /** The seeds of a trial: those asked for, and as many more as its number. */
+  /** The seeds of a trial: the requested ones plus the number of the trial. */
   private seedsOf(trial: number): Request {
     const { seed = 0, trialSeed = 0 } = readKeys(this.asked);
     return trial === 0 ? {} : { seed: seed + trial, trialSeed: trialSeed + trial };
   }
 
-  /** A fine-tuning of a fold, and what each coefficient makes of its pictures. */
+  /** Fine-tunes with a fold held out, and evaluates each coefficient on the pictures of the fold. */
   private async judgedFold(
     run: Plan,
     { domains, alone, trial }: { domains: readonly string[]; alone: boolean; trial: number },
@@ -321,7 +321,7 @@ class RecipeRun {
     return judged;
   }
 
-  /** The model for use. If a domain is kept from everything, all candidates are measured on it; nothing is chosen by that. */
+  /** Trains the final model. If a domain is excluded from everything, all candidates are evaluated on it; the choice does not depend on this. */
   private async trainMain(main: Plan): Promise<void> {
     const { testDomains } = main.settings;
     const rest = COEFFICIENTS.slice(1);

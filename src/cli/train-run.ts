@@ -26,9 +26,9 @@ export interface RunOptions {
 export type RunOutcome = TrainOutcome | { readonly done: true; readonly already: true };
 
 /** Trains a run in its folder, or finds it finished. */
-export async function trainRun(asked: Plan, options: RunOptions): Promise<RunOutcome> {
+export async function trainRun(requested: Plan, options: RunOptions): Promise<RunOutcome> {
   const { path, reporter, stop, goOn, resumeWith } = options;
-  const { plan, folder: owned, was } = await startRun(asked, path);
+  const { plan, folder: owned, was } = await startRun(requested, path);
   using folder = owned;
   linkRun(path, LATEST); // from the start, so that a stopped run can be found
   if (was === "done") return { done: true, already: true };

@@ -132,7 +132,7 @@ export function trainCommand(): Command {
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
   const { batchSize } = flags;
-  const asked: Request = {
+  const given: Request = {
     ...keysIn(flags, FLAGS),
     ...(flags.probe === true && { probe: "exact" }),
     ...(batchSize !== undefined && { batchSize }),
@@ -146,17 +146,17 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     import("../training/reporter.js"),
   ]);
   const reporter = flags.quiet ? quietReporter : streamReporter(process.stderr);
-  const device = (asked.device as string | undefined) ?? defaultDevice();
+  const device = (given.device as string | undefined) ?? defaultDevice();
   checkDevice(device); // before anything is printed or written
   using stop = onStopSignals((signal) =>
     reporter.line(`${signal}: finishing the step; press again to stop immediately`),
   );
   // Awaited here: `stop` listens until this function ends.
-  if (flags.resume !== undefined) return await resume(flags.resume, asked, { ...flags, device, reporter, stop });
+  if (flags.resume !== undefined) return await resume(flags.resume, given, { ...flags, device, reporter, stop });
   const request =
     flags.retrain === undefined
-      ? requestOver(flags.config ? readConfig(flags.config) : {}, asked)
-      : await retrained(flags.retrain, asked, flags.config);
+      ? requestOver(flags.config ? readConfig(flags.config) : {}, given)
+      : await retrained(flags.retrain, given, flags.config);
   if (flags.retrain === undefined && (await byRecipe(request, flags))) {
     const [{ trainRecipe }, { readBudget }] = await Promise.all([
       import("./train-recipe.js"),
@@ -200,7 +200,7 @@ async function byRecipe(request: Request, { recipe, budget, trials }: TrainFlags
 /** Resumes a run with its own settings. */
 async function resume(
   path: string,
-  asked: Request,
+  given: Request,
   { config, device, json, reporter, stop }: TrainFlags & { device: string; reporter: Reporter; stop: StopSignals },
 ): Promise<void> {
   const [{ planAgain }, { resolve }, { readTrainSettings }, { trainPlans }] = await Promise.all([
@@ -211,14 +211,14 @@ async function resume(
   ]);
   const before = readTrainSettings(path);
   if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, path);
-  const request = requestAgain(before, asked, config);
+  const request = requestAgain(before, given, config);
   const main = await resolve({ ...request, device: request.device ?? device });
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
   await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }
 
 /** The request of a run like a finished one, on all pictures of its training domains, for the steps that validation chose. */
-async function retrained(run: string, asked: Request, config: string | undefined): Promise<Request> {
+async function retrained(run: string, given: Request, config: string | undefined): Promise<Request> {
   const { readTrainSettings } = await import("../training/run-folder.js");
   const before = readTrainSettings(run);
   const done = join(run, "done");
@@ -227,19 +227,19 @@ async function retrained(run: string, asked: Request, config: string | undefined
   if (before.probe === "exact")
     throw new UsageError(`--retrain ${run}: an exact probe is fitted to all pictures with refit=true`);
   if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, run);
-  const again = requestAgain(before, asked, config, "--retrain");
+  const again = requestAgain(before, given, config, "--retrain");
   const steps = best.step + 1;
   const fixed = [...(again.fixed as string[]), "steps", "evaluateEvery", "trainOnAll"];
   return { ...again, fixed, steps, evaluateEvery: steps, evaluateFirst: false, trainOnAll: true };
 }
 
-function requestAgain(before: TrainSettings, asked: Request, config: string | undefined, option = "--resume"): Request {
-  const other = Object.keys(asked).find((name) => !MAY_MOVE.includes(name));
+function requestAgain(before: TrainSettings, given: Request, config: string | undefined, option = "--resume"): Request {
+  const other = Object.keys(given).find((name) => !MAY_MOVE.includes(name));
   if (other !== undefined || config !== undefined)
     throw new UsageError(
       `${option} uses the settings of the run, so it cannot be combined with ${other ?? "--config"}; only these can be given: ${MAY_MOVE.join(", ")}`,
     );
-  return { fixed: Object.keys(before.fixed), ...before.request, ...asked };
+  return { fixed: Object.keys(before.fixed), ...before.request, ...given };
 }
 
 function changed(run: string, before: TrainSettings, now: TrainSettings): UsageError {

@@ -23,22 +23,22 @@ export function checkFolder(path: string, option = "--out"): void {
 
 /** Rejects a file that cannot be written: its folder must exist. */
 export function checkFile(path: string, option = "--out"): void {
-  const asked = `${option} ${path}`;
+  const requested = `${option} ${path}`;
   const folder = dirname(resolve(path));
   const found = statOf(path);
   if (found?.isDirectory())
-    throw new DataError(`${asked}: this is a folder, but a file name is needed, such as ${join(path, "NAME")}`);
+    throw new DataError(`${requested}: this is a folder, but a file name is needed, such as ${join(path, "NAME")}`);
   // Like every output file it would be replaced: /dev/stdout by a file of that name.
   if ((found && !found.isFile()) || folder === "/dev")
     throw new DataError(
-      `${asked}: this is a device or pipe, but a file is needed. Remove ${option} to print to the terminal`,
+      `${requested}: this is a device or pipe, but a file is needed. Remove ${option} to print to the terminal`,
     );
   const above = statOf(folder);
   if (!above?.isDirectory())
     throw new DataError(
-      `${asked}: could not be written: ${above ? `${dirname(path)} is not a folder` : `there is no folder ${dirname(path)}. Create it first`}`,
+      `${requested}: could not be written: ${above ? `${dirname(path)} is not a folder` : `there is no folder ${dirname(path)}. Create it first`}`,
     );
-  tryToWrite(folder, asked);
+  tryToWrite(folder, requested);
 }
 
 function statOf(path: string): Stats | undefined {
@@ -49,7 +49,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-function tryToWrite(folder: string, asked: string): void {
+function tryToWrite(folder: string, requested: string): void {
   const probe = join(folder, `.nudge-${randomUUID()}.tmp`);
   try {
     const fd = openSync(probe, "wx");
@@ -60,9 +60,12 @@ function tryToWrite(folder: string, asked: string): void {
       rmSync(probe, { force: true });
     }
   } catch (cause) {
-    throw new DataError(`${asked}: nothing can be written in ${folder}: ${reason(cause as NodeJS.ErrnoException)}`, {
-      cause,
-    });
+    throw new DataError(
+      `${requested}: nothing can be written in ${folder}: ${reason(cause as NodeJS.ErrnoException)}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

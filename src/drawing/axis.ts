@@ -1,4 +1,4 @@
-/** Axes of a chart: where a value lies on the page, and at which round values to put ticks. */
+/** The axes of a chart: the pixel of a value, and the round values at which ticks are drawn. */
 import { UsageError } from "../errors.js";
 
 export interface Tick {
@@ -24,7 +24,7 @@ export function linearTicks(from: number, to: number, count = 6): Tick[] {
   const exponent = power + carry;
   const step = multiple * 10 ** exponent;
   const ticks: Tick[] = [];
-  // Whole multiples of the step, so that rounding does not pile up along the axis.
+  // Integer multiples of the step, so that rounding errors do not accumulate along the axis.
   for (let k = Math.ceil(from / step - 1e-9); k <= to / step + 1e-9; k++) {
     const value = Number((k * step).toPrecision(12));
     ticks.push({ value, label: tickLabel(value, Math.max(0, -exponent)) });
@@ -43,7 +43,7 @@ export function logTicks(from: number, to: number, count = 6): Tick[] {
   for (let power = Math.floor(low - 1e-9); power <= high + 1e-9; power++) {
     if (power % stride !== 0) continue;
     for (const multiple of multiples) {
-      const value = Number(`${multiple}e${power}`); // 10 ** -4 is not the nearest double to 0.0001; the literal is
+      const value = Number(`${multiple}e${power}`); // the literal gives the double nearest to 0.0001, 10 ** -4 does not
       const place = Math.log10(value);
       if (place >= low - 1e-9 && place <= high + 1e-9)
         ticks.push({ value, label: tickLabel(value, Math.max(0, -power)) });
@@ -64,13 +64,13 @@ export interface AxisOptions {
   log?: boolean;
   min?: number;
   max?: number;
-  /** About how many ticks there is room for. */
+  /** The approximate number of ticks that fit. */
   count?: number;
-  /** The chart's and the axis's names, for errors. */
+  /** The names of the chart and of the axis, for errors. */
   where: string;
 }
 
-/** An axis over the values, from pixel `start` to pixel `end`, with a little room at ends that were not given. */
+/** An axis over the values, from pixel `start` to pixel `end`, with a margin at ends that were not given. */
 export function makeAxis(values: readonly number[], start: number, end: number, options: AxisOptions): Axis {
   const { log = false, min, max, count = 6, where } = options;
   const seen = log ? values.map((value) => Math.log10(positive(value, where))) : values;

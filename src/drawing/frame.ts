@@ -1,13 +1,13 @@
-/** The frame around a chart's data (title, axes, grid, legend, note), and the marks both kinds of chart draw with. */
+/** The frame around a chart's data (title, axes, grid, legend, note), and the marks that both kinds of charts use. */
 import { UsageError } from "../errors.js";
 import { type Axis, makeAxis } from "./axis.js";
 import { textWidth } from "./stroke-font.js";
 import { coordinate as c, escapeXml, finite, svgDocument, text } from "./svg.js";
 
-/** What the legend shows for one series. */
+/** The entry of one series in the legend. */
 export interface LegendEntry {
   label: string;
-  /** Draws a sample 22 wide, from x, centred on y. */
+  /** Draws a sample with a width of 22, starting at x and centred on y. */
   draw(x: number, y: number): string;
 }
 
@@ -27,7 +27,7 @@ interface Labels {
   note?: string;
 }
 
-/** Title, axes, grid, legend and note, and the place inside them for the data. */
+/** Title, axes, grid, legend and note, and the area inside them for the data. */
 export function makeFrame(chart: Labels, legend: LegendEntry[], data: { x: AxisData; y: AxisData }) {
   const width = finite(chart.width ?? 560, `chart "${chart.title}", width`);
   const height = finite(chart.height ?? 400, `chart "${chart.title}", height`);
@@ -73,7 +73,7 @@ export function makeFrame(chart: Labels, legend: LegendEntry[], data: { x: AxisD
   if (chart.note) parts.push(text(width / 2, noteAt, chart.note, { size: 10, anchor: "middle", color: "#555555" }));
 
   const border = `<rect x="${c(left)}" y="${c(top)}" width="${c(right - left)}" height="${c(bottom - top)}" fill="none" stroke="#444444" stroke-width="1"/>`;
-  // A nested svg clips what it holds; its viewBox keeps the outer coordinates.
+  // A nested svg clips its content; its viewBox keeps the outer coordinates.
   const window = `x="${c(left)}" y="${c(top)}" width="${c(right - left)}" height="${c(bottom - top)}"`;
   const view = `viewBox="${c(left)} ${c(top)} ${c(right - left)} ${c(bottom - top)}"`;
   return {
@@ -90,7 +90,7 @@ export function makeFrame(chart: Labels, legend: LegendEntry[], data: { x: AxisD
   };
 }
 
-/** Inside the axis, the ends included in spite of rounding. */
+/** Whether a value is on the axis, with a tolerance for rounding at its ends. */
 function within(axis: Axis, value: number): boolean {
   const slack = 1e-9 * (axis.to - axis.from);
   return value >= axis.from - slack && value <= axis.to + slack;
@@ -126,13 +126,13 @@ export function line(
   return `<line x1="${c(x1)}" y1="${c(y1)}" x2="${c(x2)}" y2="${c(y2)}" stroke="${escapeXml(color)}" stroke-width="${c(width)}"${extra}/>`;
 }
 
-/** A bar from lo to hi with caps. */
+/** An error bar from lo to hi with caps. */
 export function errorBar(x: number, lo: number, hi: number, color: string): string {
   const d = `M${c(x)} ${c(lo)}V${c(hi)}M${c(x - 3)} ${c(lo)}h6M${c(x - 3)} ${c(hi)}h6`;
   return `<path d="${d}" fill="none" stroke="${escapeXml(color)}" stroke-width="1.2"/>`;
 }
 
-/** The n-th marker: shapes differ as well as colours, so that a grey print can be read. */
+/** The n-th marker. Shapes differ as well as colours, so that a print in greyscale is readable. */
 export function marker(x: number, y: number, n: number, color: string): string {
   const paint = `fill="${escapeXml(color)}" stroke="#ffffff" stroke-width="0.6"`;
   switch (n % 4) {

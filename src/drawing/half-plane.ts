@@ -1,4 +1,4 @@
-/** What a straight boundary cuts out of a rectangle. */
+/** The part of a rectangle on one side of a straight boundary. */
 
 /** A line a·x + b·y + c = 0. */
 export interface Boundary {
@@ -40,7 +40,7 @@ export function clipToHalfPlane(box: Box, plane: Boundary): Point[] {
   return kept;
 }
 
-/** Where the line enters and leaves the box, or undefined where it misses. */
+/** The points at which the line enters and leaves the box; undefined if it does not cross the box. */
 export function lineInBox(box: Box, boundary: Boundary): [Point, Point] | undefined {
   const kept = clipToHalfPlane(box, boundary);
   const size = Math.abs(boundary.a) * (box.x1 - box.x0) + Math.abs(boundary.b) * (box.y1 - box.y0);

@@ -1,15 +1,15 @@
-/** Heat maps (model/heat-map.ts) as pictures to be laid over those they are of. */
+/** Heat maps (model/heat-map.ts) as pictures to be laid over the pictures that they explain. */
 
 import sharp from "sharp";
 
-/** Rows of values from 0 to 1; they cover the whole picture. */
+/** Rows of values from 0 to 1 that cover the whole picture. */
 export type HeatMap = readonly (readonly number[])[];
 
-/** The colour of heat: one hue, so that it is the same for all eyes; its strength is the opacity. */
+/** The colour of heat: a single hue, so that it does not depend on colour vision. The opacity shows the value. */
 const HEAT = [255, 60, 0] as const;
 const MOST_OPAQUE = 0.7;
 
-/** A heat map as a picture with transparency, of the size of the one it is to be laid over. */
+/** A heat map as a picture with transparency, with the size of the picture that it is laid over. */
 export async function heatPicture(
   heat: HeatMap,
   { width, height }: { width: number; height: number },
@@ -28,7 +28,7 @@ export async function heatPicture(
     .toBuffer();
 }
 
-/** The longest side of a heat map on a page, as of the pictures it is laid over. */
+/** The longest side of a heat map on a page, the same as that of the pictures it is laid over. */
 const SIDE = 144;
 
 /** A heat map for a page, as a data URI, in the proportions of its picture. */

@@ -1,8 +1,8 @@
 /**
  * Charts as SVG text: lines with error bars or bands, classes of points with decision boundaries, and panels of both.
  *
- * Nothing here knows what is drawn. Text that is too long is not cut: give a wider chart. A number that is not finite is
- * an error naming the series and the point, so that a figure cannot silently lose one.
+ * This module does not depend on the meaning of the data. Text that is too long is not cut; use a wider chart. A number that is not finite is
+ * an error that names the series and the point, so that no point is lost silently.
  */
 import { UsageError } from "../errors.js";
 import { errorBar, type LegendEntry, line, makeFrame, marker } from "./frame.js";
@@ -10,14 +10,14 @@ import { type Boundary, clipToHalfPlane, lineInBox } from "./half-plane.js";
 import { textWidth } from "./stroke-font.js";
 import { coordinate as c, escapeXml, finite, paletteColor, svgDocument, text } from "./svg.js";
 
-/** One line of a chart. Points with `lo` and `hi` get error bars, or a band when there are many of them. */
+/** One line of a chart. Points with `lo` and `hi` have error bars, or a band if there are many points. */
 export interface Series {
   label: string;
   points: { x: number; y: number; lo?: number; hi?: number }[];
   color?: string;
   dash?: boolean;
   marker?: boolean;
-  /** False for points alone, each a marker. */
+  /** False to draw only markers. */
   line?: boolean;
   /** The marker (default: by the position of the series in the chart). */
   shape?: number;
@@ -36,13 +36,13 @@ export interface LineChart {
   yMax?: number;
   width?: number;
   height?: number;
-  /** False for none, where several charts share one explanation. */
+  /** False for no legend, for example if several charts share one explanation. */
   legend?: boolean;
-  /** Small print under the chart. */
+  /** A note in small type below the chart. */
   note?: string;
 }
 
-/** Above this many points, `lo` and `hi` are a shaded band; up to it, bars. */
+/** With more points than this, `lo` and `hi` are drawn as a shaded band, otherwise as error bars. */
 const barsUpTo = 15;
 
 /** Draws a line chart. */
@@ -97,7 +97,7 @@ export function lineChart(chart: LineChart): string {
   return frame.document(clipped.join("\n"), onTop.join("\n"));
 }
 
-/** Classes of points in the plane, with what separates them. */
+/** Classes of points in the plane, with the boundaries between them. */
 export interface ScatterChart {
   title: string;
   xLabel: string;
@@ -105,9 +105,9 @@ export interface ScatterChart {
   classes: { label: string; points: { x: number; y: number }[]; color?: string }[];
   /** Lines across the whole frame; those with a label are in the legend. */
   lines?: (Boundary & { label?: string; color?: string; dash?: boolean; width?: number; opacity?: number })[];
-  /** Shaded where a·x + b·y + c > 0. */
+  /** The half-plane a·x + b·y + c > 0, which is shaded. */
   halfPlanes?: (Boundary & { color: string })[];
-  /** Words inside the frame, at values of the axes. */
+  /** Text inside the frame, at coordinates of the axes. */
   words?: { x: number; y: number; text: string; anchor?: "start" | "middle" | "end" }[];
   xMin?: number;
   xMax?: number;

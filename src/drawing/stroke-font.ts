@@ -23,19 +23,19 @@ function place(character: string): Placed {
   if (up >= 0) return { glyph: glyphs.get(superscriptBases[up])!, scale: small, rise: 3.4 };
   const down = subscripts.indexOf(character);
   if (down >= 0) return { glyph: glyphs.get(String(down))!, scale: small, rise: -1.6 };
-  // "é" is set as "e": the base letter of a composed one.
+  // A composed letter such as "é" is drawn as its base letter "e".
   const glyph = glyphs.get(character) ?? glyphs.get(character.normalize("NFD")[0]) ?? missingGlyph;
   return { glyph, scale: 1, rise: 0 };
 }
 
 const advance = ({ glyph, scale }: Placed): number => (glyph.width + 2 * bearing) * scale;
 
-/** Combining marks have no glyph of their own; every kind of space is a space. */
+/** Combining marks have no glyphs; every kind of space is drawn as a space. */
 const characters = (content: string): string[] => [
   ...content.normalize("NFC").replace(/\p{M}/gu, "").replace(/\s/gu, " "),
 ];
 
-/** The width of a line of text in pixels, near enough for any sans-serif font. */
+/** The approximate width of a line of text in pixels, for any sans-serif font. */
 export function textWidth(content: string, size: number, bold = false): number {
   const units = characters(content).reduce((sum, character) => sum + advance(place(character)), 0);
   return (units * size * (bold ? 1.06 : 1)) / unitsPerEm;

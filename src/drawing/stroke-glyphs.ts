@@ -1,8 +1,8 @@
 /**
  * The shapes of a small single-stroke typeface, drawn for this project.
  *
- * A glyph is its width and an SVG path, y upwards from the baseline, in units of which a capital is 7 high, a small
- * letter 5, and an em is `unitsPerEm`. Paths start at x = 0; side bearings are added when text is set.
+ * A glyph is a width and an SVG path with y pointing upwards from the baseline. In its units, a capital letter has a height of 7, a small
+ * letter a height of 5, and an em is `unitsPerEm`. Paths start at x = 0; side bearings are added when text is set.
  */
 
 export interface Glyph {
@@ -20,7 +20,7 @@ const ring = "M2.8 0C1.1 0 0 1.4 0 3.5C0 5.6 1.1 7 2.8 7C4.5 7 5.6 5.6 5.6 3.5C5
 const smallRing = "M2.1 0C0.8 0 0 1 0 2.5C0 4 0.8 5 2.1 5C3.4 5 4.2 4 4.2 2.5C4.2 1 3.4 0 2.1 0Z";
 const arch = "M0 5V0M0 2.9C0 4.2 0.8 5 2 5C3.2 5 3.8 4.3 3.8 3V0";
 
-// A line a glyph: character, width, path.
+// One line per glyph: character, width, path.
 const table: readonly [string, number, string][] = [
   [" ", 1.5, ""],
   ["0", 4, "M2 0C0.7 0 0 1.3 0 3.5C0 5.7 0.7 7 2 7C3.3 7 4 5.7 4 3.5C4 1.3 3.3 0 2 0Z"],
@@ -228,10 +228,10 @@ const table: readonly [string, number, string][] = [
   ],
 ];
 
-/** Every glyph there is, by its character. */
+/** All glyphs, by character. */
 export const glyphs: ReadonlyMap<string, Glyph> = new Map(
   table.map(([character, width, path]) => [character, { width, path }]),
 );
 
-/** Drawn for a character the typeface lacks. */
+/** The glyph for characters that the typeface does not have. */
 export const missingGlyph: Glyph = { width: 4, path: "M0 0V7H4V0Z" };

@@ -13,7 +13,7 @@ export const METADATA_KEY = "nudge";
 /** The latest format. Formats 1 and 2, of earlier versions, are read too. */
 export const MODEL_FORMAT = 3;
 
-/** The format that is written: 2 where earlier versions prepare pictures in the same way, so that they can read it too. */
+/** The format that is written: 2 if earlier versions preprocess pictures in the same way, so that they can read the file too. */
 export const formatFor = (preprocessing: Preprocessing): number =>
   preprocessing.kind === "pictures" && (preprocessing.resize !== undefined || preprocessing.interpolation !== undefined)
     ? MODEL_FORMAT
@@ -43,9 +43,9 @@ export type Preprocessing =
       readonly shortSide: number;
       /** The short side that is resized to before the centre is cropped; absent if the whole picture is resized. */
       readonly resize?: number;
-      /** Of every resize, also while decoding. Absent: bilinear, after Lanczos' filter while decoding. */
+      /** The interpolation of every resize, including the one while decoding. If absent, bilinear, with a Lanczos filter while decoding. */
       readonly interpolation?: Interpolation;
-      /** Of red, green and blue, in units where 255 is 1. */
+      /** For red, green and blue, in units in which 255 is 1. */
       readonly mean: readonly number[];
       readonly std: readonly number[];
     }

@@ -106,23 +106,23 @@ export class Network implements Disposable {
     this.root.to(place);
   }
 
-  /** Says that the weights stay as they are now: on the CPU, what depends on them alone is computed once and kept. */
+  /** Declares that the weights will not change. On the CPU, values that depend only on the weights are then computed once and cached. */
   keepFolds(): void {
     const layers = [...this.root.modules()].map(([, layer]) => layer);
     const norms = layers.filter((layer) => layer instanceof BatchNorm);
     for (const norm of norms) norm.keptFolds = this.folds;
     const isDepthwise = (layer: Module): boolean =>
       layer instanceof Conv2d && layer.groups > 1 && layer.groups === layer.inputs;
-    if (norms.length > 0 && layers.some(isDepthwise)) this.packs = new PackedConvs(); // where it was measured to be faster
+    if (norms.length > 0 && layers.some(isDepthwise)) this.packs = new PackedConvs(); // only for networks for which it was measured to be faster
   }
 
   /**
-   * The same as `forward` except for rounding, and faster for some networks on a CPU. It is for predictions; what is compared
-   * with the records of a run is computed by `forward`.
+   * The same as `forward` except for rounding, and faster for some networks on a CPU. Use it for predictions. Values that are compared
+   * with the records of a run are computed by `forward`.
    */
   predictForward(x: Tensor): Forward {
     const { packs } = this;
-    // With more threads XNNPACK's own pool spins between two convolutions, and takes the cores from the decoders.
+    // With more threads, XNNPACK's own thread pool spins between two convolutions and occupies the cores that decode pictures.
     if (!packs || threads() > 1) return this.forward(x);
     return scope(() => packs.run(() => this.forward(x.to({ memoryFormat: "channels_last" }))));
   }

@@ -9,7 +9,7 @@ const percent = (share: number): string => (100 * share).toFixed(1);
 const points = (share: number): string => `${share < 0 ? "-" : "+"}${percent(Math.abs(share))}`;
 const gainText = ({ gain, error }: Gain): string => `${points(gain)} ± ${percent(error)}`;
 
-/** With more classes the list is cut to those that gained most. */
+/** The maximum number of listed classes. If there are more, those with the largest gains are listed. */
 const MOST_CLASSES = 15;
 
 interface CurveTable {
@@ -19,7 +19,7 @@ interface CurveTable {
   readonly rows: string[][];
 }
 
-/** The tables that a curve has something for. */
+/** The tables of a curve for which there is data. */
 function tablesOf({ by, sizes, sources, classes, newSource }: LearningCurve): CurveTable[] {
   const on = by === "validation" ? "validation pictures" : "held-out domains";
   const gained = classes.toSorted((a, b) => b.gain - a.gain).slice(0, MOST_CLASSES);
@@ -63,7 +63,7 @@ function tablesOf({ by, sizes, sources, classes, newSource }: LearningCurve): Cu
   ].filter(({ rows }) => rows.length > 0);
 }
 
-/** What follows from it, in a sentence or two. */
+/** The conclusion, in one or two sentences. */
 export function curveWords({ doubling, newSource, sources, by }: LearningCurve): string[] {
   const { gain, error, next } = doubling;
   const first = newSource.flatMap(({ points: all }) => {

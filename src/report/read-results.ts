@@ -33,7 +33,7 @@ export function readResults(folders: readonly string[]): Results {
     if (!existsSync(folder))
       throw new DataError(`${folder}: no such folder. Expected a folder of runs, a run folder or a packed study`);
   const index = new RunIndex(folders);
-  // Each run is read when it is found, since the blocks of a pack are not in memory for long; what is wrong is noted below.
+  // Each run is read when it is found, because the blocks of a pack stay in memory only for a short time. Problems are noted below.
   for (const run of index.find()) if (run) ifSound(() => run.result());
   const reader = new Reader(index);
   for (const root of index.scan.roots) {

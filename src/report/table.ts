@@ -74,7 +74,7 @@ export function numbersText({ mean, error, interval }: NonNullable<ReturnType<ty
   return `${mean}${error === "" ? "" : ` ± ${error}`}${interval === "" ? "" : ` (${interval})`}`;
 }
 
-/** Whether a cell has fewer trials than its table. */
+/** Whether a cell has fewer trials than its table has. */
 export const isPartial = ({ trials }: TableCell): boolean => trials !== null && trials[0] < trials[1];
 
 /**

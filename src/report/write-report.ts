@@ -34,10 +34,10 @@ const formats = {
 
 export type ReportFormat = keyof typeof formats;
 
-/** The formats' names. */
+/** The names of the formats. */
 export const reportFormats = Object.keys(formats) as ReportFormat[];
 
-/** A report in one format. */
+/** Formats a report. */
 export const reportText = (report: Report, format: ReportFormat): string => formats[format].text(report);
 
 /** Writes a report in some formats into a folder; returns the files' names. */
@@ -49,7 +49,7 @@ export function writeReport(report: Report, folder: string, wanted: readonly Rep
   });
 }
 
-/** Writes a report's figures into a folder, each as SVG and PNG; returns their names without an ending. */
+/** Writes the figures of a report into a folder, each as SVG and PNG; returns their names without extension. */
 export async function writeReportFigures(report: Report, folder: string): Promise<string[]> {
   const figures = reportFigures(report);
   for (const { name, svg } of figures) await writeFigure(svg, join(folder, name));
