@@ -242,6 +242,7 @@ export interface SweepGrid {
   readonly protocol: readonly string[];
   readonly columns: readonly { readonly dataset: string; readonly heldOut: string }[];
   readonly rows: readonly {
+    /** The method, or the methods that share these runs: `ERM-NU and SWAD-NU`. */
     readonly method: string;
     /** The explicit settings of these runs that not all runs have. */
     readonly fixed: FixedSettings;

@@ -214,6 +214,30 @@ test("a sweep's planned runs wait, run and fail, and its grid counts them", asyn
   expect(after.sweeps[0].counts).toMatchObject({ done: 2, waiting: 0 });
 });
 
+test("a row of a sweep's grid names every method that its runs give", async () => {
+  const root = realFolder();
+  const planned = [[], ["swad"], ["swad", "moving-average"]].map((averaging, i) => {
+    const id = `000000000000000${i}`;
+    const request = {
+      data: "pacs",
+      testDomains: ["sketch"],
+      algorithm: "erm",
+      regularizers: ["nuclear-norm"],
+      averaging,
+    };
+    return { id, name: `${id}-run`, title: "pacs · sketch held out", request };
+  });
+  writePlan(join(root, "sweep"), { name: "three", protocol: [], requests: [] }, planned);
+  const index = new RunRows(root);
+  const { runs } = await look(index);
+  expect(index.grid("sweep")!.rows.map(({ method }) => method)).toEqual([
+    "ERM-NU",
+    "ERM-NU and SWAD-NU",
+    "ERM-NU, SWAD-NU and MA-NU",
+  ]);
+  expect(runs.map(({ method }) => method)).toEqual(["ERM-NU", "SWAD-NU", "SWAD-NU"]);
+});
+
 test("a plan that cannot be read is told, and costs no run", async () => {
   const root = realFolder();
   writeFileSync(join(root, "sweep.json"), "{}");

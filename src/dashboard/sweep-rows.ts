@@ -22,7 +22,10 @@ interface Planned {
   readonly title: string;
   readonly dataset: string;
   readonly heldOut: readonly string[];
+  /** The method of its main model: the average of the weights, if there is one. */
   readonly method: string;
+  /** The methods whose accuracies it gives: `ERM-NU and SWAD-NU`, because an average needs no run of its own. */
+  readonly methods: string;
   /** Whether the dataset is the user's own pictures. */
   readonly own: boolean;
   /** What was set by hand. */
@@ -36,6 +39,8 @@ type StateOf = (id: string) => RunState | undefined;
 
 /** If a cell has more runs than this, they are counted instead of shown. */
 const MOST_IN_CELL = 120;
+
+const inWords = new Intl.ListFormat("en-GB");
 
 export class SweepRows {
   private listed: readonly ListedRun[] | undefined;
@@ -97,7 +102,7 @@ export class SweepRows {
     const columns = new Map<string, Column>();
     const rows = new Map<string, GridRow>();
     for (const planned of this.plan) {
-      const { dataset, heldOut, method } = planned;
+      const { dataset, heldOut, methods: method } = planned;
       const column = JSON.stringify([dataset, heldOut]);
       if (!columns.has(column)) columns.set(column, { key: column, dataset, heldOut });
       const fixed = withoutFixed(planned.fixed, this.common);
@@ -180,8 +185,10 @@ function toPlanned({ id, name, dataset, title, request }: ListedRun, byHand: Fix
     const value = request[key];
     return Array.isArray(value) ? value : typeof value === "string" && value !== "" ? value.split(",") : [];
   };
-  const [model = CURRENT] = names("averaging");
   const algorithm = String(request.algorithm ?? "erm");
+  const titles = [CURRENT, ...names("averaging")].map((model) =>
+    methodTitle({ algorithm, regularizers: names("regularizers"), model, fixed: NOTHING_FIXED }),
+  );
   const data = String(request.data ?? "");
   // Plans of earlier versions do not say what a path contains: usually it is a folder of own pictures.
   const own = isOwnDataset(dataset ?? findDataset(data)?.id ?? "image-folder");
@@ -189,7 +196,8 @@ function toPlanned({ id, name, dataset, title, request }: ListedRun, byHand: Fix
     ...{ id, name, title, heldOut: names("testDomains") },
     dataset: own ? basename(data) : (dataset ?? data),
     own,
-    method: methodTitle({ algorithm, regularizers: names("regularizers"), model, fixed: NOTHING_FIXED }),
+    method: titles[1] ?? titles[0],
+    methods: inWords.format(titles),
     fixed: byHand.fixedIn(request) ?? NOTHING_FIXED,
     trial: Number(request.trialSeed ?? 0),
     draw: Number(request.hparamsSeed ?? 0),
