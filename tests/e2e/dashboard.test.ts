@@ -14,7 +14,7 @@ import { writeManyRuns } from "../support/many-runs.js";
 import { fitted, writeOwnTraining } from "../support/own-runs.js";
 import { temporaryFolder, writeFile } from "../support/picture-folder.js";
 import { writePacsSweep } from "../support/report-runs.js";
-import { writeRun } from "../support/run-folders.js";
+import { accuraciesAt, writeRun } from "../support/run-folders.js";
 import { startDashboardProcess } from "../support/start-dashboard.js";
 import { startNudge } from "../support/start-nudge.js";
 
@@ -134,6 +134,19 @@ withBrowser("runs are filtered, chosen by keyboard, compared and zoomed", async 
   await page.getByLabel("Metric").selectOption("accuracy");
   await page.getByLabel("On").selectOption({ label: "photo" });
   expect(await lines.first().getAttribute("d")).not.toBe(all);
+});
+
+withBrowser("a run with one evaluation shows its numbers, and charts after the second", async () => {
+  const folder = temporaryFolder();
+  const run = writeRun(join(folder, "one"), { records: accuraciesAt(0, 0.5), done: false });
+  const { url } = await startDashboardProcess(folder);
+  const page = await open(`${url}#/run/one`);
+  const accuracy = page.locator("figure", { hasText: "Accuracy" });
+  await accuracy.getByRole("row", { name: /held out 5\d\.0 step 0$/ }).waitFor();
+  expect(await page.locator(".plot").count()).toBe(0);
+  appendFileSync(join(run, "records.jsonl"), accuraciesAt(100, 0.6).map(formatRecord).join(""));
+  await accuracy.locator("path.strong").waitFor({ state: "attached" });
+  expect(await accuracy.getByRole("row").count()).toBe(0);
 });
 
 withBrowser("tables follow the selection rule and show the published numbers on request", async () => {

@@ -39,9 +39,38 @@ const Charts = ({ charts }: { charts: readonly Drawn[] }): JSX.Element => (
     {charts.map(({ series, ...options }) => {
       const drawn = series.filter(({ points }) => points.length > 0);
       if (drawn.length === 0) return null;
+      if (drawn.every(({ points }) => points.length === 1))
+        return <Numbers key={options.title} format={short} {...options} series={drawn} />;
       return <Chart key={options.title} xLabel="step" yLabel="" format={short} {...options} series={drawn} />;
     })}
   </div>
+);
+
+/** The values of lines that have one point each, which a chart would not show better. */
+const Numbers = ({
+  title,
+  yLabel,
+  logY,
+  format,
+  series,
+}: Drawn & { format: (value: number) => string }): JSX.Element => (
+  <figure class="chart">
+    <figcaption>
+      <h3>{title}</h3>
+      <span class="unit">{logY ? "" : yLabel}</span>
+    </figcaption>
+    <table class="plain">
+      <tbody>
+        {series.map(({ id, label, strong, points: [{ x, y }] }) => (
+          <tr key={id} class={strong ? "strong" : undefined}>
+            <th scope="row">{label}</th>
+            <td class="number">{format(y)}</td>
+            <td class="soft">{`step ${x.toLocaleString("en-US")}`}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </figure>
 );
 
 const find = ({ curves }: RunCurves, metric: string): CurveData[] => curves.filter((curve) => curve.metric === metric);
