@@ -23,7 +23,7 @@ test("all algorithms are timed beside ERM, with no more passes than the public c
     erm: [1, 1],
     "and-mask": [1, 1],
     mixup: [1, 1],
-    dann: [1, 0.5], // one turn in two is the discriminator's
+    dann: [1, 0.5], // every second update trains the discriminator
     mldg: [2, 2],
     "sag-net": [3, 2],
     sam: [2, 2],

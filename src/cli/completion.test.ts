@@ -1,4 +1,4 @@
-/** The scripts, run by the shells themselves: bash is always there, zsh and fish where they are installed. */
+/** Runs the scripts in the shells themselves: bash is required, zsh and fish are tested if they are installed. */
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What bash offers for the last of the words. */
+/** The completions of bash for the last word. */
 function inBash(...words: string[]): string[] {
   const code = `source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nudge; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr } = spawnSync("bash", ["-c", code, "bash", "nudge", ...words], {
@@ -66,7 +66,7 @@ test("what is hidden from help is not completed, and what help lists is", () => 
   );
 });
 
-/** Runs a shell; undefined where it is not installed. */
+/** Runs a shell; returns undefined if it is not installed. */
 function shell(name: string, ...args: string[]): { status: number | null; stdout: string } | undefined {
   const { status, stdout, error } = spawnSync(name, args, { cwd: folder, encoding: "utf8" });
   return error ? undefined : { status, stdout };

@@ -39,7 +39,7 @@ afterEach(() => {
   server.close();
 });
 
-/** The entries of a small copy of PACS, as its archives have them. */
+/** The entries of a small copy of PACS, in the layout of its archives. */
 const small = ["art_painting", "cartoon", "photo", "sketch"].flatMap((domain) =>
   (pacs.published.classes as readonly string[]).map((name) => ({
     name: `kfold/${domain}/${name}/pic_1.jpg`,
@@ -68,7 +68,7 @@ test("an archive of the published counts is unpacked, arranged and agrees; got a
   expect(printed.stdout).toContain("agrees with what is published");
   expect(visible(join(root, "data"))).toEqual(["PACS"]);
   expect(visible(join(root, "data", "PACS"))).toEqual(["art_painting", "cartoon", "photo", "sketch"]);
-  expect(await get("pacs", "--root", join(root, "data"))).toBe(0); // no source needed for what is there
+  expect(await get("pacs", "--root", join(root, "data"))).toBe(0); // no source is needed for an existing copy
   expect(printed.stdout).toContain(`already there: ${join(root, "data", "PACS")}`);
   expect(await get("--list", "--root", join(root, "data"))).toBe(0);
   expect(printed.stdout).toMatch(

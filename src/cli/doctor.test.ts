@@ -3,7 +3,7 @@ import { factRows, reportText } from "./doctor.js";
 import { type BuildSettings, blasInUse, type Engine, type Facts, readConfig } from "./doctor-facts.js";
 import { findProblems } from "./doctor-problems.js";
 
-// Both as at::show_config prints them, the long list of flags cut.
+// Two outputs of at::show_config, without the long list of flags.
 const debian = `PyTorch built with:
   - GCC 12.2
   - C++ Version: 201402
@@ -74,7 +74,7 @@ const facts: Facts = {
   nvidia: false,
 };
 
-/** What is found wrong once the facts are changed so. */
+/** The problems that are found with these changes to the facts. */
 const wrong = (change: Partial<Facts>) => findProblems({ ...facts, ...change });
 const wrongEngine = (change: Partial<Engine>, rest: Partial<Facts> = {}) =>
   wrong({ engine: { ...engine, ...change }, ...rest });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { algorithms } from "../algorithms/index.js";
 import { listCommand } from "./list.js";
 
-/** What `nudge list …` prints. */
+/** The output of `nudge list …`. */
 async function printed(...args: string[]): Promise<string> {
   let text = "";
   const command = listCommand((part) => {

@@ -1,4 +1,4 @@
-/** `nudge quickstart` with a few updates a run: what it prints and leaves, and that calling it again goes on. */
+/** Tests `nudge quickstart` with a few updates per run: its output and files, and that a second call resumes. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ test("called again it uses what is done, and prints the table, the paired differ
   expect(first.stderr).toContain("run 8/8: ERM-NU, inverted held out, seed 0: done\n");
   expect(first.stdout).toMatch(/\| Algorithm +\| +filled +\| +outlined +\| +textured +\| +inverted +\| +Average \|/);
   for (const method of ["ERM", "ERM-NU"])
-    expect(first.stdout).toMatch(new RegExp(`\\| ${method} +(\\| +[*_]*\\d+\\.\\d[*_]* ){5}\\|`)); // one trial: no error
+    expect(first.stdout).toMatch(new RegExp(`\\| ${method} +(\\| +[*_]*\\d+\\.\\d[*_]* ){5}\\|`)); // one trial has no standard error
   expect(first.stdout).toMatch(/\| Shapes, 4 of 4 domains \| +[+-]?\d+\.\d \| – \(needs two trials\) \| +1 \|/);
   const [, next] = first.stdout.split("\nNext:\n");
   expect(next.match(/^ {2}npx nudge /gm)).toHaveLength(3);

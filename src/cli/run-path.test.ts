@@ -38,7 +38,7 @@ test("a link leads to the newest run, and what is not a link is left alone", () 
   expect(readlinkSync(join(out, "latest"))).toBe("two");
   expect(shortPath(join(out, "two"))).toBe(join(out, "latest"));
   expect(shortPath(join(out, "one"))).toBe(join(out, "one"));
-  linkRun(join(out, "latest"), "latest"); // resumed by its link: the link stays
+  linkRun(join(out, "latest"), "latest"); // a run that is resumed by its link keeps the link
   expect(readlinkSync(join(out, "latest"))).toBe("two");
   linkRun(join(out, "one"), "mine");
   expect(existsSync(join(out, "mine", "one"))).toBe(false);

@@ -32,7 +32,7 @@ const tiny = [
   "4",
   "data.size=12",
   "data.perCell=5",
-  "threads=1", // two that wait for each other take long on a busy machine
+  "threads=1", // two threads that wait for each other are slow on a busy machine
 ];
 
 test("a plan is written to its folder, and says how many runs there are, are done, and what comes next", async () => {

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { UsageError } from "../errors.js";
 import { readOptions, theoryCommand } from "./theory.js";
 
-/** What `nudge theory …` prints. */
+/** The output of `nudge theory …`. */
 async function printed(...args: string[]): Promise<string> {
   const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   try {

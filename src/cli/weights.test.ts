@@ -1,4 +1,4 @@
-/** The weights of these tests are a few bytes on a server of this machine: the published list is replaced. */
+/** The weights in these tests are a few bytes on a server of this machine; the list of published weights is replaced. */
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -81,7 +81,7 @@ test("weights are downloaded from the mirror, listed as here, and found", async 
   expect(printed.stderr).toContain(`SHA-256 ${sha256}`);
   expect(readFileSync(path())).toEqual(BYTES);
   expect(asked).toEqual(["/mirror/mobilenet_v2-test.pth"]);
-  expect(await main(["weights", "get", "mobilenet_v2"])).toBe(0); // it is there: no request
+  expect(await main(["weights", "get", "mobilenet_v2"])).toBe(0); // it exists, so nothing is requested
   expect(await main(["weights", "where", "mobilenet_v2"])).toBe(0);
   expect(printed.stdout).toBe(`${path()}\n`.repeat(3));
   expect(await main(["weights", "list"])).toBe(0);
@@ -125,7 +125,7 @@ test("an unknown name has the nearest", async () => {
   expect(printed.stderr).toContain('unknown weights "mobilenetv2": did you mean "mobilenet_v2"?');
 });
 
-/** Training on a folder of pictures without weights. It ends at the latest with the bytes, which are no weights. */
+/** Trains on a folder of pictures without weights. It fails at the latest when it reads the downloaded bytes, which are not weights. */
 async function train(...more: string[]): Promise<number> {
   const data = join(folder, "pictures");
   await writePictures(join(data, "shop"), { cat: 4, dog: 4 });

@@ -48,7 +48,7 @@ test.skipIf(!disk)("a full disk is found before anything is begun (needs root)",
   disk!.makeRoom();
 });
 
-// What else is wrong with these is told only after the place: nothing was read, computed or written before.
+// The place is checked first: other problems would be reported after it, so nothing was read, computed or written before.
 test.each([
   "train --data nowhere --out /proc/x",
   "quickstart --out /proc/x",

@@ -43,7 +43,7 @@ const scatter: ScatterChart = {
   ...{ xMin: -1, xMax: 1, yMin: -1, yMax: 1 },
 };
 
-// The renderer's own XML parser is the judge: it refuses a document that is not well formed.
+// The XML parser of the renderer rejects a document that is not well-formed.
 const size = async (svg: string) => {
   const { width, height } = await sharp(Buffer.from(svg)).metadata();
   return { width, height };
@@ -91,7 +91,7 @@ test("points are drawn where the axes say", () => {
     .exec(svg)![1]
     .split(" ")
     .map((pair) => pair.split(",").map(Number));
-  expect(first[1]).toBeCloseTo(top + bottom, 1); // y = yMin lies on the lower edge
+  expect(first[1]).toBeCloseTo(top + bottom, 1); // y = yMin is on the lower edge
   expect(last[1]).toBeCloseTo(top, 1);
   expect(last[0]).toBeGreaterThan(first[0]);
 });
@@ -104,9 +104,9 @@ test("few points with a range get error bars, many a band", () => {
 
 test("points outside the frame are left out of a scatter chart, and lines that miss it too", () => {
   const svg = scatterChart(scatter);
-  expect(svg.match(/<circle/g)).toHaveLength(2); // the one point of the first class, and its place in the legend
-  expect(svg.match(/l4.2 7.4h-8.4z/g)).toHaveLength(2); // of the second class's two points, one is at (9, 9)
-  expect(svg.match(/stroke="#222222"/g)).toHaveLength(2); // the boundary and its place in the legend
+  expect(svg.match(/<circle/g)).toHaveLength(2); // the only point of the first class, and its legend entry
+  expect(svg.match(/l4.2 7.4h-8.4z/g)).toHaveLength(2); // one of the two points of the second class (the other one is outside), and its legend entry
+  expect(svg.match(/stroke="#222222"/g)).toHaveLength(2); // the boundary and its legend entry
 });
 
 test.each([

@@ -72,7 +72,7 @@ test("without fonts plain text is boxes, and strokes are the same picture as wit
     }).split("\n");
   const here = render({});
   const fontless = render({ FONTCONFIG_FILE: join(folder, "fonts.conf") });
-  expect(fontless[0]).toBe(fontless[1]); // "erm" and "abc" are three boxes each: the trouble strokes are there for
+  expect(fontless[0]).toBe(fontless[1]); // "erm" and "abc" both become three boxes, which is why text is drawn as strokes
   expect(fontless[2]).not.toBe(fontless[3]);
   expect(fontless.slice(2)).toEqual(here.slice(2));
 });

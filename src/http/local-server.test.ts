@@ -1,11 +1,11 @@
-/** Slow and greedy clients over real sockets: they must not keep others from being answered. */
+/** Tests slow and greedy clients over real sockets: they must not prevent responses to other clients. */
 
 import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { type LocalServer, type LocalServerOptions, startLocalServer } from "./local-server.js";
 
-/** A server that answers "/", streams at "/stream", sends a lot at "/large" and works for a while at "/work". */
+/** A server that responds at "/", streams at "/stream", sends much data at "/large" and works for a while at "/work". */
 async function server(options: Partial<LocalServerOptions> = {}): Promise<LocalServer> {
   const answer = async ({ url }: { url?: string }, response: ServerResponse): Promise<undefined> => {
     if (url === "/stream") {
@@ -20,7 +20,7 @@ async function server(options: Partial<LocalServerOptions> = {}): Promise<LocalS
   return started;
 }
 
-/** Connections that send some bytes and then nothing; they count how many were closed by the other side. */
+/** Opens connections that send some bytes and then nothing, and counts how many the server closed. */
 function hold({ port }: LocalServer, count: number, bytes: string, { read = true } = {}): { closed: number } {
   const held = { closed: 0 };
   const sockets: Socket[] = [];

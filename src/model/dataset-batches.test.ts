@@ -11,7 +11,7 @@ test("case, spaces and underscores do not count where names differ in nothing el
 });
 
 test("a letter is the same however it is stored, and signs tell classes apart", () => {
-  const [stored, typed] = ["Ka\u0308se", "K\u00e4se"]; // as a Mac has it, and as a keyboard gives it
+  const [stored, typed] = ["Ka\u0308se", "K\u00e4se"]; // the decomposed form of macOS, and the composed form of keyboards
   expect(matchClasses([typed, "Kase"], [stored, "kase"]).places).toEqual([0, 1]);
   expect(matchClasses(["C", "A"], ["C++", "A+"]).places).toEqual([undefined, undefined]);
 });

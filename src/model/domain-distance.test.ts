@@ -18,7 +18,7 @@ const WIDTH = 12;
 const DOMAINS = 2;
 const CLASSES = 3;
 
-/** Features of a domain: 5 along an axis of the domain, 5 along one of the class, and noise. */
+/** Features of a domain: 5 along the axis of the domain, 5 along the axis of the class, and noise. */
 function features(domain: number, count: number, seed: string, axis = domain): DomainFeatures {
   const labels = Array.from({ length: count }, (_, i) => i % CLASSES);
   const rows = labels.map((label) =>
@@ -67,7 +67,7 @@ test("the nearest domain is the one a picture is of", () =>
 
 test("a distance is the formula's: one cell, by hand", () =>
   scope(() => {
-    // Unit rows (1, 0), (0, 1): mean (½, ½), variances ½ each; unshrunk and shrunk alike.
+    // Unit rows (1, 0), (0, 1): mean (½, ½) and variances ½, both with and without shrinkage.
     const trained = [{ features: tensor([[2, 0], [0, 3]]), labels: [0, 0] }]; // biome-ignore format: a matrix
     const statistics = fitDistance(trained, tensor([[5, 0]]))!; // biome-ignore format: a row
     expect(distancesTo(statistics, tensor([[0, 7]]))[0].score).toBeCloseTo(Math.sqrt(0.5), 6);
@@ -82,7 +82,7 @@ test("with few pictures cells are classes, and with fewer there is no score", ()
     const few = [features(0, 9, "in"), features(1, 9, "in")];
     expect(fitDistance(few, few[0].features)?.means.shape).toEqual([CLASSES, WIDTH]);
     expect(fitted().means.shape).toEqual([DOMAINS * CLASSES, WIDTH]);
-    expect(fitDistance([features(0, CLASSES, "in")], few[0].features)).toBe(null); // one of each
+    expect(fitDistance([features(0, CLASSES, "in")], few[0].features)).toBe(null); // one picture of each class
     expect(fitDistance([], few[0].features)).toBe(null);
     const same = { features: tensor([[1, 2], [1, 2]]), labels: [0, 0] }; // biome-ignore format: a matrix
     expect(fitDistance([same], same.features)).toBe(null);

@@ -31,7 +31,7 @@ test.each([false, true])(
       const x = new Random(3).for("x").normal_(zeros([2, 3, 16, 16]));
       const [label, other] = [1, 2];
       const found = heatMaps(model, x, [label, other])!;
-      // Zhou's map by hand: the last map weighted by the classifier's row, and what is negative cut off.
+      // Zhou's map by hand: the last map weighted by the row of the classifier, with negative values set to 0.
       const { backbone, classifier } = model.network.modules as unknown as {
         backbone: ProbedBackbone & ToyCnn;
         classifier: Linear;
@@ -60,7 +60,7 @@ test.each([false, true])(
 );
 
 test("the heat is where the picture differs", async () => {
-  // A stem that answers to bright places, alike in all channels, and a classifier that adds them up.
+  // A stem that responds to bright regions equally in all channels, and a classifier that adds them up.
   const model = await made({ backbone: "toy-cnn", inputShape: [3, 32, 32] });
   noGrad(() => {
     for (const [name, value] of model.network.modules.backbone.stateDict())
@@ -75,7 +75,7 @@ test("the heat is where the picture differs", async () => {
     const [heat] = heatMaps(model, tensor(pixels, { dtype: "float32" }).view(1, 3, 32, 32), [0])!;
     const sum = (rows: readonly (readonly number[])[]): number => rows.flat().reduce((all, each) => all + each, 0);
     const half = heat.length / 2;
-    const corner = heat.slice(half).map((row) => row.slice(0, half)); // below, to the left
+    const corner = heat.slice(half).map((row) => row.slice(0, half)); // the lower left corner
     expect(sum(corner)).toBeGreaterThan(0.95 * sum(heat));
   });
 });

@@ -20,7 +20,7 @@ test("a model keeps the folds of its batch norms, gives the numbers of norms tha
   const logits = (): number[] => scope(() => model.forward(ones([2, 3, 32, 32])).logits.toNumbers());
   const first = logits();
   const live = loadNative().liveTensors();
-  // Those that evaluation folds for as many pictures, so that predictions are the evaluation's own, bit for bit.
+  // The same layers as in evaluations of this number of pictures, so that predictions equal those of evaluations bit for bit.
   expect(norms[0].keptFolds?.size).toBe(12);
   expect(logits()).toEqual(first);
   expect(loadNative().liveTensors()).toBe(live);
@@ -45,7 +45,7 @@ test("with one thread, predictions use packed convolutions, and have the numbers
   const scale = Math.max(...exact.map(Math.abs));
   expect(predicted.map((value) => value / scale)).toEqual(exact.map((value) => expect.closeTo(value / scale, 5)));
   setThreads(usual);
-  // The forward pass itself is as in evaluations, also after a prediction.
+  // The forward pass equals that of evaluations, also after a prediction.
   expect(scope(() => model.forward(x).logits.toNumbers())).toEqual(exact);
   model.dispose();
   x.dispose();

@@ -6,7 +6,7 @@ import { tensor } from "../engine/tensor.js";
 import { Linear } from "../nn/index.js";
 import { Supports } from "./t3a.js";
 
-/** The identity with the bias (0.5, 0), and one batch of three. */
+/** The identity with the bias (0.5, 0), and one batch of three samples. */
 function outputs(most: number): number[][] {
   return scope(() => {
     const classifier = new Linear(2, 2);
@@ -81,7 +81,7 @@ test("all supports are kept at -1, and later batches depend on earlier ones", ()
     supports.scores(tensor([[3, 2.9]]));
     const again = supports.scores(tensor([[1, 0.5]])).toNumbers();
     expect(again[0]).not.toBeCloseTo(first[0], 6);
-    expect(again[1]).toBeCloseTo(0.5, 6); // the second class still has its row alone
+    expect(again[1]).toBeCloseTo(0.5, 6); // the second class still has only its own row
     classifier.dispose();
   });
 });

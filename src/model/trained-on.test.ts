@@ -7,7 +7,7 @@ import { trainedOn, trainedOnWords } from "./trained-on.js";
 const filesOf = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => `${name}/c/${i}.png`);
 
-/** A folder with so many pictures in each domain. */
+/** A folder with the given number of pictures in each domain. */
 const folder = (counts: Record<string, number>, more: object = {}): PictureDataset =>
   ({
     hasDomains: true,
@@ -24,7 +24,7 @@ const about = {
   settings: { trialSeed: 3, holdout: 0.2, splitHash: splitHash(split) },
 };
 
-/** Every picture of a folder judged: those of places named are wrong. */
+/** Predictions for every picture of a folder. Those at the given indices are wrong. */
 const judged = ({ domains }: PictureDataset, wrong: readonly string[] = []) =>
   domains.flatMap(({ name: domain, files }) =>
     files.map((name) => judgedAs(0, wrong.includes(name) ? 1 : 0, 0.9, { domain, name })),
@@ -33,7 +33,7 @@ const judged = ({ domains }: PictureDataset, wrong: readonly string[] = []) =>
 test("the training folder is known again: what was learnt is counted, and the rest is measured by itself", () => {
   const [heldBack] = split.get("phone")!.out;
   const found = trainedOn(about, training, judged(training, [`phone/c/${heldBack}.png`]));
-  expect(found).toMatchObject({ count: 16, others: { count: 9, right: 8 } }); // 2 + 2 held back, 5 of the domain held out
+  expect(found).toMatchObject({ count: 16, others: { count: 9, right: 8 } }); // 2 + 2 validation pictures, 5 of the held-out domain
   expect(trainedOnWords(found!)).toMatch(
     /^the model was trained on 16 of these 25 pictures, so the results are too optimistic; accuracy on the other 9: 88\.9 % \(/,
   );
@@ -53,7 +53,7 @@ test("of another folder only names can hint at the same pictures", () => {
   );
   const fourth = folder({ drone: 4 });
   expect(trainedOn(about, fourth, judged(fourth))).toBeNull();
-  const bare = folder({ all: 4 }, { hasDomains: false }); // every folder of classes alone is called that
+  const bare = folder({ all: 4 }, { hasDomains: false }); // the only domain of a folder of classes has this name
   expect(trainedOn({ ...about, domains: ["all"] }, bare, judged(bare))).toBeNull();
 });
 

@@ -9,7 +9,7 @@ const CLASSES = ["mug", "bike", "pen"];
 const WIDTH = 9;
 const EACH = 12;
 
-/** Domains whose classes lie on axes of their own, from an axis on; each domain is shifted along another one. */
+/** Domains in which each class has its own axis, starting at a given axis. Each domain is shifted along another axis. */
 function samplesOf(axes: Readonly<Record<string, number>>) {
   const domains = Object.entries(axes).map(([name, from], d) => {
     const labels = Int32Array.from({ length: CLASSES.length * EACH }, (_, i) => Math.floor(i / EACH));
@@ -42,11 +42,11 @@ test("labelled pictures of a source that differs help there, and the curve says 
   expect(curve.sizes.map(({ pictures }) => pictures)).toEqual([9, 18, 36, 72]);
   const odd = curve.newSource.find(({ domain }) => domain === "odd")!.points;
   expect(odd.map(({ perClass }) => perClass)).toEqual([0, 1, 2, 4]);
-  expect(odd[0].accuracy).toBeLessThan(0.5); // the others say nothing of its axes
+  expect(odd[0].accuracy).toBeLessThan(0.5); // the other domains contain no information about its axes
   expect(odd.at(-1)!.accuracy).toBeGreaterThan(0.6);
   const adds = Object.fromEntries(curve.sources.map(({ domains, gain }) => [domains[0], gain]));
   expect(adds.odd).toBeLessThan(Math.max(adds.shop, adds.street));
-  expect(learningCurve(samples, plan)).toEqual(curve); // nothing is drawn by chance
+  expect(learningCurve(samples, plan)).toEqual(curve); // the result is deterministic
   expect(curveText(curve)).toMatch(/new domain\s+0 a class\s+1 a class/);
 });
 

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.unstubAllEnvs());
 
-/** A file with the names of a backbone's tensors, and next to nothing under them. */
+/** A file with the names of a backbone's tensors and almost no data. */
 function weightsOf(id: "mobilenet_v2" | "resnet18" | "resnet34", folder: string, name = `${id}.safetensors`): string {
   const path = join(folder, name);
   using backbone = backbones[id].build({});
@@ -31,7 +31,7 @@ function weightsOf(id: "mobilenet_v2" | "resnet18" | "resnet34", folder: string,
   return path;
 }
 
-/** So that nothing is looked for that this machine may not have. */
+/** Explicit weights, so that the tests do not depend on weights on this machine. */
 const untrained = { pretrained: false };
 
 const folderOf = (counts: readonly number[]): Dataset =>
@@ -149,7 +149,7 @@ test("the time of a run is measured, and grows with its length", async () => {
   const [short, long] = await Promise.all([10, 100_000].map((steps) => resolve({ ...tiny, steps, evaluateEvery: 10 })));
   const [few, many] = [short, long].map((plan) => estimateRun(plan)!);
   expect(few.training).toBeGreaterThan(0);
-  expect(many.training).toBeGreaterThan(100 * few.training); // a factor of 10,000, on a machine that may be busy
+  expect(many.training).toBeGreaterThan(100 * few.training); // the true factor is 10,000, but the machine may be busy
   expect(many.evaluation).toBeGreaterThan(100 * few.evaluation);
 });
 
@@ -175,7 +175,7 @@ test("a label that was put right makes another run, and a folder that was moved 
   const before = await hash(data);
   renameSync(data, moved);
   expect(await hash(moved)).toBe(before);
-  renameSync(join(moved, "a/x/004.png"), join(moved, "a/y/004b.png")); // each domain has as many pictures as before
+  renameSync(join(moved, "a/x/004.png"), join(moved, "a/y/004b.png")); // the number of pictures of each domain does not change
   expect(await hash(moved)).not.toBe(before);
 });
 

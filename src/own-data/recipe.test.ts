@@ -13,7 +13,7 @@ import {
 } from "./recipe.js";
 import { leavesRecipeOpen, readBudget } from "./recipe-plan.js";
 
-/** A fold of one domain whose candidates get so many of 200 pictures right. */
+/** A fold of one domain, with the number of correct predictions of each candidate on 200 pictures. */
 const fold = (domain: string, ...right: number[]): JudgedFold => ({
   domains: [domain],
   candidates: right.map((count) =>
@@ -46,7 +46,7 @@ test("fine-tuning is chosen where it is clearly better on held-out domains", () 
 });
 
 test("the exact probe is kept where fine-tuning gains less than a standard error", () => {
-  // One picture apart: a difference of 0.25 points, which is its standard error.
+  // They differ by one picture: a difference of 0.25 points, which equals its standard error.
   const folds = [fold("a", 180, 180, 180, 180, 181), fold("b", 180, 180, 180, 180, 180)];
   const rows = candidateRows(folds, COEFFICIENTS);
   expect(rows.find(({ chosen }) => chosen)?.name).toBe("exact probe");
@@ -54,7 +54,7 @@ test("the exact probe is kept where fine-tuning gains less than a standard error
 });
 
 test("the estimate of a fold is that of the candidate which the other folds choose", () => {
-  // Only on c does fine-tuning help: without c, the others choose the probe, so c's estimate is the probe's.
+  // Fine-tuning helps only on c. The other folds choose the probe, so the estimate of c is that of the probe.
   const folds = [fold("a", 150, 100), fold("b", 150, 100), fold("c", 50, 200)];
   expect(nestedChoices(folds)).toEqual([1, 1, 0]);
   const { domains } = nestedEstimate(folds, { classes: ["x", "y"], step: 0 });

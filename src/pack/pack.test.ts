@@ -1,4 +1,4 @@
-/** Packed studies: what goes in comes out, and what is damaged, cut or hostile is named and skipped. */
+/** Tests packed studies: unpacking restores what was packed, and damaged, truncated or malicious parts are reported and skipped. */
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { padded, TAR_END, tarHeader } from "./tar.js";
 import { unpackStudy } from "./unpack-study.js";
 import { writePack } from "./write-pack.js";
 
-/** A sweep of some runs, all but the last done, whose records take so many evaluations. */
+/** A sweep of some runs with the given number of evaluations. All runs except the last one are done. */
 function makeSweep(folder: string, { count = 6, evaluations = 3 } = {}): string {
   for (const [i, run] of writeSweep(folder, count).entries()) {
     const records = Array.from({ length: evaluations }, (_, step) => accuraciesAt(step, 0.3 + i / 7 + step / 9)).flat();
@@ -27,7 +27,7 @@ function makeSweep(folder: string, { count = 6, evaluations = 3 } = {}): string 
   return folder;
 }
 
-/** All files below a folder, with their texts. */
+/** All files below a folder, with their contents. */
 const tree = (folder: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -37,7 +37,7 @@ const tree = (folder: string): Record<string, string> =>
       .map((path) => [path.slice(folder.length + 1), readFileSync(path, "utf8")]),
   );
 
-/** The runs that can be read, each by its records, and what is said of the others. */
+/** The records of the runs that can be read, and the messages about the others. */
 function contentOf(path: string): { runs: Record<string, string>; notes: readonly string[] } {
   const pack = new PackFile(path);
   const runs = Array.from(pack.runs(), (run) => [run.folder, run.text("records.jsonl")]);
@@ -46,7 +46,7 @@ function contentOf(path: string): { runs: Record<string, string>; notes: readonl
 
 const blocksOf = (path: string) => [...readBlocks(path)].flatMap((block) => ("place" in block ? [block.place] : []));
 
-/** An archive of any entries, in blocks as they are given. */
+/** An archive with arbitrary entries in the given blocks. */
 const archive = (...entries: [name: string, text: string, type?: string][]): Buffer =>
   Buffer.concat(
     entries.flatMap(([name, text, type]) => {
@@ -56,7 +56,7 @@ const archive = (...entries: [name: string, text: string, type?: string][]): Buf
     }),
   );
 
-/** Makes an entry of another kind of a plain file's. */
+/** Changes the type of an entry from a regular file to another one. */
 function retype(header: Buffer, type: string): void {
   header.write(type, 156);
   header.write("        ", 148);
@@ -170,7 +170,7 @@ describe("a pack", () => {
 });
 
 describe("a damaged pack", () => {
-  /** A pack of many blocks, and what is in it. */
+  /** A pack with many blocks, and its content. */
   function makePack(folder: string) {
     const path = join(folder, "study.nudge");
     packStudy([makeSweep(join(folder, "sweep"), { count: 60, evaluations: 60 })], path);
@@ -183,7 +183,7 @@ describe("a damaged pack", () => {
       const blocks = blocksOf(path);
       expect(blocks.length).toBeGreaterThan(3);
       for (let i = 0; i < 96; i++) {
-        // Headers are as much at risk here as all else together.
+        // Damage hits headers as often as all other bytes together.
         const { offset, stored, number } = blocks[i % blocks.length];
         const at = offset + (i % 2 === 0 ? (i >> 1) % 36 : (i * 7919) % stored);
         const damaged = Buffer.from(bytes);
@@ -191,7 +191,7 @@ describe("a damaged pack", () => {
         writeFileSync(path, damaged);
         const { runs, notes } = contentOf(path);
         expect(notes[0]).toContain(`study.nudge: block ${number}, at byte ${offset}, is damaged`);
-        expect(whole).toMatchObject(runs); // nothing is wrong in what is read
+        expect(whole).toMatchObject(runs); // everything that is read is correct
         expect(Object.keys(runs).length).toBeGreaterThanOrEqual(60 - 16);
       }
     }));
@@ -237,7 +237,7 @@ describe("a damaged pack", () => {
 });
 
 describe("a hostile pack", () => {
-  /** A block whose header claims what it likes, with a right checksum. */
+  /** A block with an arbitrary header and a valid checksum. */
   function claiming(raw: Buffer, { stored, rawLength }: { stored?: number; rawLength?: number }): Buffer {
     const bytes = blockBytes({ raw, carried: 0, goesOn: false });
     if (stored !== undefined) bytes.writeUInt32LE(stored, 20);

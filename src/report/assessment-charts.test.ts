@@ -6,7 +6,7 @@ import { abstentionChart, confusionChart, reliabilityChart } from "./assessment-
 
 test("the matrix has a cell for every pair and a number for every count that is not zero", () => {
   const svg = confusionChart([[3, 1], [0, 12]], ["a<b", "c"])!; // biome-ignore format: a matrix
-  expect(svg.match(/<rect /g)).toHaveLength(1 + 4); // the paper, and the cells
+  expect(svg.match(/<rect /g)).toHaveLength(1 + 4); // the background and the cells
   expect([...svg.matchAll(/>(\d+)<\/text>/g)].map(([, count]) => count)).toEqual(["3", "1", "12"]);
   expect(svg).toContain("a&lt;b");
 });

@@ -14,7 +14,7 @@ const reportOn = (options: ReportOptions = {}): Report =>
   inFolder((folder) => {
     writeSearch(folder);
     const report = makeReport(readResults([folder]), options);
-    chosenOf(report.outcome); // reads what it needs while the folder is there
+    chosenOf(report.outcome); // reads what it needs while the folder exists
     return report;
   });
 

@@ -11,8 +11,8 @@ import { readResults } from "./read-results.js";
 import { makeReport, type Report, type ReportOptions } from "./report.js";
 
 /**
- * Accuracies in percent, by trial, the same on every domain: IRM is ahead of ERM, VREx behind, MTL now this and now that. CORAL is
- * ahead in all three trials, by its own interval too, but not after the correction.
+ * Accuracies in percent by trial, equal on all domains. IRM is better than ERM, VREx is worse, and MTL varies. CORAL is
+ * better in all three trials and by its own interval, but not after the correction.
  */
 const ACCURACIES = {
   erm: [70, 72, 71],

@@ -8,7 +8,7 @@ import { domainBedHparams } from "./domainbed-names.js";
 import { makeReport, reportText, writeDomainBedRuns } from "./index.js";
 import { readResults } from "./read-results.js";
 
-/** ERM, and ERM-NU with two weights and a long setting besides; all of them of 201 steps, set by hand. */
+/** ERM, and ERM-NU with two weights and a setting with a long name. All have explicit steps=201. */
 function writeVariants(folder: string): void {
   for (const [i, heldOut] of pacsDomains.entries()) {
     const made = { heldOut, trial: 0, accuracy: 0.5 + i / 10 };
@@ -32,7 +32,7 @@ test("DomainBed's tables have the rows of the Markdown table, in a column as wid
     const [longest] = titles.map(({ length }) => length).sort((a, b) => b - a);
     const rows = lines.slice(at + 1, at + 5);
     expect(rows.map((row) => row.slice(0, longest).trimEnd())).toEqual(["Algorithm", ...titles]);
-    // The other columns are as wide as DomainBed's.
+    // The other columns have the width of DomainBed's.
     expect(rows.map((row) => row.slice(longest, longest + 24))).toEqual([
       `  ${"A".padEnd(20)}  `,
       ...titles.map(() => `  ${"50.0 +/- 0.0".padEnd(20)}  `),

@@ -3,7 +3,7 @@ import { summarizeTrials } from "../selection/trial-statistics.js";
 import { equivalenceTable, testEquivalence } from "./equivalence.js";
 import type { PairedComparison, PairedDifference } from "./paired.js";
 
-/** Five trials a tenth of a point or so about a mean, in points. */
+/** Five trials within about a tenth of a point of a mean, in points. */
 const rowOf = (title: string, mean: number): PairedDifference => ({
   ...{ dataset: "pacs", domain: null, title, pairs: 20 },
   ...summarizeTrials([-0.2, -0.1, 0, 0.1, 0.2].map((off) => (mean + off) / 100)),
@@ -23,7 +23,7 @@ test("a method is equivalent where the 90 % interval lies inside the margin, for
     ["ERM-NU", "chosen steps", false],
     ["SAM", "chosen steps", true],
   ]);
-  // The standard error is 0.0707 points, and t of four degrees of freedom 2.1318: 0.1 ± 0.15.
+  // The standard error is 0.0707 points, and t with four degrees of freedom is 2.1318: 0.1 ± 0.15.
   expect(tested.rows[0].interval).toEqual([expect.closeTo(-0.000507, 6), expect.closeTo(0.002507, 6)]);
   const { title, head, rows } = equivalenceTable(tested);
   expect(title).toBe("Equivalence within ±0.5 points");

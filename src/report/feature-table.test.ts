@@ -9,7 +9,7 @@ import { type FeatureTable, featureTables } from "./feature-table.js";
 import { Outcome } from "./outcome.js";
 import { readResults } from "./read-results.js";
 
-/** A run whose second of three evaluations is the best; its features measure `scale` there, and twice that on the held-out domain. */
+/** A run whose second of three evaluations is the best. The norm of its features is `scale` there, and twice that on the held-out domain. */
 function writeMeasured(folder: string, { trial, scale }: { trial: number; scale: number }): void {
   const records = [0, 100, 200].flatMap((step): RunRecord[] => {
     const accuracy = pacsDomains.flatMap((domain) =>

@@ -43,7 +43,7 @@ test("what the penalty adds is one figure over datasets and methods, and one for
   const labels = [...named("improvement").matchAll(/<text [^>]*>([^<]*)</g)].map(([, text]) => text);
   expect(labels).toEqual(expect.arrayContaining(["VLCS", "PACS", "mean over datasets"]));
   expect(labels).toEqual(expect.arrayContaining(["ERM-NU − ERM", "Mixup-NU − Mixup"]));
-  // Two points a dataset and two of the means, and one a legend entry; ERM's at 2 points, Mixup's at 4.
+  // Two markers per dataset, two for the means, and one per legend entry; ERM's at 2 points, Mixup's at 4.
   const marks = [...named("improvement").matchAll(/<circle cx="([\d.]+)"[^>]* fill="([^"]+)"/g)];
   expect(marks).toHaveLength(2 * 3 + 2);
   const [[, erm, blue], [, mixup, orange]] = marks;

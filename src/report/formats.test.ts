@@ -10,7 +10,7 @@ import { toMarkdown } from "./markdown.js";
 import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
-/** Names as an unkind user may choose them. */
+/** Names with special characters. */
 const hostile = '<script>alert("1")</script>|*&_%$#{}\\~^`=1+1';
 const hostileReport = (): Report => {
   const at = { [hostile]: [0.5, 0.5], b: [0.4, 0.4] } as const;
@@ -59,7 +59,7 @@ test("a page has every table, comparison, claim and curve", () => {
   expect(html).toContain('<td class="best">82.0 ± 0.7</td>');
   expect(html).toContain('<td class="holds">holds: 49.6 − 46.1 = +3.5</td>');
   expect(html).toContain("prefers-color-scheme: dark");
-  expect(html).toContain(".figure > svg { filter: invert"); // once: panels are pictures inside pictures
+  expect(html).toContain(".figure > svg { filter: invert"); // only once, because panels are nested SVG elements
 });
 
 test("CSV has a line a cell with fractions, quoted where it must be", () => {
@@ -81,7 +81,7 @@ test("JSON is the report's data, and values that are not finite are null", () =>
   expect(Object.keys(parsed)).toEqual(["format", "selection", "tables", "chosen", "comparisons", "claims", "notes"]);
   expect(parsed.tables[0].rows[0].cells[0]).toMatchObject({ mean: null, trials: [1, 1] });
   expect(toMarkdown(report)).toContain("nan");
-  expect(toHtml(report)).toContain("nan"); // and the curves leave the point out
+  expect(toHtml(report)).toContain("nan"); // the curves omit the point
 });
 
 test("names cannot break out of a Markdown table", () => {

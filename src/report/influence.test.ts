@@ -27,7 +27,7 @@ test("a hyperparameter's influence is what its draws have above the mean of thei
     ...["ERM lr", "ERM dropout", "ERM-NU lr", "ERM-NU dropout", "ERM-NU nuclear-norm.weight"],
   ]);
   const [lr, dropout] = influence;
-  // Draws 0, 1, 2 of trial 0 have 0.80, 0.82, 0.81 in validation and those of trial 1 the same and 0.02 for draw 2.
+  // The validation accuracies of draws 0, 1, 2 are 0.80, 0.82, 0.81 in trial 0; in trial 1 they are the same, plus 0.02 for draw 2.
   expect(lr.bins.map(({ title, runs }) => [title, runs])).toEqual([
     ["1e-4", 8],
     ["0.001", 8],

@@ -8,7 +8,7 @@ import { makeReport, type Report } from "./report.js";
 
 const STEPS = [0, 100, 200, 300, 400, 500, 600];
 
-/** ERM and ERM-NU: at the chosen step, 100, they are level; from step 300 on NU gains two points, and a little a trial. */
+/** ERM and ERM-NU: they are equal at the selected step 100. From step 300 on, NU is better by two points, with a small difference per trial. */
 function writeSweep(folder: string, trials: number[], splitHash = (_trial: number, _nu: boolean): string => "a"): void {
   for (const heldOut of pacsDomains)
     for (const trial of trials)

@@ -30,7 +30,7 @@ test("a cell is the mean and standard error over trials of what selection chose"
   const [table] = tablesOf([0.1, 0.2, 0.3].flatMap((accuracy, trial) => everyPacsDomain({ trial, accuracy })));
   expect(table.columns).toEqual(["A", "C", "P", "S", "Average"]);
   const [first, , , , average] = table.rows[0].cells;
-  // 100 · std/√3 of (0.1, 0.2, 0.3) is 4.714, the reference's own example
+  // 100 · std/√3 of (0.1, 0.2, 0.3) is 4.714, the example of DomainBed
   expect(first.mean).toBeCloseTo(0.2, 12);
   expect(first.error).toBeCloseTo(0.04714045207910317, 12);
   expect(first.trials).toEqual([3, 3]);

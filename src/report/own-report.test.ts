@@ -26,7 +26,7 @@ test("of own pictures a cell is the assessed accuracy on all of a domain's pictu
   const [{ id, title, columns, rows, words }] = tables;
   expect({ id, title, columns }).toEqual({ id: "wild/", title: "wild", columns: ["day", "dusk", "night", "Average"] });
   const { interval } = shareOf(12, 20);
-  expect(rows[0].cells[0]).toMatchObject({ mean: 0.6, interval, pictures: 20, note: null }); // 8 of 16 on the in part
+  expect(rows[0].cells[0]).toMatchObject({ mean: 0.6, interval, pictures: 20, note: null }); // 8 of 16 on the `in` split
   expect(rows[0].cells[3].mean).toBeCloseTo(0.6, 12);
   expect(words[0]).toContain("on all its pictures (day 20, dusk 20, night 20), as in the report of each run");
 });
@@ -116,7 +116,7 @@ test("the models to use are listed with what to expect of them", () => {
     { title: "ERM-NU", expected: null },
   ]);
   expect(models[0].expected?.mean).toBeCloseTo((0.6 + 0.5 + 0.6) / 3, 12);
-  expect(report.tables[0].rows.map(({ title }) => title)).toEqual(["ERM"]); // the other held no domain out
+  expect(report.tables[0].rows.map(({ title }) => title)).toEqual(["ERM"]); // the other run held out no domain
   const text = toMarkdown(report);
   expect(text).toContain("## wild: models to use");
   expect(text).toMatch(/\| ERM +\| 56\.7, lowest 50\.0 \(dusk\) \| 75\.0 \(12 pictures\) \| \S*a-none +\|/);
@@ -186,7 +186,7 @@ test("what a row lacks of a trial is one note with one command, whatever the num
   });
   const [{ rows, notes }] = tables;
   expect(rows[1].cells.map(({ note }) => note)).toEqual([1, 1, 1, 2]);
-  expect(rows[1].cells[0]).not.toHaveProperty("interval"); // the others of the table have none
+  expect(rows[1].cells[0]).not.toHaveProperty("interval"); // the other cells of the table have none
   expect(notes[0]).toMatch(
     /^ERM-NU: runs of trial 1 are missing; train them with: nudge train --data photos\/wild\/ --algorithm erm --regularizer nuclear-norm --trial-seed 1 steps=20 /,
   );

@@ -5,13 +5,13 @@ import { type Pair, summarize } from "./paired.js";
 import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 
-/** Pairs of trials 0, 1, 2 … with these differences; null where a trial has none. */
+/** Pairs of trials 0, 1, 2 … with these differences; null for a trial without one. */
 const pairsOf = (...differences: (number | null)[]): Pair[] =>
   differences.flatMap((difference, trial) => (difference === null ? [] : [{ trial, difference }]));
 
 test("trials are the unit: over domains the interval is that of the trials' means", () => {
   const [a, b] = [pairsOf(0.01, 0.05, 0.03), pairsOf(0.03, 0.01, 0.03)];
-  // Means of the trials 0.02, 0.03, 0.03. Six pairs as if they were independent would give an interval of other width.
+  // The means of the trials are 0.02, 0.03, 0.03. Treating six pairs as independent would give another interval.
   const { mean, trials, pairs, interval } = summarize([[a, b]]);
   expect(mean).toBeCloseTo(0.08 / 3, 12);
   expect([trials, pairs]).toEqual([3, 6]);
@@ -50,7 +50,7 @@ test("a penalty is compared with the same method without, by domain and over all
   expect(rows.map(({ title }) => title)).toEqual(["PACS A", "PACS C", "PACS P", "PACS S", "PACS, 4 of 4 domains"]);
   for (const [i, expected] of [0.01, 0.02, 0.03, 0.04, 0.025].entries()) expect(rows[i].mean).toBeCloseTo(expected, 12);
   expect(rows.map(({ pairs }) => pairs)).toEqual([3, 3, 3, 3, 12]);
-  // Every domain gains half a point more from trial to trial: 0.020, 0.025, 0.030 are the trials' means.
+  // The gain on every domain grows by half a point from trial to trial: the means of the trials are 0.020, 0.025, 0.030.
   const half = 4.302653 * (0.005 / Math.sqrt(3));
   expect(rows[4].interval).toEqual([expect.closeTo(0.025 - half, 6), expect.closeTo(0.025 + half, 6)]);
   expect(rows[4].trials).toBe(3);

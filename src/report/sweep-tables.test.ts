@@ -1,4 +1,4 @@
-/** Reports that follow a sweep: what is still to come is told cell by cell, with the one command that makes it. */
+/** Tests reports on a sweep: missing runs are noted cell by cell, with the command that executes them. */
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { makeReport, reportText } from "./index.js";
 import { readResults } from "./read-results.js";
 
 const METHODS = Object.keys(algorithms).length;
-const ALL = METHODS * 4 * 3; // algorithms, domains held out, trials
+const ALL = METHODS * 4 * 3; // methods × held-out domains × trials
 
 test("cells say how many of the planned trials they have, and one note says what makes the rest", () => {
   inFolder((folder) => {
@@ -62,7 +62,7 @@ test("a sweep of which no run has begun is told", () => {
   });
 });
 
-/** Leaves of a made run what one leaves that failed before it was evaluated. */
+/** Reduces the folder of a run to that of a run that failed before its first evaluation. */
 function fail(folder: string, { id, name }: PlannedRun): void {
   for (const file of ["records.jsonl", "done"]) rmSync(join(sweepPaths(folder).run(name), file));
   failAttempt(folder, id, new Error("the loss is NaN. The batch is in a folder with a long name"), 0);
@@ -104,7 +104,7 @@ test("a sweep all of whose runs failed is no sweep that has not begun", () => {
   inFolder((folder) => {
     const runs = writeManyRuns(folder, { count: 2 });
     for (const run of runs) fail(folder, run);
-    rmSync(sweepPaths(folder).runs, { recursive: true }); // they may fail before they have a folder
+    rmSync(sweepPaths(folder).runs, { recursive: true }); // runs can fail before they have a folder
     const { notes, sweeps } = readResults([folder]);
     expect(notes).toEqual([]);
     expect(sweeps?.[0].firstFailure).toEqual({
@@ -114,7 +114,7 @@ test("a sweep all of whose runs failed is no sweep that has not begun", () => {
   });
 });
 
-/** Writes into the sweep what it was asked for. */
+/** Writes the request into the sweep. */
 function ask(folder: string, ...requests: object[]): void {
   const { sweep } = sweepPaths(folder);
   const file = JSON.parse(readFileSync(sweep, "utf8")) as object;
@@ -134,7 +134,7 @@ test("cross-validation has one note on a sweep without pairs, with the command t
       "leave-one-domain-out cross-validation also needs runs with two domains held out together, which the sweep does not have; plan it again";
     const average = "no average: a cell of the row is empty";
     expect(notesOf()).toEqual([`${what} with --pairs to add them: ${planned} --pairs --out ${folder}`, average]);
-    ask(folder, { ...given, testDomains: "photo" }); // with which --pairs would add none
+    ask(folder, { ...given, testDomains: "photo" }); // with this, --pairs would not add any runs
     expect(notesOf()[0]).toBe(
       `${what} with --pairs and without --test-domains to add them: ${planned} --pairs --out ${folder}`,
     );

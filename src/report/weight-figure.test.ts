@@ -74,7 +74,7 @@ test("accuracy and rank are drawn against the weight with the plain method acros
       "‖F‖_F of the training domains&#39; features",
     ]),
   );
-  expect(words(svg)).not.toContain("Held-out features: effective rank"); // was not recorded
+  expect(words(svg)).not.toContain("Held-out features: effective rank"); // not recorded
 });
 
 test("a weight of the sum is drawn where the same pull per sample is, and the figure says so", () => {
@@ -83,11 +83,11 @@ test("a weight of the sum is drawn where the same pull per sample is, and the fi
     study([kindOf("nuclear-norm", measured), kindOf("nuclear-norm scaling=sum", [sum])], { rows: 96 }),
   );
   expect(words(svg)).toContain("scaling=sum: weight·‖F‖ is drawn at λ = 96·weight");
-  // In the first panel, 0.096 lies beside 0.1: the triangle of the second kind, the circles of the first.
+  // In the first panel, 0.096 is next to 0.1: triangles are the second kind, circles the first.
   const panel = svg.slice(0, svg.indexOf("Held-out features"));
   const circles = Array.from(panel.matchAll(/<circle cx="([\d.]+)"/g), ([, x]) => Number(x));
   const triangles = Array.from(panel.matchAll(/<path d="M([\d.]+) [\d.]+l4\.2 7\.4/g), ([, x]) => Number(x));
-  const [sumAt, heaviest] = [triangles[2], Math.max(...circles.slice(2))]; // after two of each in the legend
+  const [sumAt, heaviest] = [triangles[2], Math.max(...circles.slice(2))]; // the first two of each are in the legend
   expect(sumAt).toBeLessThan(heaviest);
   expect(sumAt).toBeGreaterThan(heaviest - 12);
 });

@@ -14,7 +14,7 @@ import { readResults } from "./read-results.js";
 import { makeReport, type Report } from "./report.js";
 import { type WeightStudy, weightStudies } from "./weight-study.js";
 
-/** ERM with a penalty or weight decay of some weight, or bare. */
+/** ERM with a penalty or weight decay of some weight, or without. */
 interface Made {
   readonly penalty?: string;
   readonly weight?: number;
@@ -26,7 +26,7 @@ interface Made {
   readonly algorithm?: string;
 }
 
-/** Its features' norm is 1000 less 1000 a weight on training domains, and half that on the held-out one; 7 at other steps. */
+/** The norm of its features is 1000 − 1000 · weight on training domains, and half of that on the held-out one; 7 at other steps. */
 function write(folder: string, made: Made): void {
   const { penalty, weight = 0, scaling = "per-sample", warmup = 0, accuracy = 0.5, algorithm = "erm" } = made;
   const decays = penalty === "weightDecay";
@@ -97,7 +97,7 @@ test("accuracy and features are those of the chosen step, and differences are pa
     nu(0.2, { trials, accuracy: 0.49 }),
   ]);
   expect(baseline).toMatchObject({ weight: 0, difference: null, step: 100 });
-  // Steps 100 and 200, the later 5 points below: 0.505 and 0.455. The features' sizes there are 1000 and 7.
+  // Steps 100 and 200; the accuracy at the later one is 5 points lower: 0.505 and 0.455. The norms of the features there are 1000 and 7.
   expect(baseline?.late).toEqual({ accuracy: expect.closeTo(0.48, 12), size: 503.5, difference: null });
   expect(baseline?.accuracy).toBeCloseTo(0.505, 12);
   const [{ accuracies, difference, features }] = kinds[0].settings;
@@ -111,7 +111,7 @@ test("accuracy and features are those of the chosen step, and differences are pa
   expect(kinds[0].settings[1].late.difference).toMatchObject({ mean: expect.closeTo(-0.01, 12), pairs: 8 });
   expect(features["training domains"].frobeniusNorm).toBeCloseTo(900, 9);
   expect(features["held-out domain"].frobeniusNorm).toBeCloseTo(450, 9);
-  expect(features["held-out domain"].stableRank).toBeNull(); // was not recorded
+  expect(features["held-out domain"].stableRank).toBeNull(); // not recorded
 });
 
 test("settings are compared on the trials that all have, and one with a run missing is left out and told", () => {
@@ -122,7 +122,7 @@ test("settings are compared on the trials that all have, and one with a run miss
     nu(0.2, { trials: [0, 1], heldOut: pacsDomains.slice(1) }),
   ]);
   expect(trials).toEqual([0, 1]);
-  expect(baseline?.accuracy).toBeCloseTo(0.505, 12); // not 0.51, with the third trial
+  expect(baseline?.accuracy).toBeCloseTo(0.505, 12); // with the third trial it would be 0.51
   expect(kinds[0].settings.map(({ weight }) => weight)).toEqual([0.01, 0.1]);
   expect(notes).toEqual(["ERM-NU [weight=0.2] was skipped: it does not have every held-out domain in the same trials"]);
 });

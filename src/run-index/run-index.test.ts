@@ -27,7 +27,7 @@ test("a run is read once, and again only when its numbers change", async () => {
   expect(steps()).toEqual([0]);
   const first = index.runs.get("one")!.result();
   using lock = await FolderLock.take(join(run, "lock"));
-  expect(look(index)).toEqual(["one: numbers"]); // the first look reads the records to follow them
+  expect(look(index)).toEqual(["one: numbers"]); // the first scan reads the records
   expect(look(index)).toEqual(["one: row"]);
   const second = index.runs.get("one")!.result();
   expect(second!.runs).toEqual(first!.runs);

@@ -21,14 +21,14 @@ test("every state is counted once, and what is worth a word has one", () => {
   failAttempt(folder, runs[4].id, new Error("loss is NaN"), 0);
   giveUp(folder, runs[5].id, "far behind");
   cancelRun(folder, runs[6].id);
-  mkdirSync(sweepPaths(folder).run(runs[7].name)); // begun, and left
+  mkdirSync(sweepPaths(folder).run(runs[7].name)); // started and abandoned
   const status = new StatusReader(folder).read();
   expect(status.counts).toEqual({ done: 3, running: 1, waiting: 3, failed: 1, hopeless: 1, cancelled: 1 });
   expect(status.begun).toBe(1);
   expect(status.running).toMatchObject([
     { id: runs[3].id, progress: { step: 10, steps: 30, left: 84 }, maker: { pid: process.pid } },
   ]);
-  expect(status.secondsLeft).toBe(84 + 3 * 10); // those that are done took 10 s each
+  expect(status.secondsLeft).toBe(84 + 3 * 10); // each finished run took 10 s
   const { host, pid } = thisProcess();
   expect(statusText(status)).toBe(`made-up: 10 runs in ${folder}
 all with steps=30

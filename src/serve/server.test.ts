@@ -1,4 +1,4 @@
-/** The service over real sockets: what it answers, what it refuses, and that it stays up. The page is in tests/e2e/serve.test.ts. */
+/** Tests the service over real sockets: its responses, its rejections, and that it keeps running. The page is tested in tests/e2e/serve.test.ts. */
 
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -96,7 +96,7 @@ test("32 clients share batches, metrics count them, and neither tensors nor memo
     };
     await Promise.all(Array.from({ length: 32 }, client));
   };
-  await ask(100); // pools and caches fill
+  await ask(100); // fills pools and caches
   const [tensors, memory] = [liveTensors(), process.memoryUsage.rss()];
   await ask(400);
   expect(liveTensors()).toBe(tensors);

@@ -12,7 +12,7 @@ const shared = {
 const draw = (reference: string, range: Hparam<number>["range"], seeds = first) =>
   drawHparam("any name", hparam(0, range, { reference }), seeds);
 
-/** Equal but for the last bit of a power, which the C library behind NumPy may round the other way. */
+/** Equal except for the last bit of a power, which the C library of NumPy may round differently. */
 function expectEqual(drawn: unknown, reference: number, what: string): void {
   expect(Math.abs((drawn as number) - reference), `${what}: ${drawn} for ${reference}`).toBeLessThanOrEqual(
     Number.EPSILON * Math.abs(reference),

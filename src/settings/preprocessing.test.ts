@@ -68,7 +68,7 @@ test("DomainBed's way is that of runs from before there was a choice, and has th
   expect(preprocessingWords(settings)).toBeUndefined();
   const { preprocessing: _, ...old } = settings.request;
   expect((await resolve(recordedRequest(old))).settings.hash).toBe(settings.hash);
-  expect((await resolve({ ...old, resize: "stretch" })).settings.hash).not.toBe(settings.hash); // with the defaults of now
+  expect((await resolve({ ...old, resize: "stretch" })).settings.hash).not.toBe(settings.hash); // with the present defaults
   const explicit = await settingsOf({ preprocessing: "domainbed", resize: 256, interpolation: "bicubic" });
   expect(explicit).toMatchObject({ resize: 256, interpolation: "bicubic", fixed: { resize: 256 } });
 });

@@ -33,7 +33,7 @@ test("a probe has the learning rate of small networks, no augmentation, few step
   expect(probe.regularizers[0].settings).toMatchObject({ weight: 0.01, warmup: 0 });
   const told = await settingsOf({ probe: true, algorithm: "ERM-NU", steps: 7, lr: 0.1, warmup: 3 });
   expect([told.steps, told.hparams.lr, told.regularizers[0].settings.warmup]).toEqual([7, 0.1, 3]);
-  expect((await settingsOf({ probe: true, hparamsSeed: 1 })).hparams.batchSize).toBe(372); // the reference's draw
+  expect((await settingsOf({ probe: true, hparamsSeed: 1 })).hparams.batchSize).toBe(372); // DomainBed's draw
 });
 
 test("no domain is held out where an empty list says so, and not where a text is empty", async () => {

@@ -71,7 +71,7 @@ test("a run that is made again from its settings has what was set by hand the fi
   const path = join(folder, "settings.json");
   const { fixed, ...rest } = await settingsOf({ algorithm: "Mixup-NU", alpha: 0.4, steps: 7 });
   expect(fixed).toEqual({ steps: 7, "mixup.alpha": 0.4 });
-  // As versions wrote it that had no `fixed`.
+  // The format of earlier versions, which had no `fixed`.
   const { "mixup.alpha": alpha, ...request } = rest.request;
   const before = { ...rest, given: { steps: 7, alpha: 0.4 }, request: { ...request, alpha } };
   for (const written of [{ ...rest, fixed }, before]) {

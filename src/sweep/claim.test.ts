@@ -16,7 +16,7 @@ function makeClaims(count: number, first = 0) {
   return { folder, runs, claims: (): Claims => new Claims(folder, readRunList(folder), first) };
 }
 
-/** A lock on a run that some other process has. */
+/** A lock of another process on a run. */
 function lockBy(folder: string, name: string, owner: object): void {
   const now = join(sweepPaths(folder).run(name), "lock", "now");
   mkdirSync(now, { recursive: true });
@@ -44,7 +44,7 @@ test("what is done, failed, taken out or in living hands does not wait; what the
   const { folder, runs, claims } = makeClaims(6);
   finishRun(folder, runs[0]);
   failAttempt(folder, runs[1].id, new Error("no"), 0);
-  failAttempt(folder, runs[2].id, new Error("no"), 1); // has another try
+  failAttempt(folder, runs[2].id, new Error("no"), 1); // it can be tried again
   cancelRun(folder, runs[3].id);
   lockBy(folder, runs[4].name, { ...thisProcess(), token: "a" });
   lockBy(folder, runs[5].name, { ...thisProcess(), pid: 2 ** 22 + 1, token: "b" });
@@ -69,8 +69,8 @@ test("a run that others have is waited for until they are seen to live, or as lo
   lockBy(folder, runs[0].name, elsewhere);
   const beat = join(sweepPaths(folder).run(runs[0].name), "lock", "now", "beat-c");
   writeFileSync(beat, "1");
-  expect(own.anyTaken({ evenIfBeating: false })).toBe(true); // perhaps it is dead
+  expect(own.anyTaken({ evenIfBeating: false })).toBe(true); // the process may be dead
   writeFileSync(beat, "2");
-  expect(own.anyTaken({ evenIfBeating: false })).toBe(false); // it is not
+  expect(own.anyTaken({ evenIfBeating: false })).toBe(false); // the process is alive
   expect(own.anyTaken({ evenIfBeating: true })).toBe(true);
 });

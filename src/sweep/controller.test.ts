@@ -14,7 +14,7 @@ afterEach(() => {
   delete process.env.FAKE_WORKER;
 });
 
-/** Controls a made-up sweep with processes that only pretend. */
+/** Controls a test sweep with fake processes. */
 function start(count: number, how: string, more: Partial<ControlOptions> = {}) {
   process.env.FAKE_WORKER = how;
   const folder = temporaryFolder();

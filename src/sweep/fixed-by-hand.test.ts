@@ -15,7 +15,7 @@ test("an older run of a search has the settings that the search was asked for, w
   const settings = { ...somePacsSettings, given: { steps: 300 }, fixed: { steps: 300 }, request };
   expect(hand.settingsOf(settings).fixed).toEqual({ batchSize: 32, "nuclear-norm.weight": 0.01, steps: 300 });
   const { given: _, ...exact } = settings;
-  expect(hand.settingsOf(exact).fixed).toEqual({ steps: 300 }); // it says so itself
+  expect(hand.settingsOf(exact).fixed).toEqual({ steps: 300 }); // the run records its explicit settings
 });
 
 test("of several requests the one that a run is of counts, and settings of other methods do not", () => {

@@ -15,7 +15,7 @@ test("how long the rest takes goes by the last runs, not by a first one that too
     follow.report({ event: "done", id: String(id), seconds } as Parameters<Follow["report"]>[0], { label: "" } as Slot);
   };
   end(0, 600);
-  expect(lines.at(-1)).toBe("[ 1/40] 0 shapes · run 0 in 10:00, about 6:30:00 left"); // by the one that has ended
+  expect(lines.at(-1)).toBe("[ 1/40] 0 shapes · run 0 in 10:00, about 6:30:00 left"); // based on the run that has ended
   for (let i = 1; i < 17; i++) end(i, 2);
   expect(lines.at(-1)).toBe("[17/40] 16 shapes · run 16 in 0:02, about 0:46 left");
 });

@@ -43,7 +43,7 @@ test("planned again with its files elsewhere, a run stays in its place and is ma
   const growth = await growPlan(folder, words, again);
   expect(growth).toMatchObject({ runs: 2, added: [], shared: 0 });
   expect([...growth.moved.keys()]).toEqual([first.id]);
-  // What was not said again stays as it was.
+  // Settings that are not given again do not change.
   expect(readPlan(folder)).toEqual([
     { ...first, request: { ...first.request, threads: 2, cache: "/new/cache" } },
     second,
@@ -57,7 +57,7 @@ test("a run whose trajectory another has with an average is not planned by itsel
   const [both] = await plan({ algorithms: ["ERM", "SWAD"] });
   const [other] = await plan({ algorithms: ["ERM"], settings: { steps: 5, lr: 0.5 } });
   expect(growthOf([both], [erm, other])).toMatchObject({ runs: 2, added: [other], shared: 1 });
-  // SWAD alone may end early, and then ERM's records would too.
+  // SWAD alone can end early, and then the records of ERM would end early too.
   expect(growthOf([swad], [erm])).toMatchObject({ runs: 2, added: [erm], shared: 0 });
 });
 

@@ -4,7 +4,7 @@ import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { accuraciesAt, somePacsSettings, writeRun } from "../../tests/support/run-folders.js";
 import { HopelessCheck, trajectoryOf, whyHopeless } from "./hopeless.js";
 
-/** What three finished draws had: at steps 0, 50 and 99. */
+/** The best accuracies of three finished draws at steps 0, 50 and 99. */
 const finished = [
   [0.2, 0.5, 0.8],
   [0.3, 0.4, 0.7],
@@ -27,11 +27,11 @@ test("nothing is given up early, beside fewer than three, or as good as the wors
   expect(whyHopeless([{ step: 50, best: 0.4 }], finished, 100)).toBeUndefined();
   expect(whyHopeless([], finished, 100)).toBeUndefined();
   expect(whyHopeless([{ step: 98, best: 0 }], finished, 100)).toBeDefined();
-  expect(whyHopeless([{ step: 99, best: 0 }], finished, 100)).toBeUndefined(); // its last step: it is trained
+  expect(whyHopeless([{ step: 99, best: 0 }], finished, 100)).toBeUndefined(); // at its last step, nothing can be saved
 });
 
 test("a trajectory is the best mean over validation parts of training domains, and knows nothing of held-out ones", () => {
-  // Domain i has (value + i/100)/2 on `out`; the held-out one is the last of four.
+  // The accuracy of domain i on `out` is (value + i/100)/2. The held-out domain is the last of four.
   const records = [...accuraciesAt(0, 0.4), ...accuraciesAt(10, 0.2), ...accuraciesAt(20, 0.6)].map((record) =>
     record.domain === "sketch" ? { ...record, value: 1 } : record,
   );
@@ -50,7 +50,7 @@ test("a run on disk is compared with finished draws of its own cell only", () =>
     });
   for (const digit of ["1", "2", "3"]) run(digit, 0, 0.5, true);
   const behind = run("4", 0, 0.4, false);
-  const elsewhere = run("5", 1, 0.4, false); // another trial: nobody to be compared with
+  const elsewhere = run("5", 1, 0.4, false); // another trial, so there is nothing to compare with
   expect(new HopelessCheck(folder, behind).verdict()).toMatch(/^stopped early after step 60/);
   expect(new HopelessCheck(folder, elsewhere).verdict()).toBeUndefined();
   expect(new HopelessCheck(folder, run("6", 0, 0.55, false)).verdict()).toBeUndefined();

@@ -8,7 +8,7 @@ import { launch } from "./launch.js";
 import { defineLauncher } from "./launchers/index.js";
 import { makePlan } from "./make-plan.js";
 
-/** Hands everything over and starts nothing. */
+/** A launcher that reports all runs as submitted and starts nothing. */
 const idle = defineLauncher({ id: "idle", about: "", options: {}, launch: async () => "handed over" as const });
 
 test("that the first of many probes computes the features for all is said before it does", async () => {

@@ -42,5 +42,5 @@ test("a plan says which penalties set in after its runs have ended", async () =>
   expect(await notesOf({ steps: 102, "nuclear-norm.warmup": 0, "irm.annealSteps": 10 })).toEqual([]);
   const [shortest] = await notesOf({ algorithms: "ERM-NU", grid: { steps: "31,21,61" } });
   expect(shortest).toContain("in runs of 21 steps");
-  expect(await notesOf({ hparams: 8 })).toEqual([]); // some draws of IRM's lie beyond 5001 steps
+  expect(await notesOf({ hparams: 8 })).toEqual([]); // some drawn values of IRM exceed 5001 steps
 });

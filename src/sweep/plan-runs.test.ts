@@ -120,7 +120,7 @@ test("a setting or a grid with an owner goes to the runs that have it", async ()
 
 test("what a search fixes by hand is fixed in every draw, also in those that would have drawn it", async () => {
   const [first] = await plan({ hparams: [1], testDomains: ["filled"] });
-  const { batchSize } = first.request; // the draw's own
+  const { batchSize } = first.request; // from the draw
   const runs = await plan({
     algorithms: ["ERM", "ERM-NU"],
     hparams: [0, 1, 2],
@@ -155,7 +155,7 @@ test("with the reference's jobs, every run has the seed the reference would give
   const runs = await plan({ algorithms: ["ERM", "SWAD"], pairs: true }, { referenceJobs: true });
   const seeds = runs.map(({ request }) => request.seed);
   expect(new Set(seeds).size).toBe(10);
-  expect(runs.every(({ referenceJob }) => referenceJob === undefined)).toBe(true); // it has no such dataset
+  expect(runs.every(({ referenceJob }) => referenceJob === undefined)).toBe(true); // DomainBed does not have this dataset
   expect((await resolve(runs[3].request)).settings.hash).toBe(runs[3].id);
 });
 
@@ -190,7 +190,7 @@ test("a sweep planned as the reference plans one names the same jobs", async () 
       mkdirSync(join(root, "PACS", domain, name), { recursive: true });
       writeFileSync(join(root, "PACS", domain, name, "1.jpg"), "");
     }
-  const weights = join(root, "resnet50.safetensors"); // what is in it is no matter to a plan
+  const weights = join(root, "resnet50.safetensors"); // a plan does not depend on its content
   writeFileSync(weights, "weights");
   const runs = await plan(
     { data: ["pacs"], algorithms: ["ERM", "SWAD"], pairs: true, hparams: [0, 3], settings: { root, weights } },

@@ -4,7 +4,7 @@ import { SettingsMemo } from "../settings/memo.js";
 import { makePlan } from "./make-plan.js";
 import { partInWords, presetNamed, presets } from "./presets.js";
 
-/** The paper's tables as they are printed, read from the file of published numbers. */
+/** The tables of the paper, read from the file of published numbers. */
 const published = JSON.parse(
   readFileSync(new URL("../../data/published-tables.json", import.meta.url), "utf8"),
 ) as readonly { readonly table: string; readonly rows: readonly { readonly algorithm: string }[] }[];

@@ -19,7 +19,7 @@ async function makeSweep(given: Record<string, unknown>): Promise<{ folder: stri
   return { folder, runs: made.runs };
 }
 
-/** Works on a sweep in this process; why it ended, and what happened. */
+/** Executes a sweep in this process; returns why it ended, and the events. */
 async function workOn(folder: string, options: Partial<WorkOptions> = {}) {
   const events: WorkEvent[] = [];
   const why = await work({

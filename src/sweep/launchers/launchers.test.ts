@@ -14,7 +14,7 @@ import { slurmScript } from "./slurm-script.js";
 
 const fakeWorker = fileURLToPath(new URL("../../../tests/support/fake-worker.mjs", import.meta.url));
 
-/** Launches a made-up sweep of which the first run is done; what was said and printed. */
+/** Launches a test sweep whose first run is done; returns the messages and the output. */
 async function tryLaunch(launcher: Launcher, options: Record<string, unknown> = {}, more: Partial<LaunchOptions> = {}) {
   const folder = temporaryFolder();
   const runs = writeSweep(folder, 3);
@@ -95,7 +95,7 @@ test("an unknown launcher is an error that names the nearest", () => {
   expect(() => launcherNamed("slrum")).toThrow('unknown launcher "slrum": did you mean "slurm"?');
 });
 
-/** A folder with programs of these names and texts. */
+/** A folder with programs that have these names and contents. */
 function programs(texts: Record<string, string>): string {
   const folder = temporaryFolder();
   for (const [name, content] of Object.entries(texts)) {
