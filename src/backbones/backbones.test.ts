@@ -124,19 +124,25 @@ test.each(ALL)("$id gives gradients in float32 and features near float32's in bf
   });
 });
 
-test.each(["toy-cnn", "mnist-cnn", "wide-resnet-16-2", "resnet50", "mobilenet_v2", "regnet_y_400mf", "convnext_tiny"])(
-  "%s holds no map but the features",
-  (id) => {
-    scope(() => {
-      using backbone = fillByFormula(backboneNamed(id).build());
-      const x = inputFor(backbone.inputShape);
-      const before = liveTensors();
-      const features = backbone.forward(x);
-      expect(liveTensors()).toBe(before + 1);
-      features.sum().backward(); // the graph holds the tensors that it needs
-    });
-  },
-);
+test.each([
+  "toy-cnn",
+  "mnist-cnn",
+  "wide-resnet-16-2",
+  "resnet50",
+  "mobilenet_v2",
+  "regnet_y_400mf",
+  "convnext_tiny",
+  "clip_rn50",
+])("%s holds no map but the features", (id) => {
+  scope(() => {
+    using backbone = fillByFormula(backboneNamed(id).build());
+    const x = inputFor(backbone.inputShape);
+    const before = liveTensors();
+    const features = backbone.forward(x);
+    expect(liveTensors()).toBe(before + 1);
+    features.sum().backward(); // the graph holds the tensors that it needs
+  });
+});
 
 test("without gradients a ResNet-18 needs memory for a few maps at a time", () => {
   scope(() => {
@@ -156,6 +162,7 @@ const WITH_STAGES = {
   "wide-resnet-16-2": ["32×32×32", "64×16×16", "128×8×8"],
   resnet18: ["64×16×16", "64×16×16", "128×8×8", "256×4×4", "512×2×2"],
   resnet50: ["64×16×16", "256×16×16", "512×8×8", "1024×4×4", "2048×2×2"],
+  clip_rn50: ["64×16×16", "256×16×16", "512×8×8", "1024×4×4", "2048×2×2"],
   mobilenet_v2: ["16×32×32", "24×16×16", "32×8×8", "96×4×4", "320×2×2"],
   efficientnet_b0: ["16×32×32", "24×16×16", "40×8×8", "112×4×4", "320×2×2"],
   regnet_y_400mf: ["32×32×32", "48×16×16", "104×8×8", "208×4×4", "440×2×2"],
@@ -214,6 +221,7 @@ test("batch norm is frozen in networks that start from trained weights by defaul
     return [...backbone.modules()].flatMap(([, module]) => (module instanceof BatchNorm ? [module.frozen] : []));
   };
   expect(norms("resnet50")).toEqual(new Array(53).fill(true));
+  expect(norms("clip_rn50")).toEqual(new Array(55).fill(true));
   expect(norms("mobilenet_v2")).toEqual(new Array(52).fill(true));
   expect(norms("efficientnet_b0")).toEqual(new Array(49).fill(true));
   expect(norms("regnet_y_400mf", { batchNorm: "trained" })).toEqual(new Array(53).fill(false));

@@ -3,6 +3,7 @@
 import { unknownName } from "../closest-name.js";
 import { UsageError } from "../errors.js";
 import type { BackboneDefinition } from "./backbone.js";
+import { clipRn50 } from "./clip-resnet.js";
 import { convnextBase, convnextSmall, convnextTiny } from "./convnext.js";
 import { diagonalMap } from "./diagonal-map.js";
 import { efficientnetB0, efficientnetB1, efficientnetB2, efficientnetB3, efficientnetB4 } from "./efficientnet.js";
@@ -79,6 +80,7 @@ export const backbones = {
   dinov2_vits14_reg: dinov2S14Reg,
   dinov2_vitb14_reg: dinov2B14Reg,
   dinov2_vitl14_reg: dinov2L14Reg,
+  clip_rn50: clipRn50,
   clip_vit_b_32: clipB32,
   clip_vit_b_16: clipB16,
   clip_vit_l_14: clipL14,
@@ -103,6 +105,7 @@ export {
   type Step,
   vectorSize,
 } from "./backbone.js";
+export { ClipResNet, type ClipResNetLayout } from "./clip-resnet.js";
 export { ConvNeXt } from "./convnext.js";
 export { DiagonalMap } from "./diagonal-map.js";
 export { EfficientNet } from "./efficientnet.js";

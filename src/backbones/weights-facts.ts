@@ -12,6 +12,7 @@ import { TORCHSCRIPT } from "../engine/pth.js";
 import type { StoredTensor, WeightsFile } from "../engine/stored-tensor.js";
 import type { NetworkVariant } from "./backbone.js";
 import { backboneOfNames } from "./backbone-of-weights.js";
+import { CLIP_RESNET_STRIDE, clipResNetPrefix, clipRn50 } from "./clip-resnet.js";
 import { convolutionalName, convolutionalScheme } from "./convolutional-names.js";
 import { backboneNamed, backbones } from "./index.js";
 import {
@@ -47,7 +48,7 @@ export interface WeightsFacts {
  */
 export function weightsFacts(path: string, sha256?: string): WeightsFacts {
   using file = openWeights(path);
-  const facts = transformerFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
+  const facts = transformerFacts(file) ?? clipResNetFacts(file) ?? convolutionalFacts(file) ?? plainFacts(file);
   const published = publishedAs(path, sha256, facts.backbone);
   const { normalization, gelu, positions } = published ?? {};
   const own = factsOfModel(file);
@@ -172,6 +173,23 @@ function transformerFacts(file: WeightsFile): WeightsFacts | undefined {
       ...(has.clip && isOpenAi && { gelu: "quick" as const }),
     },
     ...(has.clip && !isOpenAi && { geluIsOpen: true }),
+  };
+}
+
+/** A CLIP ResNet is identified by the number of features and of blocks. */
+function clipResNetFacts({ tensors }: WeightsFile): WeightsFacts | undefined {
+  const prefix = clipResNetPrefix(tensors.keys());
+  if (prefix === undefined) return undefined;
+  const [features = 0] = tensors.get(`${prefix}attnpool.c_proj.weight`)?.shape ?? [];
+  const blocks = Array.from(tensors.keys()).filter((name) => /layer\d\.\d+\.conv1\.weight$/.test(name)).length;
+  const side = Math.sqrt(tensors.get(`${prefix}attnpool.positional_embedding`)!.shape[0] - 1);
+  const isKnown = features === clipRn50.width && blocks === clipRn50.blocks;
+  return {
+    backbone: isKnown ? clipRn50.id : undefined,
+    description: `a CLIP ResNet of ${features} features and ${blocks} blocks, under OpenAI's CLIP names`,
+    normalization: "clip",
+    framing: framingAtSize(CLIP, Number.isInteger(side) && side > 0 ? side * CLIP_RESNET_STRIDE : undefined),
+    variant: { positions: "timm" },
   };
 }
 

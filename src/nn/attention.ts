@@ -80,7 +80,7 @@ export class MultiHeadAttention extends Layer {
 }
 
 /** Queries [n, heads, m, d], keys and values [n, heads, tokens, d] → [n, heads, m, d]. */
-function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
+export function attention(q: Tensor, k: Tensor, v: Tensor): Tensor {
   if (composed || !hasFusedAttention()) return composedAttention(q, k, v);
   return call(FUSED, q, k, v, null, 0, false) as Tensor;
 }

@@ -16,7 +16,7 @@ import { nuclearNorm } from "../../src/regularizers/index.js";
 import { Learner } from "../../src/training/learner.js";
 import { CLASSES, DOMAINS, type TinyData, tinyBatch } from "../support/tiny-data.js";
 
-const FAMILIES = ["efficientnet_b0", "regnet_y_400mf", "convnext_tiny"] as const;
+const FAMILIES = ["efficientnet_b0", "regnet_y_400mf", "convnext_tiny", "clip_rn50"] as const;
 
 const pictures: TinyData = { name: "3×32×32 pictures", inputShape: [3, 32, 32], samples: 2, backbone: "" };
 
