@@ -43,7 +43,7 @@ test.each<[which: string, parts: (context: BuildContext) => unknown, words: RegE
   ["both", () => ({ step: () => 0, update: () => 0 }), /one of the functions "step" and "update", and returned both/],
   ["no optimizers for its update", () => ({ update: () => ({}) }), /"update" needs "optimizers"/],
   ["no predict", () => ({ step: () => 0, predict: undefined }), /"build" returned no function "predict"/],
-])("an algorithm that builds %s is refused in words", (_, parts, words) => {
+])("an algorithm that builds %s is refused with a clear error", (_, parts, words) => {
   const build = () => scope(() => learnerOf(parts));
   expect(build).toThrow(UsageError);
   expect(build).toThrow(words);
@@ -63,7 +63,7 @@ test.each<[which: string, step: StepOf, words: RegExp]>([
     ({ backbone, classifier }, { x, y }) => ({ loss: crossEntropy(classifier.forward(backbone.forward(x)), y) }),
     /"step" returned no features: penalties are taken of them/,
   ],
-])("an algorithm whose step returns %s is refused in words", (_, step, words) => {
+])("an algorithm whose step returns %s is refused with a clear error", (_, step, words) => {
   expect(() => updateWith(step)).toThrow(UsageError);
   expect(() => updateWith(step)).toThrow(words);
 });
@@ -95,14 +95,14 @@ function updatesOf(takesPenalty: (step: number) => boolean, isFrozen: (step: num
   });
 }
 
-test("an update that never takes the penalty asked for is refused; one that takes it now and then is not", () => {
+test("an update that never applies the requested penalty is an error; one that applies it sometimes is not", () => {
   expect(updatesOf(() => false)).toMatch(
     /^algorithm Mine: 64 updates of the backbone were made with nuclear-norm asked for, and none took it/,
   );
   expect(updatesOf((step) => step % 8 === 7)).toBeNull();
 });
 
-test("updates that leave the backbone as it is need no penalty", () => {
+test("updates that do not change the backbone need no penalty", () => {
   const trainsBackbone = (step: number): boolean => step >= 80;
   const isFrozen = (step: number): boolean => !trainsBackbone(step);
   expect(updatesOf(trainsBackbone, isFrozen)).toBeNull();

@@ -37,7 +37,7 @@ function train(hparams: Record<string, HparamValue>, { sizes = [3, 3], updates =
   return { logs, state: new Map([...learner.stateDict()].map(([key, value]) => [key, value.toNumbers()])) };
 }
 
-test("the generator goes first, and after it the discriminator as often as told", () => {
+test("generator and discriminator take turns, with the requested number of discriminator updates", () => {
   const turns = (dStepsPerGStep: number) => train({ dStepsPerGStep }, { updates: 5 }).logs.flatMap(Object.keys);
   expect(turns(1)).toEqual(["gen_loss", "disc_loss", "gen_loss", "disc_loss", "gen_loss"]);
   expect(turns(2)).toEqual(["disc_loss", "gen_loss", "disc_loss", "disc_loss", "gen_loss"]);
@@ -77,6 +77,6 @@ test("rates and the generator's weight decay depend on the dataset's size", () =
   }
 });
 
-test("an unknown form of the penalty is an error that names the nearest", () => {
+test("an unknown form of the penalty is an error that suggests the nearest name", () => {
   expect(() => train({ gradPenaltyOf: "cross-entropie" })).toThrow('did you mean "cross-entropy"?');
 });

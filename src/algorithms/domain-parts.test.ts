@@ -48,7 +48,7 @@ test.for([
   });
 });
 
-test("rows and losses are each domain's own, whatever their numbers", () => {
+test("rows and losses are grouped by domain, for any domain numbers", () => {
   scope(() => {
     const batch = makeBatch();
     expect(rowsByDomain(batch.x, batch).map(({ shape }) => shape)).toEqual([[2, 3], [4, 3], [3, 3]]); // biome-ignore format: shapes

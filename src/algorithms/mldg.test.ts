@@ -9,7 +9,7 @@ function build(domains: number, hparams: Record<string, HparamValue>): void {
   new Learner({ algorithm: mldg, makeBackbone, classes: 2, domains, hparams }).dispose();
 }
 
-test("with as many meta-test domains as there are, MLDG says so instead of learning nothing", () => {
+test("MLDG refuses to use all domains as meta-test domains", () => {
   expect(() => build(2, { pairing: "meta-test" })).toThrow(
     "MLDG with pairing=meta-test needs from 1 to 1 meta-test domains when it trains on 2, got nMetaTest=2",
   );

@@ -47,7 +47,7 @@ function buffersAfter(algorithm: AlgorithmDefinition): { mean: number[]; batches
   };
 }
 
-test("Fish takes the statistics half of the way, and rounds the count of batches down", () => {
+test("Fish moves the statistics half of the distance, and rounds the number of batches down", () => {
   const { mean, batches } = buffersAfter(fish);
   expect(batches).toBe(1); // half of 3
   const reached = scope(() =>

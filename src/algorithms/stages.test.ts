@@ -104,7 +104,7 @@ test("MIRO's variances start at 0.1, and block leaves out the stem's", () => {
   });
 });
 
-test("what has no stages, no room for a style or no channel to spare is refused with the reason", () => {
+test("an algorithm refuses a backbone, number of domains or picture size that it cannot use, with the reason", () => {
   expect(() => learnerOf(mixStyle, { backbone: "mlp", inputShape: [4] })).toThrow(
     "MixStyle needs a backbone with intermediate maps, such as resnet18 or mobilenet_v2",
   );

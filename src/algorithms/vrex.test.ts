@@ -17,7 +17,7 @@ test("the penalty is the variance of the domains' losses, and what is logged as 
   });
 });
 
-test("the penalty weighs 1 before annealSteps and penaltyWeight from then on, where the optimizer starts anew once", () => {
+test("the penalty has weight 1 before annealSteps and penaltyWeight afterwards, and the optimizer is reset once in between", () => {
   scope(() => {
     expectClose(at(2).loss, 7 / 6 + 7 / 18, { rtol: 1e-12 });
     expectClose(at(3).loss, 7 / 6 + 70 / 18, { rtol: 1e-12 });

@@ -20,7 +20,7 @@ const pictures = [
   judgedAs(1, 0, 0.8, { domain: "sketch", name: "a" }),
 ];
 
-test("a picture is judged by its logits, whatever is added to all of them", () => {
+test("adding a constant to all logits does not change the result", () => {
   const about = { name: "x", domain: "d", label: 1 };
   for (const shift of [0, 1000, -1000]) {
     const { predicted, confidence, truth, loss, brier } = judge([shift + Math.log(3), shift, shift], about);
@@ -35,7 +35,7 @@ test("the loss stays exact where the probability of the truth rounds to nothing"
   expect([truth, loss]).toEqual([0, 2000]);
 });
 
-test("of equal classes the first is said", () => {
+test("of several classes with equal probability, the first is predicted", () => {
   expect(judge([1, 1], { name: "x", domain: "d", label: 1 }).predicted).toBe(0);
   expect(softmax([1, 1])).toEqual(Float64Array.of(0.5, 0.5));
 });
@@ -69,7 +69,7 @@ test("the balanced accuracy is the mean over classes that have pictures", () => 
   expect(loss).toBeCloseTo(-Math.log(0.9 * 0.2 * 0.7 * 0.01 * 0.2) / 5, 9);
 });
 
-test("the confusion matrix has a row a class and a column what was said", () => {
+test("the confusion matrix has a row per true class and a column per predicted class", () => {
   const matrix = confusionMatrix(pictures, 3);
   expect(matrix).toEqual([[1, 1, 0], [2, 1, 0], [0, 0, 0]]); // biome-ignore format: a matrix
   expect(mostConfused(matrix)).toEqual([

@@ -17,7 +17,7 @@ const street = [picture("street", 0, 1, -4), picture("street", 1, 1, 2)];
 const of = (pictures: Judged[], heldOut: string[]) =>
   assessmentOf(pictures, { model: "current", step: 7, classes, heldOut });
 
-test("domains are told apart by whether they were held out", () => {
+test("domains are marked as held out or not", () => {
   const { domains, mostWrong } = of([...shop, ...street], ["street"]);
   expect(domains.map(({ name, part, count, right }) => ({ name, part, count, right }))).toEqual([
     { name: "shop", part: "validation", count: 3, right: 2 },
@@ -55,7 +55,7 @@ test("the held-out parts of several runs make one assessment, calibrated as all 
   ]);
 });
 
-test("it survives JSON, and what is no assessment is refused with its path", () => {
+test("an assessment survives JSON, and invalid data are refused with their path", () => {
   const path = join(temporaryFolder(), "assessment.json");
   const assessment = of([...shop, ...street], ["street"]);
   writeFileSync(path, JSON.stringify(assessment));

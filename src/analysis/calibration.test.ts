@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { calibration } from "./calibration.js";
 import { judgedAs } from "./judged.fixture.js";
 
-test("a model that is right as often as it says has no calibration error", () => {
+test("a model whose accuracy equals its confidence has no calibration error", () => {
   const pictures = Array.from({ length: 10 }, (_, i) => judgedAs(0, i < 8 ? 0 : 1, 0.8));
   const { ece, worst, overconfidence } = calibration(pictures);
   expect([ece, worst, overconfidence]).toEqual([0, 0, 0].map((value) => expect.closeTo(value, 12)));

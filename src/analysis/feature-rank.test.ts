@@ -10,7 +10,7 @@ const features = (rank: number, mean = 0) =>
     .mm(orthonormal(90, rank, 5).t())
     .add(mean);
 
-test("rows stand by label and weight, with measures and accuracy", () =>
+test("rows are sorted by label and weight, with measures and accuracy", () =>
   scope(() => {
     const { rows } = featureRankAnalysis([
       { weight: 0.01, features: features(60), accuracy: 0.7, label: "sketch" },
@@ -25,7 +25,7 @@ test("rows stand by label and weight, with measures and accuracy", () =>
     expect(rows.map(({ stableRank }) => Math.round(stableRank))).toEqual([70, 80, 60]);
   }));
 
-test("the words say where the paper's level is reached and where it is not", () =>
+test("the text says where the paper's level is reached and where it is not", () =>
   scope(() => {
     const { verdicts } = featureRankAnalysis([
       { weight: 0, features: features(80, 1), accuracy: 0.6 },
@@ -45,7 +45,7 @@ test("the words say where the paper's level is reached and where it is not", () 
     expect(centred.neverRises).toBe(true);
   }));
 
-test("a rank that rises with the weight is told as such", () =>
+test("the text reports a rank that rises with the weight", () =>
   scope(() => {
     const { verdicts } = featureRankAnalysis([
       { weight: 0, features: features(20), accuracy: 0.6, label: "sketch" },
@@ -65,7 +65,7 @@ test("with fewer samples than the level the words blame the samples", () =>
     expect(verdicts[0].neverRises).toBeNull();
   }));
 
-test("the chart has a rank and an accuracy panel a label, and says where it put weight 0", () =>
+test("the chart has a rank panel and an accuracy panel per label, and says where weight 0 is drawn", () =>
   scope(() => {
     const { rows } = featureRankAnalysis(
       [0, 0.01, 0.1].flatMap((weight, i) => [

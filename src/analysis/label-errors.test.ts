@@ -14,7 +14,7 @@ test("a picture is likely of another class where that class's own threshold is r
   expect(found).toEqual([{ place: 2, suggested: 1, probability: 0.95, given: 0.05 }]);
 });
 
-test("the worst come first, and classes without pictures suggest nothing", () => {
+test("the worst classes come first, and classes without pictures give no suggestion", () => {
   const rows = [[0.5, 0.5, 0], [0.1, 0.9, 0], [0.2, 0.8, 0], [0, 0.05, 0.95], [0.4, 0.6, 0]]; // biome-ignore format: rows
   const found = likelyLabelErrors(rows, [0, 0, 0, 1, 1], 3);
   expect(found.map(({ place }) => place)).toEqual([1, 2]);

@@ -24,7 +24,7 @@ test("the interval is that of Agresti and Min: theirs of 12 and 6 discordant in 
   expect(interval[1]).toBeCloseTo(0.058824 + 0.082978, 5);
 });
 
-test("two models that agree everywhere differ by nothing, and few pictures say little", () => {
+test("two models that agree on every picture have a difference of zero, and few pictures give a wide interval", () => {
   const { difference, interval } = pairedModels(
     judged(4, () => true),
     judged(4, () => true),
@@ -34,7 +34,7 @@ test("two models that agree everywhere differ by nothing, and few pictures say l
   expect(interval[0]).toBeCloseTo(-interval[1], 12);
 });
 
-test("pictures are paired by name, and those of one model alone are left out", () => {
+test("pictures are paired by name, and those of only one model are skipped", () => {
   const first = judged(3, () => true);
   const second = judged(5, () => false).reverse();
   expect(pairedModels(first, second)).toMatchObject({ count: 3, onlyFirst: 3, difference: -1 });

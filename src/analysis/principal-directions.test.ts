@@ -19,7 +19,7 @@ test("directions and sizes are the singular vectors and values, for wide and tal
     }
   }));
 
-test("directions that rounding made up are left out, and no more come than are asked for", () =>
+test("directions that are only rounding errors are skipped, and at most the requested number is returned", () =>
   scope(() => {
     const { matrix } = matrixWith([3, 1], [6, 8]);
     expect(principalDirections(matrix, 5).squares).toHaveLength(2);

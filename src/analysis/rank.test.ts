@@ -14,7 +14,7 @@ test("the spectrum is the singular values, largest first", () =>
     expectClose(spectrum(matrixWith(sigmas, [30, 4]).matrix), sigmas, { rtol: 1e-12 });
   }));
 
-test("large matrices go by the Gram matrix and come to the same", () =>
+test("large matrices are computed by the Gram matrix, with the same result", () =>
   scope(() => {
     const sigmas = Array.from({ length: 40 }, (_, i) => 0.8 ** i);
     const { matrix } = matrixWith(sigmas, [40, 30_000]); // above 2²⁰ elements
@@ -37,7 +37,7 @@ test("diag(3, 4) has stable rank 25/16 and the effective rank of its entropy", (
   expectClose([effectiveRank(matrix)], [p ** -p * q ** -q], { rtol: 1e-12 });
 });
 
-test("neither depends on scale, and both are at most the rank", () =>
+test("neither rank depends on scale, and both are at most the rank of the matrix", () =>
   scope(() => {
     const matrix = normalMatrix(20, 6).mm(normalMatrix(6, 30));
     for (const rank of [stableRank, effectiveRank]) {

@@ -176,7 +176,7 @@ test("asking how it would end changes nothing", () => {
   expect(valley.finish()).toEqual(once);
 });
 
-test("a loss that is not finite is an error that names the step", () => {
+test("a loss that is not finite is an error that contains the step", () => {
   const valley = new LossValley<Numbered>(published);
   expect(() => valley.push(segment(3, Number.NaN))).toThrow(EngineError);
   expect(() => valley.push(segment(3, Number.NaN))).toThrow("the validation loss at step 30 is NaN");

@@ -38,7 +38,7 @@ test("the exponential average keeps `decay` of the past at every update", () => 
   scope(() => expectClose(follower.weights().get("w")!, [expected], { rtol: 1e-12 }));
 });
 
-test.each(["uniform", "exponential"])("the %s average goes on bit for bit from a saved state", (kind) => {
+test.each(["uniform", "exponential"])("the %s average resumes bit for bit from a saved state", (kind) => {
   const before = liveTensors();
   {
     using whole = movingAverage({ kind, start: 2 });

@@ -57,7 +57,7 @@ test("the average is the mean of the segments the valley's rules name, each a me
   expect(follower.summary()).toEqual({ count: 7, from: 4 * EVERY + 1, to: 10 * EVERY });
 });
 
-test("told to continue, it lets training go on when the valley is left, and the average stays as it was", () => {
+test("with the option to continue, training goes on after the valley is left, and the average does not change", () => {
   using stops = swad();
   using continues = swad({ whenLeft: "continue" } as never); // the former name
   expect(continues.settings.afterValley).toBe("continue");
@@ -70,7 +70,7 @@ test("told to continue, it lets training go on when the valley is left, and the 
   expect(continues.summary()).toEqual(stops.summary());
 });
 
-test("an alive valley at the end takes in what is still in the queue, and asking twice gives the same bytes", () => {
+test("a valley that lasts to the end includes what is still in the queue, and a second call gives the same bytes", () => {
   using follower = swad();
   follow(follower, lossesOfVector.slice(0, 10));
   scope(() => {
@@ -97,7 +97,7 @@ test("the segment found is overwritten by the first that is added", () => {
   scope(() => expectClose(other.weights().get("head.bias")!, [segmentMean(1, bias)], { rtol: 1e-12 }));
 });
 
-test("VLCS has a tolerance of 0.2 unless told", () => {
+test("VLCS has a tolerance of 0.2 by default", () => {
   using published = swad();
   using vlcs = swad({}, "vlcs");
   using told = swad({ tolerance: 0.5 }, "vlcs");
@@ -155,7 +155,7 @@ test("saved and put back at any step it ends in the same bytes", () => {
   expect(liveTensors()).toBe(before);
 });
 
-test("a state that does not fit is refused, and what was there stays", () => {
+test("a state that does not fit is refused, and the current state does not change", () => {
   using follower = swad();
   follow(follower, lossesOfVector.slice(0, 8));
   const wanted = bytesOf(follower);

@@ -27,7 +27,7 @@ test("before the mean begins, the fine-tuned end is the last update", () => {
   });
 });
 
-test("a saved state goes on as if nothing had happened", () => {
+test("a saved state resumes as if there had been no interruption", () => {
   scope(() => {
     using first = wiseFt({ start: 0 });
     first.begin?.(parameters(1));

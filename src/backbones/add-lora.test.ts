@@ -71,7 +71,7 @@ test("LoRA learns, the rest of the network stays as it was, and merged it is a p
   });
 });
 
-test("LoRA on a network that is no transformer is an error", () => {
+test("LoRA on a network that is not a transformer is an error", () => {
   using backbone = backboneNamed("toy-cnn").build();
   expect(() => addLora(backbone, { rank: 2, alpha: 2, targets: ["q"] }, new Random(1))).toThrow(
     "LoRA needs a vision transformer",

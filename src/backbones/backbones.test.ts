@@ -87,7 +87,7 @@ function inputFor(shape: readonly number[], n = 2): Tensor {
   return formulaTensor("x", [n, ...small]);
 }
 
-test("an unknown backbone is an error that names the nearest", () => {
+test("an unknown backbone is an error that suggests the nearest name", () => {
   expect(() => backboneNamed("resnet51")).toThrow('unknown backbone "resnet51": did you mean "resnet50"?');
   expect(() => backboneNamed("toString")).toThrow(UsageError);
 });
@@ -244,7 +244,7 @@ test("dropout falls on the features of a ResNet in training only", () => {
   });
 });
 
-test("an MLP drops before its ReLU, once a hidden layer, and the draws are its own", () => {
+test("an MLP applies dropout before each ReLU, with its own draws", () => {
   scope(() => {
     using backbone = fillByFormula(
       backboneNamed("mlp").build({ inputShape: [4, 5], width: 64, depth: 4, dropout: 0.5 }),
@@ -262,7 +262,7 @@ test("an MLP drops before its ReLU, once a hidden layer, and the draws are its o
   });
 });
 
-test("input sizes that make no sense are errors that say what was expected", () => {
+test("invalid input sizes are errors that say what was expected", () => {
   expect(() => backboneNamed("resnet18").build({ inputShape: [20] })).toThrow(
     "backbone resnet18: expected pictures of the shape [channels, height, width], got [20]",
   );

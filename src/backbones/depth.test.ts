@@ -14,7 +14,7 @@ function namesIn(backbone: Backbone, part: Iterable<object>): string[] {
   return [...new Set([...part].map((each) => names.get(each)!.replace(/\.?(weight|bias)$/, "")))];
 }
 
-test("a backbone has as many blocks as its definition says, and every parameter in one part", () => {
+test("a backbone has the number of blocks of its definition, and every parameter is in one part", () => {
   const ids = Object.keys(backbones).filter((id) => backboneNamed(id).blocks !== undefined);
   for (const id of ids) {
     using backbone = backboneNamed(id).build();
@@ -77,7 +77,7 @@ test("rates fall by the same factor from block to block: decay^(L + 1 − i), th
   expect(of(end)).toEqual([0.5]);
 });
 
-test("a backbone that does not say which its blocks are can only be frozen as a whole", () => {
+test("a backbone that does not name its blocks can only be frozen as a whole", () => {
   using backbone = built("small-cnn");
   expect(() => freezeBackbone(backbone, "stem")).toThrow("freeze stem: SmallCnn does not say which its blocks are");
   expect(() => depthRates(backbone, 0.9)).toThrow("layerDecay 0.9: SmallCnn does not say which its blocks are");

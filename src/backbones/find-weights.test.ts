@@ -24,7 +24,7 @@ function file(...parts: string[]): string {
   return path;
 }
 
-test("the file asked for comes first, then $NUDGE_WEIGHTS, then the cache folder", () => {
+test("the file of the option comes first, then $NUDGE_WEIGHTS, then the cache folder", () => {
   const cached = file("cache", "nudge", "weights", "resnet50.pth");
   expect(findWeights("resnet50")).toBe(cached);
   const named = file("mine.pth");
@@ -34,7 +34,7 @@ test("the file asked for comes first, then $NUDGE_WEIGHTS, then the cache folder
   expect(findWeights("resnet50", asked)).toBe(asked);
 });
 
-test("what torchvision has downloaded comes last: of the first ImageNet weights, not of later ones", () => {
+test("torchvision's downloads come last, and only the first ImageNet weights are used", () => {
   file("cache", "torch", "hub", "checkpoints", "resnet50-11ad3fa6.pth");
   expect(() => findWeights("resnet50")).toThrow("no trained weights for resnet50");
   const usual = file("cache", "torch", "hub", "checkpoints", "resnet50-0676ba61.pth");
@@ -65,7 +65,7 @@ test("$NUDGE_WEIGHTS may be a folder of files, where safetensors comes before pt
   expect(findWeights("resnet18")).toBe(safetensors);
 });
 
-test("what was named and is not there is an error, even when the cache has a file", () => {
+test("a named file that does not exist is an error, even if the cache has a file", () => {
   file("cache", "nudge", "weights", "resnet50.pth");
   expect(() => findWeights("resnet50", join(folder, "none.pth"))).toThrow("none.pth for resnet50: no such file");
   expect(() => findWeights("resnet50", folder)).toThrow("a folder, expected a file");
@@ -88,6 +88,6 @@ test("with no file anywhere the error has the file, its size, the folder and the
   expect(() => findWeights("mobilenet_v2")).toThrow(`is not in ${folder}\n`);
 });
 
-test("a backbone that is never pretrained says so", () => {
+test("a backbone without pretrained weights says so", () => {
   expect(() => findWeights("mnist-cnn")).toThrow("backbone mnist-cnn: there are no trained weights for it");
 });

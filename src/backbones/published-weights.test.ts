@@ -29,7 +29,7 @@ test("no two files have one name", () => {
   expect(new Set(files).size).toBe(files.length);
 });
 
-test("every line is of a backbone that there is, has a name of its own and an encrypted address", () => {
+test("every entry is for an existing backbone, with a unique name and an HTTPS address", () => {
   const names = publishedWeights().map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const weights of publishedWeights()) {

@@ -83,7 +83,7 @@ test.each([
   expect(facts.geluIsOpen).toBe(file.startsWith("clip") && file !== "clip-openai.pt" ? true : undefined);
 });
 
-test("a published file is known by its hash, and what is published about it counts", () => {
+test("a published file is recognised by its hash, and its published facts are used", () => {
   const { sha256 } = publishedWeightsNamed("clip_vit_b_32")!;
   const facts = weightsFacts(`${FILES}clip-open-clip.pth`, sha256);
   expect(facts.variant?.gelu).toBe("quick");

@@ -8,7 +8,7 @@ import { benchAlgorithms } from "./algorithms.js";
 
 const quick = { backbone: "toy-cnn", batch: 4, device: "cpu", repeats: 1 };
 
-test("all algorithms are timed beside ERM, with no more passes than the public code's, and nothing is left behind", () => {
+test("all algorithms are timed next to ERM, with no more passes than the public code, and no tensors remain", () => {
   const before = liveTensors();
   const { rows } = benchAlgorithms({ ...quick, algorithm: "all" });
   expect(liveTensors()).toBe(before);
@@ -40,7 +40,7 @@ test("all algorithms are timed beside ERM, with no more passes than the public c
   expect(Object.fromEntries(listed)).toEqual({ ...counted, "1 + 1": "all others" });
 });
 
-test("the text has a line an algorithm and says what is saved", () => {
+test("the text has a line per algorithm and says which passes are saved", () => {
   const text = algorithmsText(benchAlgorithms({ ...quick, algorithm: "SagNet" }));
   expect(text).toMatch(/^ {2}SagNet +[\d.]+ +[\d.]+× +[\d.]+ +[\d.]+× +3 \+ 2 +3 \+ 3 +[\d.]+×$/m);
   expect(text).toContain("SagNet: no backward pass through the backbone for the style head");

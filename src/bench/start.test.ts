@@ -10,7 +10,7 @@ test("the start of a process is timed part by part", () => {
   expect(times.stepMs).toBeGreaterThan(1);
 });
 
-test("each way runs in a process with its environment, and is a line of the table", () => {
+test("each variant runs in a process with its environment, and is a row of the table", () => {
   const times = { engine: 1, device: 0, kernels: 0.5, network: 0, firstForward: 2, firstBackward: 3 };
   const rest = { secondStep: 0, evaluation: 0, capture: 0 };
   const script = `const t = ${JSON.stringify({ ...times, ...rest })};
@@ -23,7 +23,7 @@ test("each way runs in a process with its environment, and is a line of the tabl
   expect(last).toMatch(/the fastest of 3 plans.* 5\.50 +3\.00$/);
 });
 
-test("an unknown way, and a process that fails, are errors", () => {
+test("an unknown variant and a process that fails are errors", () => {
   const options = { backbone: "resnet50", batch: 1, device: "cpu" };
   expect(() => benchStart({ ...options, ways: ["guess"] }, ["false"])).toThrow('unknown way "guess"');
   expect(() => benchStart({ ...options, ways: [startWays()[0]] }, ["false"])).toThrow("the process failed");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { stepText } from "../cli/bench-step.js";
 import { benchStep } from "./step.js";
 
-test("the way nudge train takes is one of those timed, and marked", async () => {
+test("the variant that nudge train uses is among those timed, and is marked", async () => {
   const result = await benchStep({ backbone: "mobilenet_v2", batch: 1, device: "cpu", repeats: 1 });
   expect(result.ours.map(({ title, command }) => [title, command])).toEqual([
     ["plain", undefined],

@@ -9,7 +9,7 @@ import { benchTrain, type TrainBench } from "./train.js";
 
 const quick = { algorithm: "ERM", backbone: "small-cnn", device: "cpu", precision: "float32", batch: 2, steps: 2 };
 
-test("bench train times steps and an evaluation of what it was limited to, and leaves nothing behind", async () => {
+test("bench train times steps and an evaluation of limited size, and no files or tensors remain", async () => {
   const data = temporaryFolder();
   await makePictureFolder(data, { perCell: 6, domains: ["a", "b", "c"] });
   const caches = () => readdirSync(tmpdir()).filter((name) => name.startsWith("nudge-train-bench-"));
@@ -36,7 +36,7 @@ test("beside the peer other methods than ERM and ERM-NU are refused before anyth
   await expect(benchTrain({ ...quick, data: "shapes" })).rejects.toThrow("dataset shapes has no picture files");
 });
 
-test("the text says times, ratios, and what the loop had to say", () => {
+test("the text contains times, ratios and the messages of the loop", () => {
   const result: TrainBench = {
     ...{ dataset: "PACS", pictures: 9991, testDomain: "art_painting", method: "ERM", backbone: "resnet50" },
     ...{ weights: "random", device: "cuda:0", threads: 16, precision: "bf16", batch: 96, steps: 100 },

@@ -57,7 +57,7 @@ test("bash completes files with spaces in their names as one word, and folders w
   expect(inBash("train", "--out", "a")).toEqual([]);
 });
 
-test("what is hidden from help is not completed, and what help lists is", () => {
+test("options that help hides are not completed, and those that help lists are", () => {
   const sweep = model.find(({ path }) => path === "sweep")!;
   expect(sweep.commands.map(({ name }) => name)).not.toContain("work");
   const train = model.find(({ path }) => path === "train")!;
@@ -72,7 +72,7 @@ function shell(name: string, ...args: string[]): { status: number | null; stdout
   return error ? undefined : { status, stdout };
 }
 
-test("fish completes the same, where it is installed; its script names every command and option", () => {
+test("fish completes the same if it is installed; its script contains every command and option", () => {
   const text = fishScript(model);
   for (const { path, options } of model.filter((command) => command.options.length > 0))
     for (const { flags } of options) expect(text).toContain(`-n '__nudge_at "${path}"' -l ${flags[0].slice(2)}`);
@@ -81,7 +81,7 @@ test("fish completes the same, where it is installed; its script names every com
   if (answer) expect(answer.stdout).toMatch(/^group-dro\t/);
 });
 
-test("zsh takes its script, where it is installed; the script names every command and option", () => {
+test("zsh accepts its script if it is installed; the script contains every command and option", () => {
   const text = zshScript(model);
   for (const { path, options } of model) {
     const part = text.slice(text.indexOf(`    '${path}')`));
@@ -90,6 +90,6 @@ test("zsh takes its script, where it is installed; the script names every comman
   expect(shell("zsh", "-n", "./zsh")?.status ?? 0).toBe(0);
 });
 
-test("an unknown shell is an error that names the known ones", async () => {
+test("an unknown shell is an error that lists the known ones", async () => {
   expect(await main(["completion", "tcsh"])).toBe(2);
 });

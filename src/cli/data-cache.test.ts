@@ -13,7 +13,7 @@ async function pictures(): Promise<{ root: string; out: string }> {
   return { root, out: join(temporaryFolder(), "cache") };
 }
 
-test("data cache tells the size first, then what it did, and the second time that all is there", async () => {
+test("data cache prints the size first, then what it did, and the second time that nothing is left to do", async () => {
   const { root, out } = await pictures();
   writeFileSync(join(root, "day/cat/empty.png"), "");
   expect(await main(["data", "cache", root, "--out", out])).toBe(0);
@@ -52,7 +52,7 @@ test("by default the cache is in the user's cache folder, with an index for each
   expect(names).toHaveLength(2);
 });
 
-test("a dataset without files, a folder that is not there, and one that cannot be written to are refused in words", async () => {
+test("a dataset without files, a missing folder and a folder that is not writable are refused with clear errors", async () => {
   const { root, out } = await pictures();
   expect(await main(["data", "cache", "shapes"])).toBe(2);
   expect(printed.stderr).toContain("dataset shapes has no picture files to decode, so there is nothing to cache");

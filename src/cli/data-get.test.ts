@@ -86,7 +86,7 @@ test("an archive from an address is downloaded and resumed; other counts end wit
   expect(visible(root)).toEqual(["PACS"]);
 });
 
-test("several archives make one dataset, a missing domain is named, and what was unpacked is not unpacked twice", async () => {
+test("several archives make one dataset, a missing domain is reported, and no archive is unpacked twice", async () => {
   const root = temporaryFolder();
   const parts = [
     small.filter(({ name }) => !name.includes("sketch")),
@@ -100,7 +100,7 @@ test("several archives make one dataset, a missing domain is named, and what was
   expect(visible(join(root, "PACS"))).toEqual(["art_painting", "cartoon", "photo", "sketch"]);
 });
 
-test("a known source is downloaded after its licence was accepted; a script has to say so", async () => {
+test("a known source is downloaded after its licence was accepted; scripts need an option for that", async () => {
   const root = temporaryFolder();
   expect(await get("pacs", "--root", root)).toBe(2);
   expect(printed.stderr).toMatch(
@@ -143,7 +143,7 @@ test("a benchmark that a table lists goes to its folder as its archive has it", 
   expect(printed.stdout).toContain("differs: 5 pictures in all, published 455,954");
 });
 
-test("every source that is known is of a dataset there is, and has an address or says what to do", () => {
+test("every known source is for an existing dataset, and has an address or instructions", () => {
   for (const { dataset, from, about, page } of knownSources()) {
     expect(datasets[dataset]?.published, dataset).toBeDefined();
     expect(from ?? about.includes("--from"), dataset).toBeTruthy();
@@ -151,14 +151,14 @@ test("every source that is known is of a dataset there is, and has an address or
   }
 });
 
-test("where a publisher wants a click or a form, it is said what to do", async () => {
+test("if a publisher requires a click or a form, the command says what to do", async () => {
   expect(await get("vlcs", "--root", temporaryFolder())).toBe(2);
   expect(printed.stderr).toMatch(
     /vlcs cannot be downloaded by name\. Google Drive asks .*give it with --from VLCS\.tar\.gz/,
   );
 });
 
-test("pictures of one's own come from parquet files and archives too, and broken ones are reported", async () => {
+test("own pictures also come from parquet files and archives, and broken ones are reported", async () => {
   const root = join(temporaryFolder(), "mine");
   const file = new URL("../../tests/vectors/parquet/hugging-face.parquet", import.meta.url).pathname;
   expect(await get("image-folder", "--from", file, "--root", root)).toBe(0);

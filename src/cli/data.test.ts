@@ -54,7 +54,7 @@ test("data verify exits with 1 where a copy differs", async () => {
   expect(await main(["data", "verify", "pacs", root, "--json"])).toBe(1);
 });
 
-test("errors name the folder or the nearest dataset, and exit with 1 or 2", async () => {
+test("errors contain the folder or the nearest dataset, and exit with 1 or 2", async () => {
   const empty = temporaryFolder();
   expect(await main(["data", "inspect", empty])).toBe(1);
   expect(printed.stderr).toMatch(/^nudge: folder .*: found no pictures/);

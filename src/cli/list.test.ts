@@ -64,6 +64,6 @@ test("settings come with what they accept and mean", async () => {
   expect(await printed("averaging")).toMatch(/^ {4}tolerance +0\.3 +a number from 0 +how far/m);
 });
 
-test("an unknown list is a usage error that names the nearest", async () => {
+test("an unknown list is a usage error that suggests the nearest name", async () => {
   await expect(printed("algoritms")).rejects.toThrow('unknown list "algoritms": did you mean "algorithms"?');
 });

@@ -27,7 +27,7 @@ test("--version prints the package's", async () => {
   expect(version()).toMatch(/^\d+\.\d+\.\d+/);
 });
 
-test("an unknown verb names the nearest one and exits with 2", async () => {
+test("an unknown verb is an error that suggests the nearest one, and exits with 2", async () => {
   expect(await main(["docter"])).toBe(2);
   expect(printed.stderr).toMatch(/^nudge: unknown verb "docter": did you mean "doctor"\? \(known: /);
   printed.stderr = "";
@@ -42,7 +42,7 @@ test("a missing argument is named, and how the verb is called", async () => {
   );
 });
 
-test("a folder where a setting belongs is taken for pictures, and how to name them is said", async () => {
+test("a folder in place of a setting is a usage error that says how to pass pictures", async () => {
   expect(await main(["train", "src"])).toBe(2);
   expect(printed.stderr).toBe(
     'nudge: "src": expected a setting as key=value, such as lr=1e-4; for pictures in src: --data src\n',
@@ -55,19 +55,19 @@ test.each([
   [["sweep", "plan", "--data_dir=x"], "--data_dir=x", "--root"],
   [["sweep", "plan", "--n_trials_from", "1"], "--n_trials_from", "a range: --trials 1-2"],
   [["train", "--holdout_fraction", "0.1"], "--holdout_fraction", "the setting holdout=0.2"],
-])("DomainBed's option in %j is met with ours", async (args, option, ours) => {
+])("DomainBed's option in %j is an error that shows ours", async (args, option, ours) => {
   expect(await main(args)).toBe(2);
   expect(printed.stderr).toBe(`nudge: unknown option '${option}'\n(an option of DomainBed; here: ${ours})\n`);
 });
 
-test("an unknown subcommand is met with those there are", async () => {
+test("an unknown subcommand is an error that lists the known ones", async () => {
   expect(await main(["sweep", "launch"])).toBe(2);
   expect(printed.stderr).toBe(
     "nudge: unknown command 'launch' (known: plan, run, status, retry, cancel, clean, help)\n",
   );
 });
 
-test("a wrong option, a stray argument and no verb at all exit with 2", async () => {
+test("a wrong option, an extra argument and a missing verb exit with 2", async () => {
   expect(await main(["doctor", "--jsn"])).toBe(2);
   expect(printed.stderr).toMatch(/^nudge: unknown option '--jsn'\n\(Did you mean --json\?\)/);
   expect(await main(["doctor", "extra"])).toBe(2);

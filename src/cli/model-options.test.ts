@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), "nudge-model-options-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const printed = catchPrinted();
 
-test("Ctrl-C ends the work where it next says how far it is, and leaves nothing half written", () => {
+test("Ctrl-C ends the work at the next progress report, and leaves no partial files", () => {
   const before = process.listenerCount("SIGINT");
   const predict = (): void => {
     using file = new WholeFile(join(folder, "rows.csv"));
@@ -28,7 +28,7 @@ test("Ctrl-C ends the work where it next says how far it is, and leaves nothing 
   expect(process.listenerCount("SIGINT")).toBe(before);
 });
 
-test("asked to stop after the last, it ends as if it had not been", () => {
+test("a stop request after the last item has no effect", () => {
   using line = progressLine("predicting", 9);
   process.emit("SIGTERM", "SIGTERM");
   expect(() => line.show(9)).not.toThrow();

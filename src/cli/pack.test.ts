@@ -31,7 +31,7 @@ test("runs are packed, reported on and unpacked, and what was done is printed", 
   expect(printed.stderr).toContain("is there already and is no empty folder");
 });
 
-test("a damaged pack is unpacked as far as it goes, with an exit code that says so", async () => {
+test("a damaged pack is unpacked as far as possible, and the exit code is 1", async () => {
   const folder = someRuns();
   const pack = join(folder, "study.nudge");
   await main(["pack", join(folder, "runs"), "--out", pack]);

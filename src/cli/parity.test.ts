@@ -62,7 +62,7 @@ test("a case that does not agree is named, with the tensor, and fails", async ()
   await printed(path, "--case", "sd + nu", "--tolerance", "0.1");
 });
 
-test("what is missing or no parity file is named", async () => {
+test("a missing file and a file that is not a parity file are errors that contain the path", async () => {
   const noBatch = changed("no-batch", (tensors) => tensors.delete("batch/3/1/x"));
   await expect(printed(noBatch, "--case", "sd + nu")).rejects.toThrow(
     "expected the tensor batch/3/1/x, which is missing",

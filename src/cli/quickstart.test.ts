@@ -30,7 +30,7 @@ test("a signal stops it after a step, with words on how to go on", () => {
   expect(interrupted.stdout).toBe("");
 });
 
-test("called again it uses what is done, and prints the table, the paired difference and three commands", () => {
+test("a second call uses the finished runs, and prints the table, the paired difference and three commands", () => {
   expect(first.code).toBe(0);
   expect(first.stderr).toContain("run 1/8: ERM, filled held out, seed 0: already done\n");
   expect(first.stderr).toContain("run 8/8: ERM-NU, inverted held out, seed 0: done\n");
@@ -51,7 +51,7 @@ test("the folder holds ordinary runs and the page", () => {
   expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("ERM-NU against ERM, pair by pair");
 });
 
-test("what is done is left alone, and --json has the report and the folders", async () => {
+test("finished runs do not change, and --json has the report and the folders", async () => {
   const models = (): number[] =>
     readdirSync(join(folder, "runs")).map((run) => statSync(join(folder, "runs", run, "model.safetensors")).mtimeMs);
   const before = models();

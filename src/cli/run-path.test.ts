@@ -12,7 +12,7 @@ const settings = (parts: object = {}): TrainSettings =>
     ...parts,
   }) as unknown as TrainSettings;
 
-test("a run of own pictures is named by folder, method, what it held out, and the start of its hash", () => {
+test("a run of own pictures is named by folder, method, held-out domain and the start of its hash", () => {
   expect(readableName(settings())).toBe("My_shop-erm+nuclear-norm-01234567");
   expect(readableName(settings({ probe: "exact" }))).toBe("My_shop-exact-probe-01234567");
   expect(readableName(settings({ testDomains: ["dusk"], trialSeed: 2 }))).toBe(
@@ -30,7 +30,7 @@ test("benchmarks, and runs that an earlier version began, keep the long name", (
   expect(runPath(out, settings())).toBe(join(out, runName(settings())));
 });
 
-test("a link leads to the newest run, and what is not a link is left alone", () => {
+test("a link points to the newest run, and a file of that name that is not a link does not change", () => {
   const out = temporaryFolder();
   for (const name of ["one", "two", "mine"]) mkdirSync(join(out, name));
   expect(linkRun(join(out, "one"), "latest")).toBe(undefined);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { onStopLevels } from "./stop-levels.js";
 
-test("the first signal asks, one that comes with it is the same, and a later one insists", async () => {
+test("the first signal asks to stop, a second one at the same time counts as the same, and a later one forces it", async () => {
   const told: string[] = [];
   using stop = onStopLevels(["SIGUSR2"], (signal, level) => told.push(`${signal} ${level}`));
   expect(stop.level).toBe(0);

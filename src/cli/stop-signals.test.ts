@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { onStopSignals, SAME_MS } from "./stop-signals.js";
 
-test("the first signal asks, one that comes with it is the same, and a later one is the system's", async () => {
+test("the first signal asks to stop, a second one at the same time counts as the same, and a later one has the system's effect", async () => {
   const before = process.listenerCount("SIGINT");
   const told: string[] = [];
   using stop = onStopSignals((signal) => told.push(signal));
@@ -14,7 +14,7 @@ test("the first signal asks, one that comes with it is the same, and a later one
   expect(process.listenerCount("SIGINT")).toBe(before);
 });
 
-test("disposed of, it listens no more", () => {
+test("it does not listen after it is disposed of", () => {
   const before = process.listenerCount("SIGTERM");
   onStopSignals(() => {})[Symbol.dispose]();
   expect(process.listenerCount("SIGTERM")).toBe(before);

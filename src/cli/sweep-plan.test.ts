@@ -35,7 +35,7 @@ const tiny = [
   "threads=1", // two threads that wait for each other are slow on a busy machine
 ];
 
-test("a plan is written to its folder, and says how many runs there are, are done, and what comes next", async () => {
+test("a plan is written to its folder, and prints how many runs there are, how many are done, and the next command", async () => {
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--algorithms", "ERM,SWAD,ERM-NU", "--no-measure", "--out", out);
   expect(text).toContain("sweep: 8 runs\n");
@@ -108,13 +108,13 @@ test("a sweep may be planned where its runs cannot be made", async () => {
   expect(told.mock.calls.join()).toContain("nudge: no estimate, because a trial failed: device cuda:9: there is none");
 });
 
-test("presets are listed with what they are", async () => {
+test("presets are listed with descriptions", async () => {
   const text = await plan("--list-presets");
   expect(text).toContain("table1   Table 1: 25 methods on five datasets");
   expect(text.match(/^(table\d|figure\d)/gm)).toHaveLength(12);
 });
 
-test("nothing to plan, and the reference's jobs, are told", async () => {
+test("a plan without a request is an error, and the reference's jobs are printed on request", async () => {
   await expect(plan()).rejects.toThrow("nothing to plan: use --preset, --config or --data");
   await expect(plan("--data", "shapes", "--measure-seconds", "x")).rejects.toThrow(
     "--measure-seconds: expected a number",

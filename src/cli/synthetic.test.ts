@@ -38,7 +38,7 @@ test("the JSON carries every seed's figures, the landmarks and the findings", as
   expect(result.otherMap.settings.map).toBe("diagonal");
 });
 
-test("the text names the paper's figures, the stopping rule and the best and worst seeds", async () => {
+test("the text has the paper's figures, the stopping rule and the best and worst seeds", async () => {
   const text = await run(...quick, "--no-grid");
   for (const words of ["0.76", "0.94", "step limit 3×", "worst (seed)", "best (seed)", "‖F‖_*/‖F‖_F", "In closed form"])
     expect(text).toContain(words);

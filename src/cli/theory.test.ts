@@ -39,7 +39,7 @@ test("γ stays the text that was typed", () => {
   expect(readOptions({ gamma: "0.40" })).toEqual({ gamma: "0.40" });
 });
 
-test("a bad value is a usage error that names the option", async () => {
+test("a bad value is a usage error that contains the option", async () => {
   await expect(printed("--r", "many")).rejects.toThrow('--r: expected a number, got "many"');
   for (const args of [
     ["--r", "6.5"],

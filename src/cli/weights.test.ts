@@ -91,7 +91,7 @@ test("weights are downloaded from the mirror, listed as here, and found", async 
   expect(asked).toHaveLength(1);
 });
 
-test("NUDGE_NO_DOWNLOAD forbids it and says what to copy where; a file that was brought is checked", async () => {
+test("NUDGE_NO_DOWNLOAD forbids the download and says what to copy where; a copied file is checked", async () => {
   vi.stubEnv("NUDGE_NO_DOWNLOAD", "1");
   expect(await main(["weights", "get", "mobilenet_v2"])).toBe(2);
   expect(printed.stderr).toContain(
@@ -133,7 +133,7 @@ async function train(...more: string[]): Promise<number> {
   return await main(["train", "--data", data, "--out", join(folder, "runs"), ...more]);
 }
 
-test("training in a script without weights ends with the command that gets them, and begins nothing", async () => {
+test("training in a script without weights prints the command that downloads them, and starts nothing", async () => {
   expect(await train()).toBe(2);
   expect(printed.stderr).toMatch(
     /^nudge: no trained weights for mobilenet_v2 .*\n {2}download them: +nudge weights get mobilenet_v2\n/,

@@ -35,11 +35,11 @@ test.each([
     () => checkFile("/dev/stdout"),
     "this is a device or pipe, but a file is needed. Remove --out to print to the terminal",
   ],
-])("a place that cannot is refused in words (%#)", (check, words) => {
+])("a folder that cannot be used is refused with a clear error (%#)", (check, words) => {
   expect(check).toThrow(words);
 });
 
-test.skipIf(!disk)("a full disk is found before anything is begun (needs root)", () => {
+test.skipIf(!disk)("a full disk is detected before anything starts (needs root)", () => {
   disk!.leave(0);
   expect(() => checkFolder(join(disk!.folder, "runs"))).toThrow(
     `nothing can be written in ${disk!.folder}: ENOSPC: no space left on device. Free some disk space, or choose another path`,

@@ -6,7 +6,7 @@ const curve = (domain: string | null, steps: number[], values: (number | null)[]
   ...{ model: "current", domain, split, metric: "accuracy", steps, values },
 });
 
-test("points are scaled and in order; what is not finite is left out, and of a step that comes twice the last counts", () => {
+test("points are scaled and sorted; values that are not finite are skipped, and of two values of a step the last counts", () => {
   expect(pointsOf(curve("a", [100, 0, 200, 100], [0.5, 0.25, null, 0.75]), 100)).toEqual([
     { x: 0, y: 25 },
     { x: 100, y: 75 },

@@ -5,7 +5,7 @@ test("fractions are percents with a decimal, and nothing is a dash", () => {
   expect([percent(0.8546), percent(1), percent(null)]).toEqual(["85.5", "100.0", "–"]);
 });
 
-test("times are told in the units that matter", () => {
+test("times are printed in suitable units", () => {
   expect([4, 59.6, 200, 18_120, 187_200, Number.NaN, -1].map(duration)).toEqual([
     ...["4 s", "1 min", "3 min 20 s", "5 h 2 min", "2 d 4 h", "–", "–"],
   ]);

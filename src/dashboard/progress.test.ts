@@ -9,12 +9,12 @@ const row: RunRow = {
   reported: { step: 200, left: 100, at: 1_000 },
 };
 
-test("a running run is where its process says, and its time left runs down", () => {
+test("a running run is at the step that its process reports, and its remaining time counts down", () => {
   expect(progressOf(row, 11_000)).toEqual({ step: 200, share: 0.5, left: 90 });
   expect(progressOf(row, 1e9).left).toBe(0);
 });
 
-test("without a word from a process, the last evaluation tells", () => {
+test("without a report from a process, the last evaluation determines the progress", () => {
   expect(progressOf({ ...row, reported: null }, 0)).toEqual({ step: 100, share: 0.25, left: null });
   expect(progressOf({ ...row, state: "stopped" }, 0)).toEqual({ step: 100, share: 0.25, left: null });
   expect(progressOf({ ...row, step: null, reported: null, steps: null }, 0)).toEqual({
@@ -24,6 +24,6 @@ test("without a word from a process, the last evaluation tells", () => {
   });
 });
 
-test("what is done is done, also where it stopped early", () => {
+test("a finished run is complete, even if it stopped early", () => {
   expect(progressOf({ ...row, state: "done" }, 0)).toEqual({ step: 100, share: 1, left: 0 });
 });

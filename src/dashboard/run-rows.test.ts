@@ -38,7 +38,7 @@ function age(...folders: string[]): void {
   for (const folder of folders) utimesSync(folder, then, then);
 }
 
-test("a run is done, running, stopped or failed as its files say", async () => {
+test("the files of a run determine whether it is done, running, stopped or failed", async () => {
   const root = realFolder();
   writeRun(join(root, "done"));
   writeRun(join(root, "stopped"), { done: false });
@@ -103,7 +103,7 @@ test("a model for use has the estimate of runs that held one domain out each, al
   expect(index.version).toBeGreaterThan(version); // tables show it too
 });
 
-test("a probe is told from a run that trained the whole network by its name", async () => {
+test("a probe has another name than a run that trained the whole network", async () => {
   const root = realFolder();
   writeRun(join(root, "full"));
   writeRun(join(root, "probe"), { settings: { probe: true } as object });
@@ -111,7 +111,7 @@ test("a probe is told from a run that trained the whole network by its name", as
   expect(runs.map(({ method }) => method).sort()).toEqual(["ERM", "ERM, probe"]);
 });
 
-test("a second look tells only what changed, and what is gone", async () => {
+test("a second look reports only changes and removed runs", async () => {
   const root = realFolder();
   const one = writeRun(join(root, "one"), { done: false });
   const two = writeRun(join(root, "two"), { done: false });
@@ -141,7 +141,7 @@ test("a second look tells only what changed, and what is gone", async () => {
   expect(await look(index)).toMatchObject({ runs: [], gone: ["two"] });
 });
 
-test("a finished run that was removed and begun anew between two looks is read anew", async () => {
+test("a finished run that was removed and started again between two looks is read again", async () => {
   const root = realFolder();
   const run = writeRun(join(root, "one"), { records: accuraciesAt(900, 0.9) });
   const index = new RunRows(root);
@@ -238,7 +238,7 @@ test("a row of a sweep's grid names every method that its runs give", async () =
   expect(runs.map(({ method }) => method)).toEqual(["ERM-NU", "SWAD-NU", "SWAD-NU"]);
 });
 
-test("a plan that cannot be read is told, and costs no run", async () => {
+test("a plan that cannot be read is reported, and does not hide any run", async () => {
   const root = realFolder();
   writeFileSync(join(root, "sweep.json"), "{}");
   writeFileSync(join(root, "plan.jsonl"), "");

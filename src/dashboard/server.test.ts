@@ -189,7 +189,7 @@ test("files of a run that are links to others are not read", async () => {
   expect(text).not.toContain(SECRET);
 });
 
-test("huge, slow and malformed requests cost no more than an error, and others are answered meanwhile", async () => {
+test("huge, slow and malformed requests only cause an error, and others are answered meanwhile", async () => {
   const { port, url } = await dashboard();
   const host = `Host: 127.0.0.1:${port}`;
   expect(statusOf(await raw(port, request(`/${"a".repeat(8_000)}`, [host])))).toBe(414);
@@ -211,7 +211,7 @@ test("huge, slow and malformed requests cost no more than an error, and others a
   expect((await fetch(`${url}api/report?selection=%F0%9F%92%A3`)).status).toBe(400);
 });
 
-test("every answer forbids what is not the page's own, also a refusal", async () => {
+test("every response, also an error, forbids content from other sources", async () => {
   const { port, url } = await dashboard();
   for (const path of ["", "style/base.css", "code/dashboard/page/main.js", "api/run?run=one", "none"]) {
     const { headers } = await fetch(url + path);
@@ -351,7 +351,7 @@ function fingerprint(folder: string): string {
   return hash.digest("hex");
 }
 
-test("nothing on disk changes, whatever is asked", async () => {
+test("no request changes anything on disk", async () => {
   const folder = join(temporaryFolder(), "runs");
   writeRun(join(folder, "one"));
   writeRun(join(folder, "two"), { done: false });
@@ -373,7 +373,7 @@ test("nothing on disk changes, whatever is asked", async () => {
   expect(fingerprint(folder)).toBe(before);
 });
 
-test("a stream begins with the folder, as it is and as a shell takes it", async () => {
+test("a stream starts with the folder, as a path and quoted for a shell", async () => {
   const folder = join(temporaryFolder(), "my runs");
   writeRun(join(folder, "one"));
   await using started = await startDashboard({ folder, port: 0, base });
@@ -387,7 +387,7 @@ test("a stream begins with the folder, as it is and as a shell takes it", async 
   expect(hello).toEqual({ folder: realpathSync(folder), typed: `'${realpathSync(folder)}'` });
 });
 
-test("a folder that is not there, and a port that is taken, are told", async () => {
+test("a missing folder and a port in use are reported", async () => {
   await expect(startDashboard({ folder: join(temporaryFolder(), "none"), base })).rejects.toThrow("no such folder");
   const { port } = await dashboard();
   await expect(startDashboard({ folder: temporaryFolder(), port, base })).rejects.toThrow(`port ${port} is in use`);

@@ -56,7 +56,7 @@ test("an answer is kept until a number changes, and new runs are in the next", a
   expect((JSON.parse(await tables.json(asked)) as ReportData).runs).toBe(25);
 });
 
-test("a run that appears twice counts once, and a note says so", async () => {
+test("a run that appears twice counts once, and a note reports it", async () => {
   const folder = temporaryFolder();
   for (const copy of ["one", "two"]) writePacsSweep(join(folder, copy));
   const { tables } = await tablesOf(folder);
@@ -86,7 +86,7 @@ test("several weights of the penalty are a figure", async () => {
   expect(weights[0].baseline?.accuracy).toBeCloseTo(70, 9);
 });
 
-test("no runs are no tables, and an unknown rule is an error that names the nearest", async () => {
+test("without runs there are no tables, and an unknown rule is an error that suggests the nearest name", async () => {
   const { tables } = await tablesOf(temporaryFolder());
   expect((await ask(tables, "oracle")).tables).toEqual([]);
   await expect(ask(tables, "oracel")).rejects.toThrow('did you mean "oracle"');

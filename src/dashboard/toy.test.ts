@@ -64,7 +64,7 @@ test("frames go up, never twice the same, from the first step to the last", asyn
   expect(frames).toHaveLength(expected);
 });
 
-test("nothing more is trained once nobody listens", async () => {
+test("training stops when no client is connected", async () => {
   const { frames, others } = await train("steps=5000&samples=1000", 3);
   expect(others).toEqual(["start"]);
   expect(frames.at(-1)!.step).toBeLessThan(5000);

@@ -16,7 +16,7 @@ test("zooming out and moving stop at the data's edges", () => {
   expect(moved({ from: 10, to: 60 }, whole, 3)).toEqual({ from: 50, to: 100 });
 });
 
-test("a range is never narrower than a thousandth, nor left outside when the data shrink", () => {
+test("a range is never narrower than a thousandth, and never outside the data when they shrink", () => {
   const narrow = zoomed(whole, whole, 1e-9, 30);
   expect(narrow.to - narrow.from).toBeCloseTo(0.1, 12);
   expect(within({ from: 80, to: 120 }, { from: 0, to: 50 })).toEqual({ from: 10, to: 50 });

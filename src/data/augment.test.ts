@@ -86,7 +86,7 @@ test("crops of pictures of any size lie in the picture, down to one pixel", () =
   }
 });
 
-test("a picture's colours are drawn alike whatever its size", () => {
+test("a picture has the same colour draws at every size", () => {
   const [small, large] = [new Float32Array(drawLength), new Float32Array(drawLength)];
   drawAugmentation(keyedRandom(5, "x"), 30, 20, small);
   drawAugmentation(keyedRandom(5, "x"), 3000, 1000, large);

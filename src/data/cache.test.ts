@@ -63,7 +63,7 @@ const indexFile = (): string => {
   return join(folder, name ?? "none");
 };
 
-test("a cache holds every picture's pixels, as many bytes as were told before, and is made once", async () => {
+test("a cache holds the pixels of every picture, has the predicted size, and is made once", async () => {
   const dataset = await makePictureFolder(root, { perCell: 5, size: (n) => [30 + n, 50 - n] });
   const plans: CachePlan[] = [];
   const first = await buildCache(dataset, { folder, onPlan: (plan) => plans.push(plan) });
@@ -75,7 +75,7 @@ test("a cache holds every picture's pixels, as many bytes as were told before, a
   expect(pixelFiles()).toHaveLength(1);
 });
 
-test("a complete cache is used without waiting for whoever works at it", async () => {
+test("a complete cache is used without waiting for its lock", async () => {
   const dataset = await makePictureFolder(root, { perCell: 1 });
   await buildCache(dataset, { folder });
   const [lock] = /(?<=index-)\w+/.exec(indexFile())!;
@@ -157,7 +157,7 @@ test("a picture that has changed is decoded again, and only that one; fresh give
   expectPixels(dataset);
 });
 
-test("pictures that cannot be decoded are told of with their paths, and tried again when they change", async () => {
+test("pictures that cannot be decoded are reported with their paths, and tried again when they change", async () => {
   const dataset = await makePictureFolder(root, { perCell: 3 });
   const [empty, cut, whole] = dataset.domains[1].files;
   const bytes = readFileSync(join(root, whole));
@@ -175,7 +175,7 @@ test("pictures that cannot be decoded are told of with their paths, and tried ag
   expect([mended.known, mended.bad]).toEqual([1, []]); // by now it has the bytes of another
 });
 
-test("a file that vanishes is told of, and the rest goes on", async () => {
+test("a file that disappears is reported, and the others are processed", async () => {
   const dataset = await makePictureFolder(root, { perCell: 2 });
   const [lost] = dataset.domains[0].files;
   rmSync(join(root, lost));
@@ -203,7 +203,7 @@ test("an index torn in its last line, at any place, loses that line and nothing 
   expectPixels(dataset);
 });
 
-test("asked to stop, it keeps what it had done, and the next one does the rest", async () => {
+test("after a stop request, the finished part is kept, and the next process does the rest", async () => {
   const dataset = await makePictureFolder(root, { perCell: 5, size: (n) => [30 + n, 50 - n] });
   let asked = 0;
   const stopped = await buildCache(dataset, { folder, shouldStop: () => ++asked === 7 }).catch((error) => error);
@@ -213,7 +213,7 @@ test("asked to stop, it keeps what it had done, and the next one does the rest",
   expectPixels(dataset);
 });
 
-test("a process killed in the midst leaves what it had done, and the next one does the rest", {
+test("after a kill, the finished part is kept, and the next process does the rest", {
   timeout: 30_000,
 }, async () => {
   // 400 kB each, so that what has been decoded is put on disk several times.

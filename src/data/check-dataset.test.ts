@@ -38,7 +38,7 @@ test.each<[which: string, opened: unknown, words: string]>([
     'domain "hall" with files that are not a list of 2 paths',
   ],
   ["arrays that cannot be read", { ...whole, kind: "arrays" }, 'domain "hall" with no function "read"'],
-])("a dataset with %s is refused in words", (_, opened, words) => {
+])("a dataset with %s is refused with a clear error", (_, opened, words) => {
   expect(() => checkDataset("mine", opened)).toThrow(UsageError);
   expect(() => checkDataset("mine", opened)).toThrow(words);
 });

@@ -11,7 +11,7 @@ function counted(classes: readonly string[], counts: Record<string, readonly num
   return { classes, domains } as unknown as Dataset;
 }
 
-test("a class that one domain alone has is told, with what that does where the domain is held out", () => {
+test("a class that only one domain has is reported, with the effect of holding that domain out", () => {
   const dataset = counted(["cat", "dog", "fox", "owl"], { a: [9, 9, 9, 9], b: [9, 9, 0, 0], c: [9, 0, 0, 0] });
   expect(loneClassNotes(dataset)).toEqual([
     '"fox", "owl" are classes of domain "a" only: if that domain is held out, no model can learn them, and all their pictures count as wrong',
@@ -26,7 +26,7 @@ test("one domain holds nothing back from another, and shared classes need no wor
   expect(loneClassNotes(counted(["cat", "dog"], { a: [9, 9], b: [9, 9] }))).toEqual([]);
 });
 
-test("classes of a few pictures are told, counted over all domains", () => {
+test("classes with few pictures are reported, counted over all domains", () => {
   const dataset = counted(["cat", "dog", "fox"], { a: [3, 1, 50], b: [2, 2, 50] });
   expect(smallClassNotes(dataset)).toEqual([
     '1 class with fewer than 5 pictures, too few to train or evaluate on: "dog" (3)',

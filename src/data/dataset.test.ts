@@ -18,7 +18,7 @@ test("domains are named with commas between them, and may have commas in their n
   expect(() => found("Rom,Mitte", ...names)).toThrow('unknown domain "Mitte"');
 });
 
-test("a domain is found as it is typed, however its folder stores the letters", () => {
+test("a domain is found by its typed name, in any Unicode normal form", () => {
   const stored = "Ko\u0308ln";
   expect(domainNamed(dataset(stored, "Rom"), "K\u00f6ln").name).toBe(stored);
   expect(domainNamed(dataset(stored, "K\u00f6ln"), "K\u00f6ln").name).toBe("K\u00f6ln"); // exactly, where both are there

@@ -128,7 +128,7 @@ test.each(["progressive", "cmyk"])("%s.jpg is left to the other decoder", async 
   expect(await decode(stored(`file/${name}.jpg`))).toBeNull();
 });
 
-test("what is too large, is to be scaled or to be turned is left to the other decoder", async () => {
+test("pictures that are too large, or must be scaled or rotated, are passed to the other decoder", async () => {
   const turned = stored("file/turned.jpg");
   const { width, height } = (await decode(turned))!;
   expect(await decodeJpeg(turned, 0, true, 1e8)).toBeNull();
@@ -153,7 +153,7 @@ test("a picture that is scaled down has the bytes of one that sharp decodes and 
     }
 });
 
-test("no file, a folder and a file of another kind are left to the other decoder; no path at all is an error", async () => {
+test("missing files, folders and other file types are passed to the other decoder; an invalid path is an error", async () => {
   const text = join(folder, "text.jpg");
   writeFileSync(text, "no picture");
   for (const path of [join(folder, "none.jpg"), folder, text]) expect(await decodeJpeg(path, 0, false, 1e8)).toBeNull();

@@ -46,7 +46,7 @@ test.each(names)("%s is what PIL makes of it", async (name) => {
   expect(worst).toBeLessThanOrEqual(allowed);
 });
 
-test("AVIF is decoded, and HEIC says what to do where sharp does not decode it", async () => {
+test("AVIF is decoded, and HEIC is an error with advice if sharp does not decode it", async () => {
   const bytes = await wavesAs(300, 420).avif({ quality: 90 }).toBuffer();
   const { width, height, pixels } = await decodeBytes(bytes, "a.avif", { shortSide: null });
   const stored = waves(300, 420);

@@ -23,7 +23,7 @@ test("pictures are found by extension in any case, in the order of the reference
   expect(notes).toEqual([]);
 });
 
-test("hidden files, other files and links to nothing are left out and told", async () => {
+test("hidden files, other files and broken links are skipped and reported", async () => {
   const root = temporaryFolder();
   for (const name of ["d/1.png", "d/.2.png", "d/Thumbs.db", ".git/3.png", "d/notes.txt", "d/README"])
     writeFile(root, name);
@@ -53,7 +53,7 @@ test("links are followed, but not in a loop", async () => {
   expect(notes).toEqual(['skipped: 3 links that loop back to a folder above ("a/b/again", "a/self", "a/up")']);
 });
 
-test("odd names are kept, and those that are no text are left out and told in bytes", async () => {
+test("unusual names are kept, and those that are not valid text are skipped and reported as bytes", async () => {
   const root = temporaryFolder();
   const odd = ["new\nline.png", 'quote".png', "smile 😀.png", "real \ufffd.png", " .png", "a'b\\c.png", "‮gnp.png"];
   for (const name of odd) writeFile(root, `d/${name}`);

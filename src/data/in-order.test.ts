@@ -5,7 +5,7 @@ import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { inOrder, slices } from "./in-order.js";
 import { givenPictures } from "./sample-source.js";
 
-test("a batch is handed out when the next one needs nothing more from this thread", async () => {
+test("a batch is returned when the next one needs no more work of this thread", async () => {
   const log: string[] = [];
   const finder = {
     find: async (sample: number) => {

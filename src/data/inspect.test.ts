@@ -77,7 +77,7 @@ test("pictures that only look whole are found by decoding them", async () => {
   expect(deep.problems).toMatchObject([{ file: "b/x/damaged.png", kind: expect.stringMatching(/broken|truncated/) }]);
 });
 
-test("files that are unequal in the middle alone are no duplicates", async () => {
+test("files that differ only in the middle are not duplicates", async () => {
   const root = temporaryFolder();
   const bytes = Buffer.concat([Buffer.from("P6 80 80 255\n"), Buffer.alloc(3 * 80 * 80)]);
   const other = Buffer.from(bytes);

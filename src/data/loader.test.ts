@@ -78,7 +78,7 @@ test("another step, another seed, another batch", async () => {
   expect(new Set(some.map((batch) => contents(batch).x.join())).size).toBe(3);
 });
 
-test("rows are told apart by domain, with their classes and files", async () => {
+test("rows are grouped by domain, with their classes and files", async () => {
   const { y, names, domains } = contents(await loaderOf(dataset).batch(5));
   expect(domains).toEqual([
     { name: "a", index: 0, start: 0, count: 6 },
@@ -191,7 +191,7 @@ test("an evaluation's draws depend on the step and the sample, not on the size o
   expect(one === later).toBe(false);
 });
 
-test("no more than the batches ahead are prepared", async () => {
+test("at most the requested number of batches is prepared ahead", async () => {
   const asked: number[] = [];
   const counting: PictureStore = {
     ...stores.memory,
@@ -218,7 +218,7 @@ test("no more than the batches ahead are prepared", async () => {
   expect(asked).toHaveLength(11 * 12);
 });
 
-test("pictures that cannot be read are left out and counted, alike however they are stored, or are fatal", async () => {
+test("pictures that cannot be read are skipped and counted, in every kind of storage, or are fatal", async () => {
   const root = join(place, "bad");
   const made = await makePictureFolder(root, { perCell: 5 });
   const broken: PictureDataset = { ...made, inputShape: [3, 24, 24] };
@@ -252,7 +252,7 @@ test("pictures that cannot be read are left out and counted, alike however they 
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-test("a domain without one readable picture is an error that says so", async () => {
+test("a domain without a readable picture is an error", async () => {
   const root = join(place, "hopeless");
   const made = await makePictureFolder(root, { perCell: 2 });
   for (const file of made.domains[0].files) writeFileSync(join(root, file), "");
@@ -276,7 +276,7 @@ test("generated pictures are augmented like others, at their own size", async ()
   for (const each of [x, y, plain.x, plain.y]) each.dispose();
 });
 
-test("arrays come as they are: floats in their order, bytes divided by 255 with the channels first", async () => {
+test("arrays are not decoded: floats keep their order, bytes are divided by 255 with the channels first", async () => {
   const common = {
     id: "test",
     title: "test",
@@ -346,7 +346,7 @@ test("memory stays bounded on a dataset larger than the limit, and nothing is le
   expect(liveTensors()).toBeLessThanOrEqual(before); // what other tests left may go meanwhile
 });
 
-test("what cannot be is refused in words", () => {
+test("options that contradict the dataset are refused with clear errors", () => {
   expect(() => loaderOf(dataset, { pictures: undefined })).toThrow("open them first, with openPictures(dataset)");
   expect(() => loaderOf(dataset, { trainDomains: ["c"] })).toThrow(UsageError);
   expect(() => loaderOf(dataset, { split: new Map() })).toThrow('the split has no domain "a"');

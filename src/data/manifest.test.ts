@@ -26,7 +26,7 @@ test("CSV that is ambiguous is an error with its line", () => {
   expect(() => parseCsv('a\n\nx"y\n', "x.csv")).toThrow("x.csv, line 3: a quote inside an unquoted field");
 });
 
-test("columns come in any order, others are told, and splits have several names", () => {
+test("columns can be in any order, unknown ones are reported, and splits have several names", () => {
   const { entries, notes } = parseManifest(
     "Domain,label,size,path,split\nd,cat,3,./a.png,train\nd,dog,4,b.png,VAL\n",
     "x.csv",
@@ -62,7 +62,7 @@ test.each([
   ["x.jsonl", '{"path":"a","label":"b"}\n{"path":', /line 2: expected a JSON object/],
   ["x.jsonl", "[1]\n", /line 1: expected a JSON object with path, label/],
   ["x.jsonl", '{"path":3,"label":"b"}\n', /line 1: expected "path" to be text, got 3/],
-])("in %s %j is an error that says where", (source, text, message) => {
+])("in %s %j is an error that contains its place", (source, text, message) => {
   expect(() => parseManifest(text, source)).toThrow(message);
   expect(() => parseManifest(text, source)).toThrow(/^manifest x\./);
 });

@@ -37,13 +37,13 @@ test("a list, also from standard input, names one path a line or between zero by
   expect(await namesIn(root, ["-"], list.replaceAll("\r\n", "\0"))).toEqual(expected);
 });
 
-test("a picture itself may come by standard input", async () => {
+test("a picture can be read from standard input", async () => {
   const bytes = await pictureBytes("a.png");
   const { pictures } = await findPictures(["-"], async () => bytes);
   expect(pictures).toEqual([{ name: "standard input", input: bytes }]);
 });
 
-test("what is not there is an error that names it", async () => {
+test("a missing file is an error that contains its path", async () => {
   const root = await folder();
   await expect(findPictures([join(root, "none.png")])).rejects.toThrow("there is no picture or folder");
   await expect(findPictures([`${root}/*.gif`])).rejects.toThrow("no picture matches");
@@ -51,7 +51,7 @@ test("what is not there is an error that names it", async () => {
   await expect(findPictures(["-"], async () => Buffer.from(""))).rejects.toThrow("no picture was found in -");
 });
 
-test("signs of a pattern mean what they do in a shell", () => {
+test("the characters of a pattern mean the same as in a shell", () => {
   const match = (pattern: string, path: string): boolean => patternExpression(pattern).test(path);
   expect([match("*.jpg", "a.jpg"), match("*.jpg", "a/b.jpg"), match("**/*.jpg", "a.jpg")]).toEqual([true, false, true]);
   expect([match("img_?.png", "img_1.png"), match("img_?.png", "img_12.png")]).toEqual([true, false]);

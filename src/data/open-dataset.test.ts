@@ -69,7 +69,7 @@ test("domains of a benchmark's names with other classes are a folder of one's ow
   expect(await openDataset(root)).toMatchObject({ id: "image-folder", hasDomains: true, classes: ["cat", "dog"] });
 });
 
-test("a missing domain is named, with what is there instead", async () => {
+test("a missing domain is reported, with the folders that exist", async () => {
   const root = temporaryFolder();
   touch(root, "PACS", ["art_painting", "cartoon", "photo", "skizze"]);
   await expect(openDataset("pacs", { root })).rejects.toThrow(
@@ -81,7 +81,7 @@ test("a missing domain is named, with what is there instead", async () => {
   );
 });
 
-test("folders beside the domains are left out and told", async () => {
+test("folders beside the domains are skipped and reported", async () => {
   const root = temporaryFolder();
   touch(root, "PACS", [...pacsDomains, "splits"]);
   const { notes } = await openDataset("pacs", { root });
@@ -103,7 +103,7 @@ test("a folder with two benchmarks asks for a name", async () => {
   expect((await openDataset("vlcs", { root })).id).toBe("vlcs");
 });
 
-test("DomainNet's duplicates are left out by a list", async () => {
+test("DomainNet's duplicates are excluded by a list", async () => {
   const root = temporaryFolder();
   const domains = ["clipart", "infograph", "painting", "quickdraw", "real", "sketch"];
   touch(root, "domain_net", domains, ["axe", "zebra"]);
@@ -115,7 +115,7 @@ test("DomainNet's duplicates are left out by a list", async () => {
   expect(opened.notes).toEqual(["skipped: 2 pictures of the 3 in the list of duplicates"]);
 });
 
-test("what is no dataset is an error that says what to do", async () => {
+test("a name or folder that is not a dataset is an error that says what to do", async () => {
   await expect(openDataset("packs")).rejects.toThrow(/unknown dataset "packs": did you mean "pacs"\?/);
   await expect(openDataset("./nowhere")).rejects.toThrow(UsageError);
   await expect(openDataset("pacs")).rejects.toThrow(
@@ -184,7 +184,7 @@ test("the paper's sources have features that agree with the label as often as th
   expect(signs).toEqual([1, 1, 1, -1, -1, -1, -1]);
 });
 
-test("a folder of pictures of one's own opens by its path", async () => {
+test("a folder of own pictures opens by its path", async () => {
   const root = temporaryFolder();
   await writePictures(root, { "day/cat": 2, "day/dog": 1, "night/cat": 1, "night/dog": 3 });
   const opened = await openDataset(root);

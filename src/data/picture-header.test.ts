@@ -44,7 +44,7 @@ test.each(Object.entries(names))("%s that is cut anywhere is found out", async (
   }
 });
 
-test("bytes after the end are no damage", async () => {
+test("bytes after the end are not damage", async () => {
   for (const name of Object.keys(names)) {
     const padded = Buffer.concat([await pictureBytes(name), Buffer.alloc(100)]);
     expect(header(padded).truncated, name).toBe(false);
@@ -59,7 +59,7 @@ test("EXIF's orientation is read wherever a format keeps it", async () => {
   }
 });
 
-test("grey, CMYK, alpha, palette and 16 bits are told apart", async () => {
+test("grey, CMYK, alpha, palette and 16-bit pictures are distinguished", async () => {
   const grey = { create: { width: 5, height: 4, channels: 3, background: "#808080" } } as const;
   const clear = { create: { width: 5, height: 4, channels: 4, background: "#80808080" } } as const;
   expect(header(await sharp(grey).toColourspace("b-w").jpeg().toBuffer())).toMatchObject({ colours: "grey" });
@@ -136,7 +136,7 @@ test.each([
   [Buffer.from("\0\0\0\x0cftypheic"), "an HEIC cut off before its size"],
   [Buffer.from("\0\0\0\x0cJXL \r\n\x87\n"), "its format, JPEG XL, is not supported: convert it to JPEG or PNG"],
   [Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 8, 0, 0]), "a JPEG without a frame"],
-])("what is no picture is told as what it is (%#)", (bytes, problem) => {
+])("a file that is not a picture is reported with its type (%#)", (bytes, problem) => {
   expect(read(bytes)).toEqual({ problem });
 });
 

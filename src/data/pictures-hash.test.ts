@@ -28,13 +28,13 @@ test("a folder that was moved is the same; one with another label, another pictu
   expect(new Set([before, relabelled, replaced, await hashOf(moved)]).size).toBe(4);
 });
 
-test("files that the system does not let us look at are no error here: those who read them tell of it", () => {
+test("files that cannot be accessed are not an error here; their readers report them", () => {
   const of = (file: string): string =>
     picturesHash({ root: "/", domains: [{ name: "a", count: 1, labels: Int32Array.of(0), files: [file] }] });
   expect(of("dev/null/x.png")).toBe(of("nowhere/x.png"));
 });
 
-test("pictures of one size, as plain ones are, are told apart by what is in them", async () => {
+test("plain pictures of one size are distinguished by their content", async () => {
   const root = temporaryFolder();
   await makePictureFolder(root, { perCell: 2 });
   const plain = (place: string, middle: number): void => {

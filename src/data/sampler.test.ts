@@ -100,7 +100,7 @@ test.each([
     { classBalanced: true, domains: [{ ...domain(0, 3), labels: [0, 1] }] },
     'picture 2 of domain "domain 0" has no label',
   ],
-])("%o is refused in words", (wrong, message) => {
+])("%o is refused with a clear error", (wrong, message) => {
   const create = () => createSampler({ seed: 0, batchSize: 4, domains: [domain(0, 9)], ...wrong });
   expect(create).toThrow(UsageError);
   expect(create).toThrow(message);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { similarNames } from "./similar-names.js";
 
-test("class names that differ in case, separators or the storage of accents are told of", () => {
+test("class names that differ in case, separators or the Unicode form of accents are reported", () => {
   expect(similarNames(["Person", "dog", "person"])).toEqual([
     '"Person", "person" are 2 classes with similar names: use one name if they are the same class',
   ]);

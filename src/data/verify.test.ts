@@ -113,7 +113,7 @@ test("a copy on disk is verified as far as it is there", async () => {
   expect(source).toMatch(/project page/);
 });
 
-test("nothing there, or nothing published, is an error that says where to get it or what to do", async () => {
+test("a missing copy and a dataset without published counts are errors that say what to do", async () => {
   await expect(verifyDataset(pacs, temporaryFolder())).rejects.toThrow(
     /found no such folders\nwhere it can be had: .*\nlicence: /,
   );

@@ -134,7 +134,7 @@ test("what an earlier process left is resumed, and started over where the file h
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("a part of wrong bytes is noticed in the end, and the file is downloaded once more from its start", async () => {
+test("a part with wrong bytes is detected at the end, and the file is downloaded again from its start", async () => {
   writeFileSync(join(folder, ".weights.pth.part"), randomBytes(1000));
   await get();
   expect(asked).toEqual(["/weights.pth bytes=1000-", "/weights.pth"]);
@@ -159,7 +159,7 @@ test("a server without ranges sends the whole again", async () => {
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("a server that sends another range than was asked for is not believed", async () => {
+test("a server that sends another range than the requested one is refused", async () => {
   writeFileSync(join(folder, ".weights.pth.part"), FILE.subarray(0, 1000));
   let first = true;
   handle = (request, response) => {
@@ -195,7 +195,7 @@ test("wrong bytes are deleted, and the error has both hashes", async () => {
   expect(readdirSync(folder).filter((name) => !name.endsWith(".lock"))).toEqual([]);
 });
 
-test("a file of another length is refused before it is downloaded; without a stated length, as soon as too much came", async () => {
+test("a file of another length is refused before the download, or, without a stated length, when it becomes too long", async () => {
   await expect(get({ bytes: 10 })).rejects.toThrow(
     "the server has a file of 300000 bytes, and the published one has 10",
   );
@@ -221,7 +221,7 @@ test("a missing file, a refusal and a page instead of a file fail immediately; a
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("without a network the error comes immediately, and says what to check", async () => {
+test("without a network the error appears immediately, and says what to check", async () => {
   await expect(get({ url: "http://127.0.0.1:9/weights.pth" })).rejects.toThrow(
     /no answer from http:\/\/127.0.0.1:9\/weights.pth: .*ECONNREFUSED.* Check the network, and the proxy \(HTTPS_PROXY\)/s,
   );
@@ -248,7 +248,7 @@ test("a proxy of the environment is used, and NO_PROXY excepts hosts", async () 
   await expect(get({}, { tries: 1 }, "third.pth")).rejects.toThrow(/no answer.*Check the network, and the proxy/s);
 });
 
-test("two processes that want the same file download it once", async () => {
+test("two processes that need the same file download it once", async () => {
   handle = (request, response) => void setTimeout(() => whole(request, response), 300);
   const program = new URL("../../tests/support/download-once.ts", import.meta.url);
   const run = () =>

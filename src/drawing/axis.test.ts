@@ -38,7 +38,7 @@ test.each([[[]], [[3]], [[0]], [[-2, -2, -2]], [[1e-300, 1e-300]], [[1e300, -1e3
   },
 );
 
-test("a logarithmic axis refuses zero and says where", () => {
+test("a logarithmic axis refuses zero with an error that contains its place", () => {
   expect(() => makeAxis([1, 0], 0, 1, { log: true, where: 'chart "a", x axis' })).toThrow(
     /chart "a", x axis.*above zero, got 0/,
   );

@@ -102,7 +102,7 @@ test("few points with a range get error bars, many a band", () => {
   expect(lineChart({ ...line, series: [line.series[1]] })).toContain("<polygon");
 });
 
-test("points outside the frame are left out of a scatter chart, and lines that miss it too", () => {
+test("points outside the frame are not drawn in a scatter chart, and neither are lines outside it", () => {
   const svg = scatterChart(scatter);
   expect(svg.match(/<circle/g)).toHaveLength(2); // the only point of the first class, and its legend entry
   expect(svg.match(/l4.2 7.4h-8.4z/g)).toHaveLength(2); // one of the two points of the second class (the other one is outside), and its legend entry

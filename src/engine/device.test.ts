@@ -78,7 +78,7 @@ test("threads can be set, within reason", () => {
     expect(() => setThreads(wrong), String(wrong)).toThrow(EngineError);
 });
 
-test("the threads of the BLAS are told when they are set, or there are none to set", () => {
+test("setting the threads of the BLAS returns the previous number, or 0 if it has none", () => {
   const before = setBlasThreads(1);
   expect(setBlasThreads(Math.max(1, before))).toBe(before === 0 ? 0 : 1);
   expect(() => setBlasThreads(0)).toThrow(EngineError);

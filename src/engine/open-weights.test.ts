@@ -18,7 +18,7 @@ test.each(["pth/zip.pth", "pth/legacy.pth", "pth/legacy-protocol-1.pth", "safete
   },
 );
 
-test("a name that says otherwise changes nothing", () => {
+test("the extension of a file does not determine its format", () => {
   const opened = openWeights(file(safetensors({}), "model.pth"));
   expect(opened.tensors.size).toBe(0);
   opened.close();

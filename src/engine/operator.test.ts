@@ -20,7 +20,7 @@ test("arguments go by position, by name, or both", () => {
   });
 });
 
-test("what is left out, or undefined, takes the schema's default", () => {
+test("an omitted or undefined argument has the schema's default", () => {
   scope(() => {
     const x = tensor([[1, 2]]);
     expect(numbers("aten::sub.Tensor", x, x, { alpha: 2 })).toEqual([-1, -2]);
@@ -115,7 +115,7 @@ test("an operator in place returns the tensor it was given, with its new shape",
   });
 });
 
-test("schemas tells what an operator takes and returns", () => {
+test("schemas lists what an operator takes and returns", () => {
   const [schema] = schemas("aten::add_.Tensor");
   expect(schema.text).toBe("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
   expect(schema.arguments.map(({ name, keywordOnly, hasDefault }) => [name, keywordOnly, hasDefault])).toEqual([

@@ -28,7 +28,7 @@ test("integers, large ones too, and truth values are written as such", () => {
   expect(printed(() => tensor([true, false]))).toBe("Tensor bool[2]\n[ true, false]");
 });
 
-test("what is not finite is named", () => {
+test("values that are not finite are printed by name", () => {
   expect(printed(() => tensor([1, Number.NaN, -Infinity]))).toBe(
     "Tensor float32[3]\n[   1.0000,       NaN, -Infinity]",
   );
@@ -54,7 +54,7 @@ test("an empty tensor, one without data and a complex one show what they are", (
   expect(printed(() => call("aten::view_as_complex", tensor([1, 2])) as Tensor)).toBe("Tensor complex64[]");
 });
 
-test("the middle of a long tensor is left out, and not read", () => {
+test("the middle of a long tensor is not printed, and not read", () => {
   scope(() => {
     const many = tensor(Int32Array.from({ length: 2000 }, (_, i) => i));
     expect(String(many)).toBe("Tensor int32[2000]\n[   0,    1,    2, …, 1997, 1998, 1999]");

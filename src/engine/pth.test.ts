@@ -274,7 +274,7 @@ test("the older format is checked field by field", () => {
   expect(refusal(make.legacyPth(twoLengths, data))).toMatch(/12 bytes here and 8 there/);
 });
 
-test("a zip archive that torch did not write is told apart", () => {
+test("a zip archive that torch did not write is refused", () => {
   expect(refusal(make.zip([["a/b.txt", Buffer.from("x")]]))).toMatch(/0 entries NAME\/data\.pkl/);
   const twice = make.zip([
     ["a/data.pkl", make.pickle("N")],

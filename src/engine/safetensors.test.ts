@@ -262,7 +262,7 @@ test("each tensor's bytes are asked for once, in the order they are written, one
   expect(asked).toEqual(["a", "b", "c"]);
 });
 
-test("when a tensor's bytes cannot be had, its error comes out, the old file stays and nothing is left beside", () => {
+test("if a tensor's bytes cannot be read, the error is thrown, the old file stays and no temporary file remains", () => {
   writeFileSync(target, "before");
   const failing: TensorToStore = {
     ...zeros("b"),
@@ -275,7 +275,7 @@ test("when a tensor's bytes cannot be had, its error comes out, the old file sta
   expect(readdirSync(folder)).toEqual(["model.safetensors"]);
 });
 
-test("a folder that is not there, or one in the file's place, is an error that names the file", () => {
+test("a missing folder, or a folder in place of the file, is an error that contains the path", () => {
   const missing = join(folder, "missing", "x.safetensors");
   expect(() => writeSafetensors(missing, [])).toThrow(DataError);
   expect(() => writeSafetensors(missing, [])).toThrow(

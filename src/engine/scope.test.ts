@@ -14,7 +14,7 @@ function left(body: () => void): number {
   return liveTensors() - before;
 }
 
-test("a scope frees what was made in it, and hands out what it returns", () => {
+test("a scope frees the tensors made in it, except those that it returns", () => {
   let inner: Tensor | undefined;
   const before = liveTensors();
   const result = scope(() => {

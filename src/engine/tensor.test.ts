@@ -333,7 +333,7 @@ test("more memory than there is, or than the limit, is an error and not the end"
   });
 });
 
-test("a GPU is an error where there is none", ({ skip }) => {
+test("a GPU is an error if the machine has none", ({ skip }) => {
   skip(loadNative().info().cuda, "skipped: there is a GPU");
   const message = 'device: "cuda": this libtorch was built without CUDA, or no GPU is visible (see nudge doctor)';
   expect(errorOf(() => zeros([1], { device: "cuda" })).message).toContain(message);

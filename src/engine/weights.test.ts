@@ -64,7 +64,7 @@ test("what is written is read again, in row-major order, with its metadata", () 
   });
 });
 
-test("a dtype this libtorch lacks is an error that names the tensor, and frees what was read", () => {
+test("a dtype that this libtorch lacks is an error that contains the tensor's name, and frees what was read", () => {
   scope(() => {
     const path = join(folder, "new-dtype.safetensors");
     const bytes = () => new Uint8Array(2);

@@ -211,7 +211,7 @@ test("LoRA is part of the weights in ONNX, and of the network's answers", async 
   expect(readFileSync(onnx, "latin1")).not.toContain("lora.a");
 });
 
-test("MTL with noise is refused in words", async () => {
+test("MTL with noise is refused with a clear error", async () => {
   using model = await modelOf({ algorithm: "mtl" });
   expect(() => exportOnnx(model, place("onnx"))).toThrow("MTL's predictions are random");
 });

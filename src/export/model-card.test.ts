@@ -59,7 +59,7 @@ test("a card of a run that was assessed has what its report has: all pictures of
   expect(knownAccuracies(path, about)).toContainEqual({ domain: "sketch", of: "held out", accuracy: 0.45 });
 });
 
-test("the records of another run beside the model are not taken for its own", () => {
+test("the records of another run beside the model are not used", () => {
   const { folder, path, about } = made();
   writeRun(folder, "fedcba9876543210");
   expect(knownAccuracies(path, about)).toEqual([]);

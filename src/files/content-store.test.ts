@@ -161,7 +161,7 @@ test("an index that names files elsewhere, or blocks of another length, is not b
   expect(store.entries.has("x.png")).toBe(false);
 });
 
-test("an index of another version is refused in words, and files that are no index are left alone", async () => {
+test("an index of another version is refused with a clear error, and files that are not an index do not change", async () => {
   const folder = await made();
   writeFileSync(join(folder, "index.jsonl"), '{"format":"nudge pictures","version":1}\n');
   expect(open(folder).entries.size).toBe(3);
@@ -169,7 +169,7 @@ test("an index of another version is refused in words, and files that are no ind
   expect(() => open(folder)).toThrow(/test cache .*it is damaged, or of another version/);
 });
 
-test("a full disk is said in words, what is there stays, and the next writer goes on", async () => {
+test("a full disk is reported clearly, existing entries stay, and the next writer continues", async () => {
   const folder = join(temporaryFolder(), "store");
   let room = 3;
   const write = (fd: number, bytes: Uint8Array): void => {

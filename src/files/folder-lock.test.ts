@@ -20,7 +20,7 @@ function leave(name: string, owner: object): string {
   return path;
 }
 
-test("of many who want it, one at a time has it", async () => {
+test("of many processes that want the lock, one at a time has it", async () => {
   const path = join(folder, "many");
   let [inside, most, done] = [0, 0, 0];
   await Promise.all(
@@ -35,7 +35,7 @@ test("of many who want it, one at a time has it", async () => {
   expect([most, done]).toEqual([1, 6]);
 });
 
-test("one who waits is told for whom, once, and waits as long as the owner lives", async () => {
+test("a waiting process learns once who has the lock, and waits as long as the owner lives", async () => {
   const path = join(folder, "wait");
   const first = await FolderLock.take(path, { stillFor: 100 });
   const told: unknown[] = [];

@@ -63,7 +63,7 @@ test("a line longer than any of ours is passed over, and those after it are read
   expect(tailOf(root).read().text).toMatch(/\nlast\n$/);
 });
 
-test("links, pipes and folders are no files to read", () => {
+test("links, pipes and folders are not read as files", () => {
   const root = realFolder();
   const outside = realFolder();
   writeFileSync(join(outside, "secret"), "secret\n");

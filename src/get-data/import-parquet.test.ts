@@ -60,7 +60,7 @@ test("several row groups in zstd are read, columns can be named, and two files f
   expect(readdirSync(join(both, "photo", "guitar"))).toEqual(["1-7-escape.png", "escape.png"]);
 });
 
-test("imported again, only what is missing is written", async () => {
+test("a second import writes only what is missing", async () => {
   const folder = temporaryFolder();
   await importParquet([stored("hugging-face.parquet")], folder);
   const [kept, cut] = ["photo/dog/pic_001.png", "art_painting/dog/pic_001.png"].map((name) => join(folder, name));

@@ -107,7 +107,7 @@ test("damaged and cut archives get a clear error", async () => {
   await expect(unpacked(plain.subarray(0, 20_000))).rejects.toThrow("is the download complete");
 });
 
-test("a file that is no archive is named for what it is", async () => {
+test("a file that is not an archive is an error that says what it is", async () => {
   await expect(unpacked(Buffer.from("<!DOCTYPE html><p>virus scan"))).rejects.toThrow(
     "found a web page, as a download",
   );

@@ -23,7 +23,7 @@ test("names that differ only in that are told apart by it", () => {
   expect(matchClasses(["cat"], ["Cat", "cat"]).places).toEqual([undefined, 0]);
 });
 
-test("classes without a partner are told, on both sides", () => {
+test("classes without a partner are reported, on both sides", () => {
   const { places, unknown, missing } = matchClasses(["cat", "dog"], ["cat", "fox"]);
   expect({ places, unknown, missing }).toEqual({ places: [0, undefined], unknown: ["fox"], missing: ["dog"] });
 });

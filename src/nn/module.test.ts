@@ -47,7 +47,7 @@ test("a layer used twice has its parameters twice by name and once in parameters
   expect(tied.parameters()).toHaveLength(2);
 });
 
-test("loadStateDict tells all that does not fit in one error and changes nothing", () => {
+test("loadStateDict reports every mismatch in one error and changes nothing", () => {
   scope(() => {
     using net = new Net().initialize(new Random(1));
     const before = net.head.weight.toNumbers();
@@ -66,7 +66,7 @@ test("loadStateDict tells all that does not fit in one error and changes nothing
   });
 });
 
-test("loadStateDict passes over what it is told to and copies the rest, converting dtypes", () => {
+test("loadStateDict skips the given names and copies the others, converting dtypes", () => {
   scope(() => {
     using net = new Net().initialize(new Random(1));
     const state = new Map([

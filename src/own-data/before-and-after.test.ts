@@ -43,7 +43,7 @@ test("each picture counts once: as the earlier model said when it held it back, 
   expect(found.domains.map(({ domain, count }) => [domain, count])).toEqual([["shop", 3]]);
 });
 
-test("without a word on what the earlier model was trained on, all count and that is said", async () => {
+test("if it is unknown what the earlier model was trained on, all pictures count, with a note", async () => {
   const [name] = dataset.domains[0].files;
   const [label] = dataset.classes;
   keep(after, { pictures: [{ name, domain: "shop", label, predicted: label }], trained: [] });

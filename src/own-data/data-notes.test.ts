@@ -15,7 +15,7 @@ test("a sound folder needs no word", async () => {
   expect(await dataNotes(await opened(root), { holdsOut: true })).toEqual([]);
 });
 
-test("what makes the figures mean something else is told: shared pictures, labels that differ, a class of one domain", async () => {
+test("facts that change the meaning of the numbers are reported: shared pictures, other labels, a class of one domain", async () => {
   const root = temporaryFolder();
   await makePictureFolder(root, { perCell: 5 });
   await writePictures(root, ["a/z/lone.png"]);

@@ -46,7 +46,7 @@ test("the length of training fits the folder and the device", () => {
   expect(settings([40_000, 40_000], "cpu")).toMatchObject({ steps: 301, evaluateEvery: 300 }); // once, at the end
 });
 
-test("a GPU that has bfloat16 trains in it, and says so, unless told otherwise or probing", () => {
+test("a GPU with bfloat16 trains in it by default, except for a probe, and reports it", () => {
   const folder = folderOf([100, 100]);
   const { request, words } = ownDefaults(folder, untrained, "cuda:0", true);
   expect(request.precision).toBe("bf16");
@@ -133,7 +133,7 @@ test("a folder of classes alone is one run, which says what it cannot know", asy
   expect(words.at(-1)).toContain("contain classes but no domains");
 });
 
-test("a benchmark by name keeps its protocol, and asks for a test domain unless it is told to leave each out", async () => {
+test("a benchmark by name keeps its protocol, and requires a test domain or leave-one-out", async () => {
   const plans = await plansFor({ data: "shapes", testDomains: "filled" }, { device: "cpu" });
   expect(plans).toMatchObject({ words: [], own: false, heldOut: [] });
   expect(plans.main.settings).toMatchObject({ algorithm: "erm", regularizers: [], steps: 5001, fixed: {} });

@@ -343,7 +343,7 @@ describe("a hostile pack", () => {
     }));
 });
 
-test("what cannot be packed is an error that says why", () =>
+test("input that cannot be packed is an error that says why", () =>
   inFolder((folder) => {
     const out = join(folder, "x.nudge");
     expect(() => packStudy([join(folder, "none")], out)).toThrow("no such folder");

@@ -112,7 +112,7 @@ test("a copy of the folder needs nothing computed, and features that were spoilt
   again.store![Symbol.dispose]();
 });
 
-test("stopped on the way and begun again, the features are the same bytes", async () => {
+test("features are the same bytes after a stop and a restart", async () => {
   const { pictures, cache } = await dataset();
   const rough = await extract(pictures, cache, { shouldStop: () => true });
   expect({ stopped: rough.store === null, seen: rough.seen }).toEqual({ stopped: true, seen: 32 });
@@ -124,7 +124,7 @@ test("stopped on the way and begun again, the features are the same bytes", asyn
   rest.store![Symbol.dispose]();
 });
 
-test("a picture that cannot be read is told, and the rest is done", async () => {
+test("a picture that cannot be read is reported, and the others are processed", async () => {
   const { pictures, cache } = await dataset();
   const [broken, gone] = pictures.domains[0].files;
   writeFileSync(join(pictures.root, broken), "no picture");
@@ -136,7 +136,7 @@ test("a picture that cannot be read is told, and the rest is done", async () => 
   expect((await extract(pictures, cache)).seen).toBe(0);
 });
 
-test("it says where the features are kept", async () => {
+test("it prints where the features are stored", async () => {
   const { pictures, cache } = await dataset();
   const said: string[] = [];
   (await extract(pictures, cache, { say: (text) => said.push(text) })).store![Symbol.dispose]();

@@ -71,7 +71,7 @@ test.each([
   [newLine.replace('"env0_in_acc": 0.81', '"env0_in_acc": "good"'), 'env0_in_acc is "good"'],
   [newLine.replace('"trial_seed": 1', '"trial_seed": -1'), "the trial seed is -1"],
   [newLine.replace('"step": 300', '"step": null'), "the step is null"],
-])("a bad line does not cost the others: %s", (bad, words) => {
+])("a bad line does not affect the others: %s", (bad, words) => {
   withFile(`${bad.trimEnd()}\n${newLine}`, (path) => {
     const { runs, notes } = readDomainBed(path);
     expect(runs).toHaveLength(1);

@@ -18,7 +18,7 @@ test("own pictures go by the name of their folder or list, which is no dataset's
   expect(["clinics/", "clinics/ (a, b)", "pacs"].map(withoutSlash)).toEqual(["clinics", "clinics (a, b)", "pacs"]);
 });
 
-test("runs from before the pictures changed are left out and told once; the newest stay, whatever their names", () => {
+test("runs from before the pictures changed are skipped and reported once; the newest stay, for any names", () => {
   inFolder((folder) => {
     const begin = (run: string, hour: number): void => utimesSync(join(run, "settings.json"), hour, hour);
     const old = ["b-day", "c-night"].map((name) =>
@@ -67,7 +67,7 @@ function writePictureFiles(folder: string): void {
   }
 }
 
-test("the folder of pictures in the place of the runs is one error that says so", () => {
+test("the folder of pictures in place of the runs is a single, clear error", () => {
   inFolder((folder) => {
     writePictureFiles(folder);
     expect(() => readResults([folder])).toThrow(

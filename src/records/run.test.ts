@@ -49,7 +49,7 @@ test.each([
   });
 });
 
-test("a run that has not been evaluated has no records, which is told", () => {
+test("a run without an evaluation has no records, and is reported", () => {
   inFolder((folder) => {
     rmSync(join(writeRun(folder), "records.jsonl"));
     expect(readRun(folder)).toMatchObject({ records: [], notes: [expect.stringContaining("has not been evaluated")] });
@@ -76,7 +76,7 @@ test("a trajectory yields a run for the trained model and one for its average", 
   });
 });
 
-test("an evaluation that lacks an accuracy is left out and told, so that no mean is of fewer domains", () => {
+test("an evaluation that lacks an accuracy is skipped and reported, so that no mean is over fewer domains", () => {
   inFolder((folder) => {
     const run = readRun(
       writeRun(folder, { records: [...accuraciesAt(0, 0.4), ...accuraciesAt(100, 0.6).slice(0, -1)] }),

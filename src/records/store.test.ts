@@ -50,7 +50,7 @@ test("numbers that JSON does not have come back too", () => {
   expect(readRecords(written(rows)).records).toEqual(rows);
 });
 
-test("half a line at the end is dropped and told, wherever it was torn, and earlier lines stay", () => {
+test("half a line at the end is dropped and reported, and earlier lines stay", () => {
   const path = written(someRows);
   const whole = readFileSync(path);
   const lastLine = whole.lastIndexOf("\n", whole.length - 2) + 1;
@@ -71,7 +71,7 @@ test("a last line that lacks only its newline is whole", () => {
   expect(readFileSync(path, "utf8")).toBe(someRows.map(formatRecord).join(""));
 });
 
-test("foreign and damaged lines are left out of what is read, and told by number", () => {
+test("foreign and damaged lines are skipped and reported by number", () => {
   const path = written(someRows);
   writeFileSync(path, `{"step":-1}\nnot json\n${readFileSync(path, "utf8")}[]\n`);
   const { records, notes } = readRecords(path);

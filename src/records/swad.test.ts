@@ -80,7 +80,7 @@ test("one file yields a run for each test environment, and the log the averaged 
   });
 });
 
-test("without a log there is only the trained model; a row that is not whole is left out and told", () => {
+test("without a log there is only the trained model; an incomplete row is skipped and reported", () => {
   inFolder((folder) => {
     const path = join(folder, "results.jsonl");
     writeFileSync(path, line(0, 0, 0.4));

@@ -63,7 +63,7 @@ test("shuffling works on lists of anything and moves nothing in or out", () => {
   expect(items).toEqual([...new RandomState(1).permutation(5)].map((i) => "abcde"[i]));
 });
 
-test.each([-1, 0.5, 2 ** 32, Number.NaN])("the seed %s is refused in words", (seed) => {
+test.each([-1, 0.5, 2 ** 32, Number.NaN])("the seed %s is refused with a clear error", (seed) => {
   expect(() => new RandomState(seed)).toThrow(
     new UsageError(`RandomState: expected an integer from 0 to 2^32 − 1 as seed, got ${seed}`),
   );

@@ -66,7 +66,7 @@ test.each([nuclearNorm, centredNuclearNorm, frobeniusNorm])(
     }),
 );
 
-test("a route that had to be given up is told to the run's log", () =>
+test("a route that was abandoned is reported in the run's log", () =>
   scope(() => {
     const notices: string[] = [];
     const { matrix } = matrixWith(fallingSigmas(8, 2e5), [8, 30]);

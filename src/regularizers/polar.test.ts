@@ -253,7 +253,7 @@ describe("Newton–Schulz", () => {
     }));
 });
 
-test("on the CPU, float32 goes by the Gram matrix and float64 by the SVD unless told otherwise", () =>
+test("by default on the CPU, float32 uses the Gram matrix and float64 the SVD", () =>
   scope(() => {
     expect(polarFactor(normalMatrix(5, 9).to({ dtype: "float32" })).route).toBe("gram");
     expect(polarFactor(normalMatrix(5, 9)).route).toBe("svd");

@@ -46,7 +46,7 @@ test("an average may have hyphens in its name", () => {
   expect(parseMethodName("WiSE-FT-CORAL-NU", { algorithms, averagings })).toEqual(expected);
 });
 
-test("an unknown algorithm is named with its nearest, without what stands around it", () => {
+test("an unknown algorithm is an error that suggests the nearest name", () => {
   expect(() => parse("SWAD-CORLA-NU")).toThrow(UsageError);
   expect(() => parse("SWAD-CORLA-NU")).toThrow(/unknown algorithm "CORLA": did you mean "coral"\?/);
   expect(() => parse("")).toThrow(/unknown algorithm ""/);

@@ -71,7 +71,7 @@ test("a domain that no method held out has one note for the whole column", () =>
   );
 });
 
-test("a cell with fewer trials than others tells how many and which are missing", () => {
+test("a cell with fewer trials than others says how many, and which are missing", () => {
   const [{ rows, notes }] = tablesOf([
     ...[0, 1, 2].flatMap((trial) => everyPacsDomain({ trial, accuracy: 0.5 })),
     ...everyPacsDomain({ trial: 1, accuracy: 0.9, regularizers: nuclearNormOn }),
@@ -179,7 +179,7 @@ test("the words above a table give rule, protocol and penalty as the runs had th
   expect(words.join()).not.toContain("never became active");
 });
 
-test("a penalty's weights that a search drew are told as their range", () => {
+test("the weights of a penalty that a search drew are reported as their range", () => {
   const runs = [0.0123456, 0.003, 0.02987].flatMap((weight, trial) =>
     everyPacsDomain({
       trial,
@@ -190,7 +190,7 @@ test("a penalty's weights that a search drew are told as their range", () => {
   expect(tablesOf(runs)[0].words).toContain("Penalty nuclear-norm: warmup=101, weight=0.003 … 0.03.");
 });
 
-test("runs that ended before their penalty set in are said to be the plain method's", () => {
+test("runs that ended before their penalty became active are reported as runs of the plain method", () => {
   const settings = { steps: 101 } as MadeRun["settings"];
   const [{ words }] = tablesOf(everyPacsDomain({ trial: 0, accuracy: 0.5, regularizers: nuclearNormOn, settings }));
   expect(words.join("\n")).toContain("In 4 of the runs with a penalty, the penalty never became active");
@@ -208,7 +208,7 @@ test("methods whose own penalty is annealed beyond the end of their runs are nam
   ]);
 });
 
-test("a probe is told, since its backbone does not learn", () => {
+test("a probe is reported, because its backbone is not trained", () => {
   const probe = { backbone: "mobilenet_v2", pretrained: true, probe: true } as MadeRun["settings"];
   const runs = everyPacsDomain({ trial: 0, accuracy: 0.5, settings: probe });
   const frozen = "backbone mobilenet_v2 from pretrained weights, frozen, with a trained linear map on its features";

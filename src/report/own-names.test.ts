@@ -38,7 +38,7 @@ test("every algorithm of DomainBed is found, each under an id of its own", () =>
   expect(new Set(found).size).toBe(34);
 });
 
-test("a method with trials from two testbeds is one row, told in a note", () => {
+test("a method with trials from two testbeds is one row, with a note", () => {
   const runs = [run("group-dro", "nudge", 0), run("GroupDRO", "domainbed", 1), run("CORAL", "domainbed", 1)];
   const { methods, notes, results } = new Outcome({ runs, stored: [], notes: [] }, trainingDomain);
   expect(methods.map(({ title }) => title)).toEqual(["GroupDRO", "CORAL (domainbed)"]);

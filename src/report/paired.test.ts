@@ -63,7 +63,7 @@ test("two methods are compared the other way round on request, by any spelling",
   expect(() => reportOn(writePacsSweep, ["erm", "emr-nu"])).toThrow('did you mean "ERM-NU"?');
 });
 
-test("runs on different splits are no pair, which is told", () => {
+test("runs on different splits are not paired, with a note", () => {
   const { comparisons } = reportOn((folder) => {
     pacsDomains.slice(0, 2).forEach((heldOut, i) => {
       const made = { heldOut, trial: 0, accuracy: 0.5 };

@@ -12,7 +12,7 @@ import { selectGroups, trainingDomain } from "../selection/index.js";
 import { type Results, readResults } from "./read-results.js";
 import { sweepWords } from "./sweep-progress.js";
 
-test("runs are found in a folder of sweeps, foreign files passed over and told", () => {
+test("runs are found in a folder of sweeps, and foreign files are skipped and reported", () => {
   inFolder((folder) => {
     writeRun(join(folder, "sweep", "b"), { settings: { trialSeed: 1 } });
     writeRun(join(folder, "sweep", "a"));
@@ -25,7 +25,7 @@ test("runs are found in a folder of sweeps, foreign files passed over and told",
   });
 });
 
-test("a run's own folder can be given, and one broken run does not cost the others", () => {
+test("a single run's folder can be given, and one broken run does not affect the others", () => {
   inFolder((folder) => {
     const good = writeRun(join(folder, "good"));
     expect(readResults([good]).runs).toHaveLength(1);
@@ -79,7 +79,7 @@ test("packs are read as the folders they were made from, given by name, in a fol
   });
 });
 
-test("a damaged pack and a broken run in one cost no other run, and are named", () => {
+test("a damaged pack and a broken run in a pack do not affect other runs, and are reported", () => {
   inFolder((folder) => {
     const runs = join(folder, "runs");
     for (const trialSeed of [0, 1, 2]) writeRun(join(runs, `t${trialSeed}`), { settings: { trialSeed } });
@@ -103,7 +103,7 @@ test("a damaged pack and a broken run in one cost no other run, and are named", 
   });
 });
 
-test("SWAD's files are told apart from DomainBed's", () => {
+test("SWAD's files are distinguished from DomainBed's", () => {
   inFolder((folder) => {
     const args = { algorithm: "ERM", dataset: "VLCS", real_test_envs: [1], trial_seed: 0 };
     const line = { args, env0_out: 0.1, env1_in: 0.2, env1_out: 0.3, env2_out: 0.4, env3_out: 0.5, step: 0 };
@@ -112,7 +112,7 @@ test("SWAD's files are told apart from DomainBed's", () => {
   });
 });
 
-test("of two runs of the same setting the finished one counts, the other is told", () => {
+test("of two runs with the same settings the finished one counts, and the other is reported", () => {
   inFolder((folder) => {
     const broken = writeRun(join(folder, "1"), { done: false, settings: { seed: 1 } });
     const finished = writeRun(join(folder, "2"), { settings: { seed: 2 } });
@@ -134,7 +134,7 @@ test("a folder given twice is read once", () => {
   });
 });
 
-test("a folder that is not there is an error; one without runs is told", () => {
+test("a missing folder is an error; one without runs is reported", () => {
   inFolder((folder) => {
     expect(() => readResults([join(folder, "none")])).toThrow(DataError);
     expect(readResults([folder])).toEqual({ runs: [], stored: [], sweeps: [], notes: [`${folder}: no runs in it`] });

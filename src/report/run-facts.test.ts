@@ -6,7 +6,7 @@ const shapes = { data: "shapes", testDomains: "filled", threads: 2 };
 const factsOf = async (request: object): Promise<Record<string, string>> =>
   Object.fromEntries(runFacts((await resolve({ ...shapes, ...request })).settings, { step: 300 }));
 
-test("a run is told in words: what it was trained on, by what method, how long", async () => {
+test("a run is described in words: its pictures, method and length", async () => {
   const facts = await factsOf({ algorithm: "ERM-NU", steps: 301, evaluateEvery: 50 });
   expect(facts).toMatchObject({
     "trained on": "outlined, textured, inverted",
@@ -19,7 +19,7 @@ test("a run is told in words: what it was trained on, by what method, how long",
   });
 });
 
-test("the paper's scaling and other penalties are told as they are", async () => {
+test("the paper's scaling and other penalties are described correctly", async () => {
   const facts = await factsOf({ algorithm: "ERM-NU", "nuclear-norm.scaling": "sum", "nuclear-norm.warmup": 0 });
   expect(facts.penalty).toBe("nuclear-norm: 0.01·‖F‖_*");
   expect((await factsOf({ regularizers: "centred-nuclear-norm" })).penalty).toMatch(

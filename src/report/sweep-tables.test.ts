@@ -51,7 +51,7 @@ test("a finished sweep has whole cells and no notes", () => {
   });
 });
 
-test("a sweep of which no run has begun is told", () => {
+test("a sweep of which no run has started is reported", () => {
   inFolder((folder) => {
     writeManyRuns(folder, { count: 4, made: 0 });
     const { runs, notes } = readResults([folder]);
@@ -68,7 +68,7 @@ function fail(folder: string, { id, name }: PlannedRun): void {
   failAttempt(folder, id, new Error("the loss is NaN. The batch is in a folder with a long name"), 0);
 }
 
-test("runs that failed are told in one note with the first one's words, and cells point to retry", () => {
+test("failed runs are reported in one note with the first error, and cells point to retry", () => {
   inFolder((folder) => {
     const runs = writeManyRuns(folder, { count: 8 });
     for (const run of [runs[6], runs[1]]) fail(folder, run);
@@ -100,7 +100,7 @@ test("where others still wait, cells point to both; what was given up is no reme
   });
 });
 
-test("a sweep all of whose runs failed is no sweep that has not begun", () => {
+test("a sweep whose runs all failed is not reported as not started", () => {
   inFolder((folder) => {
     const runs = writeManyRuns(folder, { count: 2 });
     for (const run of runs) fail(folder, run);

@@ -114,7 +114,7 @@ test("accuracy and features are those of the chosen step, and differences are pa
   expect(features["held-out domain"].stableRank).toBeNull(); // not recorded
 });
 
-test("settings are compared on the trials that all have, and one with a run missing is left out and told", () => {
+test("settings are compared on the trials that all have, and one with a missing run is skipped and reported", () => {
   const [{ trials, baseline, kinds, notes }] = studiesOf([
     { trials: [0, 1, 2] },
     nu(0.01, { trials: [0, 1] }),
@@ -155,7 +155,7 @@ test("one weight of each penalty is no study, nor are two on different trials", 
   expect(studiesOf([{}, nu(0.01), nu(0.1, { trials: [1] })])).toEqual([]);
 });
 
-test("what a study's table has is not told again pair by pair; the default weight still is", () => {
+test("comparisons in a study's table are not repeated pair by pair, except for the default weight", () => {
   const report = (options: Parameters<typeof makeReport>[1]): Report =>
     inFolder((folder) => {
       for (const made of [{}, nu(0.01), nu(0.1)]) write(folder, made);

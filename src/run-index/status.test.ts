@@ -55,7 +55,7 @@ print the current tables with: nudge report ${folder}
 `);
 });
 
-test("a run that has not told of a step for long is told of, with what to do", () => {
+test("a run without progress for a long time is reported, with advice", () => {
   const folder = temporaryFolder();
   const [run] = writeSweep(folder, 1);
   using owned = RunFolder.tryOwn(sweepPaths(folder).run(run.name))!;
@@ -98,7 +98,7 @@ test("long lists are cut unless all is asked for", () => {
   expect(statusText(status)).toContain(`restore failed and cancelled runs with: nudge sweep retry ${folder}`);
 });
 
-test("all that is known of a run is told: its problem in full, and the end of its log", () => {
+test("everything known about a run is printed: its problem in full, and the end of its log", () => {
   const folder = temporaryFolder();
   const [run] = writeSweep(folder, 1);
   failAttempt(folder, run.id, new Error("loss is NaN"), 0);

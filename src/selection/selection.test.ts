@@ -165,7 +165,7 @@ test.each([
   ["IIDAccuracySelectionMethod", "training-domain"],
   ["LeaveOneOutSelectionMethod", "leave-one-domain-out"],
   ["OracleSelectionMethod", "oracle"],
-])("DomainBed's %s is met with our name of it", (theirs, ours) => {
+])("DomainBed's %s is an error that shows our name", (theirs, ours) => {
   expect(() => selectionNamed(theirs)).toThrow(
     new UsageError(`unknown selection method "${theirs}": DomainBed's name; here it is ${ours}`),
   );

@@ -49,7 +49,7 @@ test("a picture gets the answer that predict gives, with the model's temperature
   expect(facts).toMatchObject({ classes: ["cat", "dog", "fox"], temperature: 2, unknown: { probability: 0.9 } });
 });
 
-test("what is no picture, too large, a form or empty is refused in words, and the service stays up", async () => {
+test("other files, large files, forms and empty requests are refused with clear errors, and the service stays up", async () => {
   const server = await serve({ mostBytes: 10_000 });
   const statuses = await Promise.all([
     post(server, "text"),

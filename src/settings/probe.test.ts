@@ -26,7 +26,7 @@ test("a probe is another run, says so in its settings, name and table row, and c
   expect(await settingsOf({ probe: false, algorithm: "ERM-NU" })).toEqual(plain);
 });
 
-test("a probe has the learning rate of small networks, no augmentation, few steps and no warm-up, unless told", async () => {
+test("by default, a probe has the learning rate of small networks, no augmentation, few steps and no warm-up", async () => {
   const probe = await settingsOf({ probe: "true", algorithm: "ERM-NU" });
   expect(probe).toMatchObject({ steps: 201, evaluateEvery: 25, augmentValidation: false });
   expect(probe.hparams).toMatchObject({ lr: 1e-3, batchSize: 32, dataAugmentation: false });

@@ -108,7 +108,7 @@ test("the name of a run changes with what changes numbers and with nothing else"
   expect(new Set([hash, ...hashes]).size).toBe(others.length + 1);
 });
 
-test("a dataset whose option is empty unless told makes the same run again from its settings", async () => {
+test("a dataset whose option is empty by default gives the same run again from its settings", async () => {
   const root = mkdtempSync(join(tmpdir(), "nudge-domain-net-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   for (const domain of ["clipart", "infograph", "painting", "quickdraw", "real", "sketch"])
@@ -172,11 +172,11 @@ test.each([
   [{ "data.sise": 3 }, 'unknown option of dataset shapes "sise": did you mean "size"?'],
   [{ averaging: "swda" }, 'unknown averaging "swda": did you mean "swad"?'],
   [{ data: "shpes" }, 'did you mean "shapes"?'],
-])("%j is refused in words", async (request, words) => {
+])("%j is refused with a clear error", async (request, words) => {
   await expect(settingsOf(request)).rejects.toThrow(words);
 });
 
-test("a word that is no setting is refused", () => {
+test("a word that is not a setting is refused", () => {
   expect(() => readPairs(["steps"])).toThrow('"steps": expected a setting as key=value');
 });
 

@@ -66,14 +66,14 @@ test("an error is remembered when the run is done after all", () => {
   expect(readAttempts(folder, id)).toMatchObject({ errors: 1, verdict: null, open: null, last: { error: "once" } });
 });
 
-test("a run that was given up says why, and is no failure", () => {
+test("a run that was given up has a reason, and does not count as failed", () => {
   const { folder } = makeSweep();
   giveUp(folder, id, "far behind");
   expect(readAttempts(folder, id)).toMatchObject({ verdict: "hopeless", last: { error: "far behind" } });
   expect(failedRuns(folder)).toEqual([]);
 });
 
-test("a file that cannot be read tells nothing, and stops nobody", () => {
+test("a file that cannot be read is ignored", () => {
   const { folder } = makeSweep();
   mkdirSync(join(folder, "attempts"));
   for (const text of ["", "{", '{"format":7}']) {

@@ -49,7 +49,7 @@ test("all runs are made, each once, and those that were done stay", async () => 
   expect(done()).toEqual(runs.filter((run) => run !== runs[2]).map(({ id }) => id));
 });
 
-test("a process that dies is replaced, and told of", async () => {
+test("a process that dies is replaced and reported", async () => {
   const { runs, launched, done, said } = start(3, "crash");
   expect(await launched()).toBe("settled");
   expect(done()).toEqual(runs.map(({ id }) => id));
@@ -57,14 +57,14 @@ test("a process that dies is replaced, and told of", async () => {
     expect(said).toContain(`the process of run ${id} was ended by SIGKILL; the run resumes from its last checkpoint`);
 });
 
-test("where processes cannot start, it ends with what they said, and not never", async () => {
+test("if processes cannot start, it ends with their messages", async () => {
   const { launched } = start(3, "no-start");
   await expect(launched()).rejects.toThrow(
     /no run can be started: \d processes in a row ended before they started one \(the last one ended with code 1\)\. Its output:\nnudge: the engine cannot be loaded/,
   );
 });
 
-test("a program that is not there is said so", async () => {
+test("a program that does not exist is reported", async () => {
   const { launched } = start(1, "", { program: ["/nowhere/nudge"] });
   await expect(launched()).rejects.toThrow(/nowhere\/nudge: could not be started: .*ENOENT/);
 });
@@ -88,7 +88,7 @@ test("a sweep that is cancelled ends, and only as many runs are made as were ask
   expect(few.done()).toHaveLength(2);
 });
 
-test("no second process is started while memory is short, and that is said once", async () => {
+test("no second process is started while memory is short, which is reported once", async () => {
   const { launched, said, events, done } = start(4, "", { available: () => 1e8 });
   expect(await launched()).toBe("settled");
   expect(done()).toHaveLength(4);

@@ -20,7 +20,7 @@ test("how long the rest takes goes by the last runs, not by a first one that too
   expect(lines.at(-1)).toBe("[17/40] 16 shapes · run 16 in 0:02, about 0:46 left");
 });
 
-test("a run that was stopped while its pictures were decoded is not told to have made a step", () => {
+test("a run that was stopped during decoding does not report a step", () => {
   const lines: string[] = [];
   const follow = new Follow([{ id: "0", title: "shapes · run 0" } as ListedRun], 0, (line) => void lines.push(line));
   for (const step of [0, 1]) follow.report({ event: "stopped", id: "0", step }, { label: "" } as Slot);

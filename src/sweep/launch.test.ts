@@ -11,7 +11,7 @@ import { makePlan } from "./make-plan.js";
 /** A launcher that reports all runs as submitted and starts nothing. */
 const idle = defineLauncher({ id: "idle", about: "", options: {}, launch: async () => "handed over" as const });
 
-test("that the first of many probes computes the features for all is said before it does", async () => {
+test("a note says that the first of many probes computes the features for all", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nudge-launch-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const data = join(folder, "pictures");

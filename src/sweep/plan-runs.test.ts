@@ -159,7 +159,7 @@ test("with the reference's jobs, every run has the seed the reference would give
   expect((await resolve(runs[3].request)).settings.hash).toBe(runs[3].id);
 });
 
-test("what cannot be planned is refused in words", async () => {
+test("a request that cannot be planned is refused with a clear error", async () => {
   await expect(plan({ testDomains: ["filed"] })).rejects.toThrow(
     'test domain "filed": dataset shapes has filled, outlined',
   );

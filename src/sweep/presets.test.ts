@@ -79,7 +79,7 @@ test("Figure 2 and Figure 4 can be planned, small, on generated data", async () 
   ]);
 });
 
-test("a preset says what it is, and an unknown one is refused by the nearest name", () => {
+test("a preset has a description, and an unknown one is an error that suggests the nearest name", () => {
   expect(partInWords(presets.table1.parts[0])).toContain(
     "19 methods × 3 trials × 20 draws, DomainBed's protocol: MMD, ",
   );

@@ -54,7 +54,7 @@ test.each([
   [{ grid: "lr" }, "grid: expected values by setting"],
   [{ "grid.lr": [] }, "grid lr: expected one or more comma-separated values"],
   [{ pairs: "yes" }, "pairs: expected true or false"],
-])("%j is refused in words", (given, words) => {
+])("%j is refused with a clear error", (given, words) => {
   expect(() => readPart(given)).toThrow(words);
 });
 

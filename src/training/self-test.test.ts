@@ -36,7 +36,7 @@ test("the networks that a GPU is tested with train in bfloat16 with channels las
   ]);
 });
 
-test("a check that ends with an error is a failed one, and the last where the device computes no more", () => {
+test("a check that throws has failed, and is the last one if the device no longer computes", () => {
   const checks = [...selfTest("cuda:99")];
   expect(checks).toHaveLength(1);
   expect(checks[0]).toMatchObject({ name: "kernel bias_clamp and its gradients", ok: false });

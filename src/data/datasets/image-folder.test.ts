@@ -12,7 +12,7 @@ async function opened(files: readonly string[], options: OptionValues = {}) {
   return imageFolder.open({ root, options });
 }
 
-test("class/picture is one domain, and says that there are none", async () => {
+test("a folder class/picture is one domain, and a note says that there are no domains", async () => {
   const dataset = await opened(["dog/1.png", "cat/2.png", "cat/1.png", "cat/young/0.png"]);
   expect(dataset.hasDomains).toBe(false);
   expect(dataset.classes).toEqual(["cat", "dog"]);
@@ -29,7 +29,7 @@ test("class/picture is one domain, and says that there are none", async () => {
   ]);
 });
 
-test("classes that a domain lacks keep the others' labels, and are told", async () => {
+test("classes that a domain lacks do not change the labels of the others, and are reported", async () => {
   const dataset = await opened(["a/cat/1.png", "a/dog/1.png", "b/dog/1.png", "b/emu/1.png"]);
   expect(dataset.classes).toEqual(["cat", "dog", "emu"]);
   expect(dataset.domains.map(({ labels }) => Array.from(labels))).toEqual([
@@ -57,12 +57,12 @@ test("folders named for the parts of one set are its split, and not domains", as
   expect((await opened(["train/cat/1.png", "clinic/cat/1.png"])).givenSplit).toBeUndefined();
 });
 
-test("classes that read alike are told of", async () => {
+test("classes with similar names are reported", async () => {
   const alike = await opened(["a/Cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]);
   expect(alike.notes[0]).toMatch(/^"Cat", "cat" are 2 classes with similar names/);
 });
 
-test("an empty class folder is told, and is no class where it is empty everywhere", async () => {
+test("an empty class folder is reported, and is not a class if it is empty in every domain", async () => {
   const root = temporaryFolder();
   for (const file of ["a/cat/1.png", "a/dog/1.png", "b/cat/1.png", "b/dog/1.png"]) writeFile(root, file);
   for (const folder of ["a/emu", "b/emu"]) mkdirSync(join(root, folder));
@@ -78,7 +78,7 @@ test("an empty class folder is told, and is no class where it is empty everywher
   ]);
 });
 
-test("one domain, one class and pictures outside the folders are told", async () => {
+test("a single domain, a single class and pictures outside the folders are reported", async () => {
   const dataset = await opened(["a/cat/1.png", "a/cat/2.png", "a/cat/3.png", "a/loose.png", "top.png"]);
   expect(dataset.domains.map(({ name, count }) => [name, count])).toEqual([["a", 3]]);
   expect(dataset.notes).toEqual([
@@ -96,7 +96,7 @@ test("folders around the whole are passed, as long as domain and class fit below
   expect(dataset.notes[0]).toBe('the dataset starts at "unzipped/data"');
 });
 
-test("the layout can be said where it could be either", async () => {
+test("the layout can be given if it is ambiguous", async () => {
   const files = ["a/x/1.png", "a/x/2.png", "b/x/1.png"];
   expect((await opened(files)).hasDomains).toBe(true);
   const asClasses = await opened(files, { layout: "class" });
@@ -106,7 +106,7 @@ test("the layout can be said where it could be either", async () => {
   );
 });
 
-test("no pictures, or none in class folders, is an error that says what was expected", async () => {
+test("a folder without pictures, or without class folders, is an error that says what was expected", async () => {
   await expect(opened(["a/notes.txt"])).rejects.toThrow(
     /found no pictures .* expected domain\/class\/picture or class\/picture below it; skipped: 1 file that is not a picture/,
   );

@@ -178,7 +178,7 @@ test.each([0, 1, 2, 3])("the nearest mean edge map tells the classes of domain %
   expect(right / 210).toBeGreaterThan(0.4); // chance is 0.14
 });
 
-test("options and arguments that make no sense are refused in words", () => {
+test("invalid options and arguments are refused with clear errors", () => {
   const refused = (act: () => unknown, words: string) => {
     expect(act).toThrow(UsageError);
     expect(act).toThrow(words);

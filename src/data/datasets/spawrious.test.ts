@@ -64,7 +64,7 @@ test("a task is opened by its name, with the locations of its table", async () =
   expect(bulldogs(0)).toEqual(["0/dirt/bulldog/0.png", "0/jungle/bulldog/0.png"]);
 });
 
-test("its folder alone does not say which of the six is meant", async () => {
+test("a folder alone does not determine which of the six is meant", async () => {
   await expect(openDataset(smallCopy(1))).rejects.toThrow(
     "contains the pictures of Spawrious, from which six datasets are made: choose one of spawrious-o2o-easy",
   );

@@ -10,7 +10,7 @@ test("a decimal is read as typed, however it is written", () => {
   expect(parseDecimal("-1.5e2", "x")).toEqual({ numerator: -150n, denominator: 1n });
 });
 
-test("what is no decimal is refused by name", () => {
+test("text that is not a decimal number is refused by name", () => {
   for (const text of ["", "0,4", "four", "0.4.1", "Infinity", "1e9999", "."]) {
     expect(() => parseDecimal(text, "gamma"), text).toThrow(UsageError);
   }

@@ -65,6 +65,6 @@ test("gradient descent on all weights, told nothing of groups, arrives at the sa
   }
 });
 
-test("a descent that is too short says so", () => {
+test("a descent that is too short is reported", () => {
   expect(descend({ r: 16, d: 117, gamma: 0.4, lambda: 1e-4, samples: 400, seed: 0 }).converged).toBe(false);
 });

@@ -26,7 +26,7 @@ test("sampled accuracies agree with exact ones", () => {
   expect(outcomes.rank.outOfDomain).toEqual({ accuracy: 1, log10Accuracy: 0, log10Error: null });
 });
 
-test("a λ that empties the nuclear-norm model is told as no prediction, not as full marks", () => {
+test("a λ for which the nuclear-norm model is zero is reported as no prediction, not as full accuracy", () => {
   const result = runTheory({ ...options, lambda: 5 });
   expect(result.nuclear.support).toBe("none");
   expect(result.outcomes.nuclear.outOfDomain.accuracy).toBeNull();

@@ -66,7 +66,7 @@ test("print writes a command for each run that waits, as a shell reads it back",
   );
 });
 
-test("a launcher of one's own has its options read, and is told of the threads that were fixed", async () => {
+test("a custom launcher has its options parsed, and receives the fixed number of threads", async () => {
   const seen: unknown[] = [];
   const own = defineLauncher({
     id: "own",
@@ -91,7 +91,7 @@ test("a launcher of one's own has its options read, and is told of the threads t
   );
 });
 
-test("an unknown launcher is an error that names the nearest", () => {
+test("an unknown launcher is an error that suggests the nearest name", () => {
   expect(() => launcherNamed("slrum")).toThrow('unknown launcher "slrum": did you mean "slurm"?');
 });
 
@@ -176,7 +176,7 @@ exec '/opt/my node/nudge' sweep slurm-task 'it'\\''s' --first "$SLURM_ARRAY_TASK
   );
 });
 
-test("where there is no Slurm, the launcher says where to go", async () => {
+test("without Slurm, the launcher says where to run it", async () => {
   const path = process.env.PATH;
   process.env.PATH = programs({});
   try {
