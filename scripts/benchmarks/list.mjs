@@ -1,15 +1,15 @@
 /** The benchmarks of docs/benchmarks.md, for a machine with a GPU and for one without. */
 
 /**
- * @typedef {object} Asked what to run with
+ * @typedef {object} Asked the options of the benchmarks
  * @property {string} device
  * @property {string} [peer] a Python with torch and torchvision
- * @property {string[]} data how the pictures are given: `--data pacs --root data`
+ * @property {string[]} data the options that name the pictures: `--data pacs --root data`
  */
 
 /**
- * The words after `nudge bench`, by the name the record has them under. What takes longest comes last, for a run that is cut
- * short. On two cores a tenth of the pictures and small batches must do.
+ * The arguments of `nudge bench`, by the name in the record. The slowest benchmarks come last, because a run can be
+ * interrupted. On two cores, a tenth of the pictures and small batches are used.
  *
  * @param {Asked} asked
  * @returns {Map<string, string[]>}

@@ -6,17 +6,17 @@
  * @property {string} peer
  * @property {string} theirs
  * @property {string} ours
- * @property {number} [ratio] how many times as fast as the peer
+ * @property {number} [ratio] the speed relative to the peer
  * @property {string} [target]
  * @property {boolean} [reached]
  */
 
 /**
- * @typedef {object} Kept what a record has of a benchmark
+ * @typedef {object} Kept a benchmark in a record
  * @property {string} command
  * @property {number} busy the share of the cores that other work took just before
  * @property {number} seconds
- * @property {any} result what the command printed
+ * @property {any} result the output of the command
  */
 
 /** @type {Record<string, string>} */
@@ -46,7 +46,7 @@ const ORDER = ["ops", "nuclear-norm", "step-", "loader", "train-", "sweep", "dat
 const place = (/** @type {string} */ name) => ORDER.findIndex((start) => name.startsWith(start));
 
 /**
- * The rows that a record's benchmarks give.
+ * The rows of the benchmarks in a record.
  * @param {Record<string, Kept>} benchmarks
  * @returns {Row[]}
  */
@@ -139,7 +139,7 @@ function loader({ dataset, batch, cold, cached, peer }) {
   ];
 }
 
-/** What a run of a sweep takes beside its updates and evaluations; the first pays for what the others share.
+/** The overhead of a run of a sweep besides its updates and evaluations. The first run includes the cost of what the others share.
  * @param {any} result @returns {Row[]} */
 function sweep({ dataset, backbone, steps, runs, lost }) {
   const work = `a sweep on ${dataset}, ${TITLES[backbone]}, ${runs.length} runs of ${steps} steps: a run beside its updates and evaluations`;
@@ -147,7 +147,7 @@ function sweep({ dataset, backbone, steps, runs, lost }) {
   return [{ work, ...first, ours: seconds(lost.others), ratio: lost.first / lost.others }];
 }
 
-/** Decoding every picture each time, held on a GPU to 1.15 times a step on pictures in memory.
+/** Steps that decode every picture. The target on a GPU is 1.15 times a step on pictures in memory.
  * @param {any} result @param {boolean} gpu @returns {Row[]} */
 function largeData({ backbone, batch, inMemory, decoded, ratio }, gpu) {
   const work = `${TITLES[backbone]} step of ${batch}, every picture decoded from its JPEG`;
@@ -189,9 +189,9 @@ function train({ dataset, pictures, method, backbone, precision, batch, ours, pe
 }
 
 /**
- * What data cost a step. On a CPU it is the time until a batch is there. A GPU works while the host makes the next batch ready, so
- * there it is what a step takes longer than an update on a batch that is there: augmenting, which the GPU does too, and any
- * waiting. A record from before that was timed has no such row.
+ * The cost of data loading per step. On a CPU it is the time until a batch is ready. A GPU computes while the host prepares the next batch,
+ * so there it is the difference between a step and an update on a batch that is ready: augmentation, which also runs on the GPU, and
+ * waiting. Older records without this time have no such row.
  * @param {any} ours @param {boolean} gpu @returns {Row[]}
  */
 function forData({ stepMs, waitMs, updateMs, share }, gpu) {

@@ -15,7 +15,7 @@ export function countTests({ testResults }) {
   return counts;
 }
 
-/** `12 passed, 0 failed`, and the skipped where there are any. @param {Counts} counts */
+/** `12 passed, 0 failed`, with the number of skipped tests if there are any. @param {Counts} counts */
 export function summaryLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

@@ -38,7 +38,7 @@ function statements(text) {
   return found;
 }
 
-/** A comment without its stars, on one line; an example goes to its own. @param {string} comment */
+/** A comment without its asterisks on one line, with an example on its own line. @param {string} comment */
 function words(comment) {
   const text = comment.replace(/^\/\*\*?|\*\/$/g, "").replaceAll(/^\s*\* ?/gm, "");
   const [about, example] = text.split(/@example\s*/);
@@ -58,7 +58,7 @@ function words(comment) {
   return `${shown}\n\n${example.includes("```") ? example.trim() : `\`\`\`\n${example.trim()}\n\`\`\``}`;
 }
 
-/** A declaration as it is shown: without what is private. @param {string} code */
+/** A declaration without its private members. @param {string} code */
 const shownCode = (code) =>
   code
     .replaceAll(/^export (declare )?/g, "")
@@ -66,7 +66,7 @@ const shownCode = (code) =>
     .replaceAll(/\n\s*(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n\s*)?(private|protected|#)[^\n]*;(?=\n)/g, "")
     .replaceAll(/import\("[^"]+"\)\./g, "");
 
-/** What a declaration file exports. @param {string} file @param {Map<string, Exported[]>} seen @returns {Exported[]} */
+/** The exports of a declaration file. @param {string} file @param {Map<string, Exported[]>} seen @returns {Exported[]} */
 function exportsOf(file, seen = new Map()) {
   const known = seen.get(file);
   if (known) return known;
@@ -117,7 +117,7 @@ function exportsOf(file, seen = new Map()) {
   return all;
 }
 
-/** The names in braces, and what they are called outside. @param {string} names @returns {[string, string][]} */
+/** The names in braces, each with the name under which it is exported. @param {string} names @returns {[string, string][]} */
 const listed = (names) =>
   names
     .split(",")
@@ -125,7 +125,7 @@ const listed = (names) =>
     .filter((each) => each !== "")
     .map((each) => /** @type {[string, string]} */ (each.includes(" as ") ? each.split(" as ") : [each, each]));
 
-/** What is at the top of a file. @param {string} file */
+/** The comment at the top of a file. @param {string} file */
 const about = (file) => words(/^\/\*\*[\s\S]*?\*\//.exec(readFileSync(file, "utf8"))?.[0] ?? "");
 
 /** @param {Exported} exported */

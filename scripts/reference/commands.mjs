@@ -20,14 +20,14 @@ export async function commandsPage(load) {
   );
 }
 
-/** The commands under one, without hidden ones and `help`. @param {Command} command */
+/** The subcommands of a command, without hidden ones and `help`. @param {Command} command */
 const visible = (command) =>
   command
     .createHelp()
     .visibleCommands(command)
     .filter((each) => each.name() !== "help");
 
-/** A command, then those under it. @param {Command} command @param {string} before @returns {string[]} */
+/** A command, followed by its subcommands. @param {Command} command @param {string} before @returns {string[]} */
 function sections(command, before) {
   const name = `${before} ${command.name()}`;
   const help = command.createHelp();
@@ -50,7 +50,7 @@ function sections(command, before) {
   return [...own, ...below.flatMap((each) => sections(each, name))];
 }
 
-/** What stands below a command's options in its help; commander emits it as an event. @param {Command} command */
+/** The text below the options in the help of a command, which commander emits as an event. @param {Command} command */
 function examplesOf(command) {
   /** @type {string[]} */
   const parts = [];

@@ -109,12 +109,12 @@ export async function listPages(load) {
 /** @type {[string, (entry: Entry) => string][]} */
 const ABOUT = [["description", ({ about = "" }) => about]];
 
-/** Every entry's name and title, and the columns that say anything. @param {Entry[]} entries @param {typeof ABOUT} columns */
+/** A table with the name and title of every entry, and the columns that are not empty. @param {Entry[]} entries @param {typeof ABOUT} columns */
 function overview(entries, columns) {
-  const told = columns.filter(([, cell]) => entries.some((entry) => cell(entry) !== ""));
+  const shown = columns.filter(([, cell]) => entries.some((entry) => cell(entry) !== ""));
   return table(
-    ["id", "title", ...told.map(([head]) => head)],
-    entries.map((entry) => [`[${code(entry.id)}](#${entry.id})`, entry.title, ...told.map(([, cell]) => cell(entry))]),
+    ["id", "title", ...shown.map(([head]) => head)],
+    entries.map((entry) => [`[${code(entry.id)}](#${entry.id})`, entry.title, ...shown.map(([, cell]) => cell(entry))]),
   );
 }
 
@@ -145,14 +145,14 @@ function knobTable(knobs) {
     ["the reference's name", ({ reference }) => code(reference)],
     ["meaning", ({ meaning }) => meaning ?? ""],
   ];
-  const told = columns.filter(([, cell]) => knobs.some((knob) => cell(knob) !== ""));
+  const shown = columns.filter(([, cell]) => knobs.some((knob) => cell(knob) !== ""));
   return table(
-    told.map(([head]) => head),
-    knobs.map((knob) => told.map(([, cell]) => cell(knob))),
+    shown.map(([head]) => head),
+    knobs.map((knob) => shown.map(([, cell]) => cell(knob))),
   );
 }
 
-/** What else is worth telling of an entry, by name. @param {Entry} entry @returns {[string, string][]} */
+/** Other facts about an entry, by name. @param {Entry} entry @returns {[string, string][]} */
 function factsOf({ paper, licence, source, layout, protocol, published, forDataset }) {
   /** @type {[string, string][]} */
   const facts = [];

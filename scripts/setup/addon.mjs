@@ -24,10 +24,10 @@ import { filesUnder, hashOf, hashOfFiles, readJson, writeJson } from "./stamp.mj
  */
 const bytesPerCompiler = 1.5e9;
 
-/** Folders the loader and the compiler search by themselves. @param {string} folder */
+/** Whether the loader and the compiler search a folder by default. @param {string} folder */
 const isStandard = (folder) => /^\/(usr\/)?(lib|include)(\/|$)/.test(folder);
 
-/** Where node_api.h is. @param {string} root */
+/** The folder of node_api.h. @param {string} root */
 function nodeHeaders(root) {
   const resolve = createRequire(join(root, "package.json")).resolve;
   try {
@@ -37,7 +37,7 @@ function nodeHeaders(root) {
   }
 }
 
-/** The compiler's arguments for any source. @param {Engine} engine @param {string} root */
+/** The compiler arguments that all sources share. @param {Engine} engine @param {string} root */
 export function compileFlags({ libtorch, cuda, flags = [] }, root) {
   const system = [libtorch.include, join(libtorch.include, "torch/csrc/api/include"), ...(cuda?.include ?? [])];
   return [
@@ -54,7 +54,7 @@ export function compileFlags({ libtorch, cuda, flags = [] }, root) {
   ];
 }
 
-/** The linker's arguments after the objects. @param {Engine} engine */
+/** The linker arguments after the object files. @param {Engine} engine */
 export function linkFlags({ libtorch, cuda, rpath, flags = [] }) {
   return [
     ...(isStandard(libtorch.lib) ? [] : [`-L${libtorch.lib}`]),
@@ -68,7 +68,7 @@ export function linkFlags({ libtorch, cuda, rpath, flags = [] }) {
   ];
 }
 
-/** A source and the headers of its own folder that it includes, directly or through others.
+/** A source and the headers of its own folder that it includes, directly or indirectly.
  * @param {string} folder @param {string} source @param {Set<string>} [seen] @returns {string[]} */
 export function sourceAndHeaders(folder, source, seen = new Set()) {
   if (seen.has(source) || !existsSync(join(folder, source))) return [...seen];
@@ -89,12 +89,12 @@ export const sourcesHash = (sources) =>
     filesUnder(sources, (name) => /\.(cc|h)$/.test(name)),
   );
 
-/** What the finished addon depends on. @param {Engine} engine @param {Folders} folders */
+/** The hash of everything that the addon depends on. @param {Engine} engine @param {Folders} folders */
 function addonHash(engine, { root, sources }) {
   return hashOf(engineHash(engine, root), linkFlags(engine), sourcesHash(sources));
 }
 
-/** Where the clone lies makes no difference: of Node's headers their content counts, not their folder.
+/** The hash of the engine and the flags. It does not depend on the folder of the clone: the headers of Node.js count by content, not by path.
  * @param {Engine} engine @param {string} root */
 function engineHash(engine, root) {
   const headers = nodeHeaders(root);
@@ -106,14 +106,14 @@ function engineHash(engine, root) {
   return hashOf(engine.compiler, engine.identity, flags);
 }
 
-/** Whether the addon is the one these sources and this engine make, and whole. @param {Engine} engine @param {Folders} folders */
+/** Whether the addon is complete and was built from these sources and this engine. @param {Engine} engine @param {Folders} folders */
 export function addonIsCurrent(engine, folders) {
   const record = readJson(join(folders.build, "addon.json"));
   const size = statSync(join(folders.build, "nudge.node"), { throwIfNoEntry: false })?.size;
   return size !== undefined && record?.size === size && record.hash === addonHash(engine, folders);
 }
 
-/** The first errors of a compiler's output, and where they were, without the pages after them. @param {string} output */
+/** The first errors in the output of a compiler, with their positions. @param {string} output */
 export function firstErrors(output) {
   const lines = output.trimEnd().split("\n");
   const first = lines.findIndex((line) => /error:|undefined reference|ld: |ld returned/.test(line));
@@ -130,7 +130,7 @@ function failure(what, command, output, engine) {
   );
 }
 
-/** What to do about a compiler's failure. @param {string} output @param {Engine} engine */
+/** Advice about an error of the compiler. @param {string} output @param {Engine} engine */
 export function remedy(output, { libtorch, compiler }) {
   const again = "then run the same command again: what is compiled is kept";
   if (/Killed|SIGKILL|out of memory|cannot allocate memory|virtual memory exhausted/i.test(output))
@@ -166,7 +166,7 @@ export async function inParallel(jobs, width) {
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-/** What a build will do: how many files, of how many where some are kept. @param {number} stale @param {number} all
+/** A description of the build: the number of files to compile, and of all files if some are up to date. @param {number} stale @param {number} all
  * @param {Engine["compiler"]} compiler */
 function workInWords(stale, all, compiler) {
   if (stale === 0) return "linking the addon";
@@ -174,7 +174,7 @@ function workInWords(stale, all, compiler) {
   return `building the addon (${files}, ${nameOf(compiler)}${stale > 4 ? ", a minute or a few" : ""})`;
 }
 
-/** Puts the addon of these sources and this engine in place: prebuilt, kept from another project, or built here.
+/** Provides the addon for these sources and this engine: a prebuilt one, one that another project built, or one that is built here.
  * @param {Engine} engine @param {Folders} folders @param {import("./command.mjs").Environment} env */
 export async function obtainAddon(engine, folders, env) {
   const target = join(folders.build, "nudge.node");
@@ -188,7 +188,7 @@ export async function obtainAddon(engine, folders, env) {
   recordAddon(engine, folders, origin);
 }
 
-/** Notes what the addon in place was made from, by which `addonIsCurrent` knows it.
+/** Records what the addon was built from, for `addonIsCurrent`.
  * @param {Engine} engine @param {Folders} folders @param {string} origin */
 export function recordAddon(engine, folders, origin) {
   writeJson(join(folders.build, "addon.json"), {
@@ -199,7 +199,7 @@ export function recordAddon(engine, folders, origin) {
   });
 }
 
-/** Takes a prebuilt addon that is whole and loads; says why where one fits and is not taken.
+/** Uses a prebuilt addon if it is complete and loads. If one fits and is not used, the reason is printed.
  * @param {Engine} engine @param {Folders} folders @returns {Promise<string | undefined>} what it was taken from */
 async function takePrebuilt(engine, { root, build, sources }) {
   const found = findPrebuilt(engine, root, sourcesHash(sources));
@@ -223,7 +223,7 @@ async function takePrebuilt(engine, { root, build, sources }) {
   return found.name;
 }
 
-/** Compiles what changed, links, and makes sure that the result loads. @param {Engine} engine @param {Folders} folders */
+/** Compiles changed sources, links, and checks that the result loads. @param {Engine} engine @param {Folders} folders */
 export async function buildAddon(engine, folders) {
   const { root, build, sources } = folders;
   const all = sourcesIn(folders);
@@ -265,8 +265,8 @@ export async function buildAddon(engine, folders) {
   });
 }
 
-/** Links beside the old addon, tries to load it in a process of its own, and only then puts it in place: a process that
- * has the old one mapped keeps it. @param {Engine} engine @param {string[]} objects @param {string} build */
+/** Links under a temporary name, tries to load the addon in a separate process, and only then replaces the old addon: a process that
+ * uses the old one keeps it. @param {Engine} engine @param {string[]} objects @param {string} build */
 async function link(engine, objects, build) {
   const beside = join(build, "nudge.new.node");
   const command = [...engine.compiler.command, "-shared", "-o", beside, ...objects, ...linkFlags(engine)];
@@ -288,7 +288,7 @@ async function link(engine, objects, build) {
   renameSync(beside, join(build, "nudge.node"));
 }
 
-/** Why an addon does not load, tried in a process of its own; undefined where it does.
+/** Why an addon does not load, tested in a separate process; undefined if it loads.
  * @param {string} path @param {import("./command.mjs").Environment} [env] more variables of that process */
 async function loadProblem(path, env = {}) {
   const script = `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`;

@@ -32,21 +32,21 @@ export async function rightToInstall({ env, searchRoot, uid = process.getuid?.()
   return { problem: "not root, and sudo asks for a password or is not there" };
 }
 
-/** The version apt would install, from `apt-cache policy`; undefined where it knows none. @param {string} policy */
+/** The version that apt would install, from `apt-cache policy`; undefined if there is none. @param {string} policy */
 export function candidateVersion(policy) {
   const version = /^\s*Candidate: (.+)$/m.exec(policy)?.[1];
   return version && version !== "(none)" ? version.replace(/^\d+:/, "") : undefined;
 }
 
-/** What a dry run says of its size: "61.2 MB to download, 402 MB on disk"; empty where it says nothing. @param {string} output */
+/** The size in the output of a dry run: "61.2 MB to download, 402 MB on disk"; empty if the output has none. @param {string} output */
 export function sizeOf(output) {
   const download = /Need to get ([\d.,]+ \w?B)(?:\/([\d.,]+ \w?B))? of archives/.exec(output);
   const disk = /After this operation, ([\d.,]+ \w?B) of additional disk space/.exec(output)?.[1];
   return [download && `${download[1]} to download`, disk && `${disk} on disk`].filter(Boolean).join(", ");
 }
 
-/** Installs packages, refreshing apt's lists when they do not know them; says first what, why and how big. Throws a
- * SetupError whose message says why it could not.
+/** Installs packages, after updating apt's lists if these do not have them. It first prints what is installed, why, and the size. Throws a
+ * SetupError with the reason if this fails.
  * @param {string[]} packages @param {string} why @param {{ right: { command: string[] }, env: Environment }} how */
 export async function aptInstall(packages, why, { right, env }) {
   const [program, ...first] = right.command;

@@ -8,7 +8,7 @@ import { run } from "./command.mjs";
 
 /** @typedef {import("./command.mjs").Environment} Environment */
 
-/** Names a BLAS by its file: Debian keeps the reference one in …/blas/, Fedora calls it libblas.so.3.x.
+/** The name of a BLAS by its file. The reference BLAS is in …/blas/ on Debian and is called libblas.so.3.x on Fedora.
  * @param {string} path the library, links followed @returns {string} "reference", "OpenBLAS", … */
 export function blasName(path) {
   if (/openblas/i.test(path)) return "OpenBLAS";
@@ -18,7 +18,7 @@ export function blasName(path) {
   return /libf?blas\.so/.test(path) ? "reference" : "unknown";
 }
 
-/** The BLAS that the loader would give a library, from the output of `ldd`; undefined where it brings its own.
+/** The BLAS that the loader would use for a library, from the output of `ldd`; undefined if the library contains its own.
  * @param {string} listing @param {(path: string) => string} [follow] */
 export function blasFromLdd(listing, follow = realpathSync) {
   const path = /^\s*lib(?:blas|cblas|openblas|mkl_\w+|blis)\b\S* => (\/\S+)/m.exec(listing)?.[1];

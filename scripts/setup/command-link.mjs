@@ -9,7 +9,7 @@ const target = "../../bin/nudge.cjs";
 /** @param {string} root */
 const linkIn = (root) => join(root, "node_modules/.bin/nudge");
 
-/** Whether the link is there, or this is no clone and npm made its own. @param {string} root */
+/** Whether the link exists, or is not needed because this is an installed package, for which npm created it. @param {string} root */
 export function commandIsLinked(root) {
   if (!existsSync(join(root, "package-lock.json"))) return true;
   try {

@@ -6,18 +6,18 @@ import { delimiter, isAbsolute, join } from "node:path";
 /** @typedef {Record<string, string | undefined>} Environment */
 /** @typedef {{ code: number, stdout: string, output: string }} Result `output` is stdout and stderr as they came. */
 
-/** The programs that run now. @type {Set<import("node:child_process").ChildProcess>} */
+/** The running programs. @type {Set<import("node:child_process").ChildProcess>} */
 const running = new Set();
 let ended = false;
 
-/** Passes a signal on to all programs that run, and starts no more; returns whether any ran. @param {NodeJS.Signals} signal */
+/** Sends a signal to all running programs and starts no more; returns whether any was running. @param {NodeJS.Signals} signal */
 export function endPrograms(signal) {
   ended = true;
   for (const child of running) child.kill(signal);
   return running.size > 0;
 }
 
-/** Runs a program to its end; `code` is 127 where it could not be started.
+/** Runs a program and waits for its end; `code` is 127 if it could not be started.
  * @param {string} program @param {readonly string[]} args @param {{ cwd?: string, env?: Environment }} [options]
  * @returns {Promise<Result>} */
 export function run(program, args, { cwd, env = process.env } = {}) {
@@ -46,7 +46,7 @@ export function run(program, args, { cwd, env = process.env } = {}) {
   });
 }
 
-/** Where a program is on `$PATH`, or undefined. @param {string} program @param {Environment} env */
+/** The path of a program on `$PATH`, or undefined. @param {string} program @param {Environment} env */
 export function which(program, env) {
   const folders = isAbsolute(program) ? [""] : (env.PATH ?? "").split(delimiter).filter(Boolean);
   for (const folder of folders) {
@@ -66,7 +66,7 @@ export function lastLines(output, count) {
   return output.trimEnd().split("\n").slice(-count).join("\n");
 }
 
-/** The first lines of an output: npm puts the reason first. @param {string} output @param {number} count */
+/** The first lines of an output, because npm prints the reason first. @param {string} output @param {number} count */
 export function firstLines(output, count) {
   return output.trimEnd().split("\n").slice(0, count).join("\n");
 }

@@ -1,4 +1,4 @@
-/** The CUDA headers that fit a libtorch built with CUDA: the addon needs them for streams, graphs and memory figures. */
+/** Finds the CUDA headers for a libtorch that was built with CUDA. The addon needs them for streams, graphs and memory statistics. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { which } from "./command.mjs";
@@ -18,7 +18,7 @@ function versionIn(include) {
   return number ? `${Math.floor(Number(number) / 1000)}.${(Number(number) % 1000) / 10}` : undefined;
 }
 
-/** The include folders of the `nvidia` packages beside a Python torch package: nvidia/cu13/include, or with CUDA 12
+/** The include folders of the `nvidia` packages next to a Python torch package: nvidia/cu13/include, or with CUDA 12
  * nvidia/cuda_runtime/include. @param {string} prefix */
 function packagedIncludes(prefix) {
   const nvidia = join(prefix, "..", "nvidia");
@@ -27,8 +27,8 @@ function packagedIncludes(prefix) {
   return includes.filter((include) => existsSync(include));
 }
 
-/** The headers of the CUDA major version that `libtorch` was built with, or why there are none. The folder with the
- * runtime's header decides; those of the packages follow, since CUDA 12's are split over several.
+/** The headers of the CUDA major version that `libtorch` was built with, or the reason why there are none. The folder with the
+ * header of the CUDA runtime comes first, then those of the other packages, because CUDA 12 splits its headers over several packages.
  * @param {Libtorch} libtorch @param {{ env: Environment, searchRoot: string }} where
  * @returns {CudaHeaders | { problem: string }} */
 export function findCudaHeaders(libtorch, { env, searchRoot }) {

@@ -15,26 +15,26 @@ import { fileIdentity, hashOf, readJson, setupHash, writeJson } from "./stamp.mj
 
 /** @typedef {import("./command.mjs").Environment} Environment */
 /** @typedef {import("./libtorch.mjs").Libtorch} Libtorch */
-/** @typedef {{ command: string[], version: string }} Compiler `command` may have more words than one, as in `ccache g++`; it
- * has none where there is no compiler, and `version` then says so: an addon that was built before needs none */
+/** @typedef {{ command: string[], version: string }} Compiler `command` can have several words, as in `ccache g++`; it
+ * is empty if there is no compiler, and `version` states that. An addon that was built before needs no compiler */
 /**
  * @typedef {object} Engine
  * @property {Libtorch} libtorch
- * @property {import("./cuda.mjs").CudaHeaders | null} cuda the headers the addon is built with, null for a CPU addon
+ * @property {import("./cuda.mjs").CudaHeaders | null} cuda the headers that the addon is built with; null for a CPU addon
  * @property {string | null} cudaProblem why a libtorch with CUDA gets a CPU addon
  * @property {Compiler} compiler
- * @property {string} [rpath] what the addon has in the place of libtorch's folder, where it is built for other machines
- * @property {string} identity changes when the library's file does
- * @property {string} foundBy hash of the environment it was found in
- * @property {string[]} [flags] more arguments of the compiler and the linker: those of sanitizers
- * @property {Environment} [env] what a process needs to load such an addon
+ * @property {string} [rpath] the placeholder for libtorch's folder, if the addon is built for other machines
+ * @property {string} identity changes when the file of the library changes
+ * @property {string} foundBy hash of the environment in which it was found
+ * @property {string[]} [flags] additional arguments of the compiler and the linker, for sanitizers
+ * @property {Environment} [env] environment variables that a process needs to load such an addon
  */
 /** @typedef {{ build: string, env: Environment, arch: string, searchRoot: string }} Place */
 
-/** The words of the C++ compiler's command. @param {Environment} env */
+/** The command of the C++ compiler as a list of arguments. @param {Environment} env */
 const compilerWords = (env) => (env.CXX?.trim() || "g++").split(/\s+/);
 
-/** What decides where the search ends, read without starting any program. @param {Place} place */
+/** The inputs that determine the result of the search, read without starting any program. @param {Place} place */
 function surroundings({ env, arch, searchRoot }) {
   const names = ["LIBTORCH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_VERSION"];
   const words = compilerWords(env);
@@ -52,7 +52,7 @@ function surroundings({ env, arch, searchRoot }) {
 /** @param {Libtorch} libtorch */
 const identityOf = (libtorch) => fileIdentity(join(libtorch.lib, "libtorch_cpu.so"));
 
-/** The engine found earlier, where it still holds. @param {Place} place @returns {Engine | undefined} */
+/** The engine of an earlier search, if it is still valid. @param {Place} place @returns {Engine | undefined} */
 export function knownEngine(place) {
   /** @type {Engine | undefined} */
   const engine = readJson(join(place.build, "engine.json"));
@@ -78,7 +78,7 @@ async function findCompiler(env) {
   return { command: [], version: `no C++ compiler: ${looked}. Try: sudo apt-get install g++ (or set CXX)` };
 }
 
-/** Finds libtorch, or installs it where that is allowed. @param {Place} place @returns {Promise<Libtorch>} */
+/** Finds libtorch, or installs it if that is permitted. @param {Place} place @returns {Promise<Libtorch>} */
 async function obtainLibtorch(place) {
   const { libtorch, looks } = await findLibtorch(place);
   for (const { place: where, found, empty } of looks) if (!empty) say(`passed over ${where}: ${found}`);
@@ -99,7 +99,7 @@ async function obtainLibtorch(place) {
   return again.libtorch;
 }
 
-/** Replaces the slow reference BLAS where that is allowed, else says how to; a slow engine still works, so nothing here
+/** Replaces the slow reference BLAS if that is permitted, and otherwise prints how to do it. A slow engine still works, so nothing here
  * is an error. @param {Libtorch} libtorch @param {Place} place */
 async function mendBlas(libtorch, place) {
   const blas = await blasOf(libtorch, place.env);
@@ -123,7 +123,7 @@ async function mendBlas(libtorch, place) {
   );
 }
 
-/** Finds everything the addon is built against and writes it down.
+/** Finds everything that the addon is built with, and stores the result.
  * @param {Place} place @returns {Promise<Engine>} */
 export async function findEngine(place) {
   const libtorch = await obtainLibtorch(place);

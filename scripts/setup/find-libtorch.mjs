@@ -14,7 +14,7 @@ import { SetupError } from "./report.mjs";
 /** @typedef {{ place: string, found: string, empty: boolean }} Look what one place held */
 /** @typedef {{ env: Environment, arch: string, searchRoot: string }} Where `searchRoot` is "/" but in tests */
 
-/** The prefixes the dynamic loader knows a libtorch in, from the output of `ldconfig -p`.
+/** The prefixes in which the dynamic loader finds a libtorch, from the output of `ldconfig -p`.
  * @param {string} listing @param {string} arch @returns {string[]} */
 export function prefixesFromLdconfig(listing, arch) {
   const prefixes = [...listing.matchAll(/=> (.+)\/libtorch_cpu\.so$/gm)].map(([, lib]) => {
@@ -25,7 +25,7 @@ export function prefixesFromLdconfig(listing, arch) {
   return [...new Set(prefixes)];
 }
 
-/** The system's prefixes, in order. @param {Where} where */
+/** The prefixes of the system, in order of search. @param {Where} where */
 async function systemPrefixes({ env, arch, searchRoot }) {
   const fixed = [join(searchRoot, "usr"), join(searchRoot, "usr/local")];
   if (searchRoot !== "/") return fixed;
@@ -33,7 +33,7 @@ async function systemPrefixes({ env, arch, searchRoot }) {
   return [...new Set([...fixed, ...prefixesFromLdconfig(listing.stdout, arch)])];
 }
 
-/** The first libtorch that fits, and what every place before it held.
+/** The first suitable libtorch, and what was found in every place before it.
  * @param {Where} where @returns {Promise<{ libtorch?: Libtorch, looks: Look[] }>} */
 export async function findLibtorch(where) {
   /** @type {Look[]} */
@@ -60,7 +60,7 @@ export async function findLibtorch(where) {
   return { looks };
 }
 
-/** The one error for no libtorch: where it was looked for, what was there, and the ways to get it.
+/** The error if there is no libtorch: the searched places, what was found there, and how to install it.
  * @param {readonly Look[]} looks @param {string} notInstalled why it was not installed @returns {SetupError} */
 export function noLibtorch(looks, notInstalled) {
   const places = [...looks.map(({ place, found }) => [place, found]), ["installing it with apt-get", notInstalled]];

@@ -27,7 +27,7 @@ import { readJson, writeJson } from "./stamp.mjs";
 /** The number of builds that are kept, the last used ones. One takes less than a megabyte. */
 const kept = 24;
 
-/** The folder of all builds, or null where none are kept. @param {Environment} env */
+/** The folder of all builds; null if no builds are kept. @param {Environment} env */
 export function keptBuildsFolder(env) {
   if (env.NUDGE_ENGINE_CACHE === "0") return null;
   return env.NUDGE_ENGINE_CACHE || join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "nudge", "engine");
@@ -36,14 +36,14 @@ export function keptBuildsFolder(env) {
 /** The SHA-256 of a file's content. @param {string} path */
 export const contentHash = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** Copies a file beside its place and renames it: who has the old one mapped keeps it. @param {string} from @param {string} to */
+/** Copies a file under a temporary name and renames it, so that a process that uses the old file keeps it. @param {string} from @param {string} to */
 export function copyInPlace(from, to) {
   const beside = `${to}.${process.pid}`;
   copyFileSync(from, beside);
   renameSync(beside, to);
 }
 
-/** Puts a kept build in place; false where there is none. One whose content is not what was kept is removed.
+/** Copies a kept build to its destination; returns false if there is none. A build with a wrong hash is removed.
  * @param {string} folder of this build @param {string} target */
 function takeKept(folder, target) {
   const addon = join(folder, "nudge.node");
@@ -70,7 +70,7 @@ function keep(folder, addon) {
   renameSync(beside, folder);
 }
 
-/** Removes the builds that were used longest ago. @param {string} all */
+/** Removes the least recently used builds. @param {string} all */
 function prune(all) {
   const builds = readdirSync(all)
     .filter((name) => /^[0-9a-f]{32}$/.test(name))
@@ -83,8 +83,8 @@ function prune(all) {
 }
 
 /**
- * Takes the build that a hash names, or has it built and keeps it. Two set-ups that want the same one build it once. Where
- * the folder cannot be written to, it is built and not kept. Returns whether it was taken.
+ * Uses the kept build with this hash, or builds it and keeps the result. Two simultaneous setups that need the same one build it once. If
+ * the folder is not writable, the result is not kept. Returns whether a kept build was used.
  * @param {string} hash @param {string} target where the addon belongs
  * @param {{ env: Environment, build: () => Promise<void> }} options `build` puts the addon at the target
  */

@@ -23,7 +23,7 @@ export const oldestLibtorch = "1.13";
  * @property {boolean} cuda whether it was built with CUDA
  * @property {string | undefined} cudaVersion the CUDA it was built with, where it says so
  */
-/** @typedef {{ libtorch: Libtorch } | { problem: string, empty: boolean }} Verdict `empty`: there was nothing to judge */
+/** @typedef {{ libtorch: Libtorch } | { problem: string, empty: boolean }} Verdict `empty`: nothing was found */
 
 /** @param {string} path */
 function textOf(path) {
@@ -34,10 +34,10 @@ function textOf(path) {
   }
 }
 
-/** The first of some paths that exists. @param {string[]} paths */
+/** The first existing path. @param {string[]} paths */
 const firstOf = (paths) => paths.find((path) => existsSync(path));
 
-/** The version the headers name; 2.13 moved the numbers to torch/headeronly. @param {string} include */
+/** The version in the headers. Since 2.13 the numbers are in torch/headeronly. @param {string} include */
 export function headerVersion(include) {
   for (const file of ["torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"]) {
     const text = textOf(join(include, file));
@@ -49,14 +49,14 @@ export function headerVersion(include) {
   return undefined;
 }
 
-/** The version the library itself carries: in its file name (Debian), beside it (the zip's build-version), or in the
+/** The version of the library itself: from its file name (Debian), the file build-version next to it (the zip), or the
  * Python package's version.py. @param {string} library @param {string} prefix */
 export function libraryVersion(library, prefix) {
   const suffix = /\.so\.(\d+\.\d+(?:\.\d+)?)$/.exec(basename(realpathSync(library)))?.[1];
   return suffix ?? textOf(join(prefix, "build-version"))?.trim() ?? pythonVersion(prefix)?.version;
 }
 
-/** What a Python package's version.py says, without importing it. @param {string} prefix */
+/** The version in a Python package's version.py, read without importing it. @param {string} prefix */
 export function pythonVersion(prefix) {
   const text = textOf(join(prefix, "version.py"));
   const version = /^__version__ = ['"]([^'"]+)['"]/m.exec(text ?? "")?.[1];
@@ -64,7 +64,7 @@ export function pythonVersion(prefix) {
   return { version, cuda: /^cuda(?:: [^=]+)? = ['"]([^'"]+)['"]/m.exec(text ?? "")?.[1] };
 }
 
-/** The ELF machine number of a library, or undefined where the file is not a 64-bit little-endian library.
+/** The ELF machine number of a library; undefined if the file is not a 64-bit little-endian library.
  * @param {string} library */
 export function machineOf(library) {
   const head = Buffer.alloc(20);
@@ -78,21 +78,21 @@ export function machineOf(library) {
   return head.readUInt16LE(18);
 }
 
-/** The C++ ABI, read off the mangled constructor of c10::Error: `__cxx11::basic_string` or the old `Ss`. Packages from
- * PyPI before 2.6 have the old one; where the symbol is not found the new one is assumed. @param {string} libc10
+/** The C++ ABI, from the mangled constructor of c10::Error: `__cxx11::basic_string` or the old `Ss`. Packages from
+ * PyPI before 2.6 have the old one. If the symbol is not found, the new one is assumed. @param {string} libc10
  * @returns {0 | 1} */
 export function abiOf(libc10) {
   const bytes = readFileSync(libc10);
   return bytes.includes("_ZN3c105ErrorC2ENS_14SourceLocationESs") ? 0 : 1;
 }
 
-/** The C++ standard the headers refuse to go below. @param {string} include @returns {17 | 20} */
+/** The minimum C++ standard of the headers. @param {string} include @returns {17 | 20} */
 export function standardOf(include) {
   const floor = /__cplusplus < (\d{6})L/.exec(textOf(join(include, "ATen/ATen.h")) ?? "")?.[1];
   return floor && Number(floor) > 201703 ? 20 : 17;
 }
 
-/** Judges headers and libraries at given folders.
+/** Examines the headers and libraries in the given folders.
  * @param {{ origin: string, prefix: string, include: string, libs: string[], arch: string }} where
  * @returns {Verdict} */
 export function judge({ origin, prefix, include, libs, arch }) {
@@ -135,7 +135,7 @@ export function judge({ origin, prefix, include, libs, arch }) {
   };
 }
 
-/** Judges a prefix laid out as include/ and lib/: an unpacked zip, a Python package, /usr/local.
+/** Examines a prefix with the folders include/ and lib/: an unpacked zip, a Python package, /usr/local.
  * @param {string} prefix @param {string} origin @param {string} arch */
 export function judgePrefix(prefix, origin, arch) {
   const folders = ["lib", "lib64", ...(multiarch(arch) ? [join("lib", multiarch(arch) ?? "")] : [])];

@@ -14,7 +14,7 @@ import { readJson, writeJson } from "./stamp.mjs";
 
 /** @typedef {{ pid: number, host: string, token: string }} Owner */
 
-/** Whether a process of this machine runs. @param {number} pid */
+/** Whether a process of this machine is running. @param {number} pid */
 function isAlive(pid) {
   try {
     process.kill(pid, 0);
@@ -24,7 +24,7 @@ function isAlive(pid) {
   }
 }
 
-/** @param {string} folder @param {string} token @returns {boolean} whether we made it */
+/** @param {string} folder @param {string} token @returns {boolean} whether this call created the lock */
 function make(folder, token) {
   try {
     mkdirSync(folder);
@@ -36,8 +36,8 @@ function make(folder, token) {
   return true;
 }
 
-/** Puts a dead owner's lock out of the way. If another process did so first and holds a lock of its own by now, that one
- * is put back. @param {string} folder @param {Owner | undefined} dead */
+/** Removes the lock of a dead owner. If another process removed it first and now holds its own lock, that lock
+ * is restored. @param {string} folder @param {Owner | undefined} dead */
 function takeAway(folder, dead) {
   const aside = `${folder}.${randomUUID()}`;
   try {
@@ -50,7 +50,7 @@ function takeAway(folder, dead) {
   else renameSync(aside, folder);
 }
 
-/** Takes the lock, waiting for another's; the returned function gives it back.
+/** Acquires the lock, and waits if another process holds it. The returned function releases it.
  * @param {string} folder @param {{ stillFor?: number, poll?: number }} [times] in milliseconds
  * @returns {Promise<() => void>} */
 export async function takeLock(folder, { stillFor = 30_000, poll = 200 } = {}) {

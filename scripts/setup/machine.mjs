@@ -5,7 +5,7 @@ import { atLeast } from "./version.mjs";
 /** The oldest supported Node (the minimum of the packages). */
 export const oldestNode = "20.19.0";
 
-/** ELF machine numbers of the architectures Node names. @type {Record<string, number>} */
+/** ELF machine numbers, by the architecture names of Node.js. @type {Record<string, number>} */
 const elfMachines = { ia32: 3, ppc64: 21, s390x: 22, arm: 40, x64: 62, arm64: 183, riscv64: 243, loong64: 258 };
 
 /** Debian's multiarch folder names. @type {Record<string, string>} */
@@ -24,11 +24,11 @@ export function architectureOf(machine) {
   return Object.keys(elfMachines).find((arch) => elfMachines[arch] === machine) ?? `ELF machine ${machine}`;
 }
 
-/** The folder under /usr/lib that Debian keeps this architecture's libraries in, or undefined.
+/** The folder in /usr/lib that contains the libraries of this architecture on Debian, or undefined.
  * @param {string} arch @returns {string | undefined} */
 export const multiarch = (arch) => multiarchNames[arch];
 
-/** Refuses a Node or a system that cannot work. @param {{ node: string, platform: string }} machine */
+/** Rejects an unsupported version of Node.js or operating system. @param {{ node: string, platform: string }} machine */
 export function checkMachine({ node, platform }) {
   if (!atLeast(node, oldestNode))
     throw new SetupError(

@@ -11,7 +11,7 @@ import { readJson } from "./stamp.mjs";
 /** @typedef {import("./command.mjs").Environment} Environment */
 /** @typedef {Record<string, { version?: string, integrity?: string, optional?: boolean }>} Packages as in a lock file */
 
-/** Whether installed packages are the locked ones. npm writes what it installed to node_modules/.package-lock.json, last;
+/** Whether the installed packages are those of the lock file. npm writes node_modules/.package-lock.json at the end of an installation;
  * optional packages (binaries for other systems) may be absent. @param {Packages} locked @param {Packages} installed */
 export function packagesMatch(locked, installed) {
   const names = Object.keys(locked).filter((name) => name !== "");
@@ -23,7 +23,7 @@ export function packagesMatch(locked, installed) {
   );
 }
 
-/** Whether nothing is to be installed; so too where the package itself was installed by npm, and has no lock file.
+/** Whether nothing needs to be installed. This is also true if npm installed this package itself, which then has no lock file.
  * @param {string} root */
 export function packagesAreCurrent(root) {
   const locked = readJson(join(root, "package-lock.json"))?.packages;
@@ -32,7 +32,7 @@ export function packagesAreCurrent(root) {
   return installed !== undefined && packagesMatch(locked, installed);
 }
 
-/** The npm that started us, so that `npm run` inside a version manager gives the same one; else the one on PATH.
+/** The npm that started this process, so that `npm run` in a version manager uses the same one; otherwise the one on PATH.
  * @param {Environment} env @returns {string[]} */
 export function npmCommand(env) {
   const outer = env.npm_execpath;

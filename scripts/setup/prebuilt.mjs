@@ -21,10 +21,10 @@ export const placeholder = `/nudge-libtorch-folder${"/.".repeat(245)}`;
 /** The package for this platform. */
 export const packageName = `nudge-dg-engine-${process.platform}-${process.arch}`;
 
-/** The major version of the CUDA that an addon is built with, or null. @param {Pick<Engine, "cuda">} engine */
+/** The major version of CUDA that an addon is built with, or null. @param {Pick<Engine, "cuda">} engine */
 export const cudaOf = ({ cuda }) => cuda?.version.split(".")[0] ?? null;
 
-/** The prebuilt addon for an engine, why the one that should fit is not taken, or undefined where there is none.
+/** The prebuilt addon for an engine, or why the listed one is not used; undefined if there is none.
  * @param {Engine} engine @param {string} root @param {string} sources the hash of the addon's sources
  * @returns {{ path: string, name: string } | { problem: string } | undefined} */
 export function findPrebuilt(engine, root, sources) {

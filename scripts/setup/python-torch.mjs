@@ -17,14 +17,14 @@ places = list(spec.submodule_search_locations or []) if spec else []
 print(places[0] if places else "")
 `;
 
-/** Whether a package only links to the system's libtorch, as Debian's python3-torch does: then the system is judged.
+/** Whether a package only links to the libtorch of the system, like Debian's python3-torch. In this case the system is examined instead.
  * @param {string} prefix */
 function linksElsewhere(prefix) {
   const library = join(prefix, "lib", "libtorch_cpu.so");
   return existsSync(library) && !realpathSync(library).startsWith(`${realpathSync(prefix)}/`);
 }
 
-/** Asks each Python on `$PATH` for its torch package and judges the first that has one.
+/** Asks each Python on `$PATH` for its torch package and examines the first one that has it.
  * @param {{ env: Environment, arch: string }} where @returns {Promise<Verdict & { place: string }>} */
 export async function pythonTorch({ env, arch }) {
   const asked = [];

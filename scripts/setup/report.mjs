@@ -7,20 +7,20 @@ export class SetupError extends Error {
 }
 
 /** @typedef {{ isTTY?: boolean, columns?: number, write(text: string): unknown }} Stream */
-/** @typedef {(part: string) => void} Tell takes how far the work is, in words: "3 of 17 files compiled" */
+/** @typedef {(part: string) => void} Tell receives the progress as text: "3 of 17 files compiled" */
 
 /** Milliseconds between two updates of a terminal line, and between two lines of a log, which should stay short. */
 const TERMINAL_MS = 1000;
 const LOG_MS = 30_000;
 
-/** One progress line, on stderr so that a command's own output stays clean. @param {string} line @param {Stream} [stream] */
+/** Prints a progress line on stderr, so that stdout contains only the output of the command. @param {string} line @param {Stream} [stream] */
 export function say(line, stream = process.stderr) {
   stream.write(`${stream.isTTY ? "\r\x1b[K" : ""}[setup] ${line}\n`);
 }
 
 /**
- * Says what is starting, how far it is while it lasts, and how long it took when that was long enough to wonder. On a
- * terminal one line changes, in a log there is a new one every half minute. @template T
+ * Prints what is starting, the progress, and at the end how long it took, if it took long. On a
+ * terminal one line is updated; in a log there is a new line every half minute. @template T
  * @param {string} what @param {(tell: Tell) => Promise<T>} work @param {Stream} [stream] @returns {Promise<T>}
  */
 export async function timed(what, work, stream = process.stderr) {
@@ -48,5 +48,5 @@ export async function timed(what, work, stream = process.stderr) {
   return result;
 }
 
-/** A line that fits a terminal: one that wraps cannot be written over. @param {string} line @param {number} [columns] */
+/** Shortens a line to the width of the terminal, because a wrapped line cannot be overwritten. @param {string} line @param {number} [columns] */
 const cut = (line, columns = 80) => (line.length < columns ? line : `${line.slice(0, Math.max(1, columns - 2))}…`);

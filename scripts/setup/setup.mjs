@@ -13,11 +13,11 @@ import { buildTypescript, typescriptIsCurrent } from "./typescript.mjs";
  * @property {string} [build] where the addon is built (default: build/ in the root)
  * @property {import("./command.mjs").Environment} [env]
  * @property {string} [sources] the addon's sources
- * @property {string} [searchRoot] where the system begins: "/" but in tests
+ * @property {string} [searchRoot] the root folder of the system: "/" except in tests
  * @property {boolean} [again] search for the engine again
  */
 
-/** Does what is due and returns whether anything was. @param {Options} options */
+/** Runs the steps that are needed; returns whether there were any. @param {Options} options */
 export async function setup({
   root,
   build = join(root, "build"),
@@ -37,7 +37,7 @@ export async function setup({
 
   const release = await takeLock(join(build, "setup.lock"));
   try {
-    // The engine first: if there is none, this is known in a second, before anything is downloaded.
+    // The engine comes first: if there is none, this is known within a second, before anything is downloaded.
     const engine = (!again && knownEngine(place)) || (await findEngine(place));
     if (!packagesAreCurrent(root)) await installPackages(root, env);
     if (!commandIsLinked(root)) linkCommand(root);

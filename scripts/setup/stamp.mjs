@@ -15,7 +15,7 @@ export function hashOfFiles(folder, names) {
   return hashOf(...[...names].sort().flatMap((name) => [name, readFileSync(join(folder, name))]));
 }
 
-/** The files under a folder that a rule takes, as paths within it, sorted; none where the folder is missing.
+/** The files in a folder that a rule accepts, as sorted relative paths; empty if the folder does not exist.
  * @param {string} folder @param {(name: string) => boolean} take @returns {string[]} */
 export function filesUnder(folder, take) {
   try {
@@ -38,14 +38,14 @@ export function setupHash() {
   );
 }
 
-/** A file's identity without reading it, for libraries of hundreds of megabytes; undefined where it is missing.
+/** Identifies a file without reading it, for libraries of hundreds of megabytes; undefined if it does not exist.
  * @param {string} path */
 export function fileIdentity(path) {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.size}@${found.mtimeMs}`;
 }
 
-/** A JSON file's value, or undefined where there is none that can be read. @param {string} path */
+/** The value of a JSON file; undefined if it cannot be read. @param {string} path */
 export function readJson(path) {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
@@ -54,7 +54,7 @@ export function readJson(path) {
   }
 }
 
-/** Writes a JSON file beside its place and renames it, so that no one ever reads half of it.
+/** Writes a JSON file under a temporary name and renames it, so that an incomplete file is never read.
  * @param {string} path @param {unknown} value */
 export function writeJson(path, value) {
   mkdirSync(dirname(path), { recursive: true });

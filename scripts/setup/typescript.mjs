@@ -15,7 +15,7 @@ const projects = ["tsconfig.build.json", "tsconfig.page.json"];
 /** @param {string} root */
 const projectsIn = (root) => projects.filter((name) => existsSync(join(root, name)));
 
-/** All sources, whether the settings leave some out or not; tests do not matter here. @param {string} root */
+/** All sources except tests, including those that the settings exclude. @param {string} root */
 const sourcesIn = (root) =>
   filesUnder(join(root, "src"), (name) => /\.(tsx?|css)$/.test(name) && !name.endsWith(".test.ts"));
 
@@ -26,7 +26,7 @@ function typescriptHash(root) {
   return hashOf(setupHash(), compiler, settings, hashOfFiles(join(root, "src"), sourcesIn(root)));
 }
 
-/** Whether dist/ is what the sources make, and whole; so too where the package was installed with dist/ and without
+/** Whether dist/ is complete and matches the sources. This is also true for an installed package, which has dist/ and no
  * settings. @param {Folders} folders */
 export function typescriptIsCurrent({ root, build }) {
   if (!existsSync(join(root, "tsconfig.build.json"))) return true;
@@ -58,7 +58,7 @@ export async function buildTypescript({ root, build }) {
   });
 }
 
-/** Copies style sheets to where the compiler puts what is beside them; returns their names.
+/** Copies style sheets to the output folders of the modules next to them; returns their names.
  * @param {string} root @param {string} dist */
 function copyStyles(root, dist) {
   const styles = filesUnder(join(root, "src"), (name) => name.endsWith(".css"));

@@ -1,6 +1,6 @@
-/** Version numbers as libtorch, Python, Debian and Node write them: `1.13.0a0`, `2.11.0+cu130`, `1.13.1+dfsg-4`, `v20.20.2`. */
+/** Version numbers of libtorch, Python, Debian and Node.js: `1.13.0a0`, `2.11.0+cu130`, `1.13.1+dfsg-4`, `v20.20.2`. */
 
-/** The leading numbers: `2.11.0+cu130` → [2, 11, 0]; a version without any → []. @param {string} version @returns {number[]} */
+/** The leading numbers: `2.11.0+cu130` → [2, 11, 0]; a version without numbers → []. @param {string} version @returns {number[]} */
 export function numbersOf(version) {
   const match = /\d+(?:\.\d+)*/.exec(version);
   return match ? match[0].split(".").map(Number) : [];
@@ -16,7 +16,7 @@ export function atLeast(version, floor) {
   return true;
 }
 
-/** Whether two versions agree in their first two numbers; the third may differ between a package's name and its headers
+/** Whether two versions have the same first two numbers. The third can differ between the name of a package and its headers
  * (Debian's 1.13.1 calls itself 1.13.0). @param {string} a @param {string} b */
 export function sameMinor(a, b) {
   const [x, y] = [numbersOf(a), numbersOf(b)];
