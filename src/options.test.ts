@@ -34,7 +34,7 @@ test.each([
   [whole(1), "an integer of at least 1", ["3", 3], [0, 2.5, "x", true]],
   [boolean, "true or false", ["true", true], ["yes", 1]],
   [list, "a name, or comma-separated names", ["a, b", ["a", "b"]], [3]],
-])("a kind says what it accepts and refuses the rest: %o", (kind, accepts, [given, value], refused) => {
+])("a kind describes what it accepts and refuses other values: %o", (kind, accepts, [given, value], refused) => {
   expect(kind.accepts).toBe(accepts);
   expect(kind.read("x", given)).toEqual(value);
   for (const each of refused) expect(() => kind.read("x", each)).toThrow(`x: expected ${accepts}`);

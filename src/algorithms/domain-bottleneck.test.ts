@@ -32,7 +32,7 @@ test.each([
   expect(measure(labels, [0, 1, 0, 1], options).value).toBeCloseTo(value, 9);
 });
 
-test("with one domain there is nothing to contrast, and no gradient that is not a number", () => {
+test("with one domain there is no contrast, and no gradient is NaN", () => {
   const { value, gradient } = measure([0, 0, 1, 1], [0, 0, 0, 0], { conditional: false, flip: true });
   expect(Math.abs(value)).toBe(0);
   expect(gradient.map(Math.abs)).toEqual(new Array(8).fill(0));

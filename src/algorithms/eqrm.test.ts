@@ -46,7 +46,7 @@ test("equal losses have that loss as their quantile, and finite gradients", () =
   expect(gradient.every(Number.isFinite)).toBe(true);
 });
 
-test("a negative alpha is the logarithm of what is above the quantile", () => {
+test("a negative alpha is the logarithm of the probability above the quantile", () => {
   const { value } = at([0.5, 1, 2], -2, "interpolated");
   expect(value).toBeCloseTo(3.5 / 3 + 0.6498902 * 2, 6);
 });

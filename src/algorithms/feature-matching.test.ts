@@ -13,7 +13,7 @@ const B = [[1, 1], [3, 0]];
 const float64 = (values: number[][]) => tensor(values, { dtype: "float64" });
 const y = [0, 1];
 
-test("CORAL's distance is that of the means and that of the covariances", () => {
+test("CORAL's distance is the distance of the means plus the distance of the covariances", () => {
   scope(() => expectClose(momentDistance(float64(A), float64(B)), 1.125 + 0.6875, { rtol: 1e-14 }));
 });
 

@@ -25,7 +25,7 @@ test("a prediction with noise can be repeated, and differs from one without", ()
   });
 });
 
-test("without noise a prediction sees the mean features of the batch beside each sample's own", () => {
+test("without noise a prediction uses the mean features of the batch in addition to each sample's features", () => {
   scope(() => {
     using learner = learnerWith(false);
     using features = backbone();

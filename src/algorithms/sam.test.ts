@@ -7,7 +7,7 @@ import { scope } from "../engine/scope.js";
 import { Learner } from "../training/learner.js";
 import { sam } from "./sam.js";
 
-test("a gradient that is zero moves nothing, rather than making 0/0", () => {
+test("a zero gradient causes no update, instead of 0/0", () => {
   using learner = new Learner({
     algorithm: sam,
     makeBackbone: () => new LinearMap({ inputShape: [3], width: 2 }).initialize(new Random(0)),

@@ -9,7 +9,7 @@ const domains = [0.5, 1, 2].map((loss) => ({ logits: [logitsWithLoss(loss)], y: 
 const hparams = { penaltyWeight: 10, annealSteps: 3 };
 const at = (step: number) => bareStep({ algorithm: vrex, domains, hparams, step });
 
-test("the penalty is the variance of the domains' losses, and what is logged as nll their mean", () => {
+test("the penalty is the variance of the domains' losses, and nll is logged as their mean", () => {
   scope(() => {
     const { nll, penalty } = at(0).logs as Record<string, Tensor>;
     expectClose(nll, 7 / 6, { rtol: 1e-12 });

@@ -40,7 +40,7 @@ test("of several classes with equal probability, the first is predicted", () => 
   expect(softmax([1, 1])).toEqual(Float64Array.of(0.5, 0.5));
 });
 
-test("logits that are not finite and classes that there are not are refused", () => {
+test("logits that are not finite and unknown classes are refused", () => {
   expect(() => judge([1, Number.NaN], { name: "x", domain: "d", label: 0 })).toThrow(
     "judging x: expected finite logits",
   );

@@ -34,7 +34,7 @@ test("domains are marked as held out or not", () => {
   expect(mostWrong[0].confidence).toBeCloseTo(1 / (1 + Math.exp(-4)), 12);
 });
 
-test("without a held-out domain there is nothing of one", () => {
+test("without a held-out domain there is no held-out result", () => {
   const { calibration: measured, domains } = of(shop, []);
   expect(Object.keys(measured)).toEqual(["validation"]);
   expect(domains.every(({ part }) => part === "validation")).toBe(true);

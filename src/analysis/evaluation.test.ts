@@ -18,7 +18,7 @@ test("a domain's distance is its middle picture's", () => {
   expect(confusion).toEqual([[3, 1], [0, 0]]); // biome-ignore format: a matrix
 });
 
-test("without a score of distance there is none", () => {
+test("without a distance score there is no distance", () => {
   expect(evaluation([placed("a", null)], ["x"]).domains[0].percentile).toBe(null);
 });
 

@@ -13,7 +13,7 @@ test("with two classes and one confidence, the temperature makes the probability
   expect(fitTemperature(...twoClasses(a, right, count))).toBeCloseTo((2 * a) / Math.log(t / (1 - t)), 9);
 });
 
-test("an overconfident model is cooled, an underconfident one warmed, and a calibrated one left alone", () => {
+test("an overconfident model gets a higher temperature, an underconfident one a lower one, and a calibrated one keeps its temperature", () => {
   expect(fitTemperature(...twoClasses(5, 70, 100))).toBeGreaterThan(5);
   expect(fitTemperature(...twoClasses(0.2, 95, 100))).toBeLessThan(0.2);
   const calibrated = Math.log(4) / 2; // sigmoid(2a) = 0.8

@@ -168,7 +168,7 @@ test("never more than max(Ns, Ne) segments are kept, and none once the valley is
   }
 });
 
-test("asking how it would end changes nothing", () => {
+test("finish() can be called again, with the same result", () => {
   const valley = new LossValley<Numbered>(published);
   [1, 0.5, 0.6, 0.7, 0.6].forEach((loss, id) => void valley.push(segment(id, loss)));
   const once = valley.finish();

@@ -48,6 +48,6 @@ test("a hash that a file's name carries is the one that is checked", () => {
   }
 });
 
-test("every backbone that is known by its tensors has weights of its name", () => {
+test("every backbone that is recognised by its tensors has published weights of its name", () => {
   for (const id of trainedBackbones) expect(publishedWeightsNamed(id)?.backbone).toBe(id);
 });

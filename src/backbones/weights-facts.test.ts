@@ -36,7 +36,7 @@ function writeHeader(name: string, shapes: Iterable<[string, readonly number[]]>
   return path;
 }
 
-test.each(Object.keys(TRANSFORMERS))("%s is known by its tensors, and by a published file of its name", (id) => {
+test.each(Object.keys(TRANSFORMERS))("%s is recognised by its tensors, and by a published file of its name", (id) => {
   const path = scope(() => {
     using backbone = backboneNamed(id).build();
     const shapes = [...backbone.stateDict()].map(([name, { shape }]): [string, readonly number[]] => [

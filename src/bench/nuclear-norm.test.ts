@@ -3,7 +3,7 @@ import { nuclearNormText } from "../cli/bench-nuclear-norm.js";
 import { liveTensors } from "../engine/device.js";
 import { benchNuclearNorm } from "./nuclear-norm.js";
 
-test("every route is timed beside torch.svd, checked against a float64 SVD, and nothing is left behind", async () => {
+test("every route is timed next to torch.svd and checked against a float64 SVD, and no tensors remain", async () => {
   const before = liveTensors();
   const bench = await benchNuclearNorm({ device: "cpu", repeats: 2, shapes: [[12, 64]] });
   expect(liveTensors()).toBe(before);
@@ -18,7 +18,7 @@ test("every route is timed beside torch.svd, checked against a float64 SVD, and 
   }
 });
 
-test("the text has a line a shape and marks the default route", async () => {
+test("the text has a line per shape and marks the default route", async () => {
   const bench = await benchNuclearNorm({ device: "cpu", repeats: 1, shapes: [[4, 16], [8, 16]] }); // biome-ignore format: shapes
   const lines = nuclearNormText(bench).split("\n");
   expect(lines[1]).toContain("gram*");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cleanOutput, cleanText } from "./clean-output.js";
 
-test("control characters of names are written out, and text stays", () => {
+test("control characters in names are escaped, and other text does not change", () => {
   expect(cleanText("dog\x1b]0;owned\x07 32 pictures\n")).toBe("dog\\u{1b}]0;owned\\u{7} 32 pictures\n");
   expect(cleanText("a\rb \x1b[2Jc\x1b[31m")).toBe("a\\rb \\u{1b}[2Jc\\u{1b}[31m");
   expect(cleanText("x\u202egnp.exe")).toBe("x\\u{202e}gnp.exe");

@@ -45,7 +45,7 @@ test("data inspect takes options of the dataset", async () => {
   expect(printed.stderr).toMatch(/unknown option of dataset shapes "percell": did you mean "perCell"\?/);
 });
 
-test("data verify exits with 1 where a copy differs", async () => {
+test("data verify exits with 1 if a copy differs", async () => {
   const root = temporaryFolder();
   await writePictures(root, { "photo/dog": 1, "sketch/dog": 1 });
   expect(await main(["data", "verify", "pacs", root])).toBe(1);

@@ -79,7 +79,7 @@ const wrong = (change: Partial<Facts>) => findProblems({ ...facts, ...change });
 const wrongEngine = (change: Partial<Engine>, rest: Partial<Facts> = {}) =>
   wrong({ engine: { ...engine, ...change }, ...rest });
 
-test("a sound machine has nothing wrong with it", () => {
+test("a machine without problems has no reported problems", () => {
   expect(findProblems(facts)).toEqual([]);
   expect(reportText(facts, [])).toMatch(/\n\nno problems found$/);
 });

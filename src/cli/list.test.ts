@@ -38,7 +38,7 @@ test("a hyperparameter has its default, its range and the reference's name; a va
   expect(mldg?.hparams).toContainEqual({ name: "beta", default: 1, range: "10^U(-1, 1)", reference: "mldg_beta" });
 });
 
-test("hyperparameters that depend on the size of the pictures are given for both", async () => {
+test("hyperparameters that depend on the size of the pictures are listed for both sizes", async () => {
   const dann = (await json("algorithms")).find(({ id }) => id === "dann");
   expect(dann?.hparams).toContainEqual({ name: "lrG", default: 5e-5, range: "10^U(-5, -3.5)", reference: "lr_g" });
   expect(dann?.hparamsOnSmallPictures).toContainEqual({
@@ -52,7 +52,7 @@ test.each([
   ["regularizers", "nuclear-norm", "NU"],
   ["averaging", "swad", "SWAD"],
   ["selections", "training-domain", "training-domain validation set: the step and hyperparameters"],
-])("%s are listed too", async (kind, id, words) => {
+])("%s are listed as well", async (kind, id, words) => {
   expect(await printed(kind)).toMatch(new RegExp(`^${id} +${words}`, "m"));
   expect((await json(kind)).map((entry) => entry.id)).toContain(id);
 });

@@ -12,7 +12,7 @@ test("--help lists every verb and loads none", async () => {
     expect(printed.stdout).toMatch(new RegExp(`^ {2}${verb} `, "m"));
 });
 
-test("a verb's own help is there both ways", async () => {
+test("--help and the verb help print the same help of a verb", async () => {
   expect(await main(["doctor", "--help"])).toBe(0);
   const own = printed.stdout;
   expect(own).toMatch(/--json/);
@@ -35,7 +35,7 @@ test("an unknown verb is an error that suggests the nearest one, and exits with 
   expect(printed.stderr).toMatch(/^nudge: unknown verb "constructor"/);
 });
 
-test("a missing argument is named, and how the verb is called", async () => {
+test("a missing argument is reported, with the usage of the verb", async () => {
   expect(await main(["predict", "model.safetensors"])).toBe(2);
   expect(printed.stderr).toBe(
     "nudge: missing required argument 'pictures'\nUsage: nudge predict [options] <model> <pictures...>\n",

@@ -34,7 +34,7 @@ test("a stop request after the last item has no effect", () => {
   expect(() => line.show(9)).not.toThrow();
 });
 
-test("a file is there when it is whole", () => {
+test("a file appears only when it is complete", () => {
   const path = join(folder, "whole.csv");
   using file = new WholeFile(path);
   file.write("a\n");

@@ -22,7 +22,7 @@ beforeAll(async () => {
   first = await startNudge(options).ended;
 }, 60_000);
 
-test("a signal stops it after a step, with words on how to go on", () => {
+test("a signal stops it after a step, and prints how to resume", () => {
   expect(interrupted.code).toBe(RESUMABLE);
   expect(interrupted.stderr).toMatch(
     /SIGINT: finishing the step.*\nstopped in run \d+ of 8; run nudge quickstart with the same options to resume\n$/,
@@ -64,7 +64,7 @@ test("finished runs do not change, and --json has the report and the folders", a
   expect(report.comparisons[0]).toMatchObject({ first: "ERM-NU", second: "ERM" });
 });
 
-test("wrong numbers are refused before anything is made", async () => {
+test("invalid numbers are refused before anything is created", async () => {
   const out = join(folder, "none");
   const wrong = await startNudge(["quickstart", "--seeds", "0", "--out", out]).ended;
   expect(wrong.code).toBe(2);

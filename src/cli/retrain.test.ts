@@ -41,7 +41,7 @@ test("a run is trained again on all pictures of its training domains, as long as
   }
 }, 60_000);
 
-test("what cannot be trained again is refused", async () => {
+test("a run that cannot be trained again is refused", async () => {
   expect(await main(["train", "--retrain", out])).toBe(2);
   const [first] = runs();
   expect(await main(["train", "--retrain", join(out, first), "lr=1"])).toBe(2);

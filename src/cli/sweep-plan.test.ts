@@ -56,14 +56,14 @@ test("--probe plans probes, and so needs pictures in files", async () => {
   );
 });
 
-test("without writing, nothing is written", async () => {
+test("a dry run writes nothing", async () => {
   const out = join(folder, "sweep");
   const text = await plan(...tiny, "--no-measure", "--dry-run", "--out", out);
   expect(text).toContain("nothing was written (--dry-run); 4 runs would be added to");
   expect(existsSync(out)).toBe(false);
 });
 
-test("a file gives lists and settings, and the command line goes before it", async () => {
+test("a file gives lists and settings, and the command line has precedence", async () => {
   const file = join(folder, "sweep.yaml");
   const yaml = ["name: weights", "data: [shapes]", "algorithms: [ERM-NU]", "testDomains: [filled]", "trials: 2"];
   writeFileSync(file, [...yaml, "grid: { nuclear-norm.weight: [0.01, 0.03] }", "steps: 9", "lr: 0.5"].join("\n"));

@@ -13,7 +13,7 @@ writeFileSync(join(home, "file"), "kept");
 const printed = catchPrinted();
 const disk = mountSmallDisk();
 
-test("a place that can be written to is left as it was", () => {
+test("the check does not change a writable folder", () => {
   checkFolder(home);
   checkFolder(join(home, "new/folder"));
   checkFile(join(home, "new.csv"));

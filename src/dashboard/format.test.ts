@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ago, counted, duration, percent, roughly, short } from "./format.js";
 
-test("fractions are percents with a decimal, and nothing is a dash", () => {
+test("fractions are printed as percentages with one decimal, and missing values as a dash", () => {
   expect([percent(0.8546), percent(1), percent(null)]).toEqual(["85.5", "100.0", "–"]);
 });
 

@@ -82,7 +82,7 @@ test("only this machine's own names for it are answered", async () => {
   expect(await asked()).toBe(400); // HTTP/1.1 asks for a Host
 });
 
-test("it listens on loopback and nowhere else", async () => {
+test("it listens on loopback only", async () => {
   const { port } = await dashboard();
   const others = Object.values(networkInterfaces())
     .flat()
@@ -115,7 +115,7 @@ test("other pages are refused, and may only lead to the page itself", async () =
   );
 });
 
-test("nothing but reading is understood", async () => {
+test("only requests that read are accepted", async () => {
   const { port } = await dashboard();
   const host = `Host: 127.0.0.1:${port}`;
   for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"]) {

@@ -81,6 +81,6 @@ test.each([
   ["learningRate=0", "learningRate"],
   ["init=zero", "init"],
   ["seed=99999999999999999999", "seed"],
-])("%s is refused with words", (text, name) => {
+])("%s is refused with a clear error", (text, name) => {
   expect(() => readToySettings(query(text))).toThrow(`expected ${name}`);
 });

@@ -83,7 +83,7 @@ test("a complete cache is used without waiting for its lock", async () => {
   expect((await buildCache(dataset, { folder })).added).toBe(0);
 });
 
-test("a picture that was touched is known by its content", async () => {
+test("a picture with a new modification time is recognised by its content", async () => {
   const dataset = await makePictureFolder(root, { perCell: 3 });
   await buildCache(dataset, { folder });
   utimesSync(join(root, dataset.domains[0].files[1]), 1, 1);

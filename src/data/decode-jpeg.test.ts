@@ -124,7 +124,7 @@ function flatBlocks(coefficients: readonly number[], restart: number): Buffer {
   ]);
 }
 
-test.each(["progressive", "cmyk"])("%s.jpg is left to the other decoder", async (name) => {
+test.each(["progressive", "cmyk"])("%s.jpg is passed to the other decoder", async (name) => {
   expect(await decode(stored(`file/${name}.jpg`))).toBeNull();
 });
 
@@ -161,7 +161,7 @@ test("missing files, folders and other file types are passed to the other decode
   await expect(decodeFile("a\0b")).rejects.toThrow("could not be read");
 });
 
-test("cut anywhere or with any byte changed, a file is a whole picture or left to the other decoder", async () => {
+test("a file that is cut or has a changed byte is a whole picture or is passed to the other decoder", async () => {
   const bytes = stored("file/subsampled.jpg");
   for (let length = 0; length < bytes.length; length += 5) expect(await decode(bytes.subarray(0, length))).toBeNull();
   for (let at = 0; at < bytes.length; at += 3)

@@ -88,7 +88,7 @@ test("rows are grouped by domain, with their classes and files", async () => {
   expect(y).toEqual(names.map((name) => dataset.classes.indexOf(name.split("/")[1])));
 });
 
-test("a batch that memory cannot hold is refused before anything is made", () => {
+test("a batch that does not fit into memory is refused before anything is allocated", () => {
   expect(() => loaderOf(dataset, { batchSize: 1e12 })).toThrow(
     /batchSize 1000000000000: a batch of \d × .* reduce batchSize/,
   );

@@ -54,7 +54,7 @@ test("other spellings of names are the same domains and classes, in the publishe
   expect(opened.domains[0].files?.[0]).toBe("Art Painting/DOG/a.jpg");
 });
 
-test("OfficeHome is known by its 65 classes, and its real-world domain by any spelling", async () => {
+test("OfficeHome is recognised by its 65 classes, and its real-world domain by any spelling", async () => {
   const root = temporaryFolder();
   const classes = Array.from({ length: 65 }, (_, i) => `Thing_${i}`);
   touch(root, "OfficeHomeDataset_10072016", ["Art", "Clipart", "Product", "RealWorld"], classes);
@@ -196,7 +196,7 @@ test("a folder of own pictures opens by its path", async () => {
 const officeThings = office31.published.classes as readonly string[];
 const digits = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-test.each(["", "/images"])("Office-31 is known with its classes in amazon%s", async (between) => {
+test.each(["", "/images"])("Office-31 is recognised with its classes in amazon%s", async (between) => {
   const root = temporaryFolder();
   touch(root, "office31", ["amazon", "dslr", "webcam"].map((domain) => `${domain}${between}`), officeThings); // biome-ignore format: short
   const opened = await openDataset(root);

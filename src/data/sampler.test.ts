@@ -84,7 +84,7 @@ test("a domain smaller than a batch gives whole batches, and is noted", () => {
   ]);
 });
 
-test("a domain with nothing to draw from is refused before training starts", () => {
+test("a domain without pictures to draw from is refused before training starts", () => {
   const create = () => createSampler({ seed: 0, batchSize: 4, domains: [domain(0, 9), domain(1, 0)] });
   expect(create).toThrow(DataError);
   expect(create).toThrow('training domain "domain 1" has no pictures to draw from (its "in" split is empty)');

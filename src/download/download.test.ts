@@ -118,7 +118,7 @@ test("connections that break are resumed from the byte where they broke", async 
   expect(asked).toEqual(["/weights.pth", "/weights.pth bytes=100000-", "/weights.pth bytes=150000-"]);
 });
 
-test("what an earlier process left is resumed, and started over where the file has changed since", async () => {
+test("the partial file of an earlier process is resumed, or started again if the file has changed since", async () => {
   handle = cutAfter(100_000);
   await expect(get({}, { tries: 1 })).rejects.toThrow(/broke.*run the same command again to resume/s);
   expect(readdirSync(folder).sort()).toContain(".weights.pth.part");
@@ -148,7 +148,7 @@ test("a part that is complete already needs no byte more", async () => {
   expect(stored().equals(FILE)).toBe(true);
 });
 
-test("a server without ranges sends the whole again", async () => {
+test("a server without ranges sends the whole file again", async () => {
   const cuts = [cutAfter(100_000)];
   handle = (request, response) => {
     const cut = cuts.shift();

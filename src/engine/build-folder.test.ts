@@ -26,7 +26,7 @@ test("the addon is built in the package's own build/ where that can be written t
   expect(buildFolder()).toBe(join(packageRoot, "build"));
 });
 
-test("elsewhere it is built in the user's cache, and found there once it is built", () => {
+test("otherwise it is built in the user's cache, and found there afterwards", () => {
   forbid();
   const cached = folderToBuildIn(root);
   expect(cached).toMatch(new RegExp(`^${root}/cache/nudge/addon/[0-9a-f]{12}$`));

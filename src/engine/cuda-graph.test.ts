@@ -11,7 +11,7 @@ import { tensor } from "./tensor.js";
 const hasGpu = loadNative().info().cuda;
 const NO_GPU = "skipped: there is no GPU";
 
-test("without CUDA, capturing is an error that says so, and the body does not run", ({ skip }) => {
+test("without CUDA, a capture is a clear error, and the body does not run", ({ skip }) => {
   skip(hasGpu, "skipped: there is a GPU");
   let ran = false;
   const capture = () =>
@@ -68,7 +68,7 @@ test("a captured training step with Adam replays to the same weights as running 
   expect(train(true)).toEqual(train(false));
 });
 
-test("a body that throws ends the capture, and the device goes on working", ({ skip }) => {
+test("a body that throws ends the capture, and the device still works", ({ skip }) => {
   skip(!hasGpu, NO_GPU);
   const device = defaultDevice();
   expect(() =>

@@ -92,7 +92,7 @@ test("flags are known by name", () => {
   expect(() => setFlag("fast" as never, true)).toThrow('unknown flag "fast" (known: tf32');
 });
 
-test("a device that is not there is an error", ({ skip }) => {
+test("a device that does not exist is an error", ({ skip }) => {
   skip(loadNative().info().cuda, "skipped: there is a GPU");
   expect(() => memory("cuda:0")).toThrow(EngineError);
   expect(() => resetPeakMemory("cuda:0")).toThrow(EngineError);

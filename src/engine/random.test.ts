@@ -65,7 +65,7 @@ test("the pinned numbers of a key never change: runs of old must be repeatable",
   });
 });
 
-test("tensors are filled as asked", () => {
+test("tensors are filled with the requested distributions", () => {
   scope(() => {
     const random = new Random(3);
     const uniform = random.for("u").uniform_(empty([10_000]), 2, 4);
@@ -110,7 +110,7 @@ test("a seed is an integer; a generator's device is one there is", () => {
   expect(() => new RandomGenerator("cpu", 0.5)).toThrow("seed: expected an integer");
 });
 
-test("layers draw from the random they run in, and say so where there is none", () => {
+test("layers draw from the current random source, and without one they throw", () => {
   expect(() => currentRandom("Dropout")).toThrow("Dropout draws random numbers: run it inside withRandom");
   const [outer, inner] = [new Random(1), new Random(2)];
   const seen = withRandom(outer, () => {

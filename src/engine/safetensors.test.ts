@@ -37,14 +37,14 @@ test("a file by the format's own library gives every type, shape and byte", () =
   opened.close();
 });
 
-test("writing gives byte for byte what the format's own library writes, in whatever order tensors come", () => {
+test("the bytes written equal those of the format's own library, for any order of the tensors", () => {
   for (const tensors of [referenceTensors, referenceTensors.toReversed()]) {
     writeSafetensors(target, tensors, { note: "é\u0001" });
     expect(readFileSync(target).equals(readFileSync(reference))).toBe(true);
   }
 });
 
-test("metadata is sorted and, when empty, left out, so that the bytes depend on the contents alone", () => {
+test("metadata is sorted, and omitted if it is empty, so that the bytes depend only on the contents", () => {
   writeSafetensors(target, [], { b: "2", a: "1" });
   const first = readFileSync(target);
   writeSafetensors(target, [], { a: "1", b: "2" });
@@ -249,7 +249,7 @@ test.each<[string, () => void, RegExp]>([
   expect(readdirSync(folder)).toEqual(["model.safetensors"]);
 });
 
-test("each tensor's bytes are asked for once, in the order they are written, one after the other", () => {
+test("the bytes of each tensor are requested once, in the order in which they are written", () => {
   const asked: string[] = [];
   const tensors = ["b", "a", "c"].map((name) => ({
     ...zeros(name),

@@ -106,7 +106,7 @@ test("in-place methods change the tensor and return it", () => {
   });
 });
 
-test("views share memory with what they view, copies do not", () => {
+test("views share memory with their source, copies do not", () => {
   scope(() => {
     const x = tensor([
       [1, 2],
@@ -236,7 +236,7 @@ test("a list of tensors is described in the error, a long one in part", () => {
   expect(error.shapes.at(-1)).toBe("… 4 more");
 });
 
-test("a freed tensor is an error wherever it is used, and disposing of it again is none", () => {
+test("every use of a freed tensor is an error, and disposing of it again is not", () => {
   scope(() => {
     const x = tensor([1, 2]);
     const y = tensor([1, 2]);
@@ -318,7 +318,7 @@ test.for<[string, () => unknown, string]>([
   expect(errorOf(body).message).toContain(message);
 });
 
-test("more memory than there is, or than the limit, is an error and not the end", () => {
+test("an allocation beyond the memory or the limit is an error and does not end the process", () => {
   expect(errorOf(() => zeros([2 ** 40, 2 ** 10])).message).toContain("out of memory: 4503599.6 GB asked for");
   expect(errorOf(() => zeros([2 ** 50, 2 ** 50])).operator).toBe("aten::zeros");
   const most = 2n ** 63n - 1n;
@@ -374,7 +374,7 @@ test("an argument whose getter calls the engine does not disturb the call around
   });
 });
 
-test("a getter's own error comes through", () => {
+test("an error of a getter is passed on", () => {
   const dims = Object.defineProperty([0], 0, {
     get() {
       throw new RangeError("mine");

@@ -276,7 +276,7 @@ test("probabilities at the model's temperature and the distance percentile are f
   expect(probable).toEqual(own.map(({ probability }) => expect.closeTo(probability, 4)));
 });
 
-test("what the model does not have is refused, and nothing is written", async () => {
+test("an output that the model does not have is refused, and nothing is written", async () => {
   const path = place("safetensors");
   writeMadeModel(path, { backbone: "mlp", inputShape: [6] });
   using model = await loadModel(path);

@@ -61,7 +61,7 @@ const named = (folder: string, start: string): string[] => readdirSync(folder).f
 const indexOf = (folder: string): string => join(folder, named(folder, "index-")[0]);
 const open = (folder: string): ContentStore<Facts> => new ContentStore(folder, options);
 
-test("what was added is there for the next process, and why something is not", async () => {
+test("added entries are visible to the next process, with the reason for missing ones", async () => {
   const folder = await made();
   using store = open(folder);
   expect([...store.entries.keys()]).toEqual(["a.png", "b.png", "c.png"]);
@@ -89,7 +89,7 @@ test("blocks of another kind are not lent", async () => {
   expect(other.find(contentOf(Buffer.from("aaa")))).toBeUndefined();
 });
 
-test("a last line that was torn by a kill is passed over, and what is added after it is read", async () => {
+test("a last line that a kill cut off is skipped, and later lines are read", async () => {
   const folder = await made();
   appendFileSync(indexOf(folder), '{"path":"d.png","bytes":1');
   expect(open(folder).entries.has("d.png")).toBe(false);
@@ -99,7 +99,7 @@ test("a last line that was torn by a kill is passed over, and what is added afte
   expect(lettersOf(store, "e.png")).toBe("eee");
 });
 
-test("a file of blocks that was cut short has lost what it lost, and no more", async () => {
+test("a truncated file of blocks loses only the missing blocks", async () => {
   const folder = await made();
   truncateSync(join(folder, named(folder, "blocks-")[0]), 5);
   using store = open(folder);
@@ -109,7 +109,7 @@ test("a file of blocks that was cut short has lost what it lost, and no more", a
   expect(none.isFresh("a.png", stamp)).toBe(false);
 });
 
-test("a block whose bytes are not those that were written is noticed, and not lent", async () => {
+test("a block with changed bytes is detected, and not returned", async () => {
   const folder = await made();
   const fd = openSync(join(folder, named(folder, "blocks-")[0]), "r+");
   writeSync(fd, "X", 1);
@@ -192,7 +192,7 @@ test("a full disk is reported clearly, existing entries stay, and the next write
   expect(["a.png", "b.png"].map((path) => lettersOf(store, path))).toEqual(["aaa", "bbb"]);
 });
 
-test("a writer whose lock another has taken stops", async () => {
+test("a writer that has lost its lock stops", async () => {
   const folder = await made();
   using store = open(folder);
   using _ = await store.take();

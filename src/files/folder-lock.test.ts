@@ -76,7 +76,7 @@ test("an owner whose token is a path is none, and leads nowhere", async () => {
   expect(existsSync(join(folder, "escaped"))).toBe(false);
 });
 
-test("who lost the lock knows it, and leaves the new owner's alone", async () => {
+test("a process that lost the lock knows it, and does not touch the lock of the new owner", async () => {
   const path = join(folder, "lost");
   const lock = await FolderLock.take(path);
   rmSync(path, { recursive: true });
@@ -110,7 +110,7 @@ test("a note lasts as long as the lock, and finished work leaves nothing", () =>
   expect(existsSync(path)).toBe(false);
 });
 
-test("a lock of a process that is stopped is taken, and the process finds out when it goes on", async () => {
+test("the lock of a suspended process is taken over, and the process notices when it resumes", async () => {
   const path = join(folder, "stopped");
   const lock = FolderLock.tryTake(path, new LockWatch(path, 60))!;
   stopBeat(join(path, "now", `beat-${ownerOf(path)!.token}`)); // as SIGSTOP would

@@ -7,7 +7,7 @@ import { makeFolder } from "./make-folder.js";
 const home = mkdtempSync(join(tmpdir(), "nudge-make-folder-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-test("a folder is made with those above it, and made again is left as it is", () => {
+test("a folder is created with its parents, and a second call does not change it", () => {
   const folder = join(home, "a/b/c");
   makeFolder(folder);
   writeFileSync(join(folder, "kept"), "");

@@ -9,7 +9,7 @@ import { Tail } from "./tail.js";
 const realFolder = (): string => realpathSync(temporaryFolder());
 const tailOf = (root: string, name = "records.jsonl"): Tail => new Tail(new InsideFiles(root, root), name);
 
-test("only what was added is read, and half a line waits for its end", () => {
+test("only new lines are read, and an incomplete line is read when it is complete", () => {
   const root = realFolder();
   const path = join(root, "records.jsonl");
   const tail = tailOf(root);

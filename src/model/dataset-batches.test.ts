@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { matchClasses } from "./dataset-batches.js";
 
-test("classes are matched by name, whatever their order", () => {
+test("classes are matched by name, in any order", () => {
   expect(matchClasses(["cat", "dog"], ["dog", "cat"])).toEqual({ places: [1, 0], unknown: [], missing: [] });
 });
 

@@ -94,7 +94,7 @@ test("features that are all zero have a finite distance", () =>
     expect(Number.isFinite(score)).toBe(true);
   }));
 
-test("statistics come back from their tensors, and wrong ones are refused", () =>
+test("statistics are restored from their tensors, and invalid ones are refused", () =>
   scope(() => {
     const tensors = storedDistance(fitted());
     const expected = { domains: DOMAINS, width: WIDTH };
@@ -108,7 +108,7 @@ test("statistics come back from their tensors, and wrong ones are refused", () =
     expect(() => readDistance("m", empties, expected)).toThrow("distance/quantiles");
   }));
 
-test("nothing is left behind", () => {
+test("no tensors remain", () => {
   const before = liveTensors();
   scope(() => void fitted());
   expect(liveTensors()).toBe(before);

@@ -57,7 +57,7 @@ test("of another folder only names can hint at the same pictures", () => {
   expect(trainedOn({ ...about, domains: ["all"] }, bare, judged(bare))).toBeNull();
 });
 
-test("a manifest's own split is known again, and settings that make no sense are no error", () => {
+test("a manifest's split is recognised, and invalid settings are not an error", () => {
   const listed = folder(
     { all: 2 },
     { hasDomains: false, givenSplit: new Map([["all", { in: [0], out: [1], uda: [] }]]) },

@@ -24,7 +24,7 @@ afterEach(() => {
   for (const x of made.splice(0)) x.dispose();
 });
 
-test("a parameter without a gradient stays where it is and has no state", () => {
+test("a parameter without a gradient does not change and has no state", () => {
   const still = leaf([1, 2], null);
   const moved = leaf([1, 2], [1, -1]);
   using optimizer = new AdamW([still, moved], { lr: 0.1, weightDecay: 0.5 });
@@ -34,7 +34,7 @@ test("a parameter without a gradient stays where it is and has no state", () => 
   expect([...optimizer.state().tensors.keys()]).toEqual(["0.1.exp_avg", "0.1.exp_avg_sq"]);
 });
 
-test("a group's settings come before the optimizer's", () => {
+test("a group's settings have precedence over the optimizer's", () => {
   const slow = leaf([0], [1]);
   const fast = leaf([0], [1]);
   using optimizer = new SGD([{ parameters: [slow] }, { parameters: [fast], lr: 1 }], { lr: 0.25 });
@@ -53,7 +53,7 @@ test("setting the learning rate sets it for every group, from the next step on",
   expect([a.item(), b.item()]).toEqual([-0.5, -0.5]);
 });
 
-test("parameters may come from any iterable, a generator too", () => {
+test("parameters can come from any iterable, including a generator", () => {
   const a = leaf([0], [1]);
   using optimizer = new SGD(
     (function* () {

@@ -35,7 +35,7 @@ test("facts that change the meaning of the numbers are reported: shared pictures
   expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class with", "1 picture is", "1 file is tr"]);
 });
 
-test("a domain of which nothing can be read is an error before training", async () => {
+test("a domain without readable pictures is an error before training", async () => {
   const root = temporaryFolder();
   await makePictureFolder(root, { perCell: 2 });
   for (const name of ["x/000", "x/001", "y/000", "y/001"]) writeFileSync(join(root, `b/${name}.png`), "");

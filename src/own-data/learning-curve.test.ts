@@ -50,7 +50,7 @@ test("labelled pictures of a source that differs help there, and the curve says 
   expect(curveText(curve)).toMatch(/new domain\s+0 a class\s+1 a class/);
 });
 
-test("with one domain the curve is of validation pictures, and says so", () => {
+test("with one domain the curve is measured on validation pictures, and says so", () => {
   const { samples, plan } = samplesOf({ shop: 0 });
   const curve = learningCurve(samples, plan);
   expect(curve).toMatchObject({ by: "validation", folds: [["shop"]], sources: [], newSource: [] });

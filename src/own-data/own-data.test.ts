@@ -88,7 +88,7 @@ test("trained weights are found and known by their tensors; a folder has the pre
   expect(() => findTrained(join(folder, "odd.safetensors"))).toThrow("name the backbone with --backbone");
 });
 
-test("weights of another backbone than the one asked for are refused before anything is begun", async () => {
+test("weights of another backbone than the requested one are refused before anything starts", async () => {
   const data = join(temporaryFolder(), "pictures");
   await makePictureFolder(data, { perCell: 5 });
   const weights = weightsOf("resnet18", temporaryFolder());

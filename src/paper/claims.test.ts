@@ -66,7 +66,7 @@ test.each([
   );
 });
 
-test("one trial decides nothing, and says that it has no interval", () => {
+test("one trial decides nothing, and the text says that it has no interval", () => {
   const claims = claimsOn((folder) => writeFive(folder, [3, 3, 3, 4, 3], [1]));
   for (const words of ["1.7 points", "3.5 points", "ERM-NU is better"]) {
     const { verdict, why } = claimOf(claims, words).ours;

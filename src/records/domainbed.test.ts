@@ -118,7 +118,7 @@ test("a run is written as DomainBed writes it: sorted keys, Python's numbers, a 
   });
 });
 
-test("what is written comes back as the run it was", () => {
+test("a written run is read back unchanged", () => {
   inFolder((folder) => {
     const records = [
       ...accuraciesAt(0, 0.4),
@@ -146,7 +146,7 @@ test("what is written comes back as the run it was", () => {
   });
 });
 
-test("a regularizer makes another row there", () => {
+test("a regularizer makes another row", () => {
   inFolder((folder) => {
     const settings = { regularizers: [{ id: "nuclear-norm", settings: {} }] };
     expect(toDomainBed(readRun(writeRun(folder, { settings })))).toContain('"algorithm": "ERM+nuclear-norm"');

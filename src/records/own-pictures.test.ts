@@ -76,7 +76,7 @@ test("the folder of pictures in place of the runs is a single, clear error", () 
   });
 });
 
-test("a folder with files of another kind has no runs in it, and is not called one of pictures", () => {
+test("a folder with other files has no runs, and is not described as a folder of pictures", () => {
   inFolder((folder) => {
     for (const name of ["report.md", "report.html", "figure.png"]) writeFileSync(join(folder, name), "");
     expect(readResults([folder]).notes.at(-1)).toBe(`${folder}: no runs in it`);

@@ -52,7 +52,7 @@ test.each([
     "an evaluation without an accuracy that selection needs",
     (text: string) => text.replace('"out","metric":"accuracy"', '"out","metric":"other"'),
   ],
-])("%s is left to the careful reader", (_what, damage) => {
+])("%s is passed to the careful reader", (_what, damage) => {
   const text = textOf([...accuraciesAt(0, 0.5), loss(0)]);
   expect(scanAccuracies(text, settings)).toBeDefined();
   expect(scanAccuracies(damage(text), settings)).toBeUndefined();
@@ -65,7 +65,7 @@ test("what is added in pieces is what is read at once", () => {
   expect(scan.add(second).packed(settings.testDomains)).toEqual(scanAccuracies(first + second, settings));
 });
 
-test("lines that are no records are passed over, also where they look like a known kind", () => {
+test("lines that are not records are skipped, even if they look like a known kind", () => {
   const row = (step: number, value: number): string =>
     formatRecord({ ...loss(step), domain: "sketch", split: "in", metric: "accuracy", value });
   const good = row(100, 0.75);

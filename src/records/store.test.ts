@@ -36,7 +36,7 @@ test("a record is a line with its keys in the documented order", () => {
   );
 });
 
-test("records come back as they were written, numbers to the last bit", () => {
+test("records are read back as they were written, with every bit of the numbers", () => {
   const path = newFile();
   const store = new RecordStore(path);
   store.append(someRows.slice(0, 1));
@@ -45,7 +45,7 @@ test("records come back as they were written, numbers to the last bit", () => {
   expect(readRecords(path)).toEqual({ records: someRows, notes: [] });
 });
 
-test("numbers that JSON does not have come back too", () => {
+test("numbers that JSON does not have are read back as well", () => {
   const rows = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value) => row(1, value));
   expect(readRecords(written(rows)).records).toEqual(rows);
 });
@@ -88,7 +88,7 @@ test.each([
   [{ metric: undefined }, "metric is missing"],
   [{ value: "0.5" }, 'value is "0.5"'],
   [{ value: null }, "value is null"],
-])("a line with %o is no record", (wrong, words) => {
+])("a line with %o is not a record", (wrong, words) => {
   expect(toRecord({ ...row(0, 1), ...wrong })).toContain(words);
 });
 
@@ -138,7 +138,7 @@ test("an append that fails names the file and leaves nothing behind", () => {
   );
 });
 
-test.runIf(existsSync("/dev/full"))("on a full disk the append fails with words", () => {
+test.runIf(existsSync("/dev/full"))("on a full disk the append fails with a clear error", () => {
   // Every write to /dev/full fails with "no space left".
   expect(() => new RecordStore("/dev/full").append(someRows)).toThrow(/ENOSPC/);
 });

@@ -69,7 +69,7 @@ test.each([-1, 0.5, 2 ** 32, Number.NaN])("the seed %s is refused with a clear e
   );
 });
 
-test("a choice of nothing is refused", () => {
+test("a choice from an empty list is refused", () => {
   expect(() => new RandomState(0).choice([])).toThrow("expected at least one item, got none");
   expect(() => new RandomState(0).upTo(-1)).toThrow(UsageError);
   expect(() => new RandomState(0).permutation(1.5)).toThrow(UsageError);

@@ -43,7 +43,7 @@ test("the gradient reaches what made the features, through the loss it is added 
     expectClose(w.grad!, expected, { rtol: 1e-9, atol: 1e-12 });
   }));
 
-test("on=logits penalises the logits, and says so when there are none", () =>
+test("on=logits penalises the logits, and is an error without logits", () =>
   scope(() => {
     const nu = nuclearNorm({ weight: 1, scaling: "sum", warmup: 0, on: "logits" });
     const features = zeros([2, 3]);

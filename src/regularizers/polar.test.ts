@@ -217,7 +217,7 @@ describe("Newton–Schulz", () => {
       expect(notices[0]).toMatch(/Newton–Schulz left a residual of \S+ on the features at step 300 .* eigensolver/);
     }));
 
-  test("says nothing when it has converged", () =>
+  test("reports nothing when it has converged", () =>
     scope(() => {
       const notice = (message: string) => {
         throw new Error(message);

@@ -35,7 +35,7 @@ test.each([
   expect(parse(name)).toEqual(expected);
 });
 
-test("an algorithm whose own name looks like a combination is that algorithm", () => {
+test("an algorithm whose name looks like a combination is parsed as that algorithm", () => {
   const odd = [...algorithms, { id: "swad-nu", title: "SWAD-NU" }];
   expect(parseMethodName("SWAD-NU", { algorithms: odd })).toEqual({ algorithm: "swad-nu", regularizers: [] });
 });

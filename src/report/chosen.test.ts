@@ -30,7 +30,7 @@ test("JSON holds, by cell and trial, the run, the step, the draw with its hyperp
   expect(cell.test).toBeCloseTo(0.63, 12);
 });
 
-test("CSV has a line for each cell and, under it, one for each trial of it", () => {
+test("CSV has a line for each cell, followed by a line for each of its trials", () => {
   const [head, ...lines] = toCsv(reportOn()).trimEnd().split("\r\n");
   const columns = head.split(",");
   expect(columns.slice(-6)).toEqual(["trial", "step", "draw", "validation", "hparams", "run"]);

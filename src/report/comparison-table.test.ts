@@ -100,6 +100,6 @@ test("every format has the one table, and figures have one in the place of one f
   expect(figures[0].svg).toContain("Compared with ERM, points of accuracy");
 });
 
-test("a method that there is not is named with the nearest", () => {
+test("an unknown method is an error that suggests the nearest name", () => {
   expect(() => reportOn({ against: "EMR" })).toThrow('did you mean "ERM"?');
 });

@@ -38,7 +38,7 @@ test("a cell is the mean and standard error over trials of what selection chose"
   expect(average.mean).toBeCloseTo(0.2, 12);
 });
 
-test("an empty cell says why and which command fills it, and leaves no average", () => {
+test("an empty cell says why and which command fills it, and has no average", () => {
   const runs = everyPacsDomain({ trial: 2, accuracy: 0.5, regularizers: nuclearNormOn }).slice(0, 3);
   const [{ rows, notes }] = tablesOf(runs);
   expect(rows[0].title).toBe("ERM-NU");

@@ -56,7 +56,7 @@ test("a penalty is compared with the same method without, by domain and over all
   expect(rows[4].trials).toBe(3);
 });
 
-test("two methods are compared the other way round on request, by any spelling", () => {
+test("two methods are compared in the other order on request, with any spelling", () => {
   const [{ first, rows }] = reportOn(writePacsSweep, ["erm", "erm-nu"]).comparisons;
   expect(first).toBe("ERM");
   expect(rows[4].mean).toBeCloseTo(-0.025, 12);

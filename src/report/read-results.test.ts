@@ -126,7 +126,7 @@ test("of two runs with the same settings the finished one counts, and the other 
   });
 });
 
-test("a folder given twice is read once", () => {
+test("a folder that is given twice is read once", () => {
   inFolder((folder) => {
     writeRun(join(folder, "a"));
     const once = readResults([folder]);

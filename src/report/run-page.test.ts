@@ -86,7 +86,7 @@ test("recall and precision of each class stand above the commands, and charts fo
   expect(headings).toEqual(["Accuracy by domain", "Accuracy by class", "Confusion matrix", "Worst mistakes", "Next steps", "Notes", "Confidence and accuracy", "Training", "How it was trained"]); // biome-ignore format: a list
 });
 
-test("the page has no scripts and may ask for nothing", () => {
+test("the page has no scripts and cannot send requests", () => {
   const html = page({ estimate: null });
   expect(html).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
   expect(html).toContain("default-src 'none'");

@@ -89,7 +89,7 @@ test("a run whose process was killed waits, and one that finishes between two lo
   expect(statusText(reader.read())).toContain(`all done; print tables with: nudge report ${folder}`);
 });
 
-test("long lists are cut unless all is asked for", () => {
+test("long lists are shortened unless all entries are requested", () => {
   const folder = temporaryFolder();
   for (const { id } of writeSweep(folder, 12)) failAttempt(folder, id, new Error("no"), 0);
   const status = new StatusReader(folder).read();

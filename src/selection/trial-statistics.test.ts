@@ -23,7 +23,7 @@ test("an interval excludes a value exactly where its p-value says so", () => {
   expect(pAgainst(summary, high)).toBeCloseTo(0.05, 9);
 });
 
-test("trials that are all equal leave no doubt", () => {
+test("trials that are all equal give an interval of zero width", () => {
   expect(summarizeTrials([0, 0, 0])).toMatchObject({ interval: [0, 0], p: 1 });
   expect(summarizeTrials([1, 1, 1])).toMatchObject({ interval: [1, 1], p: 0 });
   expect(pEquivalent(summarizeTrials([0, 0, 0]), 0.5)).toBe(0);

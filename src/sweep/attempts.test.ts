@@ -23,7 +23,7 @@ function makeSweep(): { folder: string; run: string } {
   return { folder, run };
 }
 
-test("a run that ends in order leaves nothing behind", () => {
+test("a run that ends normally leaves no attempt behind", () => {
   const { folder, run } = makeSweep();
   expect(beginAttempt(folder, id, run, 0).open).toMatchObject({ pid: process.pid });
   expect([...idsWithAttempts(folder)]).toEqual([id]);
@@ -31,7 +31,7 @@ test("a run that ends in order leaves nothing behind", () => {
   expect(idsWithAttempts(folder).size).toBe(0);
 });
 
-test("after an error a run is tried as often as was asked, then it has failed", () => {
+test("after an error a run is tried as often as requested, and then it has failed", () => {
   const { folder, run } = makeSweep();
   for (const verdict of [null, null, "failed"] as const) {
     beginAttempt(folder, id, run, 2);

@@ -61,7 +61,7 @@ test("a run whose trajectory another has with an average is not planned by itsel
   expect(growthOf([swad], [erm])).toMatchObject({ runs: 2, added: [erm], shared: 0 });
 });
 
-test("runs that are done and runs that were begun are counted", async () => {
+test("finished and started runs are counted", async () => {
   const runs = await plan({ trials: [0, 1, 2] });
   const { run } = sweepPaths(folder);
   expect(existingRuns(folder, runs)).toEqual({ done: 0, begun: 0 });

@@ -33,7 +33,7 @@ test.each([
   expect(methodsOf(preset)).toEqual(rowsOf(table));
 });
 
-test("every method of every preset is one there is", () => {
+test("every method of every preset exists", () => {
   const memo = new SettingsMemo();
   for (const { parts } of Object.values(presets))
     for (const part of parts) for (const algorithm of part.algorithms) memo.method({ algorithm });
@@ -54,7 +54,7 @@ test("rows of SWAD's code are in its protocol with the defaults, rows of DomainB
   expect(of("erm").map(({ request }) => request.protocol)).toEqual([...Array(20).fill("domainbed"), "swad"]);
 });
 
-test("methods given with a preset choose among its own", async () => {
+test("methods given with a preset are selected from its methods", async () => {
   const given = { data: "shapes", trials: 1, testDomains: "filled", algorithms: "swad-nu,ERM-NU" };
   const { runs } = await makePlan({ preset: "table1", given });
   expect(runs.map(({ title }) => title)).toEqual([

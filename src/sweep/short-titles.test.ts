@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sharedSettings, shortLine, shortTitle } from "./short-titles.js";
 
-test("settings that all runs have are left out of their titles, and others stay", () => {
+test("settings that all runs share are not in their titles, and others are", () => {
   const titles = ["shapes · ERM · steps=9 lr=1 · trial 0", "shapes · ERM · steps=9 lr=2 · trial 0"];
   const shared = sharedSettings(titles);
   expect(shared).toEqual(["steps=9"]);

@@ -14,12 +14,12 @@ test.each<[unknown, number[]]>([
   expect(seeds("trials", value)).toEqual(expected);
 });
 
-test.each([["0"], ["5-3"], ["x"], [-1], [[1.5]]])("%j are no seeds", (value) => {
+test.each([["0"], ["5-3"], ["x"], [-1], [[1.5]]])("%j are not valid seeds", (value) => {
   expect(() => seeds("trials", value)).toThrow("trials: expected");
 });
 
 test.each([["1000000000"], [2 ** 31], ["0-4294967295"]])(
-  "%j is too many seeds, which is known before they are made",
+  "%j are too many seeds, which is detected before they are created",
   (value) => {
     expect(() => seeds("trials", value)).toThrow(/trials: expected at most 1,000,000 of them, got \d/);
   },
@@ -58,7 +58,7 @@ test.each([
   expect(() => readPart(given)).toThrow(words);
 });
 
-test("what is given takes the place of a preset's lists, and is added to its settings", () => {
+test("given lists replace those of a preset, and given settings are added to its settings", () => {
   const preset = [{ data: ["pacs"], algorithms: ["ERM"], hparams: [0, 1], settings: { protocol: "swad", lr: 1 } }];
   const [part] = partsOf(preset, { data: ["shapes"], hparams: [0], settings: { lr: 2, steps: 5 } });
   expect(part).toMatchObject({ data: ["shapes"], algorithms: ["ERM"], hparams: [0], trials: [0, 1, 2] });

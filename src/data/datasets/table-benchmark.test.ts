@@ -20,7 +20,7 @@ function smallCamelyon(): string {
   return root;
 }
 
-test("Camelyon17 has a domain for each hospital; a patch that is not there is skipped and reported", async () => {
+test("Camelyon17 has a domain for each hospital; a missing patch is skipped and reported", async () => {
   const root = smallCamelyon();
   for (const opened of [await openDataset("camelyon17", { root }), await openDataset(root)]) {
     expect(opened).toMatchObject({

@@ -41,7 +41,7 @@ test("a run is a function of its options, and a seed changes sample and start", 
   expect(starts[0]).not.toBe(starts[1]);
 });
 
-test("each run says which rule ended it", () => {
+test("each run reports which rule ended it", () => {
   const plain = { ...options, penalty: "none", warmup: 0, steps: 5000 } as const;
   const byGradient = trainSynthetic({ ...plain, gradientNorm: 0.05 });
   expect(byGradient.stoppedBy).toBe("gradient-norm");

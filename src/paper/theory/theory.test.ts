@@ -50,7 +50,7 @@ test("the text has the setting, a row an objective, a mark a line, and a reading
   }
 });
 
-test("the text says where the nuclear norm breaks the promise", () => {
+test("the text says where the nuclear norm breaks the rank solution's promise", () => {
   const text = theoryText(runTheory({ r: 16, gamma: "0.49", lambda: 0.3, bRank: 4, samples: 500 }));
   expect(text).toContain("The nuclear norm breaks the rank solution's promise here");
 });

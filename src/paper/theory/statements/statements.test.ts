@@ -72,7 +72,7 @@ test("Hoeffding's step with 4d fails below γ = 3/8, holds at it, and the mended
   }
 });
 
-test("outside its conditions a line says so, and which", () => {
+test("outside its conditions, a line names the conditions that fail", () => {
   const { checks, conditions } = run({ r: 30, gamma: "0.45" });
   expect(line(checks, "l2-accuracy")).toMatchObject({ verdict: "outside", unmet: ["gamma-large"] });
   expect(conditions.find(({ id }) => id === "gamma-large")?.note).toContain("no γ is admissible for r = 30");
