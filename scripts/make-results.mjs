@@ -44,7 +44,7 @@ const figures = new Map();
 
 /** The text of a part. @param {string} page @param {string} kind @param {string} words */
 function partText(page, kind, words) {
-  // Headings of a report go under those of the page.
+  // Headings of a report become subheadings of the page.
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];

@@ -13,7 +13,7 @@ export const oldestLibtorch = "1.13";
 
 /**
  * @typedef {object} Libtorch
- * @property {string} origin where it was found, in words ("the system", "Python's torch package")
+ * @property {string} origin a description of where it was found ("the system", "Python's torch package")
  * @property {string} prefix the folder that holds it
  * @property {string} include its headers
  * @property {string} lib its libraries

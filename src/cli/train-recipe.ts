@@ -1,7 +1,7 @@
 /**
  * `nudge train` on the user's own pictures when no method is named. The exact probe comes first, so that a model is
  * ready in a minute or two; then, if there is time, one fine-tuned network for each fold of held-out domains; then the
- * choice, the model and the estimate. Every part is a run folder of its own, so that the same command resumes after a
+ * choice, the model and the estimate. Every part has its own run folder, so that the same command resumes after a
  * stop.
  */
 
@@ -86,10 +86,10 @@ const LENGTH_FILE = "length.json";
 class Stopped extends Error {}
 
 /** Trains with a recipe, and reports. */
-export async function trainRecipe(asked: Request, options: RecipeOptions): Promise<void> {
+export async function trainRecipe(requested: Request, options: RecipeOptions): Promise<void> {
   const { reporter } = options;
   try {
-    await new RecipeRun(asked, options).run();
+    await new RecipeRun(requested, options).run();
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
     reporter.line("stopped; run the same command to resume");
@@ -105,15 +105,15 @@ class RecipeRun {
   private oneRun: number | undefined;
 
   constructor(
-    private readonly asked: Request,
+    private readonly requested: Request,
     private readonly options: RecipeOptions,
   ) {}
 
   async run(): Promise<void> {
-    const { asked, options, memo } = this;
+    const { requested, options, memo } = this;
     const { reporter, recipe, device } = options;
-    const dataset = await datasetFor(asked, memo);
-    const requests = recipeRequests(dataset, { ...asked, testDomains: asked.testDomains ?? [] }, device);
+    const dataset = await datasetFor(requested, memo);
+    const requests = recipeRequests(dataset, { ...requested, testDomains: requested.testDomains ?? [] }, device);
     for (const text of requests.words) reporter.line(text);
     const template = await withDataNotes(await resolve(requests.probe, memo), dataset.domains.length > 1);
     for (const note of template.dataset.notes) reporter.line(`note: ${note}`);
@@ -227,7 +227,7 @@ class RecipeRun {
   private async length(sample: Plan, probe: Plan, evidence: ProbeEvidence): Promise<Length> {
     const { reporter, device, budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = this.options;
     const file = join(this.pathOf(probe), LENGTH_FILE);
-    const key = JSON.stringify([this.options.budget ?? null, this.asked.steps ?? null, device, this.trials]);
+    const key = JSON.stringify([this.options.budget ?? null, this.requested.steps ?? null, device, this.trials]);
     const runs = evidence.folds.length > 1 ? this.trials * evidence.folds.length + 1 : 1;
     const { hparams } = sample.settings;
     const pictures = (hparams.batchSize as number) * trainDomainsOf(sample.settings).length;
@@ -237,7 +237,7 @@ class RecipeRun {
     }
     const left = budget - (performance.now() - this.begun) / 1000;
     reporter.progress?.("measuring the time of fine-tuning");
-    const asked = this.asked.steps === undefined ? undefined : Number(this.asked.steps);
+    const asked = this.requested.steps === undefined ? undefined : Number(this.requested.steps);
     const most = device === "cpu" ? CPU_JUDGED : Number.POSITIVE_INFINITY;
     const counts = trainDomainsOf(sample.settings).map((name) =>
       Math.min(most, sample.dataset.domains.find((each) => each.name === name)!.count),
@@ -266,7 +266,7 @@ class RecipeRun {
     steps: number,
     { folds, held }: ProbeEvidence,
   ): Promise<JudgedFold[]> {
-    const withheld = readKeys(this.asked).testDomains ?? [];
+    const withheld = readKeys(this.requested).testDomains ?? [];
     const found: JudgedFold[] = [];
     for (const [i, domains] of folds.entries()) {
       const alone = folds.length === 1;
@@ -296,7 +296,7 @@ class RecipeRun {
 
   /** The seeds of a trial: the requested ones plus the number of the trial. */
   private seedsOf(trial: number): Request {
-    const { seed = 0, trialSeed = 0 } = readKeys(this.asked);
+    const { seed = 0, trialSeed = 0 } = readKeys(this.requested);
     return trial === 0 ? {} : { seed: seed + trial, trialSeed: trialSeed + trial };
   }
 

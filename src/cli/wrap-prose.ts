@@ -5,7 +5,7 @@
 
 /** In a narrower terminal, nothing is wrapped. */
 const NARROWEST = 40;
-/** A description beside a name gets at least this many columns, or lines of its own. */
+/** The minimum width of a description next to a name. A narrower one is printed on separate lines. */
 const NARROWEST_DESCRIPTION = 20;
 
 /** A command that follows a colon, words in backticks, or one word. */

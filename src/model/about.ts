@@ -21,7 +21,7 @@ export const formatFor = (preprocessing: Preprocessing): number =>
 
 /** How the backbone is built: the part of `BackboneOptions` that the file stores. */
 export interface StoredBackboneOptions {
-  /** Including additional channels that an algorithm asked for. */
+  /** Including additional channels that an algorithm requires. */
   readonly inputShape: readonly number[];
   readonly dropout: number;
   readonly batchNorm: "frozen" | "trained";

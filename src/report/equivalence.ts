@@ -78,7 +78,7 @@ export function equivalenceTable({ margin, rows }: Equivalences): TextTable {
   };
 }
 
-/** Titles of late rows name their outcome; those of the others are completed here, where both are in one table. */
+/** Titles of late rows contain their outcome. The titles of other rows are completed here, because both are in one table. */
 const titleOf = ({ title, outcome }: TestedEquivalence): string =>
   outcome === "chosen steps" ? `${title}, ${outcome}` : title;
 

@@ -63,7 +63,7 @@ function wayWords(outcome: Outcome, datasets: readonly string[]): string[] {
     for (const stored of datasets.flatMap((dataset) =>
       outcome.runsOf(key, dataset).map((run) => outcome.storedOf(run)),
     )) {
-      if (!stored || stored.settings.combination) continue; // a soup is made of runs, and is none
+      if (!stored || stored.settings.combination) continue; // a soup combines runs and is not a run itself
       all.add(stored);
       const parts = settingsParts([stored], { batch: true });
       const way = ways.get(parts.join()) ?? { parts, titles: new Set() };

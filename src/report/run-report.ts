@@ -97,7 +97,7 @@ function timeFacts(folder: string): [string, string][] {
 
 /** The next commands, ready to copy. */
 export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, "data" | "root">): [string, string][] {
-  const run = shellWord(folder); // the folder stands for its model
+  const run = shellWord(folder); // commands accept the folder in place of its model file
   const nudge = typedCommand();
   const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
   return [

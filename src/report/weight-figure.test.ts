@@ -121,8 +121,8 @@ test("weights that broke training do not flatten the others by size, and are cou
 test("a weight at which selection fell back on a step before the penalty is not drawn as one of its", () => {
   const fallen = setting(0.9, 0.75, { unpenalised: 1, measures: { frobeniusNorm: 850, stableRank: 1.4 } });
   const svg = weightFigure(study([kindOf("nuclear-norm", [...measured, fallen])]));
-  const told = words(svg).filter((text) => text.startsWith("not drawn: λ = 0.9, where training broke"));
-  expect(told).toHaveLength(2); // under accuracy and stable rank
+  const notes = words(svg).filter((text) => text.startsWith("not drawn: λ = 0.9, where training broke"));
+  expect(notes).toHaveLength(2); // under accuracy and stable rank
   const without = weightFigure(study([kindOf("nuclear-norm", measured)]));
   expect(svg.match(/<circle/g)).toHaveLength(without.match(/<circle/g)?.length ?? 0);
 });

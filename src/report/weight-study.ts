@@ -142,7 +142,7 @@ function studyOf(
   };
 }
 
-/** A weight that breaks training can be invisible where it is worst: selection falls back to a model from before it. */
+/** A weight that breaks training may not show in the selected accuracy, because selection falls back to a model from before the penalty. */
 function unpenalisedWords(kind: string, { weight, runs, unpenalised }: StudiedSetting): string[] {
   if (unpenalised === 0) return [];
   return [

@@ -45,7 +45,7 @@ export function readConfig(path: string): Request {
   return { fixed: Object.keys(fixed), ...recordedRequest(flatten(parsed.request)) };
 }
 
-/** Merges settings over those of a file. If the file is that of a run, the settings given here count as explicit too. */
+/** Merges settings over those of a file. If the file belongs to a run, the settings given here count as explicit too. */
 export function requestOver({ fixed, ...file }: Request, given: Request): Request {
   return { ...file, ...given, ...(Array.isArray(fixed) && { fixed: [...fixed, ...Object.keys(given)] }) };
 }

@@ -97,7 +97,7 @@ export interface TrainSettings extends RunSettings {
   readonly device: string;
   readonly precision: Precision;
   readonly threads: number;
-  /** The request that repeats this run whatever the defaults are then: every key that `nudge train` accepts. */
+  /** The request that repeats this run even if defaults change: every key that `nudge train` accepts. */
   readonly request: Readonly<Record<string, SettingScalar | readonly string[]>>;
 }
 

@@ -53,7 +53,7 @@ const TICK_MS = 250;
 /** Claims of other processes are checked less often, because they may be on a slow network file system. */
 const WATCH_MS = 2_000;
 
-/** This many consecutive processes may end before they start a run: by an error of their own, or killed. */
+/** The number of consecutive processes that may end before they start a run, because of an error or because they were killed. */
 const BAD_STARTS = { error: 2, killed: 10 };
 
 /** Executes a sweep, as far as this machine can. */

@@ -174,7 +174,7 @@ interface PlannedMethod extends Method {
 }
 
 /**
- * The methods of a part, with those that share a trajectory once. SWAD ends a run after the loss valley; a run that
+ * The methods of a part, in which methods that share a trajectory are merged. SWAD ends a run after the loss valley; a run that
  * also stands for the method without SWAD must continue.
  */
 function mergedMethods({ algorithms: names, regularizers: sets }: SweepPart, memo: SettingsMemo): PlannedMethod[] {
