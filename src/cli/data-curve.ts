@@ -21,9 +21,10 @@ Examples:
   nudge data curve ./pictures
   nudge data curve ./pictures --html curve.html
 
-Exact probes on frozen features are trained on an eighth, a quarter, a half and all of
-the pictures, without one more source, and with a few labelled pictures of a source
-taken as new; each is measured on sources that it was not trained on.`;
+Exact probes on frozen features are trained on an eighth, a quarter, a half and
+all of the pictures, without one more source, and with a few labelled pictures
+of a source taken as new; each is measured on sources that it was not trained
+on.`;
 
 /** The command. `write` receives its output. */
 export function curveCommand(write: Write): Command {

@@ -30,11 +30,12 @@ Examples:
   nudge data review ./pictures
   nudge data review ./pictures --out pictures-reviewed.csv --json
 
-Five models (exact probes on frozen features) are trained, each on four fifths of
-the pictures, and each predicts the fifth that it was not trained on. A label is
-likely wrong if another class is as probable for the picture as that class usually
-is for its own pictures (confident learning). The page shows these pictures. Your
-decisions are written to the manifest immediately; the folder is not changed. Then:
+Five models (exact probes on frozen features) are trained, each on four fifths
+of the pictures, and each predicts the fifth that it was not trained on. A label
+is likely wrong if another class is as probable for the picture as that class
+usually is for its own pictures (confident learning). The page shows these
+pictures. Your decisions are written to the manifest immediately; the folder is
+not changed. Then:
   nudge train --data pictures-reviewed.csv`;
 
 /** The command. `write` receives its output. */

@@ -52,6 +52,8 @@ test.each(commands)(
     expect(examples).toMatch(/^\nExamples:\n/);
     expect(examples).toContain(`nudge ${path.split(" ")[1]} `.trimEnd());
     expect(help.split("\n").filter((line) => line.length > 100)).toEqual([]);
+    // Sentences fit into the usual terminal; a terminal that is narrower wraps them again.
+    expect(help.split("\n").filter((line) => line.length > 80 && !line.startsWith(" "))).toEqual([]);
     for (const option of command.createHelp().visibleOptions(command)) {
       expect(option.description).not.toBe("");
       expect(option.description).not.toMatch(/\.$/); // clauses, not sentences
