@@ -120,7 +120,10 @@ test("a folder of domains is trained on whole, and with each held out; a test do
   expect(await held({})).toEqual(["", "a", "b", "c"]);
   expect(await held({}, false)).toEqual([""]);
   expect(await held({ testDomains: "b" })).toEqual(["b"]);
-  await expect(held({ testDomains: "b" }, true)).rejects.toThrow("cannot be combined with --test-domain");
+  await expect(held({ testDomains: "b" }, true)).rejects.toThrow("turn and cannot be combined with --test-domain");
+  await expect(held({ testDomains: "b" }, false)).rejects.toThrow(
+    "--no-leave-one-out trains on all domains and cannot",
+  );
   await expect(held({ testDomains: "" })).rejects.toThrow("no test domain: choose one of a, b, c");
 });
 

@@ -50,7 +50,10 @@ export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOpti
   };
   if (asked.testDomains !== undefined || (leaveOneOut === undefined && !own && !probe)) {
     if (leaveOneOut !== undefined)
-      throw new UsageError("--leave-one-out holds out all domains in turn and cannot be combined with --test-domain");
+      throw new UsageError(
+        `${leaveOneOut ? "--leave-one-out holds out all domains in turn" : "--no-leave-one-out trains on all domains"} ` +
+          "and cannot be combined with --test-domain",
+      );
     return { main: await plan(), heldOut: [], words: chosen.words, own: own && !probe };
   }
   const main = await plan([]);
