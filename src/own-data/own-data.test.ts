@@ -31,7 +31,7 @@ function weightsOf(id: "mobilenet_v2" | "resnet18" | "resnet34", folder: string,
   return path;
 }
 
-/** Explicit weights, so that the tests do not depend on weights on this machine. */
+/** Random weights, so that the tests do not depend on the weights on this machine. */
 const untrained = { pretrained: false };
 
 const folderOf = (counts: readonly number[]): Dataset =>

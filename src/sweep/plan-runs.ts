@@ -126,7 +126,7 @@ async function* runsOfMethod(
   }
 }
 
-/** The seed of an additional run of a trial, which does not collide with the seeds of other trials. */
+/** The seed of an additional run of a trial, far from the seeds of other trials. */
 const seedOf = ({ settings }: Family, place: number): { seed?: number } =>
   place === 0 ? {} : { seed: settings.seed + 1000 * place };
 
