@@ -30,13 +30,14 @@ export function maskedMeans(
   byDomain: readonly (readonly (Tensor | null)[])[],
   maskOf: MaskOf,
 ): (Tensor | null)[] {
-  const isComplete = (i: number): boolean => byDomain.every((gradients) => gradients[i] !== null);
-  const means: (Tensor | null)[] = parameters.map((parameter, i) => {
-    if (parameter.device !== "cpu" && isComplete(i)) return null; // together, below
+  const isTogether = (i: number): boolean =>
+    parameters[i].device !== "cpu" && byDomain.every((gradients) => gradients[i] !== null);
+  const means: (Tensor | null)[] = parameters.map((_, i) => {
+    if (isTogether(i)) return null; // filled in below
     const gradients = byDomain.flatMap((own) => own[i] ?? []);
     return gradients.length === 0 ? null : scope(() => maskedMean(gradients, maskOf));
   });
-  const together = [...parameters.keys()].filter((i) => parameters[i].device !== "cpu" && isComplete(i));
+  const together = [...parameters.keys()].filter(isTogether);
   if (together.length === 0) return means;
   const lists = byDomain.map((gradients) => together.map((i) => gradients[i]!));
   const made = maskedTogether(

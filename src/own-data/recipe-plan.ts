@@ -37,10 +37,10 @@ export const leavesRecipeOpen = (asked: Request): boolean =>
 /** The settings of both kinds of runs, before C, steps and held-out domains are known. */
 export function recipeRequests(dataset: Dataset, asked: Request, device: string): RecipeRequests {
   const { request, words } = ownDefaults(dataset, asked, device);
-  const size = evaluationSizeFor(dataset, { ...request, ...asked });
+  const settled: Request = { ...request, ...asked };
+  const size = evaluationSizeFor(dataset, settled);
   const shared: Request = { device, ...(size !== undefined && { evaluationSize: size }) };
   const { backbone, weights, precision } = request;
-  const isMobileNet = (asked.backbone ?? backbone) === "mobilenet_v2";
   const network = { ...(backbone !== undefined && { backbone }), ...(weights !== undefined && { weights }) };
   const { steps: _, evaluateEvery: __, ...tuned } = request;
   const { steps: ___, batchSize: ____, ...toProbe } = asked;
@@ -51,7 +51,7 @@ export function recipeRequests(dataset: Dataset, asked: Request, device: string)
       ...tuned,
       ...(precision !== undefined && { precision }),
       ...{ averaging: ["wise-ft"], headFirst: true },
-      ...(isMobileNet && { lr: MOBILENET_RATE }),
+      ...(settled.backbone === "mobilenet_v2" && { lr: MOBILENET_RATE }),
       ...asked,
     },
     words,

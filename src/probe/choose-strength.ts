@@ -9,7 +9,12 @@ import { evenlyChosen } from "../data/evenly-chosen.js";
 import { cat } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
-import { type Choice, type CorrectByDomain, simplestWithinError } from "../selection/simplest-within-error.js";
+import {
+  type Choice,
+  type CorrectByDomain,
+  isWithinError,
+  simplestWithinError,
+} from "../selection/simplest-within-error.js";
 import { balancedWeights, fitLogistic, type LinearFit } from "./logistic-regression.js";
 
 /** Features [n, width] of pictures of one domain, with their labels. */
@@ -109,7 +114,7 @@ export function chooseStrength(
 function closestToUsual({ scores }: Choice, strengths: readonly number[], byDomains: boolean): number {
   const distance = (i: number): number => Math.abs(Math.log(strengths[i] / USUAL));
   const allowed = places(strengths.length).filter((i) => byDomains || strengths[i] <= USUAL);
-  const within = allowed.filter((i) => scores[i].below <= scores[i].error + 1e-12);
+  const within = allowed.filter((i) => isWithinError(scores[i]));
   return (within.length > 0 ? within : allowed).reduce((a, b) => (distance(b) < distance(a) ? b : a));
 }
 

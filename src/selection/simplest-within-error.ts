@@ -21,8 +21,17 @@ export interface Choice {
   /**
    * For every candidate: the mean over domains, its difference to the best, and the standard error of that difference.
    */
-  readonly scores: readonly { readonly mean: number; readonly below: number; readonly error: number }[];
+  readonly scores: readonly Score[];
 }
+
+export interface Score {
+  readonly mean: number;
+  readonly below: number;
+  readonly error: number;
+}
+
+/** Whether a candidate is within one standard error of the best. The best itself always is. */
+export const isWithinError = ({ below, error }: Score): boolean => below <= error + 1e-12;
 
 const mean = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
 
@@ -36,7 +45,7 @@ export function simplestWithinError(candidates: readonly CorrectByDomain[]): Cho
     below: means[best] - means[i],
     error: errorOfDifference(domains, measured[best]),
   }));
-  const chosen = scores.findIndex(({ below, error }) => below <= error + 1e-12); // this includes the best candidate
+  const chosen = scores.findIndex(isWithinError);
   return { chosen: chosen < 0 ? best : chosen, best, scores };
 }
 
