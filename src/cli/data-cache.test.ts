@@ -18,7 +18,7 @@ test("data cache prints the size first, then what it did, and the second time th
   writeFileSync(join(root, "day/cat/empty.png"), "");
   expect(await main(["data", "cache", root, "--out", out])).toBe(0);
   expect(printed.stdout).toMatch(
-    /^9 pictures; this needs about 1\.2 kB \([\d.]+ [MG]B are free\)\ncache: .*cache\ncached: 8 pictures, 1\.2 kB, 8 pictures decoded in/,
+    /^9 pictures; this needs about 1\.2 kB \([\d.]+ [MG]B are free\)\ncache: .*cache\nsize: a short side of at most 256 pixels, scaled down with the bilinear filter\ncached: 8 pictures, 1\.2 kB, 8 pictures decoded in/,
   );
   expect(printed.stdout).toMatch(
     /1 could not be decoded:\n {2}picture .*day\/cat\/empty\.png: could not be decoded: empty: it has no bytes\n$/,
@@ -48,6 +48,8 @@ test("by default the cache is in the user's cache folder, with an index for each
   vi.stubEnv("XDG_CACHE_HOME", home);
   expect(await main(["data", "cache", root])).toBe(0);
   expect(await main(["data", "cache", root, "--short-side", "4"])).toBe(0);
+  expect(printed.stdout).toContain("size: a short side of at most 4 pixels, scaled down with the bilinear filter\n");
+  expect(await main(["data", "cache", root, "--short-side", "256", "--interpolation", "bilinear"])).toBe(0);
   const names = readdirSync(join(home, "nudge", "pictures")).filter((name) => name.startsWith("index-"));
   expect(names).toHaveLength(2);
 });

@@ -4,7 +4,7 @@
  */
 import { Command } from "commander";
 import type { CachePlan, CacheReport } from "../data/cache.js";
-import type { Interpolation } from "../data/framing.js";
+import type { Interpolation, Scaling } from "../data/framing.js";
 import { openDataset } from "../data/open-dataset.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { StoppedError, UsageError } from "../errors.js";
@@ -18,7 +18,8 @@ type Write = (text: string) => void;
 interface CacheCommandOptions {
   root?: string;
   out?: string;
-  shortSide: number;
+  shortSide?: number;
+  weights?: string;
   interpolation?: Interpolation;
   full: boolean;
   fresh: boolean;
@@ -29,20 +30,20 @@ export function cacheCommand(write: Write): Command {
   return new Command("cache")
     .summary("decode every picture once, for training")
     .description(
-      "Decodes every picture once into a cache of pixels, which training reads instead of the files. It prints the expected size first. You can stop it at any time and run it again: it then decodes only new and changed pictures.",
+      "Decodes every picture once into a cache of pixels, which training reads instead of the files. By default, pictures are scaled down as nudge train --data does for this folder. It prints the expected size first. You can stop it at any time and run it again: it then decodes only new and changed pictures.",
     )
     .argument("<dir>", "a folder of pictures, a benchmark's folder, a .csv or .jsonl manifest, or a dataset's name")
     .option("--root <dir>", "the folder that contains the named dataset")
     .option("--out <dir>", "the folder of the cache (default: ~/.cache/nudge/pictures, where training looks for it)")
     .option(
       "--short-side <n>",
-      "scale pictures down so that their short side has at most n pixels",
+      "scale pictures down so that their short side has at most n pixels (default: as nudge train --data does)",
       wholeNumber("--short-side", 1),
-      256,
     )
+    .option("--weights <file>", "the initial weights that nudge train will be given, if they are named")
     .option(
       "--interpolation <filter>",
-      "scale down with the filter of a run's interpolation: bilinear or bicubic (default: Lanczos, as for preprocessing=domainbed)",
+      "scale down with this filter: bilinear or bicubic (default: as nudge train --data does, which is Lanczos for benchmarks)",
       oneOf<Interpolation>("interpolation", ["bilinear", "bicubic"]),
     )
     .option("--full", "store every picture at its full size", false)
@@ -54,7 +55,7 @@ export function cacheCommand(write: Write): Command {
 Examples:
   nudge data cache ./pictures
   nudge data cache pacs --root data --short-side 256
-  nudge data cache ./pictures --interpolation bilinear   # for weights of torchvision
+  nudge data cache ./pictures --weights clip.safetensors   # for nudge train --data ./pictures --weights clip.safetensors
   nudge data cache ./pictures --full --out /scratch/pixels`,
     )
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
@@ -64,7 +65,13 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   const dataset = await openDataset(path, { root: options.root });
   if (dataset.kind !== "pictures")
     throw new UsageError(`dataset ${dataset.id} has no picture files to decode, so there is nothing to cache`);
-  const { buildCache } = await import("../data/cache.js"); // loads the decoder
+  const [{ buildCache }, { defaultScaling }] = await Promise.all([
+    import("../data/cache.js"), // loads the decoder
+    import("../own-data/default-scaling.js"),
+  ]);
+  const { shortSide, filter } = options.full
+    ? { shortSide: null, filter: options.interpolation }
+    : scalingFor(options, () => defaultScaling(dataset, options.weights));
   const line = terminalLine();
   const start = performance.now();
   using stop = onStopSignals((signal) => {
@@ -74,10 +81,10 @@ async function cache(path: string, options: CacheCommandOptions, write: Write): 
   const print: Write = options.json ? (text) => process.stderr.write(text) : write;
   const building = buildCache(dataset, {
     folder: options.out,
-    shortSide: options.full ? null : options.shortSide,
-    filter: options.interpolation,
+    shortSide,
+    filter,
     fresh: options.fresh,
-    onPlan: (plan) => print(planText(plan)),
+    onPlan: (plan) => print(`${planText(plan)}${scalingText({ shortSide, filter })}\n`),
     onProgress: ({ done, total }) => {
       const rate = (done / (performance.now() - start)) * 1000;
       line.show(
@@ -117,6 +124,20 @@ function planText({ folder, pictures, missing, bytes, free }: CachePlan): string
   const room = missing === 0 ? "" : `; this needs about ${size(bytes)} (${size(free)} are free)`;
   return `${countOf(pictures, "picture")}${rest}${room}\ncache: ${folder}\n`;
 }
+
+/** The given scaling, completed by the one that training uses by default. */
+function scalingFor({ shortSide, interpolation }: CacheCommandOptions, usual: () => Scaling): Scaling {
+  const filter = interpolation && { filter: interpolation };
+  return shortSide !== undefined && filter
+    ? { shortSide, ...filter }
+    : { ...usual(), ...(shortSide && { shortSide }), ...filter };
+}
+
+/** How pictures are scaled down, as text. */
+const scalingText = ({ shortSide, filter }: { shortSide: number | null; filter?: Interpolation }): string =>
+  shortSide === null
+    ? "size: every pixel of the pictures"
+    : `size: a short side of at most ${shortSide} pixels, scaled down with ${filter === undefined ? "Lanczos'" : `the ${filter}`} filter`;
 
 function reportText({ pictures, added, known, bytes, bad, truncated, unused, seconds }: CacheReport): string {
   const speed =

@@ -114,6 +114,16 @@ export async function updateCache(store: Blocks, dataset: PictureDataset, option
   return report(made);
 }
 
+/** Whether a cache has every picture of a dataset, so that no file has to be decoded. Nothing is written. */
+export function isCached(
+  dataset: PictureDataset,
+  { folder, shortSide = defaultShortSide, filter }: CacheOptions,
+): boolean {
+  using store = openPictureBlocks(dataset, { folder, shortSide, filter });
+  const files = [...new Set(dataset.domains.flatMap((domain) => domain.files))];
+  return missingFrom(store, files, dataset.root).length === 0;
+}
+
 /** A picture that is missing or out of date. */
 interface Missing {
   readonly path: string;

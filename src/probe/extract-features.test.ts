@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
 import { augmentOnHost, drawLength, plainDraw } from "../data/augment.js";
+import { buildCache } from "../data/cache.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { decodeFile } from "../data/decode.js";
 import { liveTensors } from "../engine/device.js";
@@ -142,4 +143,20 @@ test("it prints where the features are stored", async () => {
   (await extract(pictures, cache, { say: (text) => said.push(text) })).store![Symbol.dispose]();
   expect(said[0]).toBe(`features: cached in ${cache}`);
   expect(said[1]).toMatch(/^features: 80 pictures in [\d.]+ s, \d+ per second$/);
+});
+
+test("a complete cache of decoded pictures is read instead of the files, with the same features", async () => {
+  const { pictures, cache } = await dataset();
+  const calm = await extract(pictures, "false");
+  await buildCache({ ...pictures, domains: pictures.domains.slice(1) }, { folder: cache });
+  const said: string[] = [];
+  const say = (text: string): unknown => said.push(text);
+  (await extract(pictures, cache, { say, shouldStop: () => true })).store?.[Symbol.dispose]();
+  expect(said.join("\n")).not.toContain("pictures: read from the cache");
+  await buildCache(pictures, { folder: cache });
+  const { store } = await extract(pictures, cache, { say });
+  expect(said).toContain("pictures: read from the cache of decoded pictures");
+  for (const { files } of pictures.domains)
+    for (const file of files) expect(store!.read(file)).toEqual(calm.store!.read(file));
+  store![Symbol.dispose]();
 });

@@ -7,6 +7,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import { isCached } from "../data/cache.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { inOrder, isLost } from "../data/in-order.js";
 import { realFolder } from "../data/picture-blocks.js";
@@ -159,9 +160,12 @@ async function fill(store: FeatureStore, input: ExtractInput, options: ExtractOp
   const chunks = await chunksToCompute(dataset, store);
   const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (total === 0) return store;
-  using pictures = await openPictures(dataset, {
-    ...{ cache: false, memoryLimit: 0, device: settings.device, ...scalingOf(settings) },
-  });
+  const scaling = scalingOf(settings);
+  const folder = settings.cache ?? undefined;
+  // A cache that is complete is read. It is not built for this, because every picture is needed only once.
+  const cache = folder !== "false" && isCached(dataset, { folder, ...scaling }) && (folder ?? true);
+  using pictures = await openPictures(dataset, { cache, memoryLimit: 0, device: settings.device, ...scaling });
+  if (cache !== false) say("pictures: read from the cache of decoded pictures");
   const begun = performance.now();
   let done = 0;
   const source = pictureSource(dataset, pictures, {

@@ -33,7 +33,7 @@ type Given = Pick<FilledKeys, "preprocessing" | "size" | "resize" | "interpolati
  */
 export function preprocessingSettings(
   given: Given,
-  { framing }: StartingWeights,
+  { framing }: Pick<StartingWeights, "framing">,
   { dataset, isOwn }: { dataset: Dataset; isOwn: boolean },
 ): PreprocessingSettings {
   const { preprocessing = isOwn && framing ? "weights" : "domainbed", size, resize, interpolation } = given;

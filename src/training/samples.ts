@@ -7,6 +7,7 @@ import { algorithmNamed } from "../algorithms/index.js";
 import type { Backbone } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
 import type { Dataset } from "../data/dataset.js";
+import type { Scaling } from "../data/framing.js";
 import type { LoaderOptions } from "../data/loader.js";
 import { openPictures, type PictureStore, type PictureStoreOptions } from "../data/picture-store.js";
 import { countOf } from "../data/show-name.js";
@@ -84,17 +85,21 @@ export async function openSamples(
     cache,
     device: settings.device,
     ...scalingOf(settings),
-    ...progressOptions(options),
+    ...progressOptions(options, scalingOf(settings)),
   };
   const pictures = await (kept ? kept.open(dataset, how) : openPictures(dataset, how)).catch(stopped);
   return pictures && { ...rest, pictures, [Symbol.dispose]: () => pictures[Symbol.dispose]() };
 }
 
 /** Reports that a cache of pictures has to be built first, which takes a minute for thousands of pictures. */
-function progressOptions({ say, progress, shouldStop }: ExtractOptions): PictureStoreOptions {
+function progressOptions(
+  { say, progress, shouldStop }: ExtractOptions,
+  { shortSide, filter }: Scaling,
+): PictureStoreOptions {
+  const how = `short side of at most ${shortSide} pixels${filter ? `, ${filter}` : ""}`;
   return {
     onPlan: ({ folder, missing }) => {
-      if (missing > 0) say?.(`decoding ${countOf(missing, "picture")} once, into ${folder}`);
+      if (missing > 0) say?.(`decoding ${countOf(missing, "picture")} once (${how}), into ${folder}`);
     },
     onProgress: ({ done, total }) => progress?.(`decoding: ${done} of ${total}`),
     shouldStop,
