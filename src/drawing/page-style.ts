@@ -17,7 +17,7 @@ td.bar { width: 12rem; min-width: 8rem; } .track { display: block; height: .7rem
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; } .figure { background: #fff; border: 1px solid var(--line); border-radius: 8px; overflow: hidden; max-width: 100%; }
 @media (prefers-color-scheme: dark) { .figure { background: var(--paper); } }
 .figure svg { display: block; max-width: 100%; height: auto; }
-.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11rem, 100%), 1fr)); gap: 1rem; margin: .8rem 0; padding: 0; list-style: none; }
+.gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11rem, 44%), 1fr)); gap: 1rem; margin: .8rem 0; padding: 0; list-style: none; }
 .gallery li { background: var(--box); border-radius: 8px; overflow: hidden; }
 .shown { display: grid; place-items: center; height: 9rem; background: var(--box); border-bottom: 1px solid var(--line); overflow: hidden; }
 .shown > * { grid-area: 1 / 1; max-width: 100%; max-height: 9rem; } .shown .heat { transition: opacity .15s; } .shown:hover .heat { opacity: 0; }

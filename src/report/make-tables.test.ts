@@ -220,6 +220,26 @@ test("a probe is reported, because its backbone is not trained", () => {
   expect(tablesOf(mixed)[0].words.join()).toContain(", in 4 of them frozen, with");
 });
 
+test("an exact probe has its own name and no steps", () => {
+  const fixed = { probe: "exact", probeC: 0.01 };
+  const settings = {
+    backbone: "mobilenet_v2",
+    pretrained: true,
+    probe: "exact",
+    steps: 1,
+    fixed,
+  } as MadeRun["settings"];
+  const exact = everyPacsDomain({ trial: 0, accuracy: 0.5, settings });
+  const [{ rows, words }] = tablesOf(exact);
+  expect(rows.map(({ title }) => title)).toEqual(["exact probe"]);
+  expect(words.join()).toContain("pretrained weights, frozen, with logistic regression on its features");
+  expect(words.join()).not.toMatch(/\d steps?\b/);
+  const other = everyPacsDomain({ trial: 1, accuracy: 0.5, settings: { steps: 1 } as MadeRun["settings"] });
+  const [both] = tablesOf([...exact, ...other]);
+  expect(both.rows.map(({ title }) => title)).toEqual(["ERM", "exact probe [probeC=0.01]"]);
+  expect(both.words.join()).toContain("8 runs: 1 step, evaluated every");
+});
+
 test("what all runs have set by hand stands above the table, what some have in their titles and commands", () => {
   const fixed = { steps: 9, "data.root": "my pictures" };
   const [{ rows, words, notes }] = tablesOf([

@@ -9,7 +9,7 @@
 
 import { type FixedSettings, pickFixed, withoutFixed } from "../records/fixed-settings.js";
 import { type Method, methodKey } from "../records/index.js";
-import { methodTitle } from "../settings/names.js";
+import { isExactProbe, methodTitle } from "../settings/names.js";
 import { FITTED, fittedName } from "./fitted-settings.js";
 
 /** Titles by method key. `own` are the methods with runs on own pictures only. */
@@ -18,7 +18,10 @@ export function rowTitles(
   common: FixedSettings,
   own: ReadonlySet<string>,
 ): Map<string, string> {
-  const differing = ({ fixed }: Method): FixedSettings => withoutFixed(fixed, common);
+  const differing = (method: Method): FixedSettings => ({
+    ...withoutFixed(method.fixed, common),
+    ...(isExactProbe(method) && { probe: method.fixed.probe }), // it is the name of the method
+  });
   const titled = (method: Method, shown: (key: string) => boolean): string =>
     methodTitle({ ...method, fixed: pickFixed(differing(method), (name) => shown(fittedName(name))) });
   const titles = new Map<string, string>();

@@ -17,10 +17,12 @@ export const settingsInWords = (stored: readonly StoredRun[]): string => setting
 /** The same in parts. `batch` adds the batch size. */
 export function settingsParts(stored: readonly StoredRun[], { batch = false } = {}): string[] {
   const draws = new Set(stored.map(({ settings }) => settings.hparamsSeed));
-  const [steps, every, holdout] = ["steps", "evaluateEvery", "holdout"].map((key) => valuesOf(stored, key));
+  const trained = stored.filter((run) => probeOf(run) !== "exact"); // an exact probe is solved and has no steps
+  const [steps, every] = ["steps", "evaluateEvery"].map((key) => valuesOf(trained, key));
+  const holdout = valuesOf(stored, "holdout");
   const [backbone, precision, device] = ["backbone", "precision", "device"].map((key) => valuesOf(stored, key));
   const parts = [
-    steps && `${steps} steps${batch ? batchInWords(stored) : ""}`,
+    steps && `${steps} ${steps === "1" ? "step" : "steps"}${batch ? batchInWords(trained) : ""}`,
     every && `evaluated every ${every}`,
     holdout &&
       `${holdout.replace(/[\d.]+/g, (share) => String(Number((100 * Number(share)).toPrecision(3))))} % of each domain for validation`,
@@ -42,10 +44,18 @@ function startInWords(stored: readonly StoredRun[]): string {
   return start === "false" ? " from random weights" : "";
 }
 
+/** The kind of a run's probe: exact, true for one trained with stochastic gradients, or undefined. */
+const probeOf = ({ settings }: StoredRun): unknown => (settings as { readonly probe?: unknown }).probe;
+
+const PROBES = [
+  [(run: StoredRun) => probeOf(run) === "exact", "frozen, with logistic regression on its features"],
+  [(run: StoredRun) => probeOf(run) === true, "frozen, with a trained linear map on its features"],
+] as const;
+
 function probeInWords(stored: readonly StoredRun[]): string {
-  const probes = stored.filter(({ settings }) => (settings as { readonly probe?: true }).probe).length;
-  if (probes === 0) return "";
-  return probes === stored.length
-    ? ", frozen, with a trained linear map on its features"
-    : `, in ${probes} of them frozen, with a trained linear map on its features`;
+  return PROBES.map(([isSuch, words]) => {
+    const count = stored.filter(isSuch).length;
+    if (count === 0) return "";
+    return count === stored.length ? `, ${words}` : `, in ${count} of them ${words}`;
+  }).join("");
 }

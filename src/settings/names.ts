@@ -26,9 +26,19 @@ function modelTitles(model: string): string[] {
   return Object.hasOwn(known, model) ? [known[model].title] : model.split("+").map((part) => titleIn(known, part));
 }
 
+/** The name of logistic regression on frozen features, which has no algorithm. */
+const EXACT_PROBE = "exact probe";
+
+/** Whether the settings of a method name the exact probe. */
+export const isExactProbe = ({ fixed }: Method): boolean => fixed.probe === "exact";
+
 /** `ERM-NU` for ERM with the nuclear norm, `SWAD-NU` for its average; explicit settings follow in brackets. */
 export function methodTitle(method: Method): string {
   const { algorithm, regularizers: penalties, model, fixed } = method;
+  if (isExactProbe(method)) {
+    const words = fixedText(pickFixed(fixed, (name) => name !== "probe"));
+    return words === "" ? EXACT_PROBE : `${EXACT_PROBE} [${words}]`;
+  }
   const trained = titleIn(algorithms, algorithm);
   const added = penalties.map((id) => titleIn(regularizers, id));
   // The papers omit ERM from the name of an average: SWAD is SWAD of ERM, SWAD-NU is SWAD of ERM-NU.
@@ -41,7 +51,7 @@ export function methodTitle(method: Method): string {
 
 /** The method of a run by name. A linear probe has another name than a run that trained the whole network. */
 export const runMethodTitle = (method: Method, { probe }: { readonly probe?: unknown }): string =>
-  probe === "exact" ? "exact probe" : `${paperName(method)}${probe ? ", probe" : ""}`;
+  probe === "exact" ? EXACT_PROBE : `${paperName(method)}${probe ? ", probe" : ""}`;
 
 /** Settings of the algorithm and of a single penalty have no prefix, as on the command line: `weight=0.03`. */
 function shortName({ algorithm, regularizers: penalties, fixed }: Method): (name: string) => string {

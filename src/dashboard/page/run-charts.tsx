@@ -6,6 +6,7 @@ import type { CurveData, RunCurves, RunRow } from "../api.js";
 import { metricTitle, normMetrics, pointsOf, rankMetrics } from "../curve-points.js";
 import { short } from "../format.js";
 import { Chart, type ChartSeries } from "./chart.js";
+import { featureWords } from "./feature-words.js";
 import { Empty, Problem, Segmented } from "./view.js";
 
 /** The splits that are drawn. `reported`: those that tables and model selection use. */
@@ -142,10 +143,6 @@ export function CurveCharts({ row, data }: { row: RunRow; data: RunCurves }): JS
   );
 }
 
-const ABOUT =
-  "Measured at each evaluation on the same validation pictures: of all training domains together, and of each held-out domain (dashed). " +
-  "Scale is not rank: smaller features with a larger classifier reduce the nuclear norm and do not change any rank.";
-
 /** What is measured of the features: title, metrics with their names, and whether the scale is logarithmic. */
 const measures: readonly (readonly [title: string, metrics: readonly (readonly [string, string])[], log?: boolean])[] =
   [
@@ -196,7 +193,7 @@ export function FeatureCharts({ data }: { data: RunCurves }): JSX.Element {
   }));
   return (
     <>
-      <p class="soft words">{ABOUT}</p>
+      <p class="soft words">{featureWords(charts.flatMap(({ series }) => series))}</p>
       <Charts charts={charts} />
       {charts.every(({ series }) => series.length === 0) && (
         <Empty title="No measures of features" words="They are recorded at each evaluation." />
