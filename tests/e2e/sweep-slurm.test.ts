@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
 import { StatusReader } from "../../src/run-index/status.js";
+import { combinationsOf } from "../../src/sweep/combinations.js";
 import { submittedJobs } from "../../src/sweep/launchers/slurm.js";
 import { readPlan } from "../../src/sweep/sweep-folder.js";
 import { catchPrinted } from "../support/printed.js";
@@ -49,10 +50,12 @@ const queued = (): string => ("problem" in cluster ? "" : cluster.command("squeu
 
 function expectEqual(sweep: string, calm: string): void {
   for (const { name } of readPlan(sweep))
-    for (const file of ["records.jsonl", "model.safetensors", "done"]) {
-      const [one, other] = [calm, sweep].map((each) => readFileSync(join(each, "runs", name, file)));
-      expect(other.equals(one), `${file} of ${name}`).toBe(true);
-    }
+    for (const file of ["records.jsonl", "model.safetensors", "done"]) expectEqualFile(sweep, calm, name, file);
+}
+
+function expectEqualFile(sweep: string, calm: string, name: string, file: string): void {
+  const [one, other] = [calm, sweep].map((each) => readFileSync(join(each, "runs", name, file)));
+  expect(other.equals(one), `${file} of ${name}`).toBe(true);
 }
 
 /** What the tasks of a sweep's jobs wrote. */
@@ -77,6 +80,22 @@ withSlurm("a sweep runs as an array job, to the bytes of one on this machine (ne
   await until(() => counts(sweep).done === 3, `not all runs were done: ${logs(sweep)}`, 60);
   await until(() => queued() === "", "the tasks did not end");
   expectEqual(sweep, calm);
+});
+
+withSlurm("the task that ends the last run of a group makes its soup and ensemble (needs Slurm)", { timeout }, async () => {
+  const words = "--trials 1 --hparams 3 --steps 20 --eval-every 10 --soup --ensemble";
+  const { sweep, calm } = await plan("combined", words);
+  const combinations = combinationsOf(sweep);
+  expect(combinations.map(({ kind }) => kind)).toEqual(["soup", "ensemble"]);
+  await run(sweep, `${slurm} -o array_parallelism=2`);
+  await run(calm, "--jobs 1 --threads 1");
+  const made = (): boolean => combinations.every(({ name }) => existsSync(join(sweep, "runs", name, "done")));
+  await until(made, `the soup and the ensemble were not made: ${logs(sweep)}`, 90);
+  await until(() => queued() === "", "the tasks did not end");
+  expectEqual(sweep, calm);
+  for (const { name, kind } of combinations)
+    for (const file of ["records.jsonl", "done", ...(kind === "soup" ? ["model.safetensors"] : [])])
+      expectEqualFile(sweep, calm, name, file);
 });
 
 /** A run that its task has to leave before it is done, and goes on with when Slurm starts the task again. */
