@@ -4,10 +4,13 @@
  */
 
 import { Command } from "commander";
+import { combineHere } from "../sweep/combine-here.js";
 import { control } from "../sweep/controller.js";
 import { Follow } from "../sweep/follow.js";
 import { ownTask, slurm } from "../sweep/launchers/slurm-commands.js";
 import { namedRuns, readRunList } from "../sweep/run-list.js";
+import type { WorkEvent } from "../sweep/work.js";
+import type { Slot } from "../sweep/worker-process.js";
 import { RESUMABLE } from "./failure.js";
 import { ownCommand } from "./own-command.js";
 import { wholeNumber } from "./parse-options.js";
@@ -45,7 +48,14 @@ async function runTask(folder: string, flags: TaskFlags): Promise<void> {
   const task = ownTask();
   const follow = new Follow(runs, null, say);
   using stop = onStopLevels(["SIGUSR2", "SIGTERM", "SIGINT"], (signal) => say(`${signal}: writing a checkpoint`));
-  const end = await control({
+  // Slurm can send its signals to all processes of a task, some of them twice, so only its own end is immediate.
+  const stopping = {
+    get level() {
+      return stop.level === 0 ? (0 as const) : (1 as const);
+    },
+  };
+  const onEvent = (event: WorkEvent, slot: Slot): void => follow.report(event, slot);
+  let end = await control({
     folder,
     runs,
     slots: [{ label: task === undefined ? "no task" : `task ${task}`, device, threads, env: {} }],
@@ -55,15 +65,15 @@ async function runTask(folder: string, flags: TaskFlags): Promise<void> {
     first: first * most,
     stay: false,
     cancelToken: flags.launchedUnder,
-    // Slurm can send its signals to all processes of a task, some of them twice, so only its own end is immediate.
-    stop: {
-      get level() {
-        return stop.level === 0 ? 0 : 1;
-      },
-    },
-    onEvent: (event, slot) => follow.report(event, slot),
+    stop: stopping,
+    onEvent,
     say,
   });
+  // A task that was requeued while it made a soup finds no run, but must make the soup.
+  if (end === "settled" || end === "enough") {
+    await combineHere({ folder, program: ownCommand(), device, threads, stop: stopping, onEvent });
+    if (stopping.level > 0) end = "stopped";
+  }
   if (end === "stopped" && stop.signal === "SIGUSR2" && task !== undefined) {
     say(`the time limit is near: task ${task} is requeued`);
     try {

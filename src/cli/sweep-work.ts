@@ -20,7 +20,7 @@ export function sweepWorkCommand(): Command {
     .argument("<dir>")
     .option("--device <device>", "cpu, cuda or cuda:1")
     .option("--threads <n>", "the number of CPU threads of runs started here", wholeNumber("--threads", 1), 1)
-    .option("--runs <n>", "execute at most this many runs", wholeNumber("--runs", 1))
+    .option("--runs <n>", "execute at most this many runs; 0 only creates soups and ensembles", wholeNumber("--runs"))
     .option("--first <n>", "the position in the plan at which to start", wholeNumber("--first"), 0)
     .addOption(launchedUnder())
     .action((dir: string, flags: WorkFlags) => workOn(dir, flags));

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { DONE_FILE } from "../records/run.js";
 import { cancelToken } from "./cancel-marks.js";
 import { Claims } from "./claim.js";
-import { readyCombinations } from "./combinations.js";
+import { combineHere } from "./combine-here.js";
 import type { StopWish } from "./controller.js";
 import { Follow } from "./follow.js";
 import type { LaunchContext, LaunchEnd, Launcher } from "./launchers/index.js";
@@ -13,7 +13,6 @@ import { namedRuns, readRunList } from "./run-list.js";
 import { readSweepFile, sweepPaths } from "./sweep-folder.js";
 import { fixedThreads, fixThreads } from "./sweep-threads.js";
 import type { WorkRules } from "./work.js";
-import { WorkerProcess } from "./worker-process.js";
 
 export interface LaunchOptions {
   readonly folder: string;
@@ -51,10 +50,15 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
   const countDone = (): number => runs.filter((run) => existsSync(join(paths.run(run.name), DONE_FILE))).length;
   const done = countDone();
   const follow = new Follow(runs, done, say);
+  const combine = (): Promise<void> =>
+    combineHere({
+      ...{ folder, program, device, stop, threads: options.threads ?? fixedThreads(folder) ?? 1 },
+      onEvent: (event, slot) => follow.report(event, slot),
+    });
   const count = runs.length === 1 ? "1 run" : `${runs.length} runs`;
   say(`${count} in ${options.folder}, ${done} done`);
   if (done === runs.length) {
-    await combineHere(options, folder, follow);
+    await combine();
     return { end: "settled", runs: runs.length, done };
   }
   if (done === 0 && String(runs[0].request.probe) === "true")
@@ -77,25 +81,8 @@ export async function launch(options: LaunchOptions): Promise<Launched> {
     print,
   };
   const end = await launcher.launch(context, options.options);
-  if (end === "settled") await combineHere(options, folder, follow);
+  if (end === "settled") await combine();
   return { end, runs: runs.length, done: countDone() };
-}
-
-/** Creates soups and ensembles that a killed process has left unfinished. */
-async function combineHere(
-  { program, device, threads, stop }: LaunchOptions,
-  folder: string,
-  follow: Follow,
-): Promise<void> {
-  if (readyCombinations(folder).length === 0) return;
-  const slot = { label: "combinations", device, threads: threads ?? fixedThreads(folder) ?? 1, env: {} };
-  const words = [...program, "sweep", "work", folder, "--threads", String(slot.threads)];
-  words.push("--launched-under", cancelToken(folder), ...(device === undefined ? [] : ["--device", device]));
-  const worker = new WorkerProcess(slot, words, (event) => follow.report(event, slot));
-  const watch = setInterval(() => {
-    if (stop.level > 0) worker.stop();
-  }, 250);
-  await worker.ended.finally(() => clearInterval(watch));
 }
 
 function threadsFor(

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { main } from "../../src/cli/main.js";
 import { StatusReader } from "../../src/run-index/status.js";
+import { cancelToken } from "../../src/sweep/cancel-marks.js";
 import { combinationsOf } from "../../src/sweep/combinations.js";
 import { submittedJobs } from "../../src/sweep/launchers/slurm.js";
 import { readPlan } from "../../src/sweep/sweep-folder.js";
@@ -96,6 +97,12 @@ withSlurm("the task that ends the last run of a group makes its soup and ensembl
   for (const { name, kind } of combinations)
     for (const file of ["records.jsonl", "done", ...(kind === "soup" ? ["model.safetensors"] : [])])
       expectEqualFile(sweep, calm, name, file);
+  // A task that was requeued while it made the soup finds no run to execute.
+  const [soup] = combinations;
+  rmSync(join(sweep, "runs", soup.name), { recursive: true });
+  const task = await startNudge(["sweep", "slurm-task", sweep, "--launched-under", cancelToken(sweep)]).ended;
+  expect(task).toMatchObject({ code: 0 });
+  expectEqualFile(sweep, calm, soup.name, "model.safetensors");
 });
 
 /** A run that its task has to leave before it is done, and goes on with when Slurm starts the task again. */
