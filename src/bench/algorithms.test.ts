@@ -13,8 +13,9 @@ test("all algorithms are timed next to ERM, with no more passes than the public 
   const { rows } = benchAlgorithms({ ...quick, algorithm: "all" });
   expect(liveTensors()).toBe(before);
   expect(rows.map(({ id }) => id)).toEqual(Object.keys(algorithms));
-  for (const { title, ms, ermMs, peak, ermPeak, passes, reference } of rows) {
-    expect(Math.min(ms, ermMs, peak, ermPeak), title).toBeGreaterThan(0);
+  for (const { title, ms, ermMs, ratio, peak, ermPeak, passes, reference } of rows) {
+    expect(Math.min(ms, ermMs, ratio!, peak, ermPeak), title).toBeGreaterThan(0);
+    expect(ratio, title).toBeCloseTo(ms / ermMs, 9); // of a single round
     expect(passes.forward, title).toBeLessThanOrEqual(reference.forward);
     expect(passes.backward, title).toBeLessThanOrEqual(reference.backward);
   }

@@ -4,14 +4,16 @@
  * the batch count as one. The result also contains the passes of the public PyTorch code, as its updates are described; that
  * code is not run here.
  *
- * Each algorithm alternates with ERM, and the minimum over the rounds is reported. The timed updates are late ones, so that
- * penalties that start after some thousand updates are active. A round has two or three consecutive updates, because DANN,
+ * Each algorithm alternates with ERM. The time is the minimum over the rounds; the ratio to ERM is the median of the ratios
+ * of the rounds, which other work on the machine hardly changes, because it slows down both. The timed updates are late
+ * ones, so that penalties that start after some thousand updates are active. A round has two or three consecutive updates, because DANN,
  * CDANN and ADRMX alternate between kinds of updates. On a GPU the updates run as in `nudge train`: in bfloat16, channels
  * last, captured as CUDA graphs.
  */
 
 import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
+import { median } from "../analysis/evaluation.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
 import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
@@ -46,6 +48,8 @@ export interface AlgorithmCost {
   readonly ms: number;
   /** The same for ERM, in the same rounds. */
   readonly ermMs: number;
+  /** The median over the rounds of the time relative to that of ERM. Absent in older records. */
+  readonly ratio?: number;
   /** The peak memory of tensors during an update in bytes, including weights, optimizer state and batch. */
   readonly peak: number;
   readonly ermPeak: number;
@@ -121,10 +125,10 @@ export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   const rows = requested.map((definition): AlgorithmCost => {
     const { id, title } = definition;
     const peak = definition === erm ? ermPeak : peakOf(definition, options);
-    const { ms, ermMs, passes, replayed } = timesOf(definition, erm, options);
+    const { ms, ermMs, ratio, passes, replayed } = timesOf(definition, erm, options);
     const { saved, ...reference } = REFERENCE[id] ?? { forward: 1, backward: 1 };
     return {
-      ...{ id, title, ms, ermMs, peak, ermPeak, passes, reference },
+      ...{ id, title, ms, ermMs, ratio, peak, ermPeak, passes, reference },
       ...(device !== "cpu" && { replayed }),
       ...(saved !== undefined && { saved }),
     };
@@ -146,17 +150,19 @@ function timesOf(
   definition: AlgorithmDefinition,
   erm: AlgorithmDefinition,
   options: AlgorithmsOptions,
-): { ms: number; ermMs: number; passes: Passes; replayed: boolean } {
+): { ms: number; ermMs: number; ratio: number; passes: Passes; replayed: boolean } {
   using trial = new Trial(definition, options);
   using other = new Trial(erm, options);
   const passes = trial.count(); // this was the first round, which is not timed
   for (const each of [trial, other]) each.warmUp();
-  let [ms, ermMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let round = 0; round < options.repeats; round++) {
-    ms = Math.min(ms, trial.run());
-    ermMs = Math.min(ermMs, other.run());
-  }
-  return { ms, ermMs, passes, replayed: trial.isReplaying };
+  const rounds = Array.from({ length: options.repeats }, () => [trial.run(), other.run()] as const);
+  return {
+    ms: Math.min(...rounds.map(([own]) => own)),
+    ermMs: Math.min(...rounds.map(([, ofErm]) => ofErm)),
+    ratio: median(rounds.map(([own, ofErm]) => own / ofErm))!,
+    passes,
+    replayed: trial.isReplaying,
+  };
 }
 
 /** An algorithm on a batch of noise, ready to be timed. */

@@ -14,8 +14,11 @@ export function algorithmsText(result: AlgorithmsResult): string {
   const plain = rows.filter(({ replayed }) => replayed === false).map(({ title }) => title);
   const saved = rows.filter((row) => row.saved !== undefined);
   return [
-    `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, the minimum of ${repeats} rounds, each alternating with ERM`,
+    `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, ${repeats} rounds, each alternating with ERM`,
     ...cells.map(line),
+    rows.every(({ ratio }) => ratio !== undefined)
+      ? "  ms: the minimum of the rounds; time / ERM: the median of the ratios of the rounds"
+      : "  ms: the minimum of the rounds; time / ERM: the ratio of the minima",
     "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
     "  time / passes: the time relative to ERM's, divided by the passes relative to ERM's; a backward pass counts as two forward passes",
     ...(plain.length > 0 ? [`  not captured as CUDA graphs: ${plain.join(", ")}`] : []),
@@ -24,17 +27,17 @@ export function algorithmsText(result: AlgorithmsResult): string {
   ].join("\n");
 }
 
-function costCells({ title, ms, ermMs, peak, ermPeak, passes, reference }: AlgorithmCost): string[] {
+function costCells({ title, ms, ermMs, ratio = ms / ermMs, peak, ermPeak, passes, reference }: AlgorithmCost): string[] {
   const times = (ratio: number): string => `${ratio.toFixed(2)}×`;
   return [
     title,
     ms.toFixed(1),
-    times(ms / ermMs),
+    times(ratio),
     (peak / 1e9).toFixed(3),
     times(peak / ermPeak),
     passesText(passes),
     passesText(reference),
-    times(ms / ermMs / costOf(passes)),
+    times(ratio / costOf(passes)),
   ];
 }
 
