@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { SettingsMemo } from "../settings/memo.js";
 import { costOfRun, estimateRuns } from "./estimate.js";
-import type { RunCost } from "./measure-run.js";
+import { makePlan } from "./make-plan.js";
+import { measureRun, type RunCost } from "./measure-run.js";
 import type { PlannedRun } from "./sweep-folder.js";
 
 const cost: RunCost = { start: 3, update: 0.1, evaluation: 2, evaluated: true, disk: 1000, records: 10, batchSize: 32 };
@@ -17,6 +18,17 @@ test("a run takes its start, its updates by their batch, and its evaluations, of
   expect(costOfRun(run({ steps: 351 }), cost).disk).toBe(1050); // and at 350
   expect(costOfRun(run({ evaluateFirst: false }), cost).disk).toBe(1030);
   expect(costOfRun(run({ batchSize: 64 }), cost).seconds).toBeCloseTo(3 + 60.2 + 8, 10);
+  expect(costOfRun(run({ retrain: true }), cost)).toEqual({ seconds: 2 * (3 + 30.1 + 4 * 2), disk: 2080 });
+});
+
+test("settings that need more steps than a trial has do not prevent the estimate", async () => {
+  const given = {
+    ...{ data: "shapes", "data.size": 16, "data.perCell": 2, testDomains: "filled", trials: 1, steps: 400 },
+    ...{ headFirst: 300, warmupSteps: 100, schedule: "step", "step.period": 100, patience: 2, retrain: true },
+  };
+  const { runs } = await makePlan({ given: { ...given, batchSize: 2 } });
+  const { update } = await measureRun(runs[0].request, { memo: new SettingsMemo(), device: "cpu", seconds: 1 });
+  expect(update).toBeGreaterThan(0);
 });
 
 test("one run of each kind is tried, and kinds that there was no time for count as the mean of those near them", async () => {

@@ -106,14 +106,15 @@ function meanCost(costs: readonly RunCost[]): RunCost {
   };
 }
 
-/** The cost of one run, from the cost of its kind. */
+/** The cost of one run, from the cost of its kind. A run that trains again takes twice as long. */
 export function costOfRun({ request }: PlannedRun, cost: RunCost): { seconds: number; disk: number } {
   const { steps, evaluateEvery, evaluateFirst, batchSize } = request as Readonly<Record<string, number>>;
   const last = (steps - 1) % evaluateEvery === 0 ? 0 : 1;
   const evaluations = Math.floor((steps - 1) / evaluateEvery) + last + (evaluateFirst ? 1 : 0);
   const updates = steps * cost.update * ((batchSize || cost.batchSize) / cost.batchSize);
+  const trainings = request.retrain === true ? 2 : 1;
   return {
-    seconds: cost.start + updates + evaluations * cost.evaluation,
-    disk: cost.disk + evaluations * cost.records,
+    seconds: trainings * (cost.start + updates + evaluations * cost.evaluation),
+    disk: trainings * (cost.disk + evaluations * cost.records),
   };
 }

@@ -58,13 +58,20 @@ export async function measureRun(request: RunRequest, options: MeasureOptions): 
   }
 }
 
-/** The request for the trial: nothing is cached, and all penalties are active from the first update. */
-const trialOf = (request: RunRequest, device: string): Request => ({
-  ...request,
-  ...Object.fromEntries(Object.keys(request).flatMap((name) => (name.endsWith(".warmup") ? [[name, 0]] : []))),
-  device,
-  cache: "false",
-});
+/**
+ * The request for the trial: nothing is cached, all penalties are active and the whole network is trained from the first
+ * update, and nothing depends on the number of steps.
+ */
+function trialOf(request: RunRequest, device: string): Request {
+  const { headFirst, warmupSteps: _, schedule, retrain: __, patience: ___, ...rest } = request;
+  const kept = Object.entries(rest).filter(([name]) => !name.startsWith(`${schedule}.`));
+  return {
+    ...Object.fromEntries(kept.map(([name, value]) => [name, name.endsWith(".warmup") ? 0 : value])),
+    ...(typeof headFirst === "number" ? {} : { headFirst }),
+    device,
+    cache: "false",
+  };
+}
 
 async function timeUpdates(
   path: string,
