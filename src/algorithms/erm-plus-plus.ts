@@ -1,9 +1,9 @@
 /**
  * ERM++ is ERM with the components that its authors found to be important. First only the classifier is trained
  * (`headSteps` + 1 updates), then the whole network. Predictions use an average of the weights, which equals the
- * network until update `averageFrom` and is the mean of all later iterates. Batch norm is trained, not frozen.
- * `retrainOnAll` and longer training chosen by validation are part of the training loop; docs/algorithms.md describes
- * them.
+ * network until update `averageFrom` and is the mean of all later iterates. Batch norm is trained, not frozen. The
+ * schedule (`schedule=plateau`) and training again on all pictures (`retrain=true`) are settings of the run;
+ * docs/algorithms.md describes them.
  *
  * As in DomainBed, the average includes parameters and running statistics. If batch norm is trained, each update also
  * runs a forward pass of the average on the batch, which updates its running statistics once more. `lars` selects LARS,

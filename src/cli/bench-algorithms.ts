@@ -27,7 +27,16 @@ export function algorithmsText(result: AlgorithmsResult): string {
   ].join("\n");
 }
 
-function costCells({ title, ms, ermMs, ratio = ms / ermMs, peak, ermPeak, passes, reference }: AlgorithmCost): string[] {
+function costCells({
+  title,
+  ms,
+  ermMs,
+  ratio = ms / ermMs,
+  peak,
+  ermPeak,
+  passes,
+  reference,
+}: AlgorithmCost): string[] {
   const times = (ratio: number): string => `${ratio.toFixed(2)}×`;
   return [
     title,

@@ -73,7 +73,10 @@ export function benchCommand(): Command {
     )
     .option("--backbone <id>", "the backbone (default: resnet50; with --algorithm: mobilenet_v2)")
     .option("--batch <n>", "the batch size (default: 8); with --algorithm, per domain for three domains (default: 2)")
-    .option("--repeats <n>", "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3, and ratios to ERM are medians)")
+    .option(
+      "--repeats <n>",
+      "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3, and ratios to ERM are medians)",
+    )
     .option("--compile", "on a GPU, also measure torch.compile, and the compiled step captured as one CUDA graph")
     .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
       if (algorithm !== undefined) {

@@ -4,8 +4,6 @@
  * then the command line.
  */
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command, Option } from "commander";
 import { UsageError } from "../errors.js";
 import type { RecipeName } from "../own-data/recipe-plan.js";
@@ -220,17 +218,26 @@ async function resume(
 /** The request of a run like a finished one, on all pictures of its training domains, for the steps that validation chose. */
 async function retrained(run: string, given: Request, config: string | undefined): Promise<Request> {
   const { readTrainSettings } = await import("../training/run-folder.js");
+  const { readValidated, retrainLength } = await import("../training/retrain-length.js");
   const before = readTrainSettings(run);
-  const done = join(run, "done");
-  const best = existsSync(done) ? (JSON.parse(readFileSync(done, "utf8")) as { best?: { step: number } }).best : null;
-  if (!best) throw new UsageError(`--retrain ${run}: expected a finished run with a step that validation chose`);
+  const validated = readValidated(run);
+  const length = validated && retrainLength(before, validated);
+  if (!length) throw new UsageError(`--retrain ${run}: expected a finished run with a step that validation chose`);
   if (before.probe === "exact")
     throw new UsageError(`--retrain ${run}: an exact probe is fitted to all pictures with refit=true`);
   if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, run);
   const again = requestAgain(before, given, config, "--retrain");
-  const steps = best.step + 1;
-  const fixed = [...(again.fixed as string[]), "steps", "evaluateEvery", "trainOnAll"];
-  return { ...again, fixed, steps, evaluateEvery: steps, evaluateFirst: false, trainOnAll: true };
+  const steps = length.last + 1;
+  const schedule = Object.entries(length.schedule).map(([name, value]) => [`${before.schedule?.id}.${name}`, value]);
+  const fixed = [
+    ...(again.fixed as string[]),
+    "steps",
+    "evaluateEvery",
+    "trainOnAll",
+    ...schedule.map(([name]) => name),
+  ];
+  const own = { steps, evaluateEvery: steps, evaluateFirst: false, trainOnAll: true, retrain: false };
+  return { ...again, fixed, ...own, ...Object.fromEntries(schedule) };
 }
 
 function requestAgain(before: TrainSettings, given: Request, config: string | undefined, option = "--resume"): Request {

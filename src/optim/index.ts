@@ -12,7 +12,14 @@ import { SGD } from "./sgd.js";
 export { Adam, type AdamSettings } from "./adam.js";
 export { AdamW } from "./adamw.js";
 export { defineOptimizer, type OptimizerDefinition } from "./define-optimizer.js";
-export { defineSchedule, rateFactor, type ScheduleDefinition } from "./define-schedule.js";
+export {
+  afterWarmup,
+  defineSchedule,
+  type FollowedSchedule,
+  rateFactor,
+  type ScheduleDefinition,
+  type ValidationLoss,
+} from "./define-schedule.js";
 export { LARS, type LarsSettings } from "./lars.js";
 export {
   type Group,

@@ -73,6 +73,8 @@ export const RECORDS_FILE = "records.jsonl";
 export const ESTIMATE_FILE = "estimate.json";
 /** Written last: without it, the run is in progress or was interrupted. */
 export const DONE_FILE = "done";
+/** The folder of a run's second training, on all pictures, and the model name of its rows. */
+export const RETRAINED = "retrained";
 
 export interface StoredRun {
   /** Its folder, or the pack and the path in it. */

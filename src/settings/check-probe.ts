@@ -2,6 +2,7 @@ import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
 import type { Dataset } from "../data/dataset.js";
 import { UsageError } from "../errors.js";
+import type { GivenKeys } from "./keys.js";
 import type { Method } from "./method.js";
 
 /** Rejects settings that a probe does not support: its samples are features of pictures, computed once. */
@@ -42,6 +43,22 @@ export function checkHeadFirst(dataset: Dataset, hparams: Readonly<Record<string
   if (hparams.nonlinearClassifier)
     throw new UsageError(
       "headFirst: the exact probe is linear, so a classifier with nonlinearClassifier=true cannot start from it",
+    );
+}
+
+/** Checks that a run can train again after validation has chosen its length. */
+export function checkRetrain(
+  { probe, trainOnAll }: Pick<GivenKeys, "probe" | "trainOnAll">,
+  { averaging }: Method,
+): void {
+  if (probe)
+    throw new UsageError(
+      "retrain: a probe is not trained again; the exact probe is fitted to all pictures with refit=true",
+    );
+  if (trainOnAll) throw new UsageError("retrain: with trainOnAll=true no pictures are left for validation; remove one");
+  if (averaging.length > 0)
+    throw new UsageError(
+      `retrain: validation chooses the step of the trained weights and not that of ${averaging[0].title}; remove ${averaging[0].title}, or use ERM++, which averages on its own`,
     );
 }
 

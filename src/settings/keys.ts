@@ -162,6 +162,10 @@ export const keys = {
     boolean,
     "train on the validation pictures of the training domains too, once the number of steps is known; the model is that of the last step (nudge train --retrain)",
   ),
+  retrain: option(
+    boolean,
+    "afterwards, train again on all pictures of the training domains, for the number of steps that validation chose; this model becomes that of the run, and the report has a row for it",
+  ),
   t3a: option(
     supports,
     "also evaluate T3A, a classifier that adapts to the test pictures, with this many supports per class (the paper uses 1, 5, 20, 50, 100 and -1 for all)",
@@ -174,7 +178,7 @@ export const keys = {
   optimizer: option(text, "the optimizer: adam (the default), adamw, sgd, lars or one of a plug-in"),
   schedule: option(
     text,
-    "the learning-rate schedule: constant (the default), cosine, step, one-cycle or one of a plug-in",
+    "the learning-rate schedule: constant (the default), cosine, step, one-cycle, plateau or one of a plug-in",
   ),
   warmupSteps: option(whole(0), "the number of updates of linear learning-rate warm-up (default: 0)"),
   clipNorm: option(number({ above: 0 }), "the maximum norm for gradient clipping (default: no clipping)"),

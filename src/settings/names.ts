@@ -14,6 +14,7 @@ const titleIn = (known: Readonly<Record<string, { readonly title: string }>>, id
 /** What is evaluated in runs in addition to the trained weights and their averages. */
 const OTHER_MODELS: Readonly<Record<string, { readonly title: string }>> = {
   t3a: { title: "T3A" },
+  retrained: { title: "Retrained" },
   soup: { title: "Soup" },
   "uniform-soup": { title: "Uniform-Soup" },
   ensemble: { title: "Ensemble" },

@@ -17,7 +17,7 @@ import { pluginFilesOf } from "../definitions.js";
 import { DataError, UsageError } from "../errors.js";
 import type { SettingScalar } from "../records/run.js";
 import type { Regularizer } from "../regularizers/index.js";
-import { checkExact, checkHeadFirst, checkProbe, evaluationSizeOf, headStepsOf } from "./check-probe.js";
+import { checkExact, checkHeadFirst, checkProbe, checkRetrain, evaluationSizeOf, headStepsOf } from "./check-probe.js";
 import { fixedIn } from "./fixed.js";
 import { type FilledKeys, type GivenKeys, type KeyName, keys, type Request, readKeys, withDefaults } from "./keys.js";
 import { loraSettings } from "./lora.js";
@@ -64,7 +64,7 @@ const TRAINED_ON_ALL =
   "the validation pictures were used for training too (trainOnAll), so the validation accuracy says nothing about new pictures";
 
 /** The split with the validation pictures of training domains in both parts. */
-function withValidation(split: Split, { testDomains }: TrainSettings): Split {
+export function withValidation(split: Split, { testDomains }: Pick<TrainSettings, "testDomains">): Split {
   return new Map(
     [...split].map(([name, parts]) => [
       name,
@@ -111,6 +111,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   if (probe) checkProbe(dataset, method.algorithm, values.hparams);
   if (probe === "exact") checkExact(method);
   if (given.headFirst === true) checkHeadFirst(dataset, values.hparams);
+  if (given.retrain) checkRetrain(given, method);
   const regularizers = method.regularizers.map((definition) => definition(values.of(definition)));
   const averaging = method.averaging.map((definition) => {
     using follower = definition(values.of(definition), dataset.id);
@@ -183,7 +184,7 @@ function networkSettings(
 
 /** Settings that are absent if they do not apply, so that runs from before they existed keep their names. */
 function probeSettings(
-  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a, trainOnAll }: FilledKeys,
+  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a, trainOnAll, retrain }: FilledKeys,
   dataset: Dataset,
   steps: number,
 ) {
@@ -200,6 +201,7 @@ function probeSettings(
     ...(testPictures !== undefined && { testPictures }),
     ...(t3a !== undefined && { t3a }),
     ...(trainOnAll && { trainOnAll: true as const }),
+    ...(retrain && { retrain: true as const }),
   };
 }
 

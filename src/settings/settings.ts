@@ -64,6 +64,8 @@ export interface TrainSettings extends RunSettings {
   readonly t3a?: number;
   /** Whether the validation pictures of the training domains are trained on too. */
   readonly trainOnAll?: true;
+  /** Whether the run trains again on all pictures of the training domains after validation has chosen its length. */
+  readonly retrain?: true;
   /** Absent if pictures have the same size at evaluation and in training. */
   readonly evaluationSize?: number;
   /** The protocol that provided the defaults; for runs from before there were two, this is DomainBed's. */

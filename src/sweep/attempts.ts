@@ -13,7 +13,7 @@ import { thisProcess } from "../files/process-identity.js";
 import { replaceFile } from "../files/replace-file.js";
 import { filesOf, type StoredFiles } from "../files/stored-files.js";
 import { parseIfFits, type Schema, wholeSchema } from "../files/stored-json.js";
-import { RECORDS_FILE } from "../records/run.js";
+import { RECORDS_FILE, RETRAINED } from "../records/run.js";
 import { ATTEMPTS, sweepPaths } from "./sweep-folder.js";
 
 /** The last problem of a run. */
@@ -90,7 +90,12 @@ function write(folder: string, id: string, attempts: Attempts): Attempts {
   return attempts;
 }
 
-const recordBytes = (run: string): number => statSync(join(run, RECORDS_FILE), { throwIfNoEntry: false })?.size ?? 0;
+/** The bytes of a run's records, also of those of its second training. */
+const recordBytes = (run: string): number =>
+  [run, join(run, RETRAINED)].reduce(
+    (sum, folder) => sum + (statSync(join(folder, RECORDS_FILE), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
 
 const problem = (error: string, details: string | null, host = thisProcess().host): RunProblem => ({
   error,

@@ -54,6 +54,20 @@ test("rows of SWAD's code are in its protocol with the defaults, rows of DomainB
   expect(of("erm").map(({ request }) => request.protocol)).toEqual([...Array(20).fill("domainbed"), "swad"]);
 });
 
+test("ERM++ is planned as its paper trains it, and ERM with the defaults", async () => {
+  const given = { data: "shapes", trials: 1, testDomains: "filled" };
+  const { runs } = await makePlan({ preset: "erm-plus-plus", given });
+  expect(runs.map(({ title }) => title.split(" · ")[2])).toEqual(["ERM++", "ERM"]);
+  const settings = { retrain: true, schedule: "plateau", "plateau.from": 500, steps: 15001, evaluateEvery: 100 };
+  expect(runs[0].request).toMatchObject({
+    ...settings,
+    "plateau.drops": "validation",
+    "erm-plus-plus.averageFrom": 600,
+    "erm-plus-plus.headSteps": 500,
+  });
+  expect(runs[1].request.retrain).toBe(undefined);
+});
+
 test("methods given with a preset are selected from its methods", async () => {
   const given = { data: "shapes", trials: 1, testDomains: "filled", algorithms: "swad-nu,ERM-NU" };
   const { runs } = await makePlan({ preset: "table1", given });

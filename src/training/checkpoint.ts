@@ -14,6 +14,7 @@ import { DataError, UsageError } from "../errors.js";
 import { parseStored, type Schema, wholeSchema } from "../files/stored-json.js";
 import { METADATA_KEY } from "../model/about.js";
 import { placed } from "../nn/module.js";
+import type { ValidationLoss } from "../optim/index.js";
 import { type Learner, under } from "./learner.js";
 
 /** The state of a run besides tensors. */
@@ -32,6 +33,8 @@ export interface Progress {
   records?: number;
   /** The best evaluation so far by training-domain validation. */
   best: { step: number; accuracy: number } | null;
+  /** The validation losses so far, if the schedule follows them. */
+  losses?: readonly ValidationLoss[];
 }
 
 interface Stored extends Progress {
@@ -101,8 +104,16 @@ function checkAverages(path: string, kept: ReadonlyMap<string, Tensor>, paramete
 }
 
 /** Returns the progress with a fixed order of keys, so that a resumed run writes the same bytes. */
-function inOrder({ next, updated, stopped, logs, records, best }: Progress): Progress {
-  return { next, ...(updated && { updated }), stopped, logs, ...(records !== undefined && { records }), best };
+function inOrder({ next, updated, stopped, logs, records, best, losses }: Progress): Progress {
+  return {
+    next,
+    ...(updated && { updated }),
+    stopped,
+    logs,
+    ...(records !== undefined && { records }),
+    best,
+    ...(losses && { losses }),
+  };
 }
 
 function readStored(path: string, hash: string): Stored {
@@ -125,6 +136,9 @@ const storedSchema: Schema<Stored> = v.object({
   logs: v.object({ sums: numbersSchema, count: wholeSchema }, "sums and their count"),
   records: v.optional(wholeSchema),
   best: v.nullable(v.object({ step: wholeSchema, accuracy: v.number("a number") }, "a step and its accuracy")),
+  losses: v.optional(
+    v.array(v.object({ step: wholeSchema, loss: v.number("a number") }, "a step and its loss"), "a list"),
+  ),
   optimizers: statesSchema,
   followers: statesSchema,
 });

@@ -129,13 +129,16 @@ async function loadEnsemble(ingredients: readonly Ingredient[], device: string):
   }
 }
 
-/** Returns the model file of a run. The model for use is the first average, if there is one. */
-function fileOf(path: string, model: string, { averaging }: Pick<TrainSettings, "averaging">): string {
+/**
+ * Returns the model file of a run. The model for use is the first average, if there is one, or the retrained model, which
+ * has seen the validation pictures.
+ */
+function fileOf(path: string, model: string, { averaging, retrain }: TrainSettings): string {
   const place = averaging.findIndex(({ id }) => id === model);
   const name =
     place > 0
       ? `model-${model}.safetensors`
-      : place === 0 || averaging.length === 0
+      : place === 0 || (averaging.length === 0 && !retrain)
         ? "model.safetensors"
         : "checkpoint/best.safetensors";
   const file = join(path, name);

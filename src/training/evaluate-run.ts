@@ -4,10 +4,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { Follower } from "../averaging/index.js";
 import type { SplitName } from "../data/split.js";
 import { EngineError } from "../errors.js";
+import type { ValidationLoss } from "../optim/index.js";
 import { ACCURACY, CURRENT, type RunRecord } from "../records/record.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import type { Progress } from "./checkpoint.js";
 import { type EvaluateOptions, evaluate, validationMean } from "./evaluate.js";
+import { followedSchedule } from "./followed-schedule.js";
 import { writeModel } from "./model-file.js";
 import type { Running } from "./running.js";
 import { AdaptedPredictions, T3A } from "./t3a-rows.js";
@@ -43,6 +45,7 @@ export async function evaluateRun(
     if (follower.atEvaluation(step, validationLoss) === "stop") progress.stopped = true;
   const accuracy = validationMean(current, ACCURACY, training);
   if (!progress.stopped && isPatienceExhausted(run, { step, accuracy })) progress.stopped = true;
+  if (endsBySchedule(run, { step, loss: validationLoss })) progress.stopped = true;
   const ends = last || progress.stopped;
   for (const [i, follower] of run.followers.entries()) {
     if (ends && follower.candidates?.length) rows.push(await chooseCandidate(run, follower, step));
@@ -70,6 +73,16 @@ function isPatienceExhausted({ plan, progress: { best }, say }: Running, evaluat
   if (without < patience) return false;
   say(`stopped early: no better validation accuracy in ${without} evaluations since step ${best.step}`);
   return true;
+}
+
+/** Passes a validation loss to a schedule that follows it. Returns true if the schedule ends the run, and logs it. */
+function endsBySchedule({ plan: { settings }, progress, losses, say }: Running, evaluated: ValidationLoss): boolean {
+  if (!followedSchedule(settings, losses)) return false;
+  losses.push(evaluated);
+  progress.losses = [...losses];
+  const { isOver } = followedSchedule(settings, losses)!;
+  if (isOver) say(`stopped early: schedule ${settings.schedule!.id} ends the run after step ${evaluated.step}`);
+  return isOver;
 }
 
 /**

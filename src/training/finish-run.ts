@@ -1,6 +1,6 @@
 /**
- * The end of a run: the final models, the figures, and the marker that it is done. If it is stopped in between, all of
- * it is repeated.
+ * The end of a run: the final models, the figures, and the marker that it is done, or that it can train again on all
+ * pictures. If it is stopped in between, all of it is repeated.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -16,6 +16,7 @@ import { runFigures } from "./figures.js";
 import { addDistance } from "./model-distance.js";
 import { writeModel } from "./model-file.js";
 import { addBody, replaceHead } from "./probe-model.js";
+import { VALIDATED_FILE } from "./retrain-length.js";
 import { lostWords } from "./run-words.js";
 import type { Running } from "./running.js";
 import { withAverage } from "./with-average.js";
@@ -47,7 +48,9 @@ export async function finishRun(
   folder.checkOwner();
   rmSync(folder.previousCheckpoint, { force: true });
   syncFolder(folder.file("checkpoint")); // so that a finished run has none, even after a power failure
-  folder.writeJson(DONE_FILE, { step: progress.next - 1, best: progress.best, hash: plan.settings.hash });
+  const { next, best, losses } = progress;
+  const ended = { step: next - 1, best, hash: plan.settings.hash, ...(losses && { losses }) };
+  folder.writeJson(plan.settings.retrain ? VALIDATED_FILE : DONE_FILE, ended);
 }
 
 /**

@@ -8,7 +8,7 @@ import { Random } from "../engine/random.js";
 import type { HparamValue } from "../hparams.js";
 import type { StoredBackboneOptions } from "../model/about.js";
 import { makeClassifier } from "../model/classifier.js";
-import { optimizerNamed, rateFactor, scheduleNamed } from "../optim/index.js";
+import { optimizerNamed, rateFactor, scheduleNamed, type ValidationLoss } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import type { Plan } from "../settings/resolve.js";
 import { evaluationShape } from "../settings/settings.js";
@@ -20,12 +20,13 @@ const OF_THE_LOOP = ["dropout", "dataAugmentation", "nonlinearClassifier", "free
 
 /**
  * Creates a learner. `makeBackbone` is for runs that do not train the whole backbone, such as probes. `optimization`
- * overrides the settings.
+ * overrides the settings. A schedule that follows validation reads `losses`, to which the run adds.
  */
 export function makeLearner(
   { settings, algorithm, regularizers }: Plan,
   makeBackbone?: () => Backbone,
   optimization: Optimization = {},
+  losses: readonly ValidationLoss[] = [],
 ): Learner {
   const { hparams, seed, device, precision, domains, testDomains, classes } = settings;
   const own = Object.entries(hparams).filter(([name]) => !OF_THE_LOOP.includes(name));
@@ -42,16 +43,18 @@ export function makeLearner(
     device,
     channelsLast: usesChannelsLast(settings),
     precision,
-    optimization: { ...optimizationOf(settings), ...optimization },
+    optimization: { ...optimizationOf(settings, losses), ...optimization },
   });
 }
 
 /** Returns the optimization options from the run's settings. */
-function optimizationOf(settings: Plan["settings"]): Optimization {
+function optimizationOf(settings: Plan["settings"], losses: readonly ValidationLoss[]): Optimization {
   const { optimizer, schedule, warmupSteps = 0, steps, clipNorm, headLr, layerDecay, headFirst } = settings;
   const rate =
     (schedule || warmupSteps > 0) &&
-    rateFactor(scheduleNamed(schedule?.id ?? "constant"), { steps, warmupSteps, options: schedule?.settings ?? {} });
+    rateFactor(scheduleNamed(schedule?.id ?? "constant"), {
+      ...{ steps, warmupSteps, options: schedule?.settings ?? {}, losses },
+    });
   return {
     ...(optimizer && { optimizer: optimizerNamed(optimizer.id), options: optimizer.settings }),
     ...(rate && { rate }),

@@ -2,6 +2,7 @@
 
 import type { Follower } from "../averaging/index.js";
 import type { Loader } from "../data/loader.js";
+import type { ValidationLoss } from "../optim/index.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Progress } from "./checkpoint.js";
 import type { FeatureProbe } from "./feature-measures.js";
@@ -24,6 +25,8 @@ export interface Running {
   readonly probe: FeatureProbe;
   /** The contents of a checkpoint besides tensors. */
   progress: Progress;
+  /** The validation losses so far, which a schedule can follow. */
+  readonly losses: ValidationLoss[];
   /** Prints a message and writes it to the log. */
   readonly say: (text: string) => void;
   /**

@@ -224,6 +224,8 @@ export function checkCompatible(all: readonly Ingredient[]): string[] {
   const notes = [];
   if (seeds.size > 1 && first.settings.headFirst !== true)
     notes.push("the classifiers started from random values of different seeds; use headFirst=true for a common start");
+  if (all.some(({ about }) => about.settings.trainOnAll === true))
+    notes.push("some runs were trained on the validation pictures too, so their validation accuracy says nothing");
   if (first.about.backboneOptions.batchNorm === "trained")
     notes.push("running statistics of batch norms are averaged like weights");
   return notes;

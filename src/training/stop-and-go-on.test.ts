@@ -4,8 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import type { RunRecord } from "../records/record.js";
 import { resolve } from "../settings/resolve.js";
-import { RunFolder } from "./run-folder.js";
+import { RunFolder, readTrainSettings } from "./run-folder.js";
 import { train } from "./train.js";
 
 const home = mkdtempSync(join(tmpdir(), "nudge-stop-"));
@@ -34,7 +35,7 @@ const determined = (run: string): Map<string, string> =>
   new Map(
     (readdirSync(run, { recursive: true }) as string[])
       .filter((name) => statSync(join(run, name)).isFile())
-      .filter((name) => !/^(lock|events)\/|^(environment\.json|log\.txt|timing\.jsonl)$/.test(name))
+      .filter((name) => !/(^|\/)((lock|events)\/|(environment\.json|log\.txt|timing\.jsonl)$)/.test(name))
       .sort()
       .map((name) => [name, readFileSync(join(run, name), "base64")]),
   );
@@ -97,6 +98,57 @@ test("with the head first, a coefficient that validation chooses, and T3A", asyn
   const { value } = records.find(({ metric }) => metric === "coefficient")!;
   expect(scores.find(([coefficient]) => coefficient === value)![1]).toBe(best);
   expect(scores.find(([, score]) => score === best)![0]).toBe(value); // the one closest to the initial weights among equal ones
+});
+
+test("with a schedule that follows validation, and a second training on all pictures", async () => {
+  const more = {
+    ...{
+      algorithm: "erm-plus-plus",
+      headSteps: 1,
+      averageFrom: 4,
+      steps: 40,
+      evaluateEvery: 2,
+      retrain: true,
+      lr: 1e-5,
+    },
+    ...{ schedule: "plateau", "plateau.from": 2, "plateau.patience": 0, averaging: [] },
+    ...{ "moving-average.start": null, "swad.converge": null },
+  };
+  const [calm, rough] = [join(home, "calm again"), join(home, "rough again")];
+  const { done, log } = await trainUntil(calm, Number.POSITIVE_INFINITY, more);
+  expect(done).toBe(true);
+  for (let attempts = 1; !(await trainUntil(rough, attempts, more)).done; attempts += 5);
+  expect(determined(rough)).toEqual(determined(calm));
+  const [, end] = /schedule plateau ends the run after step (\d+)/.exec(log)!;
+  const [, again] = /training again on all pictures of the training domains, for (\d+) steps/.exec(log)!;
+  expect(Number(again)).toBe(Number(end) - 1); // up to the evaluation before the last one
+  const last = Number(again) - 1;
+  const recordsIn = (folder: string): RunRecord[] =>
+    readFileSync(join(folder, "records.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((row) => JSON.parse(row));
+  const [first, second] = [calm, join(calm, "retrained")].map(recordsIn);
+  const valueIn = (records: RunRecord[], model: string, domain: string, split: string): number =>
+    records.find(
+      (row) =>
+        row.step === last &&
+        row.model === model &&
+        row.domain === domain &&
+        row.split === split &&
+        row.metric === "accuracy",
+    )!.value;
+  for (const [domain, split, source] of [
+    ["filled", "out", first],
+    ["textured", "in", second],
+    ["textured", "out", second],
+  ] as const)
+    expect(valueIn(first, "retrained", domain, split), `${domain} ${split}`).toBe(
+      valueIn(source, "current", domain, split),
+    );
+  expect(readTrainSettings(join(calm, "retrained"))).toMatchObject({ trainOnAll: true, steps: Number(again) });
+  const bytes = (path: string): string => readFileSync(join(path, "model.safetensors"), "base64");
+  expect(bytes(calm)).toBe(bytes(join(calm, "retrained")));
 });
 
 test("T3A is refused where predictions are more than one linear layer on the features", async () => {

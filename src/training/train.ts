@@ -15,6 +15,7 @@ import { checkDevice, memory, setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { DataError, EngineError, StoppedError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
+import type { ValidationLoss } from "../optim/index.js";
 import type { RunRecord } from "../records/record.js";
 import { cutRecords, RecordStore, readRecords } from "../records/store.js";
 import { preprocessingWords } from "../settings/preprocessing.js";
@@ -34,6 +35,8 @@ import type { Learner } from "./learner.js";
 import { makeLearner } from "./make-learner.js";
 import { plainLoader } from "./model-distance.js";
 import { quietReporter, type Reporter } from "./reporter.js";
+import { retrain } from "./retrain.js";
+import { readValidated } from "./retrain-length.js";
 import type { RunFolder } from "./run-folder.js";
 import { evaluationWords, neverActive, sizeWords } from "./run-words.js";
 import type { Running } from "./running.js";
@@ -87,8 +90,21 @@ const CHECKPOINT_MS = 10 * 60_000;
  */
 const GPU_REST_MS = 15_000;
 
-/** Trains a run from its start or from its checkpoint. The folder must be owned and contain the plan's settings. */
+/**
+ * Trains a run from its start or from its checkpoint, and then again if its settings say so. The folder must be owned and
+ * contain the plan's settings.
+ */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
+  const { settings } = options.plan;
+  if (!settings.retrain) return trainOnce(options);
+  if (!readValidated(options.folder.path)) {
+    const outcome = await trainOnce(options);
+    if (!outcome.done) return outcome;
+  }
+  return retrain(options, trainOnce);
+}
+
+async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
   const { plan, folder, reporter = quietReporter, shouldStop = () => false, version = "unknown" } = options;
   const { settings, dataset } = plan;
   checkDevice(settings.device);
@@ -109,7 +125,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   }
   const reading = loaderOptions(plan, samples);
   const loader = new Loader(reading);
-  using learner = makeLearner(plan, samples.makeBackbone);
+  const losses: ValidationLoss[] = [];
+  using learner = makeLearner(plan, samples.makeBackbone, {}, losses);
   const followers = plan.averaging.map((definition, i) => definition(settings.averaging[i].settings, dataset.id));
   const pause = async (): Promise<void> => {
     await turn();
@@ -129,7 +146,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
     const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, records: 0, best: null };
     const running: Running = {
       ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain: plainLoader(reading) },
-      ...{ learner, followers, probe, progress, say, pause },
+      ...{ learner, followers, probe, progress, losses, say, pause },
     };
     using loop = new Loop(running, options);
     return await loop.runToEnd();
@@ -241,6 +258,7 @@ class Loop implements Disposable {
     const { run } = this;
     const { folder, say } = run;
     if (existsSync(folder.lastCheckpoint)) run.progress = this.readCheckpoint();
+    run.losses.push(...(run.progress.losses ?? []));
     const { next, updated, records } = run.progress;
     folder.checkOwner();
     const cut = cutRecords(folder.records, next - 1, records);

@@ -83,27 +83,31 @@ withSlurm("a sweep runs as an array job, to the bytes of one on this machine (ne
   expectEqual(sweep, calm);
 });
 
-withSlurm("the task that ends the last run of a group makes its soup and ensemble (needs Slurm)", { timeout }, async () => {
-  const words = "--trials 1 --hparams 3 --steps 20 --eval-every 10 --soup --ensemble";
-  const { sweep, calm } = await plan("combined", words);
-  const combinations = combinationsOf(sweep);
-  expect(combinations.map(({ kind }) => kind)).toEqual(["soup", "ensemble"]);
-  await run(sweep, `${slurm} -o array_parallelism=2`);
-  await run(calm, "--jobs 1 --threads 1");
-  const made = (): boolean => combinations.every(({ name }) => existsSync(join(sweep, "runs", name, "done")));
-  await until(made, `the soup and the ensemble were not made: ${logs(sweep)}`, 90);
-  await until(() => queued() === "", "the tasks did not end");
-  expectEqual(sweep, calm);
-  for (const { name, kind } of combinations)
-    for (const file of ["records.jsonl", "done", ...(kind === "soup" ? ["model.safetensors"] : [])])
-      expectEqualFile(sweep, calm, name, file);
-  // A task that was requeued while it made the soup finds no run to execute.
-  const [soup] = combinations;
-  rmSync(join(sweep, "runs", soup.name), { recursive: true });
-  const task = await startNudge(["sweep", "slurm-task", sweep, "--launched-under", cancelToken(sweep)]).ended;
-  expect(task).toMatchObject({ code: 0 });
-  expectEqualFile(sweep, calm, soup.name, "model.safetensors");
-});
+withSlurm(
+  "runs train again, and the task that ends the last one of a group makes its soup and ensemble (needs Slurm)",
+  { timeout },
+  async () => {
+    const words = "--trials 1 --hparams 3 --steps 20 --eval-every 10 --soup --ensemble retrain=true";
+    const { sweep, calm } = await plan("combined", words);
+    const combinations = combinationsOf(sweep);
+    expect(combinations.map(({ kind }) => kind)).toEqual(["soup", "ensemble"]);
+    await run(sweep, `${slurm} -o array_parallelism=2`);
+    await run(calm, "--jobs 1 --threads 1");
+    const made = (): boolean => combinations.every(({ name }) => existsSync(join(sweep, "runs", name, "done")));
+    await until(made, `the soup and the ensemble were not made: ${logs(sweep)}`, 90);
+    await until(() => queued() === "", "the tasks did not end");
+    expectEqual(sweep, calm);
+    for (const { name, kind } of combinations)
+      for (const file of ["records.jsonl", "done", ...(kind === "soup" ? ["model.safetensors"] : [])])
+        expectEqualFile(sweep, calm, name, file);
+    // A task that was requeued while it made the soup finds no run to execute.
+    const [soup] = combinations;
+    rmSync(join(sweep, "runs", soup.name), { recursive: true });
+    const task = await startNudge(["sweep", "slurm-task", sweep, "--launched-under", cancelToken(sweep)]).ended;
+    expect(task).toMatchObject({ code: 0 });
+    expectEqualFile(sweep, calm, soup.name, "model.safetensors");
+  },
+);
 
 /** A run that its task has to leave before it is done, and goes on with when Slurm starts the task again. */
 async function leaveAndGoOn(name: string, steps: number, options: string, leave: (job: string) => Promise<void>) {

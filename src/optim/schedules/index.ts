@@ -6,6 +6,7 @@ import type { ScheduleDefinition } from "../define-schedule.js";
 import { constant } from "./constant.js";
 import { cosine } from "./cosine.js";
 import { oneCycle } from "./one-cycle.js";
+import { plateau } from "./plateau.js";
 import { step } from "./step.js";
 
 /** Schedules by id. */
@@ -14,6 +15,7 @@ export const schedules: Readonly<Record<string, ScheduleDefinition>> = {
   cosine,
   step,
   "one-cycle": oneCycle,
+  plateau,
 } as Record<string, ScheduleDefinition>;
 
 /** Returns the schedule with this id. For an unknown id, the error suggests the closest one. */
