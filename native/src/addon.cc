@@ -16,7 +16,7 @@ napi_value initialize(napi_env env, napi_value exports) {
     nudge::defineMemory(env, exports, state);
     nudge::defineAugment(env, exports, state);
     nudge::defineDecode(env, exports, state);
-    nudge::definePackedConv(env, exports, state);
+    nudge::definePlans(env, exports, state);
     nudge::defineCuda(env, exports, state);
   } catch (const std::exception& error) {
     napi_throw_error(env, "NUDGE_ENGINE", error.what());

@@ -14,7 +14,7 @@ void defineRuntime(napi_env env, napi_value exports, State* state);   // runtime
 void defineMemory(napi_env env, napi_value exports, State* state);    // memory.cc
 void defineAugment(napi_env env, napi_value exports, State* state);  // augment.cc
 void defineDecode(napi_env env, napi_value exports, State* state);    // decode.cc
-void definePackedConv(napi_env env, napi_value exports, State* state);  // packed-conv.cc
+void definePlans(napi_env env, napi_value exports, State* state);     // plan-calls.cc
 void defineCuda(napi_env env, napi_value exports, State* state);      // cuda-graph.cc
 
 }  // namespace nudge

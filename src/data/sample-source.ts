@@ -100,12 +100,13 @@ export type PictureInput = string | Uint8Array;
 /** How pictures become what a network takes. */
 export interface PictureShape extends Omit<DecodeOptions, "filter">, Colours, Framing {
   readonly inputShape: readonly number[];
+  readonly channelsLast?: boolean;
 }
 
 /** Pictures that are given one by one, decoded on demand, on the host. */
 export function givenPictures(
   pictures: readonly PictureInput[],
-  { inputShape, mean, std, resize, interpolation, shortSide, upright }: PictureShape,
+  { inputShape, mean, std, resize, interpolation, shortSide, upright, channelsLast }: PictureShape,
 ): Omit<SampleSource<DecodedPicture>, "nameOf" | "expect"> {
   const reading: Promise<unknown>[] = [];
   const decoding = { shortSide, filter: interpolation, upright };
@@ -116,7 +117,7 @@ export function givenPictures(
     return decodeBytes(await bytes, input, decoding);
   };
   const size = inputShape[1];
-  const options = { size, interpolation, ...asArrays({ mean, std }) };
+  const options = { size, channelsLast, interpolation, ...asArrays({ mean, std }) };
   return {
     plain: plainDrawOf({ resize }, size),
     // Once a file's bytes are here, the decoder's threads need nothing more from this one.

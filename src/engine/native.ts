@@ -119,19 +119,20 @@ export interface Native {
     upright: boolean,
     mostPixels: number,
   ): Promise<{ width: number; height: number; pixels: Uint8Array } | null>;
-  /** Arranges the weight of a convolution for `packedConv`; undefined if this libtorch has no XNNPACK. */
-  packConv(
-    weight: Handle,
-    bias: Handle,
-    stride: number,
-    padding: number,
-    groups: number,
-    low: number,
-    high: number,
-  ): number | undefined;
-  /** The convolution of float32 maps, clamped, without a gradient. */
-  packedConv(x: Handle, convolution: number): Handle;
-  freePackedConv(convolution: number): void;
+  /**
+   * Prepares a network for prediction on the CPU and returns its number. Value 0 is the input, [channels, height, width]; step i
+   * computes value i + 1. The twelve numbers of a step are described in src/model/network-plan.ts. The kernels are the best that the
+   * processor has; tests can choose others.
+   */
+  planNetwork(
+    shape: readonly number[],
+    steps: readonly (readonly number[])[],
+    outputs: readonly number[],
+    vectors?: "avx512" | "avx2" | "plain",
+  ): number;
+  /** Computes the outputs, float32 [n, width], of a float32 batch [n, channels, height, width], on other threads. */
+  runPlan(plan: number, x: Handle, outputs: readonly Handle[], threads: number): Promise<void>;
+  freePlan(plan: number): void;
 
   /** Reads parts of files and concatenates them into one uint8 tensor. */
   gather(files: Int32Array, offsets: Float64Array, lengths: Float64Array, pinned: boolean): Handle;

@@ -6,7 +6,7 @@
  */
 
 import { stack } from "../engine/ops.generated.js";
-import { scope } from "../engine/scope.js";
+import { keep, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { dependsOnBatch } from "./about.js";
@@ -31,6 +31,20 @@ export class Ensemble extends Model {
       const all = this.members.map((member) => member.forward(x));
       return { logits: stack(all.map(({ logits }) => logits)).mean(0), features: all[0].features };
     });
+  }
+
+  override async forwardAside(x: Tensor): Promise<Forward> {
+    const all: Forward[] = [];
+    try {
+      for (const member of this.members) all.push(await member.forwardAside(x));
+      const logits = scope(() => keep(stack(all.map(({ logits }) => logits)).mean(0)));
+      return { logits, features: all[0].features };
+    } finally {
+      for (const [i, { logits, features }] of all.entries()) {
+        logits.dispose();
+        if (i > 0) features.dispose();
+      }
+    }
   }
 
   override dispose(): void {

@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { writeMadeModel } from "../../tests/support/made-model.js";
 import { temporaryFolder } from "../../tests/support/picture-folder.js";
-import { setThreads, threads } from "../engine/device.js";
 import { loadNative } from "../engine/load.js";
 import { ones } from "../engine/ops.generated.js";
-import { keep, scope } from "../engine/scope.js";
+import { scope } from "../engine/scope.js";
 import { BatchNorm } from "../nn/index.js";
 import { loadModel } from "./index.js";
 
@@ -28,26 +27,5 @@ test("a model keeps the folds of its batch norms, gives the numbers of norms tha
   const scale = Math.max(...first.map(Math.abs));
   expect(logits().map((value) => value / scale)).toEqual(first.map((value) => expect.closeTo(value / scale, 4)));
   model.dispose();
-  expect(loadNative().liveTensors()).toBe(before);
-});
-
-test("with one thread, predictions use packed convolutions, and have the numbers of the forward pass except for rounding", async () => {
-  const path = join(temporaryFolder(), "model.safetensors");
-  writeMadeModel(path, { backbone: "mobilenet_v2", inputShape: [3, 32, 32] });
-  const before = loadNative().liveTensors();
-  const model = await loadModel(path);
-  const x = keep(ones([2, 3, 32, 32]));
-  const exact = scope(() => model.forward(x).logits.toNumbers());
-  const usual = threads();
-  setThreads(1);
-  onTestFinished(() => setThreads(usual));
-  const predicted = model.predictTensor(x).flatMap(({ logits }) => logits);
-  const scale = Math.max(...exact.map(Math.abs));
-  expect(predicted.map((value) => value / scale)).toEqual(exact.map((value) => expect.closeTo(value / scale, 5)));
-  setThreads(usual);
-  // The forward pass equals that of evaluations, also after a prediction.
-  expect(scope(() => model.forward(x).logits.toNumbers())).toEqual(exact);
-  model.dispose();
-  x.dispose();
   expect(loadNative().liveTensors()).toBe(before);
 });

@@ -62,7 +62,10 @@ export async function loadModel(path: string, { device = "cpu" }: LoadModelOptio
       return readDistance(place, tensors, expected);
     });
     network.to({ device, memoryFormat: layoutOf(about, device) });
-    if (device === "cpu") network.keepFolds();
+    if (device === "cpu") {
+      network.keepFolds();
+      network.allowPlan(about.preprocessing.inputShape);
+    }
     return new Model(place, about, network, keptStatistics(statistics), device);
   } catch (error) {
     network.dispose();

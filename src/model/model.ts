@@ -7,7 +7,7 @@ import { softmax } from "../analysis/judged.js";
 import { type DecodedPicture, decodeBytes } from "../data/decode.js";
 import { inOrder, slices } from "../data/in-order.js";
 import { givenPictures, type PictureInput, plainTensor } from "../data/sample-source.js";
-import { scope } from "../engine/scope.js";
+import { keep, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
 import { dependsOnBatch, type ModelAbout, temperatureOf } from "./about.js";
@@ -122,11 +122,11 @@ export class Model implements Disposable {
     if (!Array.isArray(pictures))
       throw new UsageError("predicting: expected an array of pictures; use predict for a single one");
     for (const [i, picture] of (pictures as readonly unknown[]).entries()) checkInput(picture, i);
-    const source = givenPictures(pictures, { ...this.pictures(), upright: true });
+    const source = givenPictures(pictures, { ...this.pictures(), upright: true, channelsLast: this.network.hasPlan });
     const all = pictures.map((_, index) => ({ domain: 0, index }));
     for await (const { samples, found, lost } of inOrder(slices(all, batchSize), source)) {
       using x = plainTensor(source, found);
-      const predictions = x ? this.predictTensor(x, { top }) : [];
+      const predictions = x ? await this.predictAside(x, { top }) : [];
       const outcomes = samples.map(({ index: place }, i): PictureResult => {
         return { place, prediction: { ...predictions[i], truncated: found[i].truncated } };
       });
@@ -136,16 +136,25 @@ export class Model implements Disposable {
   }
 
   /** Predicts samples that are tensors already, float32 [n, …] in the format of the network's input. */
-  predictTensor(x: Tensor, { top = 5 }: Pick<PredictOptions, "top"> = {}): Prediction[] {
+  predictTensor(x: Tensor, options: Pick<PredictOptions, "top"> = {}): Prediction[] {
+    return scope(() => this.predictionsOf(this.forward(x), options));
+  }
+
+  /** The same except for rounding, while this thread is free for other work. */
+  private async predictAside(x: Tensor, options: Pick<PredictOptions, "top">): Promise<Prediction[]> {
+    const { logits, features } = await this.forwardAside(x);
+    try {
+      return scope(() => this.predictionsOf({ logits, features }, options));
+    } finally {
+      for (const each of [logits, features]) each.dispose();
+    }
+  }
+
+  private predictionsOf(forward: Forward, { top = 5 }: Pick<PredictOptions, "top">): Prediction[] {
     const temperature = temperatureOf(this.about);
-    const { rows, features, distances } = scope(() => {
-      const forward = this.network.predictForward(this.checked(x).to({ device: this.device }));
-      return {
-        rows: forward.logits.toArray() as number[][],
-        features: forward.features.to({ dtype: "float32" }).data() as Float32Array,
-        distances: this.distancesOf(forward.features),
-      };
-    });
+    const rows = forward.logits.toArray() as number[][];
+    const features = forward.features.to({ dtype: "float32" }).data() as Float32Array;
+    const distances = this.distancesOf(forward.features);
     return rows.map((logits, i) => {
       if (!logits.every(Number.isFinite))
         throw new DataError(
@@ -170,19 +179,31 @@ export class Model implements Disposable {
 
   /** @internal Decoded pictures in the format of the network's input, to be disposed of; null for an empty list. */
   tensorOf(pictures: readonly DecodedPicture[]): Tensor | null {
-    return plainTensor(givenPictures([], this.pictures()), pictures);
+    return plainTensor(givenPictures([], { ...this.pictures(), channelsLast: this.network.hasPlan }), pictures);
   }
 
   /** Predicts decoded pictures in one batch. */
-  predictDecoded(pictures: readonly DecodedPicture[], options: Pick<PredictOptions, "top"> = {}): Prediction[] {
+  async predictDecoded(
+    pictures: readonly DecodedPicture[],
+    options: Pick<PredictOptions, "top"> = {},
+  ): Promise<Prediction[]> {
     using x = this.tensorOf(pictures);
-    const predictions = x ? this.predictTensor(x, options) : [];
+    const predictions = x ? await this.predictAside(x, options) : [];
     return predictions.map((prediction, i) => ({ ...prediction, truncated: pictures[i].truncated }));
   }
 
   /** Logits and features of samples in the format of the network's input. The tensors belong to the enclosing scope. */
   forward(x: Tensor): Forward {
     return scope(() => this.network.forward(this.checked(x).to({ device: this.device })));
+  }
+
+  /**
+   * @internal The same except for rounding, for predictions: where possible it runs on other threads. The caller disposes of the
+   * tensors.
+   */
+  async forwardAside(x: Tensor): Promise<Forward> {
+    using input = scope(() => keep(this.checked(x).to({ device: this.device }).detach()));
+    return await this.network.forwardAside(input);
   }
 
   /** Throws if samples are not in the format of the network's input. */

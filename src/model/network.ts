@@ -8,16 +8,17 @@ import { algorithms } from "../algorithms/index.js";
 import { type Backbone, backbones } from "../backbones/index.js";
 import { threads } from "../engine/device.js";
 import { cat, zeros } from "../engine/ops.generated.js";
-import { Scope, scope } from "../engine/scope.js";
+import { keep, Scope, scope } from "../engine/scope.js";
 import { elementCount, type StoredTensor } from "../engine/stored-tensor.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { DataError, EngineError, UsageError } from "../errors.js";
-import { BatchNorm, Conv2d, type Fold, type Layer, Module, PackedConvs, type Place } from "../nn/index.js";
+import { BatchNorm, type Conv2d, type Fold, type Layer, Module, type Place } from "../nn/index.js";
 import { Adam } from "../optim/index.js";
 import { ProbedBackbone } from "../probe/probed-backbone.js";
 import { METADATA_KEY, type ModelAbout } from "./about.js";
 import { makeClassifier } from "./classifier.js";
 import { DISTANCE_PREFIX } from "./domain-distance.js";
+import { NetworkPlan } from "./network-plan.js";
 
 /** The result of one pass for a batch. */
 export interface Forward {
@@ -48,7 +49,9 @@ export class Network implements Disposable {
   private readonly watchedBackbones = new Set<Module>();
   private readonly recorded = new Map<Module, Tensor>();
   private readonly folds = new Map<Conv2d, Fold>();
-  private packs?: PackedConvs;
+  /** The shape of an input for which a plan may be made. */
+  private planned?: readonly number[];
+  private plan?: NetworkPlan;
 
   /** Builds the network that `about` describes, without values. `path` is for errors. */
   constructor(
@@ -108,23 +111,60 @@ export class Network implements Disposable {
 
   /** Declares that the weights will not change. On the CPU, values that depend only on the weights are then computed once and cached. */
   keepFolds(): void {
-    const layers = [...this.root.modules()].map(([, layer]) => layer);
-    const norms = layers.filter((layer) => layer instanceof BatchNorm);
-    for (const norm of norms) norm.keptFolds = this.folds;
-    const isDepthwise = (layer: Module): boolean =>
-      layer instanceof Conv2d && layer.groups > 1 && layer.groups === layer.inputs;
-    if (norms.length > 0 && layers.some(isDepthwise)) this.packs = new PackedConvs(); // only for networks for which it was measured to be faster
+    for (const [, layer] of this.root.modules()) if (layer instanceof BatchNorm) layer.keptFolds = this.folds;
   }
 
   /**
-   * The same as `forward` except for rounding, and faster for some networks on a CPU. Use it for predictions. Values that are compared
-   * with the records of a run are computed by `forward`.
+   * Declares that predictions of this shape run on the CPU, with weights that will not change. They may then use a plan. Small networks
+   * without batch norms gain nothing from one, and keep the bits of their evaluations.
    */
-  predictForward(x: Tensor): Forward {
-    const { packs } = this;
-    // With more threads, XNNPACK's own thread pool spins between two convolutions and occupies the cores that decode pictures.
-    if (!packs || threads() > 1) return this.forward(x);
-    return scope(() => packs.run(() => this.forward(x.to({ memoryFormat: "channels_last" }))));
+  allowPlan(inputShape: readonly number[]): void {
+    if ([...this.root.modules()].some(([, layer]) => layer instanceof BatchNorm)) this.planned = inputShape;
+  }
+
+  /** Whether predictions use a plan. It takes pictures with channels last. */
+  get hasPlan(): boolean {
+    return this.planForPredictions() !== undefined;
+  }
+
+  /** The plan, which is made when it is first needed; undefined if none is allowed, or the network has an operator that plans do not have. */
+  private planForPredictions(): NetworkPlan | undefined {
+    const { planned } = this;
+    this.planned = undefined;
+    if (planned) {
+      const plan = this.withoutFolds(() => NetworkPlan.of(planned, (x) => ({ ...this.forward(x) })));
+      if (typeof plan !== "string") this.plan = plan;
+    }
+    return this.plan;
+  }
+
+  /** Runs `body` with norms that are computed by themselves, so that no folds are kept for it. */
+  private withoutFolds<T>(body: () => T): T {
+    const norms = [...this.root.modules()].flatMap(([, layer]) => (layer instanceof BatchNorm ? [layer] : []));
+    const before = norms.map(({ foldable }) => foldable);
+    for (const norm of norms) norm.foldable = false;
+    try {
+      return body();
+    } finally {
+      for (const [i, norm] of norms.entries()) norm.foldable = before[i];
+    }
+  }
+
+  /**
+   * The same as `forward` except for rounding, for predictions: with a plan it is faster, and runs on other threads. Values that are
+   * compared with the records of a run are computed by `forward`. The caller disposes of the tensors.
+   */
+  async forwardAside(x: Tensor): Promise<Forward> {
+    const plan = this.planForPredictions();
+    if (plan) {
+      const { logits, features } = await plan.run(x, threads());
+      return { logits, features };
+    }
+    const { logits, features } = scope(() => {
+      const forward = this.forward(x);
+      return { logits: keep(forward.logits), features: keep(forward.features) };
+    });
+    return { logits, features };
   }
 
   /** Logits and features of a batch, without a graph; they belong to the enclosing scope. */
@@ -157,7 +197,8 @@ export class Network implements Disposable {
     this.root.dispose();
     for (const fold of this.folds.values()) for (const tensor of [fold.weight, fold.bias]) tensor.dispose();
     this.folds.clear();
-    this.packs?.[Symbol.dispose]();
+    this.plan?.[Symbol.dispose]();
+    this.plan = undefined;
   }
 
   [Symbol.dispose](): void {

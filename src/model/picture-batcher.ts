@@ -35,6 +35,7 @@ export class PictureBatcher {
   private ready: ReadyJob[] = [];
   private decoding = 0;
   private timer: NodeJS.Timeout | undefined;
+  private isRunning = false;
   /** The number of batches, and of pictures in them. */
   batches = 0;
   pictures = 0;
@@ -86,11 +87,11 @@ export class PictureBatcher {
   }
 
   private runWhenDue(): void {
-    if (this.ready.length === 0) return;
+    if (this.ready.length === 0 || this.isRunning) return;
     const isFull = this.ready.length >= this.batchSize;
     const isQuiet = this.decoding === 0 && this.queue.length === 0;
     const left = Math.min(this.lastMs, this.mostWaitMs) - (performance.now() - this.ready[0].since);
-    if (isFull || isQuiet || left <= 0) this.run();
+    if (isFull || isQuiet || left <= 0) void this.run();
     else this.timer ??= setTimeout(() => this.again(), left);
   }
 
@@ -103,13 +104,14 @@ export class PictureBatcher {
    * Runs one batch. The rest waits for the next turn, so that responses are sent and requests arrive between two
    * batches.
    */
-  private run(): void {
+  private async run(): Promise<void> {
+    this.isRunning = true;
     const since = performance.now();
     const jobs = this.ready.slice(0, this.batchSize);
     this.ready = this.ready.slice(this.batchSize);
     try {
       const top = Math.max(...jobs.map((job) => job.top));
-      const predictions = this.model.predictDecoded(
+      const predictions = await this.model.predictDecoded(
         jobs.map(({ picture }) => picture),
         { top },
       );
@@ -120,6 +122,7 @@ export class PictureBatcher {
     this.lastMs = performance.now() - since;
     this.batches++;
     this.pictures += jobs.length;
+    this.isRunning = false;
     if (this.ready.length > 0) setImmediate(() => this.runWhenDue());
   }
 }

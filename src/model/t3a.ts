@@ -133,6 +133,12 @@ export class AdaptedModel extends Model {
     });
   }
 
+  override async forwardAside(x: Tensor): Promise<Forward> {
+    const { logits, features } = await super.forwardAside(x);
+    logits.dispose();
+    return { logits: scope(() => keep(this.supports.scores(features))), features };
+  }
+
   override dispose(): void {
     this.supports[Symbol.dispose]();
     super.dispose();

@@ -18,10 +18,13 @@ import { UsageError } from "../errors.js";
 import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
 import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
-import { type Fold, packedConvs } from "./packed-conv.js";
 import { toComputePrecision, toFullPrecision } from "./precision.js";
 
-export type { Fold } from "./packed-conv.js";
+/** The weight and bias of a convolution with the following batch norm folded in. */
+export interface Fold {
+  readonly weight: Tensor;
+  readonly bias: Tensor;
+}
 
 /** Batch norm over the channels of [n, c] or [n, c, h, w]. */
 export class BatchNorm extends Layer {
@@ -122,8 +125,6 @@ const RANGES = {
  * norm is folded into the convolution.
  */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
-  const packed = norm.usesBatch || !norm.foldable ? undefined : packedConvNorm(conv, norm, x, { residual, act });
-  if (packed) return packed;
   const folds = !norm.usesBatch && norm.foldable && isFoldCheaper(conv, x);
   if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
     return fused(conv, norm, x, { residual, act });
@@ -138,15 +139,6 @@ function activated(x: Tensor, act: After["act"]): Tensor {
   if (act === undefined) return x;
   if (act === "silu") return silu(x);
   return act === "relu" ? x.relu_() : relu6_(x);
-}
-
-/** Computes the same with a packed convolution, if there is one. */
-function packedConvNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor | undefined {
-  const clamp = residual || act === undefined ? "none" : act;
-  const y = packedConvs()?.convolve(conv, x, RANGES[clamp], () => noGrad(() => folded(conv, norm)));
-  if (!y) return undefined;
-  if (residual) return activated(y.add_(residual), act);
-  return act === "silu" ? silu(y) : y;
 }
 
 function foldOf(conv: Conv2d, norm: BatchNorm2d): Fold {

@@ -24,7 +24,6 @@ export { Lora, type LoraOptions, mergedState } from "./lora.js";
 export { binaryCrossEntropy, crossEntropy, mse, type Reduction } from "./loss.js";
 export { Layer, type LoadOptions, Module, Parameter, type Place, Sequential, StateBuffer } from "./module.js";
 export { nonlinearClassifier } from "./nonlinear-classifier.js";
-export { PackedConvs } from "./packed-conv.js";
 export {
   AdaptiveAvgPool2d,
   AvgPool2d,
