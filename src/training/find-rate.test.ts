@@ -17,6 +17,12 @@ test("the rate is taken where the smoothed loss falls fastest, before its minimu
   expect(rateTest([1, 2, 3], (step) => step, false).steepest).toBeNull();
 });
 
+test("the first losses, whose average is of few, do not decide", () => {
+  const losses = [2.2, ...new Array(59).fill(2), ...new Array(40).fill(1.7)];
+  const { steepest } = rateTest(losses, (step) => step, false);
+  expect(steepest).toBe(60); // the average fell most at the second loss
+});
+
 test("rates grow up to where the loss rises, and a run with another optimizer is tested with it", async () => {
   const request = {
     data: "shapes",

@@ -4,8 +4,9 @@
  * good. The rate at which it increases is too large.
  *
  * As in fastai, rates grow exponentially, losses are smoothed with a factor of 0.98 and bias-corrected, and the test
- * ends when the smoothed loss is four times its minimum. All rates of an algorithm are scaled together, relative to
- * `lr`.
+ * ends when the smoothed loss is four times its minimum. The first tenth of the updates is not considered for the
+ * fastest decrease: an average of few losses changes by chance. All rates of an algorithm are scaled together, relative
+ * to `lr`.
  */
 
 import { Loader } from "../data/loader.js";
@@ -98,11 +99,12 @@ export function rateTest(losses: readonly number[], rateAt: (step: number) => nu
   const points = losses.map((loss, step) => ({ lr: rateAt(step), loss, smooth: smooth[step] }));
   const lowest = smooth.indexOf(Math.min(...smooth));
   // Slopes between neighbours on the logarithmic axis, up to the minimum of the loss.
-  const slopes = smooth.slice(1, lowest + 1).map((value, i) => value - smooth[i]);
+  const first = Math.floor(losses.length / 10) + 1;
+  const slopes = smooth.slice(first, lowest + 1).map((value, i) => value - smooth[first + i - 1]);
   const steepest = slopes.length === 0 ? -1 : slopes.indexOf(Math.min(...slopes));
   return {
     points,
-    steepest: steepest >= 0 && slopes[steepest] < 0 ? rateAt(steepest + 1) : null,
+    steepest: steepest >= 0 && slopes[steepest] < 0 ? rateAt(first + steepest) : null,
     tenthOfMinimum: rateAt(lowest) / 10,
     diverged,
   };
