@@ -92,7 +92,7 @@ function refuseFolded(backbone: Backbone, state: ReadonlyMap<string, Tensor>, pa
   if (folded) {
     throw new UsageError(
       `loading weights from ${path}: its batch norms are folded into the convolutions (weight 1, mean 0, variance ` +
-        `1 − eps), so their statistics cannot be trained. Keep batchNorm: "frozen", or take a file that has them`,
+        `1 − eps), so their statistics cannot be trained. Keep batchNorm: "frozen" (in a run, freezeBatchNorm=true), or take a file that has them`,
     );
   }
 }
