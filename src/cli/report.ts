@@ -20,6 +20,7 @@ interface ReportFlags {
   features?: true;
   chosen?: true;
   influence?: true;
+  choose?: true;
   coverage?: true;
   curves?: string;
   compare?: [string, string][];
@@ -60,6 +61,10 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
       "also show the best hyperparameters of each method on each dataset, and the run, step, draw and accuracies behind every cell and trial",
     )
     .option(
+      "--choose",
+      "also show a row with the method of the highest validation accuracy in each cell and trial, and how often each was chosen: what validation chooses, and not hindsight",
+    )
+    .option(
       "--influence",
       "also show how each searched hyperparameter affects validation and test accuracy, as a table and a figure",
     )
@@ -98,6 +103,7 @@ Examples:
   nudge report runs --out report --claims --published   write all files, with the paper's numbers
   nudge report runs --compare SWAD-NU,SWAD --json
   nudge report sweeps/table1 --against ERM              every method against ERM
+  nudge report sweeps/recipes --choose --against ERM    also the method that validation chooses
   nudge report sweeps/study --against ERM --equivalence 0.5   are they within half a point of ERM?
   nudge report sweeps/study --compare ERM-NU,ERM --compare ERM-FRO,ERM-NU --equivalence 0.5
   nudge report sweeps/weights --only weights            each weight of a penalty against none
@@ -139,6 +145,7 @@ async function report(dirs: readonly string[], flags: ReportFlags, write: Write)
     claims: flags.claims,
     features: flags.features,
     chosen: flags.chosen,
+    choose: flags.choose,
     influence: flags.influence,
     coverage: flags.coverage,
     ...(flags.curves !== undefined && { curves: methodNames(flags.curves) }),

@@ -7,6 +7,7 @@ import { fixedText } from "../records/fixed-settings.js";
 import { type SelectionMethod, trainingDomain } from "../selection/index.js";
 import { bareName, besidesPenalties } from "../settings/names.js";
 import { type BestDraw, bestDraws } from "./chosen.js";
+import { withChosenMethod } from "./chosen-method.js";
 import { type Coverage, coverages } from "./coverage.js";
 import { type Equivalences, testEquivalence } from "./equivalence.js";
 import { type FeatureTable, featureTables } from "./feature-table.js";
@@ -70,6 +71,8 @@ export interface ReportOptions {
   readonly influence?: boolean;
   /** How often the intervals contain the true value. */
   readonly coverage?: boolean;
+  /** A row with the method that validation chooses in each cell and trial. */
+  readonly choose?: boolean;
   /** Methods to compare two by two, by title or key; by default regularized against plain ones. */
   readonly compare?: readonly (readonly [string, string])[];
   /** A method to compare all others with, instead of these pairs. */
@@ -93,7 +96,7 @@ export function makeReport(results: Results, options: ReportOptions = {}): Repor
     only,
   } = options;
   const has = (part: ReportPart, usual = true): boolean => only?.includes(part) ?? usual;
-  const outcome = new Outcome(results, selection);
+  const outcome = new Outcome(options.choose ? withChosenMethod(results, selection) : results, selection);
   const studies = weightStudies(outcome);
   const asked = pairsAsked(outcome, options);
   const pairs = asked ?? regularizedPairs(outcome).filter(([first]) => !isInStudy(first, studies));
