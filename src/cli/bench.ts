@@ -242,6 +242,26 @@ export function benchCommand(): Command {
         print(json ? JSON.stringify(result) : sweepText(result));
       },
     );
+  bench
+    .command("predict")
+    .description(
+      "Measures predictions from picture files on the CPU, as nudge predict makes them, and of the network alone. If onnxruntime-node is installed, also measures onnxruntime with the exported model in the same run.",
+    )
+    .addHelpText(
+      "after",
+      examples("predict runs/latest ./pictures", "predict model.safetensors ./pictures --limit 512"),
+    )
+    .argument("<model>", "a model file, or the folder of a run")
+    .argument("<pictures...>", "pictures, folders or glob patterns")
+    .option("--limit <n>", "use at most n pictures", "256")
+    .option("--repeats <n>", "the number of rounds", "5")
+    .option("--json", "print the results as JSON")
+    .action(async (model: string, pictures: string[], raw: { limit: string; repeats: string; json?: true }) => {
+      const { benchPredict } = await import("../bench/predict.js");
+      const { predictText } = await import("./bench-predict.js");
+      const result = await benchPredict({ model, pictures, ...counts(raw, "limit", "repeats") });
+      print(raw.json ? JSON.stringify(result) : predictText(result));
+    });
   common(bench.command("data"), { peer: false })
     .description(
       "Measures training on a dataset that fits neither the GPU nor memory: steps on pictures that are decoded from their files each time, compared with steps on pictures in memory. The pictures are generated JPEGs.",
