@@ -202,8 +202,10 @@ export function domainsNamed(dataset: Dataset, pieces: readonly string[]): Domai
 /** By its name; otherwise by its Unicode normal form, because macOS stores the ü of a folder name as two characters. */
 function findDomain({ domains }: Dataset, name: string): Domain | undefined {
   const all: readonly Domain[] = domains;
+  const exact = all.find((domain) => domain.name === name);
+  if (exact) return exact;
   const read = all.filter((domain) => domain.name.normalize() === name.normalize());
-  return all.find((domain) => domain.name === name) ?? (read.length === 1 ? read[0] : undefined);
+  return read.length === 1 ? read[0] : undefined;
 }
 
 /** The number of samples of each class in a domain. */

@@ -26,10 +26,17 @@ export function drawHparam<T extends HparamValue>(name: string, hparam: Hparam<T
   for (const [key, value] of Object.entries(seeds))
     if (!Number.isSafeInteger(value) || value < 0)
       throw new UsageError(`hyperparameter ${name}: expected ${key} to be an integer of at least 0, got ${value}`);
-  const { hparamsSeed, trialSeed } = seeds;
-  if (hparamsSeed === 0) return hparam.default;
-  const search = seedHash(hparamsSeed, trialSeed);
-  return hparam.range.draw(new RandomState(seedHash(search, hparam.reference ?? name)));
+  if (seeds.hparamsSeed === 0) return hparam.default;
+  return hparam.range.draw(new RandomState(seedHash(searchSeed(seeds), hparam.reference ?? name)));
+}
+
+let last = { hparamsSeed: 0, trialSeed: 0, seed: seedHash(0, 0) };
+
+/** The seed of all hyperparameters of a draw. The last one is cached, because draws are made one after the other. */
+function searchSeed({ hparamsSeed, trialSeed }: DrawSeeds): number {
+  if (last.hparamsSeed !== hparamsSeed || last.trialSeed !== trialSeed)
+    last = { hparamsSeed, trialSeed, seed: seedHash(hparamsSeed, trialSeed) };
+  return last.seed;
 }
 
 /**

@@ -279,10 +279,15 @@ export type Request = Given;
 
 /** Parses the settings of a request that are declared in `keys`. */
 export function readKeys(request: Request): GivenKeys {
-  const names = Object.keys(keys) as KeyName[];
-  const given = names.filter((name) => request[name] !== undefined && request[name] !== null);
-  return Object.fromEntries(given.map((name) => [name, keys[name].kind.read(name, request[name])])) as GivenKeys;
+  const given: Record<string, unknown> = {};
+  for (const name of NAMES) {
+    const value = request[name];
+    if (value !== undefined && value !== null) given[name] = keys[name].kind.read(name, value);
+  }
+  return given as GivenKeys;
 }
+
+const NAMES = Object.keys(keys) as KeyName[];
 
 const defaults: object = defaultsOf(keys);
 

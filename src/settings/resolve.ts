@@ -118,6 +118,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     return { id: follower.id, settings: follower.settings };
   });
   const protocol = probe === "exact" ? exactProtocol : probe ? probeProtocol : protocolFor(dataset, given.protocol);
+  const { steps = protocol.steps } = given;
   const settled = {
     format: 1,
     ...dataSettings(given, dataset, testDomains, memo),
@@ -128,11 +129,11 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
     ...preprocessing,
     ...partialTraining(given, weights.backbone),
     ...loraSettings(given, weights),
-    ...probeSettings(given, dataset, { ...protocol, ...given }.steps),
+    ...probeSettings(given, dataset, steps),
     hparams: values.hparams,
     ...pluginSettings(dataset, weights.backbone, method),
     ...loopSettings(given, protocol),
-    ...optimizationSettings(given, method, values, { ...protocol, ...given }.steps),
+    ...optimizationSettings(given, method, values, steps),
   } as const;
   const hashOf = siblingHash(settled, memo.texts);
   const named = Object.assign(settled, { hash: hashOf(settled) });
@@ -233,7 +234,8 @@ const cores = (): number => {
 
 /** The length of a run, what it evaluates and where it is executed: the given values, else those of the protocol. */
 function loopSettings(given: FilledKeys, protocol: Protocol) {
-  const { steps, evaluateEvery, evaluateTraining, augmentValidation } = { ...protocol, ...given };
+  const { steps = protocol.steps, evaluateEvery = protocol.evaluateEvery } = given;
+  const { evaluateTraining = protocol.evaluateTraining, augmentValidation = protocol.augmentValidation } = given;
   const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
   const { device, precision, threads = cores() } = given;
   return {

@@ -79,7 +79,6 @@ export function usualValues(
 /** Every value of a run: the default, or the given one. */
 export function valuesOf(request: Request, method: Method, usual: UsualValues): RunValues {
   const owners = Array.from(usual, ([id, values]) => ({ id, values: { ...values } }));
-  const declared = declaredHparams(method.algorithm);
   const given = new Map<string, string>();
   const isOfOthers = (name: string): boolean =>
     owners.some(({ id, values }) => id !== "" && Object.hasOwn(values, name));
@@ -91,7 +90,8 @@ export function valuesOf(request: Request, method: Method, usual: UsualValues): 
     const { owner, own } = ownerOf(name, owners, method);
     given.set(name, owner.id === "" ? nameOf(own) : `${owner.id}.${own}`);
     // Regularizers and followers parse their own values.
-    owner.values[own] = owner.id === "" ? declared[own].kind.read(name, value) : (value as HparamValue);
+    owner.values[own] =
+      owner.id === "" ? declaredHparams(method.algorithm)[own].kind.read(name, value) : (value as HparamValue);
   }
   const hparams = owners[0].values;
   return {

@@ -53,10 +53,11 @@ export async function planRuns(parts: readonly SweepPart[], options: PlanOptions
   for (const trialSeed of trials) {
     for (const { part, methods } of prepared) {
       if (!part.trials.includes(trialSeed)) continue;
-      for await (const run of runsOf(part, methods, { ...options, memo, trialSeed })) {
-        if (!found.has(run.id)) found.set(run.id, run);
-        if (found.size % 5000 === 0) onProgress?.(found.size);
-      }
+      for await (const runs of runsOf(part, methods, { ...options, memo, trialSeed }))
+        for (const run of runs) {
+          if (!found.has(run.id)) found.set(run.id, run);
+          if (found.size % 5000 === 0) onProgress?.(found.size);
+        }
     }
   }
   return [...found.values()];
@@ -78,25 +79,26 @@ interface Context extends PlanOptions {
   readonly trialSeed: number;
 }
 
-/** The runs of one trial of a part. */
+/** The runs of one trial of a part, method by method. */
 async function* runsOf(
   part: SweepPart,
   methods: readonly PlannedMethod[],
   context: Context,
-): AsyncGenerator<PlannedRun> {
+): AsyncGenerator<readonly PlannedRun[]> {
   for (const data of part.data) {
     const dataset = await datasetFor({ ...part.settings, data }, context.memo);
-    for (const method of methods) yield* runsOfMethod(part, method, { data, dataset }, context);
+    for (const method of methods) yield await runsOfMethod(part, method, { data, dataset }, context);
   }
 }
 
 /** The runs of one trial of a method on a dataset: held-out domains, draws, points of the grid. */
-async function* runsOfMethod(
+async function runsOfMethod(
   part: SweepPart,
   method: PlannedMethod,
   { data, dataset }: { data: string; dataset: Dataset },
   { memo, trialSeed, referenceJobs, onSettled }: Context,
-): AsyncGenerator<PlannedRun> {
+): Promise<PlannedRun[]> {
+  const runs: PlannedRun[] = [];
   const requested = settingsFor(method, part.settings);
   const common = { ...idsOf(method), data, trialSeed };
   const points = gridPoints(method, part.grid);
@@ -120,10 +122,13 @@ async function* runsOfMethod(
           onSettled?.(family.settings);
         }
         for (const place of part.seeds)
-          yield plannedRun(family, method, { testDomains, ...seeds, ...seedOf(family, place), referenceJob: named });
+          runs.push(
+            plannedRun(family, method, { testDomains, ...seeds, ...seedOf(family, place), referenceJob: named }),
+          );
       }
     }
   }
+  return runs;
 }
 
 /** The seed of an additional run of a trial, far from the seeds of other trials. */

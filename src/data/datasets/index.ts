@@ -59,6 +59,7 @@ export const datasets: Readonly<Record<string, DatasetDefinition>> = Object.from
 
 /** The dataset with this name in any spelling (`OfficeHome`, `office_home`); undefined if there is none. */
 export function findDataset(name: string): DatasetDefinition | undefined {
+  if (Object.hasOwn(datasets, name)) return datasets[name];
   if (!/^[\w -]+$/.test(name)) return undefined; // a path, such as ./pacs
   return Object.values(datasets).find(({ id }) => plainName(id) === plainName(name));
 }
