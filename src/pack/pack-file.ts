@@ -115,6 +115,15 @@ export class PackFile {
     }
   }
 
+  /** The same bytes as text. Most files are in one block, and are read without a copy of their bytes. */
+  text(place: Place): string {
+    const { block, at, size } = place;
+    const isWhole = size > 0 && at + size <= this.content(block).length;
+    return isWhole
+      ? this.content(block).toString("utf8", at, at + size)
+      : Buffer.concat([...this.bytes(place)]).toString("utf8");
+  }
+
   private content(number: number): Buffer {
     const place = this.blocks[number];
     if (!place) throw new DataError(`${this.shown}: block ${number} is damaged or missing`);
@@ -167,8 +176,7 @@ export class PackedFiles implements StoredFiles {
     if (this.files.length > MANY) this.index ??= new Map(this.files.map((file, i) => [file, i]));
     const i = this.index ? (this.index.get(name) ?? -1) : this.files.indexOf(name);
     if (i < 0) return undefined;
-    const [block, at, size] = this.places.slice(3 * i, 3 * i + 3);
-    return { block, at, size };
+    return { block: this.places[3 * i], at: this.places[3 * i + 1], size: this.places[3 * i + 2] };
   }
 
   has(name: string): boolean {
@@ -180,8 +188,7 @@ export class PackedFiles implements StoredFiles {
     if (place === undefined) return undefined;
     if (place.size > MOST_TEXT)
       throw new DataError(`${join(this.path, name)}: ${place.size} bytes are more than a file of a run has`);
-    const pieces = [...this.pack.bytes(place)];
-    return (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).toString("utf8");
+    return this.pack.text(place);
   }
 
   pieces(name: string): Iterable<Buffer> | undefined {
@@ -236,7 +243,7 @@ class Scan {
     this.left -= this.isLost ? 0 : at;
     this.isLost = false;
     while (at < raw.length && !this.isOver) {
-      const entry = parseTarHeader(raw.subarray(at, at + TAR_UNIT));
+      const entry = parseTarHeader(raw, at);
       at += TAR_UNIT;
       if (entry === "end") this.isOver = true;
       else if (entry === undefined) {
@@ -296,5 +303,4 @@ class Scan {
 }
 
 /** Whether a name stays inside the folder into which it is unpacked. */
-const isSafe = (name: string): boolean =>
-  !/[\\\0]/.test(name) && name.split("/").every((part) => !["", ".", ".."].includes(part));
+const isSafe = (name: string): boolean => !/[\\\0]|(^|\/)\.{0,2}(\/|$)/.test(name);

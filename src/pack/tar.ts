@@ -86,17 +86,20 @@ function paxRecord(name: string): Buffer {
 export const paxName = (record: Buffer): string | undefined => /^\d+ path=(.+)\n/m.exec(record.toString("utf8"))?.[1];
 
 /**
- * Parses a header; `end` for the zeros at the end of an archive, undefined if it is invalid. Its checksum is not
+ * Parses the header at an offset; `end` for the zeros at the end of an archive, undefined if it is invalid. Its checksum is not
  * checked, because the checksum of the block covers all bytes.
  */
-export function parseTarHeader(bytes: Buffer): TarEntry | "end" | undefined {
-  if (bytes.length < TAR_UNIT) return undefined;
-  if (bytes[0] === 0) return "end";
-  const text = (from: number, length: number): string => {
+export function parseTarHeader(bytes: Buffer, at: number): TarEntry | "end" | undefined {
+  if (bytes.length < at + TAR_UNIT) return undefined;
+  if (bytes[at] === 0) return "end";
+  const text = (offset: number, length: number): string => {
+    const from = at + offset;
+    if (bytes[from] === 0) return "";
     const end = bytes.indexOf(0, from);
     return bytes.toString("utf8", from, end < 0 ? from + length : Math.min(end, from + length));
   };
-  const [size, time] = [124, 136].map((from) => Number.parseInt(text(from, 12), 8));
+  const size = Number.parseInt(text(124, 12), 8);
+  const time = Number.parseInt(text(136, 12), 8);
   if (text(257, 5) !== "ustar" || !Number.isSafeInteger(size) || !Number.isSafeInteger(time)) return undefined;
   const [prefix, base] = [text(345, 155), text(0, 100)];
   return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: text(156, 1) };

@@ -20,7 +20,9 @@ export function withoutChangedPictures(
   const byFolder = new Map<string, StoredRun[]>();
   for (const run of stored.filter(({ settings }) => isOwnDataset(settings.dataset))) {
     const key = JSON.stringify([datasetIn(run.settings), run.settings.domains]);
-    byFolder.set(key, [...(byFolder.get(key) ?? []), run]);
+    const own = byFolder.get(key);
+    if (own) own.push(run);
+    else byFolder.set(key, [run]);
   }
   const left = new Set<string>();
   const notes: string[] = [];

@@ -66,11 +66,10 @@ export class AccuracyScan implements RecordTaker {
   packed(testDomains: readonly string[]): Map<string, PackedAccuracies> | undefined {
     if (!this.isSound) return undefined;
     const width = 2 * this.domains.length;
-    const needed = this.domains.flatMap((name, i) => [...(testDomains.includes(name) ? [2 * i] : []), 2 * i + 1]);
+    const isNeeded = (i: number): boolean => i % 2 === 1 || testDomains.includes(this.domains[(i % width) / 2]);
     const packed = new Map<string, PackedAccuracies>();
     for (const [model, { steps, values }] of this.found) {
-      for (let i = 0; i < steps.length; i++)
-        if (needed.some((place) => Number.isNaN(values[width * i + place]))) return undefined;
+      if (values.some((value, i) => Number.isNaN(value) && isNeeded(i))) return undefined;
       packed.set(model, { steps: steps.slice(), values: values.slice() }); // without the room that was left to grow
     }
     return packed;

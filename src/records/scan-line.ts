@@ -9,8 +9,17 @@ import { type RunRecord, recordIn } from "./record.js";
 /** A record without its step and value; one object for all records of a kind. */
 export type RecordKind = Omit<RunRecord, "step" | "value">;
 
-/** By the text between step and value. */
-const kinds = new Map<string, RecordKind>();
+/** A kind of records, the text between step and value, and what followed it the last time. */
+interface KnownKind {
+  readonly kind: RecordKind;
+  readonly text: string;
+  next?: KnownKind;
+}
+
+const kinds = new Map<string, KnownKind>();
+
+/** The kind of the line before. Runs repeat their kinds in the same order, so the next kind can nearly always be guessed. */
+let last: KnownKind | undefined;
 
 /** Other files could contain any number of kinds. */
 const MOST_KINDS = 10_000;
@@ -27,27 +36,40 @@ export interface RecordTaker {
  */
 export function scanLine(text: string, taker: RecordTaker, from = 0, to = text.length): boolean {
   const start = text.indexOf(",", from + STEP.length);
-  const end = text.lastIndexOf(VALUE, to);
-  const isUsual = start > 0 && end > start && text.startsWith(STEP, from) && text.charCodeAt(to - 1) === BRACE;
-  const key = isUsual ? text.slice(start, end) : "";
-  const known = isUsual ? kinds.get(key) : undefined;
-  if (known !== undefined) {
-    if (!taker.metrics.has(known.metric)) return true;
+  const isUsual = start > 0 && start < to && text.startsWith(STEP, from) && text.charCodeAt(to - 1) === BRACE;
+  const known = isUsual ? knownKind(text, start, to) : undefined;
+  if (known) {
+    if (!taker.metrics.has(known.kind.metric)) return true;
     const step = toNumber(text.slice(from + STEP.length, start));
-    const value = toNumber(text.slice(end + VALUE.length, to - 1));
+    const value = toNumber(text.slice(start + known.text.length, to - 1));
     if (Number.isSafeInteger(step) && step >= 0 && Number.isFinite(value)) {
-      taker.take(step, known, value);
+      taker.take(step, known.kind, value);
       return true;
     }
   }
   const record = recordIn(text.slice(from, to));
   if (!record) return false;
   const { step, value, model, domain, split, metric } = record;
-  const kind = known ?? { model, domain, split, metric };
-  if (isUsual && kinds.size < MOST_KINDS) kinds.set(key, kind);
+  const kind = known?.kind ?? { model, domain, split, metric };
+  // A copy, because a slice would keep the whole file in memory.
+  const key = isUsual && !known ? Buffer.from(textAt(text, start, to)).toString() : "";
+  if (key !== "" && kinds.size < MOST_KINDS) kinds.set(key, { kind, text: key });
   if (taker.metrics.has(metric)) taker.take(step, kind, value);
   return true;
 }
+
+function knownKind(text: string, start: number, to: number): KnownKind | undefined {
+  const guess = last?.next;
+  const isNext = guess !== undefined && text.slice(start, start + guess.text.length) === guess.text;
+  const found = isNext ? guess : kinds.get(textAt(text, start, to));
+  if (last && found) last.next = found;
+  last = found;
+  return found;
+}
+
+/** The text from the first comma of a line to its value; empty if the line has another format. */
+const textAt = (text: string, start: number, to: number): string =>
+  text.slice(start, Math.max(start, text.lastIndexOf(VALUE, to) + VALUE.length));
 
 /** The start of a line and of its last part. */
 const STEP = '{"step":';

@@ -16,7 +16,7 @@ import { bareName, inPaperOrder } from "../settings/names.js";
 import { withOwnNames } from "./own-names.js";
 import type { Results } from "./read-results.js";
 import { rowTitles } from "./row-titles.js";
-import { isInSweep, SweepRemedies, sweepWords } from "./sweep-progress.js";
+import { isInSweep, SweepRemedies } from "./sweep-progress.js";
 import { type ReportedResult, withWholeDomains } from "./whole-domain.js";
 
 /** A method with runs: a row. */
@@ -45,6 +45,7 @@ export class Outcome {
   private readonly byDataset = new Map<string, EvaluatedRun[]>();
   private readonly byMethod = new Map<string, EvaluatedRun[]>();
   private readonly trials = new Map<string, readonly number[]>();
+  private readonly ownData = new Map<string, boolean>();
   private readonly sweeps: readonly ReportedSweep[];
   /** What would fill cells that a sweep leaves empty. */
   private readonly remedies: SweepRemedies;
@@ -58,8 +59,8 @@ export class Outcome {
     this.asRead = apart.runs;
     this.runs = named.runs;
     this.stored = stored;
-    const progress = sweeps.flatMap((sweep) => sweepWords(sweep, stored) ?? []);
-    this.notes = [...notes, ...progress, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
+    this.remedies = new SweepRemedies(sweeps, stored);
+    this.notes = [...notes, ...this.remedies.words, ...unfinished(stored, sweeps), ...apart.notes, ...named.notes];
     this.datasets = inPaperOrder(this.runs.map(({ dataset }) => dataset));
     const own = this.runs.filter(({ format }) => format === "nudge");
     this.common = commonFixed(new Set(own.map(({ method }) => method.fixed)));
@@ -67,7 +68,6 @@ export class Outcome {
     this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
-    this.remedies = new SweepRemedies(sweeps, stored);
     for (const run of this.runs) {
       addTo(this.byDataset, run.dataset, run);
       addTo(this.byMethod, rowKey(run.dataset, methodKey(run.method)), run);
@@ -87,7 +87,10 @@ export class Outcome {
 
   /** Whether a dataset consists of own pictures. */
   isOwnData(dataset: string): boolean {
-    return this.byDataset.get(dataset)?.some((run) => this.isOwn(run)) ?? false;
+    let isOwn = this.ownData.get(dataset);
+    isOwn ??= this.byDataset.get(dataset)?.some((run) => this.isOwn(run)) ?? false;
+    this.ownData.set(dataset, isOwn);
+    return isOwn;
   }
 
   /** The runs of a method on a dataset. */

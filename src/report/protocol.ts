@@ -13,8 +13,9 @@ import { settingsInWords } from "./settings-words.js";
 /** The selection method and the protocol of the runs on some datasets. */
 export function protocolWords(outcome: Outcome, datasets: readonly string[]): string[] {
   const runs = outcome.runs.filter(({ dataset }) => datasets.includes(dataset));
-  const stored = [...new Set(runs.flatMap((run) => outcome.storedOf(run) ?? []))];
-  const foreign = runs.filter((run) => !outcome.storedOf(run)).length;
+  const found = runs.map((run) => outcome.storedOf(run));
+  const stored = [...new Set(found.filter((run) => run !== undefined))];
+  const foreign = found.filter((run) => run === undefined).length;
   const { title, about } = outcome.selection;
   const selection = `Selection: ${title}, that is, ${about}.`;
   const isOwn = datasets.length > 0 && datasets.every((dataset) => outcome.isOwnData(dataset));

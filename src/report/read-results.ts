@@ -158,6 +158,7 @@ class Reader implements Results {
 
   /** One line per sweep states how many of its runs are done, started or failed; runs without records need no note each. */
   private forgetEarly(notes: number, stored: number): void {
+    if (this.notes.length === notes) return;
     const early = new Set(this.stored.slice(stored).map((run) => notEvaluated(run.folder)));
     for (const note of this.notes.splice(notes)) if (!early.has(note)) this.notes.push(note);
   }

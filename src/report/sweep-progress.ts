@@ -3,35 +3,38 @@
 import { basename, join, sep } from "node:path";
 import type { StoredRun } from "../records/index.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
-import { noCounts, RUN_STATES, type RunSigns, runState, type StateCounts } from "../sweep/run-state.js";
+import { noCounts, RUN_STATES, runState, type StateCounts } from "../sweep/run-state.js";
 import { askedDomains, commandOn, hasPairs, planAgain } from "./plan-again.js";
 
-const isOf = ({ folder: sweep }: ReportedSweep, { folder }: StoredRun): boolean =>
-  folder.startsWith(join(sweep, "runs") + sep);
+/** The beginning of the paths of a sweep's runs. */
+const startOf = ({ folder }: ReportedSweep): string => join(folder, "runs") + sep;
 
 /** Whether a run belongs to one of some sweeps. */
-export const isInSweep = (run: StoredRun, sweeps: readonly ReportedSweep[]): boolean =>
-  sweeps.some((sweep) => isOf(sweep, run));
+export const isInSweep = ({ folder }: StoredRun, sweeps: readonly ReportedSweep[]): boolean =>
+  sweeps.some((sweep) => folder.startsWith(startOf(sweep)));
 
 /** The number of runs of a sweep in each state. It does not check whether a process is working on a run. */
 function progressOf(sweep: ReportedSweep, stored: readonly StoredRun[]): StateCounts {
   const counts = noCounts();
-  const seen = new Set<string>();
-  const count = (id: string, signs: Pick<RunSigns, "isDone" | "isBegun">): void => {
-    seen.add(id);
-    counts[runState({ ...signs, verdict: sweep.verdicts.get(id) })]++;
-  };
-  for (const run of stored)
-    if (isOf(sweep, run) && run.settings.combination === undefined)
-      count(basename(run.folder).slice(0, 16), { isDone: run.done, isBegun: true });
-  for (const id of sweep.verdicts.keys()) if (!seen.has(id)) count(id, { isDone: false, isBegun: false });
+  const start = startOf(sweep);
+  const unseen = new Map(sweep.verdicts);
+  for (const { folder, settings, done: isDone } of stored) {
+    if (!folder.startsWith(start) || settings.combination !== undefined) continue;
+    const id = basename(folder).slice(0, 16);
+    counts[runState({ isDone, isBegun: true, verdict: sweep.verdicts.get(id) })]++;
+    unseen.delete(id);
+  }
+  for (const verdict of unseen.values()) counts[runState({ isDone: false, isBegun: false, verdict })]++;
   counts.waiting += Math.max(0, sweep.planned - RUN_STATES.reduce((sum, state) => sum + counts[state], 0));
   return counts;
 }
 
 /** The progress of a sweep that has started and is not finished, with what failed and how to resume; otherwise null. */
-export function sweepWords(sweep: ReportedSweep, stored: readonly StoredRun[]): string | null {
-  const { done, stopped, failed, cancelled, hopeless, waiting } = progressOf(sweep, stored);
+export const sweepWords = (sweep: ReportedSweep, stored: readonly StoredRun[]): string | null =>
+  progressWords(sweep, progressOf(sweep, stored));
+
+function progressWords(sweep: ReportedSweep, counted: StateCounts): string | null {
+  const { done, stopped, failed, cancelled, hopeless, waiting } = counted;
   if (done >= sweep.planned || waiting === sweep.planned) return null;
   const counts = [
     `${done} of ${sweep.planned} planned runs are done`,
@@ -59,6 +62,11 @@ export class SweepRemedies {
     stored: readonly StoredRun[],
   ) {
     this.progress = new Map(sweeps.map((sweep) => [sweep, progressOf(sweep, stored)]));
+  }
+
+  /** The progress of each sweep that has started and is not finished. */
+  get words(): string[] {
+    return Array.from(this.progress).flatMap(([sweep, counts]) => progressWords(sweep, counts) ?? []);
   }
 
   /** The sweeps that plan some of these trials of a dataset, by the name it was given. */

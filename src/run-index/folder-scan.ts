@@ -144,7 +144,7 @@ export class FolderScan {
       else {
         const pack = new PackFile(found.path);
         for (const files of pack.runs()) {
-          now = { ...now, study: now.study ?? studyIn(found, pack) };
+          if (!now.study) now = { ...now, study: studyIn(found, pack) };
           if (children.length === 0 && now.study) yield { found: now.study, kind: "sweep" };
           const id = found.id === "." ? files.folder : `${found.id}/${files.folder}`;
           const run: Found = { ...found, id, path: files.path, real: files.path, sweep: now.study, files };

@@ -13,12 +13,12 @@ export const trainingDomain: SelectionMethod = {
   about: "the step and hyperparameters with the highest mean accuracy on validation pictures of the training domains",
   select: (runs, testDomain) =>
     bestChoice(
-      singleTestRuns(runs).flatMap((run) =>
-        run.evaluations.map(({ step, accuracy }): Choice => {
-          const training = run.domains.filter((domain) => domain !== testDomain);
+      singleTestRuns(runs).flatMap((run) => {
+        const training = run.domains.filter((domain) => domain !== testDomain);
+        return run.evaluations.map(({ step, accuracy }): Choice => {
           const validation = mean(training.map((domain) => accuracy.get(domain)!.out!));
           return { validation, test: accuracy.get(testDomain)!.in!, step, run };
-        }),
-      ),
+        });
+      }),
     ),
 };
