@@ -101,6 +101,7 @@ export class RunReader {
       steps: all.steps,
       evaluateEvery: all.evaluateEvery,
       holdout: all.holdout,
+      testPictures: all.testPictures,
       data: this.once(all.data),
       root: this.once(all.root),
       splitHash: this.once(all.splitHash),

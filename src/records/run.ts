@@ -65,6 +65,8 @@ export interface RunSettings {
   readonly evaluateEvery?: number;
   /** The fraction of each domain that is `out`. */
   readonly holdout?: number;
+  /** The maximum number of evaluated pictures of a held-out domain; absent for all. */
+  readonly testPictures?: number;
 }
 
 export const SETTINGS_FILE = "settings.json";
@@ -189,6 +191,7 @@ const settingsSchema: Schema<RunSettings> = v.pipe(
     steps: v.optional(numberSchema),
     evaluateEvery: v.optional(numberSchema),
     holdout: v.optional(numberSchema),
+    testPictures: v.optional(numberSchema),
     data: v.optional(nameSchema),
     root: v.nullish(v.string("a path")),
     plugins: v.optional(v.array(v.looseObject({ file: v.string("a path") }, "{ file }"), "a list of { file }")),

@@ -93,7 +93,7 @@ const estimatedOf = ({ estimate }: StoredRun): Expected | null => (estimate ? ex
 const percent = (value: number): string => oneDecimal(100 * value);
 
 const EXPECTED =
-  "The accuracy on a new domain was estimated by runs like it that each held out one domain: the mean and the lowest. Plan with the lowest. ";
+  "The accuracy on a new domain was estimated with models like it that held out domains: the mean over these domains and the lowest. Plan with the lowest. ";
 
 /** The list as a table; `typed` quotes a folder for a shell command. */
 export function modelTable({ dataset, models }: ModelList, typed = shellWord): TextTable {

@@ -25,7 +25,7 @@ export function ownWords(outcome: Outcome, datasets: readonly string[]): string[
 function measureWords(outcome: Outcome, datasets: readonly string[]): string {
   if (datasets.every((dataset) => outcome.heldOutOf(dataset).length === 0))
     return isEstimated(outcome, datasets)
-      ? "No domain was held out in these runs. The estimated accuracy on new domains comes from other runs and is stored with the models."
+      ? "No domain was held out in these runs. The accuracy on new domains was estimated with other models, which held out domains, and is stored in the folders of these runs."
       : "No domain was held out in these runs, so the accuracy on new domains is unknown; with at least two domains, `nudge train --leave-one-out` estimates it.";
   const held = "accuracy in percent on a held-out domain, which was not used for training, measured";
   const trials = datasets.some((dataset) => outcome.trialsOf(dataset).length > 1)

@@ -37,6 +37,20 @@ test("a single run's folder can be given, and one broken run does not affect the
   });
 });
 
+test("runs that evaluated a part of their held-out domains to choose a recipe have one note in all", () => {
+  inFolder((folder) => {
+    const records = accuraciesAt(0, 0.5).filter(({ domain, split }) => domain !== "sketch" || split !== "out");
+    const settings = { testPictures: 600 };
+    for (const name of ["a", "b"]) writeRun(join(folder, name), { settings, records });
+    writeRun(join(folder, "whole"));
+    const { runs, stored, notes } = readResults([folder]);
+    expect([runs.length, stored.length]).toEqual([1, 3]);
+    expect(notes).toEqual([
+      "2 runs are not in the tables, because only a part of the held-out pictures was evaluated to choose a recipe. The results are in report.html in the folder of the model",
+    ]);
+  });
+});
+
 test("runs of both testbeds in one folder end in the same tables", () => {
   inFolder((folder) => {
     const own = writeRun(join(folder, "own"), { records: accuraciesAt(0, 0.5) });

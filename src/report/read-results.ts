@@ -42,7 +42,12 @@ export function readResults(folders: readonly string[]): Results {
     reader.notes.push(`${root.path}: no runs in it`);
   }
   const { runs, notes } = withoutDuplicates(reader);
-  return { runs, stored: reader.stored, sweeps: reader.sweeps, notes: [...reader.notes, ...notes] };
+  return {
+    runs,
+    stored: reader.stored,
+    sweeps: reader.sweeps,
+    notes: [...reader.notes, ...reader.partialNotes, ...notes],
+  };
 }
 
 /** Damaged content is an error that does not affect the rest. */
@@ -72,6 +77,8 @@ class Reader implements Results {
   readonly sweeps: ReportedSweep[] = [];
   /** Whether a folder contained runs. Each folder is read once, also if links point to it again. */
   private readonly visited = new Map<string, boolean>();
+  /** The number of runs that evaluated only a part of their held-out domains. */
+  private partial = 0;
   /** Files that were skipped in the last folder, and how many of them are pictures. */
   private foreign = { files: 0, pictures: 0 };
 
@@ -81,6 +88,15 @@ class Reader implements Results {
   get holdsPictures(): boolean {
     const { files, pictures } = this.foreign;
     return pictures > files / 2;
+  }
+
+  /** One note for all of these runs: own pictures have one for each fold of held-out domains. */
+  get partialNotes(): string[] {
+    if (this.partial === 0) return [];
+    const are = this.partial === 1 ? "1 run is" : `${this.partial} runs are`;
+    return [
+      `${are} not in the tables, because only a part of the held-out pictures was evaluated to choose a recipe. The results are in report.html in the folder of the model`,
+    ];
   }
 
   /** Takes a folder and its subfolders; returns whether there is any run. */
@@ -133,6 +149,10 @@ class Reader implements Results {
     const result = this.index.runs.get(id)?.result();
     if (!result) return false;
     this.stored.push(result.stored);
+    if (result.runs.length === 0 && result.stored.settings.testPictures !== undefined) {
+      this.partial++;
+      return true;
+    }
     for (const run of result.runs) this.runs.push(run);
     for (const note of result.notes) this.notes.push(note);
     return true;
