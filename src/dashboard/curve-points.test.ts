@@ -29,4 +29,5 @@ test("a mean over domains has the steps at which all have a value", () => {
 
 test("metrics have names for people", () => {
   expect([metricTitle("centredStableRank"), metricTitle("my-own")]).toEqual(["Stable rank, centred", "my-own"]);
+  expect(metricTitle("probeC")).toBe("C of the exact probe");
 });

@@ -58,6 +58,8 @@ const titles: Readonly<Record<string, string>> = {
   frobeniusNorm: "Frobenius norm ‖F‖",
   normRatio: "‖F‖∗ / ‖F‖",
   headNorm: "Norm of the classifier",
+  probeC: "C of the exact probe",
+  probeGradient: "Largest gradient of the exact probe",
 };
 
 /** `Stable rank, centred`; an unknown metric is its own title. */

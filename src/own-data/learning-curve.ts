@@ -6,6 +6,7 @@
  */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
+import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
 import { keyedRandom } from "../engine/philox.js";
 import { scope } from "../engine/scope.js";
@@ -195,7 +196,7 @@ function newSource(
   );
   const largest = Math.max(...[...order.values()].map(({ length }) => Math.floor(length / 2)));
   const points = ADDED.filter((perClass) => perClass === 0 || perClass <= largest).map((perClass) => {
-    onProgress(`learning curve: ${perClass} pictures of each class of ${name} added`);
+    onProgress(`learning curve: ${countOf(perClass, "picture")} of each class of ${name} added`);
     const accuracy = mean(
       [0, 1].map((from) =>
         scope(() => {
