@@ -50,7 +50,7 @@ export interface Recipe {
   /** Domains that were held out together, and those among them with nearly identical pictures. */
   readonly folds: readonly (readonly string[])[];
   readonly nearCopies: readonly (readonly string[])[];
-  /** The C of the exact probe as in scikit-learn, and the accuracy of each value that was tried. */
+  /** The C of the exact probe as in scikit-learn, and the mean recall of the classes for each value that was tried. */
   readonly c: number;
   readonly strengths: readonly { readonly c: number; readonly mean: number }[];
   readonly candidates: readonly CandidateRow[];

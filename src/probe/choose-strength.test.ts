@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { keyedRandom } from "../engine/philox.js";
 import { scope } from "../engine/scope.js";
 import { tensor } from "../engine/tensor.js";
-import { chooseStrength, fitProbe, type LabelledFeatures, rightOf, STRENGTHS } from "./choose-strength.js";
+import {
+  chooseStrength,
+  closestToUsual,
+  fitProbe,
+  type LabelledFeatures,
+  rightOf,
+  STRENGTHS,
+} from "./choose-strength.js";
 import { nearCopyGroups, nearestElsewhere } from "./near-copies.js";
 
 const CLASSES = 3;
@@ -84,6 +91,38 @@ test("of the strengths within one standard error of the best, the closest to 0.0
     const within = STRENGTHS.filter((_, i) => scores[i].below <= scores[i].error + 1e-12);
     expect(within).toContain(STRENGTHS[best]);
     expect(distance(c)).toBe(Math.min(...within.map(distance)));
+  });
+});
+
+test("two groups are weaker evidence than three, so a strength must be two standard errors better than 0.01", () => {
+  const scores = [0.002, 0, 0.015].map((below) => ({ mean: 0.9 - below, below, error: 0.01 }));
+  const strengths = [3e-4, 1e-3, 1e-2];
+  expect(closestToUsual({ scores }, strengths, 3)).toBe(1);
+  expect(closestToUsual({ scores }, strengths, 2)).toBe(2);
+  const clearer = scores.map((score) => ({ ...score, error: 0.007 }));
+  expect(closestToUsual({ scores: clearer }, strengths, 2)).toBe(1);
+});
+
+test("penalties much weaker than 0.01 are not tried", () => {
+  expect(Math.max(...STRENGTHS)).toBe(0.03);
+});
+
+test("rare classes count as much as frequent ones", () => {
+  scope(() => {
+    const groups = ["a", "b", "c"].map((name) => {
+      const { x, labels } = domain(name, { objects: name, shift: 1, noise: 1.5 });
+      const kept = Array.from(labels).flatMap((label, i) => (label === 0 && i % 20 > 1 ? [] : [i])); // 2, 20 and 20
+      return [{ x: x.take(kept), labels: kept.map((i) => labels[i]) }];
+    });
+    const { right, scores } = chooseStrength(groups, { classes: CLASSES });
+    const mean = (values: number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length;
+    for (const [i, domains] of right.entries()) {
+      const recalls = domains.flatMap((own, d) => {
+        const { labels } = groups[d][0];
+        return [0, 1, 2].map((label) => mean(Array.from(own).filter((_, at) => labels[at] === label)));
+      });
+      expect(scores[i].mean).toBeCloseTo(mean(recalls), 12);
+    }
   });
 });
 

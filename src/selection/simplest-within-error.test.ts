@@ -42,3 +42,16 @@ test("of equals the first is best, and domains without pictures count nowhere", 
   ]);
   expect([chosen, best, scores[1].mean]).toEqual([0, 0, 0.5]);
 });
+
+test("weights change what counts: here each of two classes counts the same, whatever its number of pictures", () => {
+  // Nine pictures of one class and one of another: the first candidate gets the nine right, the second the one and eight.
+  const rare = [...ones(9, 9), 0];
+  const both = [...ones(8, 9), 1];
+  const weights = [[...Array.from({ length: 9 }, () => 1), 9]];
+  const { best, scores } = simplestWithinError([[rare], [both]], weights);
+  expect(best).toBe(1);
+  expect(scores.map(({ mean }) => mean)).toEqual([expect.closeTo(0.5, 12), expect.closeTo((8 / 9 + 1) / 2, 12)]);
+  // Differences 0 (eight times), -1 and 1, whose weighted mean is 4/9.
+  const squares = 8 * (4 / 9 / 18) ** 2 + (13 / 9 / 18) ** 2 + (5 / 9 / 2) ** 2;
+  expect(scores[0].error).toBeCloseTo(Math.sqrt((squares * 10) / 9), 12);
+});

@@ -30,31 +30,55 @@ export interface Score {
   readonly error: number;
 }
 
-/** Whether a candidate is within one standard error of the best. The best itself always is. */
-export const isWithinError = ({ below, error }: Score): boolean => below <= error + 1e-12;
+/** A difference that rounding explains. */
+const ROUNDING = 1e-12;
 
-const mean = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
+/** Whether a candidate is within one or more standard errors of the best. The best itself always is. */
+export const isWithinError = ({ below, error }: Score, errors = 1): boolean => below <= errors * error + ROUNDING;
 
-/** Chooses among candidates that are ordered from simplest to most complex. Domains without pictures are ignored. */
-export function simplestWithinError(candidates: readonly CorrectByDomain[]): Choice {
+/** Relative weights of the pictures of each domain. */
+export type PictureWeights = readonly ArrayLike<number>[];
+
+/** The same weight for all pictures of a domain. */
+const equalWeights = (domains: CorrectByDomain): PictureWeights =>
+  domains.map(({ length }) => new Uint8Array(length).fill(1));
+
+const sumOf = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+const meanOf = (values: readonly number[]): number => sumOf(values) / values.length;
+const weighted = (values: ArrayLike<number>, weights: ArrayLike<number>): number =>
+  sumOf(Array.from(values, (value, i) => value * weights[i])) / sumOf(Array.from(weights));
+
+/**
+ * Chooses among candidates that are ordered from simplest to most complex. By default, all pictures of a domain have the
+ * same weight. Domains without pictures are ignored.
+ */
+export function simplestWithinError(
+  candidates: readonly CorrectByDomain[],
+  weights: PictureWeights = equalWeights(candidates[0]),
+): Choice {
   const measured = candidates.map((domains) => domains.filter(({ length }) => length > 0));
-  const means = measured.map((domains) => mean(domains.map(mean)));
-  const best = means.indexOf(Math.max(...means));
+  const used = weights.filter(({ length }) => length > 0);
+  const means = measured.map((domains) => meanOf(domains.map((right, d) => weighted(right, used[d]))));
+  const highest = Math.max(...means);
+  const best = means.findIndex((each) => each >= highest - ROUNDING);
   const scores = measured.map((domains, i) => ({
     mean: means[i],
     below: means[best] - means[i],
-    error: errorOfDifference(domains, measured[best]),
+    error: errorOfDifference(domains, measured[best], used),
   }));
-  const chosen = scores.findIndex(isWithinError);
+  const chosen = scores.findIndex((score) => isWithinError(score));
   return { chosen: chosen < 0 ? best : chosen, best, scores };
 }
 
 /** Returns the standard error of the difference between two means over domains. */
-function errorOfDifference(a: CorrectByDomain, b: CorrectByDomain): number {
+function errorOfDifference(a: CorrectByDomain, b: CorrectByDomain, weights: PictureWeights): number {
   const variances = a.map((right, d) => {
+    const own = weights[d];
     const differences = Array.from(right, (value, i) => b[d][i] - value);
-    const centre = mean(differences);
-    return mean(differences.map((each) => (each - centre) ** 2)) / Math.max(1, differences.length - 1);
+    const centre = weighted(differences, own);
+    const count = differences.length;
+    const squares = sumOf(differences.map((each, i) => (own[i] * (each - centre)) ** 2)) / sumOf(Array.from(own)) ** 2;
+    return (squares * count) / Math.max(1, count - 1);
   });
-  return Math.sqrt(variances.reduce((sum, each) => sum + each, 0)) / a.length;
+  return Math.sqrt(sumOf(variances)) / a.length;
 }
