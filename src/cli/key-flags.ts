@@ -1,7 +1,7 @@
 /** Flags that are settings of a run, generated from the declarations of the settings (settings/keys.ts). */
 
 import { type Command, Option } from "commander";
-import { boolean } from "../options.js";
+import { boolean, list } from "../options.js";
 import { type KeyName, keys, type Request } from "../settings/keys.js";
 
 const optionOf = (name: KeyName): Option => {
@@ -16,7 +16,10 @@ export function addKeyFlags(command: Command, names: readonly KeyName[]): Comman
     const option = optionOf(name);
     const { kind } = keys[name];
     // Values stay as they were typed: they are parsed together with all other settings. The names are for completion.
-    if (kind !== boolean) option.argParser(Object.assign((text: string) => text, { known: kind.known ?? [] }));
+    // A flag with a list can be repeated: --test-domain a --test-domain b.
+    const read = (text: string, before?: string): string =>
+      kind === list && before !== undefined ? `${before},${text}` : text;
+    if (kind !== boolean) option.argParser(Object.assign(read, { known: kind.known ?? [] }));
     command.addOption(option);
     if (name === "pretrained")
       command.addOption(new Option("--no-pretrained", "start from random weights").default(undefined));

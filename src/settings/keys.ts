@@ -85,7 +85,7 @@ export const keys = {
   }),
   root: option(text, "the folder that contains the named dataset", { flag: "--root <dir>" }),
   cache: option(text, "the cache of decoded pictures (or of features, with probe): a folder, or `false` to disable it"),
-  testDomains: option(list, "the held-out domains (comma-separated); in a file, an empty list for none", {
+  testDomains: option(list, "the held-out domains (comma-separated, or repeated); in a file, an empty list for none", {
     flag: "--test-domain <names>",
   }),
   algorithm: option(text, "an algorithm, or a method by its name in papers: erm, mixup, ERM-NU, SWAD-CORAL", {
