@@ -87,6 +87,7 @@ test("runs that cannot be averaged are refused, by name", async () => {
   );
   await expect(soupWith("domain", { testDomains: "filled" })).rejects.toThrow("they differ in the domain held out");
   await expect(soupWith("seed", { seed: 1 })).rejects.toThrow("different random weights");
+  await expect(soupWith("all", { trainOnAll: true })).rejects.toThrow("their validation accuracies cannot be compared");
   await expect(soupWith("backbone", { backbone: "toy-cnn" })).rejects.toThrow("they differ in the backbone");
   expect(existsSync(join(home, "none"))).toBe(false);
 });

@@ -212,6 +212,11 @@ export function checkCompatible(all: readonly Ingredient[]): string[] {
       ({ settings }) => settings.splitHash,
       ": one was trained on validation pictures of the other. Use runs of the same trial",
     ],
+    [
+      "whether validation pictures were used for training (trainOnAll)",
+      ({ about }) => about.settings.trainOnAll === true,
+      ": their validation accuracies cannot be compared",
+    ],
   ];
   for (const other of all.slice(1))
     for (const [what, of, why] of parts)
@@ -224,8 +229,8 @@ export function checkCompatible(all: readonly Ingredient[]): string[] {
   const notes = [];
   if (seeds.size > 1 && first.settings.headFirst !== true)
     notes.push("the classifiers started from random values of different seeds; use headFirst=true for a common start");
-  if (all.some(({ about }) => about.settings.trainOnAll === true))
-    notes.push("some runs were trained on the validation pictures too, so their validation accuracy says nothing");
+  if (first.about.settings.trainOnAll === true)
+    notes.push("the runs were trained on the validation pictures too, so their validation accuracy says nothing");
   if (first.about.backboneOptions.batchNorm === "trained")
     notes.push("running statistics of batch norms are averaged like weights");
   return notes;
