@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ownerOf } from "../files/folder-lock.js";
-import { DONE_FILE } from "../records/run.js";
+import { DONE_FILE, RETRAINED } from "../records/run.js";
 import { lockOf, RunFolder } from "../training/run-folder.js";
 import { forgetAttempts } from "./attempts.js";
 import { combinationsOf } from "./combinations.js";
@@ -65,6 +65,7 @@ const HOUR_MS = 3_600_000;
 function partsOf(run: string, models: boolean): Waste[] {
   const part = (kind: string, name: string): Waste => ({ kind, path: join(run, name), bytes: sizeOf(join(run, name)) });
   return readdirSync(run).flatMap((name) => {
+    if (name === RETRAINED) return partsOf(join(run, name), models); // the second training
     if (name === "checkpoint") return [part("checkpoints of runs that are done", name)];
     if (models && /^model.*\.safetensors$/.test(name)) return [part("models", name)];
     return [];

@@ -36,7 +36,7 @@ const determined = (run: string): Record<string, string> =>
     ]),
   );
 
-test("a sweep trains again without a person in between, also after kills", { timeout: 200_000 }, async () => {
+test("a sweep trains again without a person in between, also after kills", { timeout: 400_000 }, async () => {
   expect(await main([...ASKED, "--out", calm])).toBe(0);
   cpSync(calm, rough, { recursive: true });
   const words = ["--jobs", "1", "--threads", "1"];
@@ -61,6 +61,8 @@ test("a sweep trains again without a person in between, also after kills", { tim
   const titles = runs.map(({ method }) => methodTitle(method).split(" [")[0]);
   expect(titles).toEqual(["ERM++", "Retrained-ERM++"]);
   expect(readTrainSettings(join(run, "retrained")).trainOnAll).toBe(true);
+  expect(await main(["sweep", "clean", rough, "--yes"])).toBe(0);
+  expect([run, join(run, "retrained")].map((each) => existsSync(join(each, "checkpoint")))).toEqual([false, false]);
   expect(await main(["report", calm, "--only", "tables"])).toBe(0);
   expect(printed.stdout).toMatch(/^\| Retrained-ERM\+\+ /m);
 });
