@@ -38,9 +38,10 @@ const statusOf = (pid: number): { state: string; started: string } | null =>
 
 let own: ProcessIdentity | undefined;
 
-/** This process. */
+/** This process. A forked one has another id than the one that it was copied from. */
 export function thisProcess(): ProcessIdentity {
-  own ??= {
+  if (own?.pid === process.pid) return own;
+  own = {
     pid: process.pid,
     host: hostname(),
     place: [
