@@ -1,9 +1,11 @@
 /**
  * The power goes at any moment, and of what was not synced anything may be lost (tests/support/recorded-disk.ts): afterwards the same
- * commands end in the same bytes as ones left alone. NUDGE_LONG=1 cuts the power at every operation; NUDGE_FUZZ_SEED=n begins with
- * another seed.
+ * commands end in the same bytes as ones left alone. The power is cut before syncs: what a disk may hold after any other operation, it
+ * may also hold before the next sync, because until then everything since may be lost. NUDGE_LONG=1 cuts it before every sync, and at
+ * the end, with several seeds each; NUDGE_FUZZ_SEED=n begins with another seed.
  */
 
+import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -30,43 +32,58 @@ vi.mock("node:fs", async () => (await import("../support/recorded-disk.js")).rec
 const long = process.env.NUDGE_LONG !== undefined;
 const firstSeed = Number(process.env.NUDGE_FUZZ_SEED ?? 1);
 const printed = catchPrinted();
+process.env.PATH = ""; // a run notes the commit with git, whose start takes as long as the rest of a resume
 
 const folder = mkdtempSync(join(tmpdir(), "nudge-power-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Moments of a power cut, and a seed for each: `count` of them evenly over the log, or with NUDGE_LONG=1 all, each with two seeds. */
-function cuts(log: DiskLog, count: number): { after: number; seed: number }[] {
-  const every = long ? 1 : Math.max(1, log.length / count);
-  const moments: number[] = [];
-  for (let at = 0; at <= log.length; at += every) moments.push(Math.floor(at));
-  return moments.flatMap((after, i) =>
-    long
-      ? [
-          { after, seed: firstSeed + 2 * i },
-          { after, seed: firstSeed + 2 * i + 1 },
-        ]
-      : [{ after, seed: firstSeed + i }],
-  );
+/** How often the power is cut: in all, evenly over the log, or with NUDGE_LONG=1 at each moment. */
+type Often = readonly [short: number, longAtEach: number];
+
+/** Moments of a power cut, and a seed for each; every other seed is a file system like ext4. */
+function cuts(log: DiskLog, [short, longAtEach]: Often): { after: number; seed: number }[] {
+  const { beforeSyncs } = log;
+  const moments = long
+    ? beforeSyncs.flatMap((after) => Array.from({ length: longAtEach }, () => after))
+    : Array.from({ length: short }, (_, i) => beforeSyncs[Math.floor((i * beforeSyncs.length) / short)]);
+  return moments.map((after, i) => ({ after, seed: firstSeed + i }));
 }
 
-/** Calls a check for each power cut, on what it leaves; one that fails names the cut. */
-async function afterEachCut(log: DiskLog, count: number, check: (left: string) => void | Promise<void>): Promise<void> {
-  for (const cut of cuts(log, count)) {
+/** Calls a check for each power cut, on what it leaves, if no cut before left the same; one that fails names the cut. */
+async function afterEachCut(log: DiskLog, often: Often, check: (left: string) => void | Promise<void>): Promise<void> {
+  const seen = new Set<string>();
+  const all = cuts(log, often);
+  for (const cut of all) {
     const left = join(folder, "left");
     log.leave(left, cut);
-    endOwners(left);
-    try {
-      await check(left);
-    } catch (cause) {
-      const before = log.describe(cut.after - 1);
-      throw new Error(
-        `after ${cut.after} of ${log.length} operations (${before}), seed ${cut.seed}: ${(cause as Error).message}`,
-        { cause },
-      );
+    const before = seen.size;
+    if (seen.add(contentHash(left)).size > before) {
+      endOwners(left);
+      try {
+        await check(left);
+      } catch (cause) {
+        const last = log.describe(cut.after - 1);
+        throw new Error(
+          `after ${cut.after} of ${log.length} operations (${last}), seed ${cut.seed}: ${(cause as Error).message}`,
+          { cause },
+        );
+      }
     }
     rmSync(left, { recursive: true });
   }
-  console.info(`${cuts(log, count).length} power cuts in ${log.length} operations on the disk`);
+  console.info(
+    `${all.length} power cuts before ${new Set(all.map(({ after }) => after)).size} of ${log.beforeSyncs.length} syncs ` +
+      `in ${log.length} operations: ${seen.size} different states of the disk`,
+  );
+}
+
+function contentHash(place: string): string {
+  const hash = createHash("sha256");
+  for (const name of (readdirSync(place, { recursive: true }) as string[]).sort()) {
+    const path = join(place, name);
+    hash.update(`${name}\0`).update(statSync(path).isFile() ? readFileSync(path) : "folder");
+  }
+  return hash.digest("hex");
 }
 
 /** Owners of locks are processes of before: here they would still be alive. */
@@ -113,7 +130,7 @@ test("a run resumes after a power failure and ends in the same bytes as an unint
   const log = disk.stop();
   const whole = determined(calm);
   expect(whole.size).toBeGreaterThan(8);
-  await afterEachCut(log, 6, async (left) => {
+  await afterEachCut(log, [6, 8], async (left) => {
     const run = readdirSync(left).find((name) => existsSync(join(left, name, "settings.json")));
     expect(await (run ? main(["train", "--resume", join(left, run), "--quiet"]) : train(left)), printed.stderr).toBe(0);
     expectSame(left, whole);
@@ -126,7 +143,7 @@ test("a sweep resumes after a power failure and ends in the same bytes as an uni
   const plan = (out: string): Promise<number> =>
     main([
       ..."sweep plan --data shapes --test-domains textured --algorithms ERM --trials 2 --no-measure".split(" "),
-      ...TINY.replace(" --threads 1", "").split(" "),
+      ...TINY.replace("--steps 7 --eval-every 3", "--steps 3 --eval-every 2").replace(" --threads 1", "").split(" "),
       "--out",
       out,
     ]);
@@ -143,7 +160,7 @@ test("a sweep resumes after a power failure and ends in the same bytes as an uni
   const log = disk.stop();
   const whole = determined(calm);
   expect(whole.size).toBeGreaterThan(8);
-  await afterEachCut(log, 6, async (left) => {
+  await afterEachCut(log, [6, 6], async (left) => {
     expect(await plan(left), printed.stderr).toBe(0);
     expect(await run(left)).toBe("nothing left");
     expectSame(left, whole);
@@ -176,7 +193,7 @@ test("after a power failure, the blocks of a cache are complete or created again
   const disk = recordDisk(calm);
   await fill(calm);
   const log = disk.stop();
-  await afterEachCut(log, 60, async (left) => {
+  await afterEachCut(log, [60, 60], async (left) => {
     await fill(left);
     using store = open(left);
     for (const name of names)
@@ -196,7 +213,7 @@ test("after a power failure, a pack is the old or the new one, and a study is un
   packStudy([join(study, "runs", first)], join(calm, "study.nudge"));
   packStudy([study], join(calm, "study.nudge"));
   const known = [old, both].map((path) => readFileSync(path));
-  await afterEachCut(disk.stop(), 60, (left) => {
+  await afterEachCut(disk.stop(), [60, 60], (left) => {
     const path = join(left, "study.nudge");
     if (existsSync(path)) expect(known.some((bytes) => bytes.equals(readFileSync(path)))).toBe(true);
   });
@@ -207,7 +224,7 @@ test("after a power failure, a pack is the old or the new one, and a study is un
   unpackStudy(both, join(unpacked, "out"));
   const whole = determined(join(unpacked, "out"));
   const log = disk.stop();
-  await afterEachCut(log, 60, (left) => {
+  await afterEachCut(log, [60, 60], (left) => {
     if (existsSync(join(left, "out"))) expectSame(join(left, "out"), whole);
   });
 });

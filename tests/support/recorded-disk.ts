@@ -242,6 +242,14 @@ export class DiskLog {
     return this.ops.length;
   }
 
+  /**
+   * The numbers of operations before each sync, and all of them. What a disk may hold after other numbers, it may hold at the next of
+   * these too: only a sync takes possibilities away.
+   */
+  get beforeSyncs(): number[] {
+    return [...this.ops.flatMap((op, i) => (op.kind === "sync" ? [i] : [])), this.ops.length];
+  }
+
   /** What an operation was, for the message of a test that failed. */
   describe(index: number): string {
     const op = this.ops[index];
