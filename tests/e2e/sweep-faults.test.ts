@@ -25,7 +25,7 @@ const kills = long ? 150 : 16;
 
 const folder = mkdtempSync(join(tmpdir(), "nudge-faults-"));
 const [calm, rough] = [join(folder, "calm"), join(folder, "rough")];
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true }), 60_000); // long on a busy disk
 
 catchPrinted();
 
