@@ -68,3 +68,16 @@ test.each([
   const option = line.split(" ").at(-2);
   expect(printed.stderr).toMatch(new RegExp(`^nudge: ${option} /proc/x: nothing can be written in /proc: [^\\n]+\\n$`));
 });
+
+test.each([
+  ["train --data nowhere", "--out", "folder", "such as runs; a dot is the current folder"],
+  ["embed nowhere --data nowhere", "--out", "folder", "such as runs; a dot is the current folder"],
+  ["export nowhere", "--out", "file", "or remove --out"],
+  ["predict nowhere nowhere", "--html", "file", "or remove --html"],
+  ["data inspect nowhere", "--html", "file", "or remove --html"],
+])("nudge %s %s with an empty text is a usage error", async (line, option, kind, advice) => {
+  expect(await main([...line.split(" "), option, ""])).toBe(2);
+  expect(printed.stderr).toBe(
+    `nudge: ${option}: expected the name of a ${kind}, got an empty text. Give a name, ${advice}\n`,
+  );
+});

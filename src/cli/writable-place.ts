@@ -6,13 +6,14 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, rmSync, type Stats, statSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { DataError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 
 /** The smallest size that a disk allocates to a file. */
 const BLOCK = new Uint8Array(4096);
 
 /** Rejects a folder that cannot be created or written to. `option` is the option that requested it. */
 export function checkFolder(path: string, option = "--out"): void {
+  checkNotEmpty(path, option, "folder", "such as runs; a dot is the current folder");
   let there = resolve(path);
   let found = statOf(there);
   for (; !found && there !== dirname(there); found = statOf(there)) there = dirname(there);
@@ -23,6 +24,7 @@ export function checkFolder(path: string, option = "--out"): void {
 
 /** Rejects a file that cannot be written: its folder must exist. */
 export function checkFile(path: string, option = "--out"): void {
+  checkNotEmpty(path, option, "file", `or remove ${option}`);
   const requested = `${option} ${path}`;
   const folder = dirname(resolve(path));
   const found = statOf(path);
@@ -39,6 +41,12 @@ export function checkFile(path: string, option = "--out"): void {
       `${requested}: could not be written: ${above ? `${dirname(path)} is not a folder` : `there is no folder ${dirname(path)}. Create it first`}`,
     );
   tryToWrite(folder, requested);
+}
+
+/** An empty text is often a variable of the shell that is not set. */
+function checkNotEmpty(path: string, option: string, kind: "file" | "folder", advice: string): void {
+  if (path === "")
+    throw new UsageError(`${option}: expected the name of a ${kind}, got an empty text. Give a name, ${advice}`);
 }
 
 function statOf(path: string): Stats | undefined {
