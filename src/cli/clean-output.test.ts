@@ -39,3 +39,20 @@ test("output to a terminal is wrapped, and output to a pipe or for a program is 
   expect(written(true, 1, "completion", "bash")).toBe(`${words}\n`);
   expect(written(true, 2, "train", "--json")).toBe(wrapped);
 });
+
+test("JSON remains JSON, and a program reads the names as they are", () => {
+  const names = ["\x1b]0;owned\x07", "\u202egnp", "\u200fקטן", "\x7f\x9b31m", "a\r\nb", "頭 🐕\u200d🦺"];
+  for (const args of [
+    ["list", "--json"],
+    ["report", "--format", "json"],
+    ["predict", "--format=jsonl"],
+  ]) {
+    const texts: string[] = [];
+    const stream = { fd: 1, write: (text: string) => texts.push(text) > 0 };
+    cleanOutput([stream as unknown as NodeJS.WriteStream & { fd: number }], args);
+    stream.write(`${JSON.stringify(names, null, 2)}\n`);
+    const written = texts.join("");
+    expect(JSON.parse(written)).toEqual(names);
+    expect(written).not.toMatch(/(?!\n)\p{Cc}|[\u200f\u202e]/u);
+  }
+});

@@ -9,7 +9,7 @@
  * On a terminal, prose is wrapped at its width. Output to a file or a pipe is not.
  */
 
-import { showText } from "../data/show-name.js";
+import { showJson, showText } from "../data/show-name.js";
 import { cutLine, wrapProse } from "./wrap-prose.js";
 
 const BEGINNINGS = ["\r\x1b[K", "\r", "\x1b[H\x1b[2J"];
@@ -38,13 +38,13 @@ export function cleanOutput(streams: readonly Stream[], args: readonly string[] 
   const isForPrograms =
     (args[0] === "completion" && args[1]?.startsWith("-") === false) ||
     args.some((arg) => /^--(json|format)(=|$)/.test(arg));
+  const isJson = /(^| )--(json|format[ =]jsonl?)( |$)/.test(args.join(" "));
   for (const stream of streams) {
     const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
     const wraps = stream.isTTY && !(isForPrograms && stream.fd === 1);
+    const clean = (text: string): string =>
+      isJson && stream.fd === 1 ? showJson(text) : cleanText(text, wraps ? stream.columns : undefined);
     stream.write = ((chunk: unknown, ...rest: unknown[]) =>
-      write(
-        typeof chunk === "string" ? cleanText(chunk, wraps ? stream.columns : undefined) : chunk,
-        ...rest,
-      )) as typeof stream.write;
+      write(typeof chunk === "string" ? clean(chunk) : chunk, ...rest)) as typeof stream.write;
   }
 }

@@ -10,12 +10,18 @@ export function showName(name: string): string {
   });
 }
 
+/** Control characters and those that change the text direction, except line feeds, tabs, and the line ends of CSV. */
+const DANGEROUS = /(?!\r\n|\n|\t)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
 /**
  * A text that may contain names and several lines: control characters and those that change the text direction are
  * escaped. Line feeds, tabs, and carriage returns before a line feed, which CSV uses, are kept.
  */
-export const showText = (text: string): string =>
-  text.replace(/(?!\r\n|\n|\t)\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, showName);
+export const showText = (text: string): string => text.replace(DANGEROUS, showName);
+
+/** JSON with the same characters escaped as JSON does it, so that a program reads the original text. */
+export const showJson = (json: string): string =>
+  json.replace(DANGEROUS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** Bytes that are not valid UTF-8, for printing: `caf\xe9.jpg`. */
 export function showBytes(bytes: Uint8Array): string {
