@@ -3,7 +3,7 @@
  * Measures the default recipe on a source that the whole command never saw. Each source of a folder is withheld in turn: `nudge train` chooses and trains on the
  * other sources, and `nudge eval` evaluates on the withheld one. The exact probe of the same command and plain logistic regression at C = 0.01 on features of
  * 224 pixels are evaluated next to it, and all are compared picture by picture. With --candidates every fine-tuned candidate is evaluated on the withheld source
- * too, which needs one more training.
+ * too. The source is then in the folder and excluded with --test-domain, under another name, so that no benchmark is recognised.
  *
  *     node scripts/withheld-sources.mjs --data pictures --out withheld --trials 3 [--only sketch,photo] [--candidates] [-- --budget 20min --device cuda]
  *
@@ -60,12 +60,17 @@ const wanted = values.only?.split(",") ?? sources;
 const unknown = wanted.find((name) => !sources.includes(name));
 if (unknown !== undefined) refuse(`--only ${unknown}: the sources are ${sources.join(", ")}`);
 
-/** Creates a folder with links to some sources. @param {string} name @param {string[]} some */
-function linked(name, some) {
+/** The name of a withheld source that is in the folder all the same. @param {string} source */
+const withheldName = (source) => `withheld-${source}`;
+
+/** Creates a folder with links to some sources, and to one that is to be withheld. @param {string} name @param {string[]} some @param {string} [withheld] */
+function linked(name, some, withheld) {
   const folder = join(out, "data", name);
   mkdirSync(folder, { recursive: true });
-  for (const source of some)
-    if (!existsSync(join(folder, source))) symlinkSync(join(data, source), join(folder, source));
+  const links = some.map((source) => [source, source]);
+  if (withheld !== undefined) links.push([withheld, withheldName(withheld)]);
+  for (const [source, link] of links)
+    if (!existsSync(join(folder, link))) symlinkSync(join(data, source), join(folder, link));
   return folder;
 }
 
@@ -84,7 +89,10 @@ function nudge(args) {
   return JSON.parse(stdout);
 }
 
-const device = extra.includes("--device") ? ["--device", extra[extra.indexOf("--device") + 1]] : [];
+/** An option that is passed on, with its value. @param {string} name */
+const passed = (name) => (extra.includes(name) ? [name, extra[extra.indexOf(name) + 1]] : []);
+const device = passed("--device");
+const network = passed("--backbone");
 const percent = (/** @type {number} */ share) => (100 * share).toFixed(1);
 
 /** Writes a file completely or not at all. @param {string} path @param {unknown} value */
@@ -98,37 +106,28 @@ function measured(withheld, trial) {
   const file = join(out, `${withheld}-trial${trial}.json`);
   const found = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
   if (found && (!values.candidates || found.candidates)) return found;
-  const others = linked(
-    `without-${withheld}`,
-    sources.filter((name) => name !== withheld),
-  );
+  const others = sources.filter((name) => name !== withheld);
   const alone = linked(`only-${withheld}`, [withheld]);
+  const without = linked(`without-${withheld}`, others);
   const runs = join(out, "runs", `without-${withheld}-trial${trial}`);
-  const seeds = ["--seed", String(trial), "--trial-seed", String(trial)];
-  const row = found ?? measuredAuto({ withheld, trial, others, alone, runs, seeds });
-  if (values.candidates) row.candidates = measuredCandidates({ withheld, seeds });
-  write(file, row);
-  return row;
-}
-
-/** @param {{ withheld: string, trial: number, others: string, alone: string, runs: string, seeds: string[] }} asked */
-function measuredAuto({ withheld, trial, others, alone, runs, seeds }) {
+  const train = ["train", "--seed", String(trial), "--trial-seed", String(trial), "--out", runs, "--json"];
+  const data = values.candidates
+    ? ["--data", linked(`with-${withheld}`, others, withheld), "--test-domain", withheldName(withheld)]
+    : ["--data", without];
   const begun = performance.now();
-  const made = nudge(["train", "--data", others, "--out", runs, "--json", ...seeds, ...extra]);
+  const made = nudge([...train, ...data, ...extra]);
   const seconds = Math.round((performance.now() - begun) / 1000);
-  const plainArgs = ["--probe", "--no-leave-one-out", "probeC=0.01", "evaluationSize=224", "--json", ...seeds];
-  const plain = nudge(["train", "--data", others, "--out", runs, ...plainArgs, ...device]);
+  const plainArgs = ["--probe", "--no-leave-one-out", "probeC=0.01", "evaluationSize=224", ...network, ...device];
+  const plain = nudge([...train, "--data", without, ...plainArgs]);
   const against = (/** @type {string} */ other) =>
     nudge(["eval", made.run, "--data", alone, "--against", other, "--json", ...device]).against.overall;
   const toProbe = made.run === made.probe ? null : against(made.probe);
-  return { withheld, trial, seconds, made, toProbe, toPlain: against(plain.run) };
-}
-
-/** Evaluates every fine-tuned candidate on the withheld source. @param {{ withheld: string, seeds: string[] }} asked */
-function measuredCandidates({ withheld, seeds }) {
-  const args = ["--test-domain", withheld, "--recipe", "finetune", "--json", ...seeds, ...extra];
-  const { recipe } = nudge(["train", "--data", data, "--out", join(out, "runs", "candidates"), ...args]);
-  return recipe.withheld ?? [];
+  const row = { withheld, trial, seconds, made, toProbe, toPlain: against(plain.run) };
+  if (values.candidates)
+    row.candidates =
+      made.recipe.withheld ?? nudge([...train, ...data, "--recipe", "finetune", ...extra]).recipe.withheld ?? [];
+  write(file, row);
+  return row;
 }
 
 /** @param {any} found */
