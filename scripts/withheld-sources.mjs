@@ -8,7 +8,7 @@
  *     node scripts/withheld-sources.mjs --data pictures --out withheld --trials 3 [--only sketch,photo] [--candidates] [-- --budget 20min --device cuda]
  *
  * Rows are printed as soon as they are measured, as a table in Markdown, with means at the end. They are also written to OUT/rows.json. Arguments after `--` are
- * passed to `nudge train`. Runs are kept under --out, and the same command resumes an interrupted measurement. On a machine without Node.js, use the portable
+ * passed to `nudge train`. `--trials 1-2` measures the second and the third trial. Runs are kept under --out, and the same command resumes an interrupted measurement. On a machine without Node.js, use the portable
  * archive (docs/recipes/gpu.md):
  *
  *     nudge-portable/nudge doctor && nudge-portable/node nudge-portable/scripts/withheld-sources.mjs --data … --trials 3 -- --device cuda
@@ -56,6 +56,9 @@ const sources = readdirSync(data)
   .filter((name) => statSync(join(data, name)).isDirectory() && !name.startsWith("."))
   .sort();
 if (sources.length < 2) refuse(`--data ${values.data}: expected two sources or more, got ${sources.length}`);
+const [, from, to] =
+  /^(?:(\d+)-)?(\d+)$/.exec(values.trials) ?? refuse(`--trials ${values.trials}: expected a number or a range`);
+const [first, last] = from === undefined ? [0, Number(to) - 1] : [Number(from), Number(to)];
 const wanted = values.only?.split(",") ?? sources;
 const unknown = wanted.find((name) => !sources.includes(name));
 if (unknown !== undefined) refuse(`--only ${unknown}: the sources are ${sources.join(", ")}`);
@@ -122,6 +125,7 @@ function measured(withheld, trial) {
   const against = (/** @type {string} */ other) =>
     nudge(["eval", made.run, "--data", alone, "--against", other, "--json", ...device]).against.overall;
   const toProbe = made.run === made.probe ? null : against(made.probe);
+  /** @type {any} */
   const row = { withheld, trial, seconds, made, toProbe, toPlain: against(plain.run) };
   if (values.candidates)
     row.candidates =
@@ -166,7 +170,7 @@ process.stdout.write(`| ${head.join(" | ")} |\n|${head.map(() => " --- |").join(
 const print = (/** @type {string[]} */ cells) => process.stdout.write(`| ${cells.join(" | ")} |\n`);
 /** @type {ReturnType<typeof rowOf>[]} */
 const rows = [];
-for (let trial = 0; trial < Number(values.trials); trial++)
+for (let trial = first; trial <= last; trial++)
   for (const withheld of wanted) {
     const row = rowOf(measured(withheld, trial));
     rows.push(row);

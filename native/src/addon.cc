@@ -18,6 +18,7 @@ napi_value initialize(napi_env env, napi_value exports) {
     nudge::defineDecode(env, exports, state);
     nudge::definePlans(env, exports, state);
     nudge::defineCuda(env, exports, state);
+    nudge::defineProfile(env, exports, state);
   } catch (const std::exception& error) {
     napi_throw_error(env, "NUDGE_ENGINE", error.what());
   } catch (...) {

@@ -16,5 +16,6 @@ void defineAugment(napi_env env, napi_value exports, State* state);  // augment.
 void defineDecode(napi_env env, napi_value exports, State* state);    // decode.cc
 void definePlans(napi_env env, napi_value exports, State* state);     // plan-calls.cc
 void defineCuda(napi_env env, napi_value exports, State* state);      // cuda-graph.cc
+void defineProfile(napi_env env, napi_value exports, State* state);   // profile.cc
 
 }  // namespace nudge

@@ -63,6 +63,7 @@ export function benchCommand(): Command {
       examples(
         "step --peer",
         "step --backbone mobilenet_v2 --batch 32 --peer",
+        "step --backbone vit_b_16 --batch 96 --device cuda:0 --profile",
         "step --algorithm all",
         "step --algorithm mldg,fish --batch 32 --device cuda:0",
       ),
@@ -77,6 +78,7 @@ export function benchCommand(): Command {
       "--repeats <n>",
       "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3, and ratios to ERM are medians)",
     )
+    .option("--profile", "on a GPU, list the kernels of the step that nudge train runs, with their times")
     .option("--compile", "on a GPU, also measure torch.compile, and the compiled step captured as one CUDA graph")
     .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
       if (algorithm !== undefined) {
@@ -96,10 +98,15 @@ export function benchCommand(): Command {
         print(json ? JSON.stringify(result) : algorithmsText(result));
         return;
       }
-      const { benchStep } = await import("../bench/step.js");
-      const { stepText } = await import("./bench-step.js");
+      const { profileText, stepText } = await import("./bench-step.js");
       const { backbone = "resnet50", batch = "8", repeats = "6", compile } = raw;
       const numbers = counts({ batch, repeats }, "batch", "repeats");
+      if (raw.profile) {
+        const { profileStep } = await import("../bench/profile.js");
+        const profile = profileStep({ backbone, batch: numbers.batch, device });
+        return print(json ? JSON.stringify(profile) : profileText(profile));
+      }
+      const { benchStep } = await import("../bench/step.js");
       const result = await benchStep({ backbone, ...numbers, device, compile, peer: peerName(raw.peer) });
       print(json ? JSON.stringify(result) : stepText(result));
     });
@@ -300,6 +307,7 @@ interface StepFlags {
   backbone?: string;
   batch?: string;
   repeats?: string;
+  profile?: true;
   compile?: true;
 }
 

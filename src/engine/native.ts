@@ -154,4 +154,7 @@ export interface Native {
   captureEnd(keep: boolean): void;
   replay(graph: number): void;
   freeGraph(graph: number): void;
+
+  profileStart(): void;
+  profileStop(): { name: string; count: number; nanoseconds: number }[];
 }
