@@ -160,8 +160,7 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
 
 /**
  * Computes the folded convolution with three operators. On a GPU the first and the last are custom kernels
- * (native/src/fused.cc). With `NUDGE_DEPTHWISE_CLAMP=1`, a depthwise convolution and the clamp after it are one operator. This is
- * not the default, because its kernels have not run on a GPU yet.
+ * (native/src/fused.cc), and a depthwise convolution and the clamp after it are one.
  */
 function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
   const { weight, bias, running_mean, running_var, eps } = norm;
@@ -169,7 +168,7 @@ function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: Af
   const half = input.dtype === "bfloat16";
   const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
   const [low, high] = RANGES[act ?? "none"];
-  if (conv.isDepthwise3 && !residual && Number.isFinite(low) && process.env.NUDGE_DEPTHWISE_CLAMP === "1")
+  if (conv.isDepthwise3 && !residual && Number.isFinite(low) && input.device !== "cpu")
     return depthwiseClamp(input, kernel, shift, conv.stride, low, high);
   const y = biasClamp(conv.convolve(input, kernel, null), shift, residual ?? null, low, high);
   return act === "silu" ? silu(y) : y;
