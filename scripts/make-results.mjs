@@ -5,6 +5,7 @@
  *
  *     <!-- nudge report results/pacs-probe.nudge -->                    the output of that command
  *     <!-- table report results/pacs-probe.nudge --only coverage -->    only the tables of that output
+ *     <!-- script withheld-sources --rows results/withheld-pacs.json --> the output of that script
  *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, and its caption;
  *                                                                       options of the report may follow the study
  *
@@ -46,6 +47,11 @@ const figures = new Map();
 function partText(page, kind, words) {
   // Headings of a report become subheadings of the page.
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
+  if (kind === "script") {
+    const [name, ...args] = wordsOf(words);
+    const script = join(root, `scripts/${name}.mjs`);
+    return execFileSync(process.execPath, [script, ...args], { cwd: root, encoding: "utf8" }).trim();
+  }
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
   if (about === undefined) throw new Error(`figure ${words}: expected FILE STUDY NAME: what it shows`);
@@ -55,12 +61,15 @@ function partText(page, kind, words) {
 
 for (const page of PAGES) {
   const before = readFileSync(join(root, page), "utf8");
-  const after = before.replace(/<!-- (nudge|table|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g, (part, kind, words) => {
-    const gone = missing(words);
-    if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(page, kind, words)}\n\n<!-- end -->`;
-    process.stderr.write(`${gone} does not exist yet. Unchanged: ${kind} ${words}\n`);
-    return part;
-  });
+  const after = before.replace(
+    /<!-- (nudge|table|script|figure) (.+?) -->\n[\s\S]*?<!-- end -->/g,
+    (part, kind, words) => {
+      const gone = missing(words);
+      if (gone === undefined) return `<!-- ${kind} ${words} -->\n\n${partText(page, kind, words)}\n\n<!-- end -->`;
+      process.stderr.write(`${gone} does not exist yet. Unchanged: ${kind} ${words}\n`);
+      return part;
+    },
+  );
   if (!check) writeFileSync(join(root, page), after);
   else if (after !== before) {
     process.stderr.write(`${page} is not current. Try: npm run results\n`);

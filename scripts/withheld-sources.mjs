@@ -7,9 +7,9 @@
  *
  *     node scripts/withheld-sources.mjs --data pictures --out withheld --trials 3 [--only sketch,photo] [--candidates] [-- --budget 20min --device cuda]
  *
- * Rows are printed as soon as they are measured, as a table in Markdown, with means at the end. They are also written to OUT/rows.json. Arguments after `--` are
- * passed to `nudge train`. `--trials 1-2` measures the second and the third trial. Runs are kept under --out, and the same command resumes an interrupted measurement. On a machine without Node.js, use the portable
- * archive (docs/recipes/gpu.md):
+ * Rows are printed as soon as they are measured, as a table in Markdown, with means at the end. They are also written to OUT/rows.json, and `--rows OUT/rows.json`
+ * prints the means again. Arguments after `--` are passed to `nudge train`. `--trials 1-2` measures the second and the third trial. Runs are kept under --out, and
+ * the same command resumes an interrupted measurement. On a machine without Node.js, use the portable archive (docs/recipes/gpu.md):
  *
  *     nudge-portable/nudge doctor && nudge-portable/node nudge-portable/scripts/withheld-sources.mjs --data … --trials 3 -- --device cuda
  */
@@ -39,6 +39,7 @@ const { values } = parseArgs({
     trials: { type: "string", default: "1" },
     only: { type: "string" },
     candidates: { type: "boolean", default: false },
+    rows: { type: "string" },
   },
 });
 
@@ -48,8 +49,8 @@ function refuse(why) {
   process.exit(2);
 }
 
-if (values.data === undefined) refuse("name the folder of sources with --data DIR");
-const data = resolve(values.data);
+if (values.data === undefined && values.rows === undefined) refuse("name the folder of sources with --data DIR");
+const data = resolve(values.data ?? ".");
 if (!existsSync(data)) refuse(`--data ${values.data}: no such folder`);
 const out = resolve(values.out);
 const sources = readdirSync(data)
@@ -160,48 +161,92 @@ const rowOf = ({ withheld, trial, seconds, made, toProbe, toPlain, candidates = 
   seconds,
 });
 
-const COEFFICIENTS = values.candidates ? ["0.25", "0.5", "0.75", "1"] : [];
-const head = [
-  ...["withheld", "trial", "pictures", "auto", "exact probe"],
-  ...COEFFICIENTS.map((each) => `${100 * Number(each)} %`),
-  ...["C = 0.01", "auto − C = 0.01", "recipe", "C", "steps", "lowest estimate", "time"],
-];
-process.stdout.write(`| ${head.join(" | ")} |\n|${head.map(() => " --- |").join("")}\n`);
+/** @typedef {ReturnType<typeof rowOf>} Row */
+const COEFFICIENTS = ["0.25", "0.5", "0.75", "1"];
 const print = (/** @type {string[]} */ cells) => process.stdout.write(`| ${cells.join(" | ")} |\n`);
-/** @type {ReturnType<typeof rowOf>[]} */
-const rows = [];
-for (let trial = first; trial <= last; trial++)
-  for (const withheld of wanted) {
-    const row = rowOf(measured(withheld, trial));
-    rows.push(row);
-    write(join(out, "rows.json"), rows);
-    print([
-      ...[row.withheld, String(row.trial), String(row.pictures), percent(row.auto), percent(row.probe)],
-      ...COEFFICIENTS.map((each) => (row.candidates[each] === undefined ? "–" : percent(row.candidates[each]))),
-      percent(row.plain),
-      `${percent(row.difference)} (${percent(row.interval[0])} to ${percent(row.interval[1])})`,
-      ...[row.recipe, String(row.c), String(row.steps)],
-      row.lowest === null ? "none" : percent(row.lowest),
-      `${row.seconds} s`,
-    ]);
-  }
+const printHead = (/** @type {string[]} */ cells) => {
+  print(cells);
+  process.stdout.write(`|${cells.map(() => " --- |").join("")}\n`);
+};
 
-/** The mean over sources, and its standard error over trials if there are several. @param {(row: any) => number | undefined} of */
-function meanText(of) {
-  const trials = [...new Set(rows.map(({ trial }) => trial))].map((trial) => {
-    const own = rows.filter((row) => row.trial === trial).map((row) => of(row) ?? Number.NaN);
-    return own.reduce((a, b) => a + b, 0) / own.length;
-  });
-  const mean = trials.reduce((a, b) => a + b, 0) / trials.length;
-  if (Number.isNaN(mean)) return "–";
-  if (trials.length < 2) return percent(mean);
-  const deviation = Math.sqrt(trials.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (trials.length - 1));
-  return `${percent(mean)} ± ${percent(deviation / Math.sqrt(trials.length))}`;
+/** Prints the table of all rows as they are measured. @param {string[]} wanted @param {number} first @param {number} last @returns {Row[]} */
+function measureAll(wanted, first, last) {
+  /** @type {Row[]} */
+  const rows = [];
+  printHead([
+    "withheld",
+    "trial",
+    "auto",
+    "exact probe",
+    "C = 0.01",
+    "auto − C = 0.01",
+    "recipe",
+    "C",
+    "steps",
+    "lowest estimate",
+    "time",
+  ]);
+  for (let trial = first; trial <= last; trial++)
+    for (const withheld of wanted) {
+      const row = rowOf(measured(withheld, trial));
+      rows.push(row);
+      write(join(out, "rows.json"), rows);
+      print([
+        ...[row.withheld, String(row.trial), percent(row.auto), percent(row.probe), percent(row.plain)],
+        `${percent(row.difference)} (${percent(row.interval[0])} to ${percent(row.interval[1])})`,
+        ...[row.recipe, String(row.c), String(row.steps)],
+        row.lowest === null ? "none" : percent(row.lowest),
+        `${row.seconds} s`,
+      ]);
+    }
+  return rows;
 }
 
-print([
-  ...["mean", "", ""],
-  ...[meanText((row) => row.auto), meanText((row) => row.probe)],
-  ...COEFFICIENTS.map((each) => meanText((row) => row.candidates[each])),
-  ...[meanText((row) => row.plain), meanText((row) => row.difference), "", "", "", "", ""],
-]);
+const mean = (/** @type {number[]} */ numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+
+/** A mean over trials with its standard error, if there are several. @param {number[]} trials */
+function meanText(trials) {
+  if (trials.length < 2) return percent(mean(trials));
+  const squares = trials.map((each) => (each - mean(trials)) ** 2);
+  return `${percent(mean(trials))} ± ${percent(Math.sqrt(mean(squares) / (trials.length - 1)))}`;
+}
+
+/** Prints means over trials: one line per source, and the mean over sources. @param {Row[]} rows */
+function printMeans(rows) {
+  const names = [...new Set(rows.map(({ withheld }) => withheld))];
+  const trials = [...new Set(rows.map(({ trial }) => trial))];
+  const some = COEFFICIENTS.filter((each) => rows.every(({ candidates }) => candidates[each] !== undefined));
+  /** @type {((row: Row) => number)[]} */
+  const columns = [
+    ({ auto }) => auto,
+    ({ probe }) => probe,
+    ...some.map((each) => (/** @type {Row} */ row) => row.candidates[each]),
+    ({ plain }) => plain,
+  ];
+  const shares = some.map((each) => `${100 * Number(each)} %`);
+  printHead(["withheld", "pictures", "auto", "exact probe", ...shares, "C = 0.01", "chosen in each trial", "seconds"]);
+  for (const name of names) {
+    const own = rows.filter(({ withheld }) => withheld === name);
+    const texts = columns.map((of) => meanText(own.map(of)));
+    const chosen = own.map(({ recipe }) => recipe.replace("fine-tuned, ", "").replace("fine-tuned", "100 %"));
+    const seconds = own.map((row) => row.seconds).sort((a, b) => a - b);
+    print([
+      name,
+      String(own[0].pictures),
+      ...texts,
+      chosen.join(", "),
+      [...new Set([seconds[0], seconds.at(-1)])].join(" to "),
+    ]);
+  }
+  const means = columns.map((of) =>
+    meanText(trials.map((trial) => mean(rows.filter((row) => row.trial === trial).map(of)))),
+  );
+  print(["mean", "", ...means, "", ""]);
+}
+
+if (values.rows !== undefined) printMeans(JSON.parse(readFileSync(values.rows, "utf8")));
+else {
+  const rows = measureAll(wanted, first, last);
+  process.stdout.write("\nmeans over trials:\n\n");
+  printMeans(rows);
+}
