@@ -11,6 +11,10 @@ export interface CsvRecord {
   readonly fields: readonly string[];
 }
 
+/** A line of CSV that `parseCsv` reads as these fields, unchanged: a manifest is for programs, not for spreadsheets. */
+export const csvLine = (fields: readonly string[]): string =>
+  `${fields.map((field) => (/[",\r\n\ufeff]|^\s*$/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",")}\n`;
+
 /** The records of a CSV text. Empty lines are skipped. `source` is the name of the file, for errors. */
 export function parseCsv(text: string, source: string): CsvRecord[] {
   const records: CsvRecord[] = [];

@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
 import type { PictureDataset } from "../data/dataset.js";
 import { readManifest } from "../data/manifest.js";
+import { csvLine } from "../data/manifest-csv.js";
 import { replaceFile } from "../files/replace-file.js";
-import { csvField } from "../report/csv.js";
 
 /** The corrected class of a picture, or null for one that is removed. */
 export type Mark = string | null;
@@ -43,7 +43,7 @@ export class ReviewedManifest {
       const place = relative(dirname(this.path), resolve(this.dataset.root, file)).split(sep).join("/");
       return mark === null ? [] : [[place, mark, domain]];
     });
-    const text = [["path", "label", "domain"], ...rows].map((row) => `${row.map(csvField).join(",")}\n`).join("");
+    const text = [["path", "label", "domain"], ...rows].map(csvLine).join("");
     replaceFile(this.path, (write) => write(Buffer.from(text, "utf8")));
   }
 
