@@ -22,6 +22,8 @@ export interface ReviewOptions {
   /** The command that trains with the manifest. */
   readonly command: string;
   readonly port?: number;
+  /** Milliseconds in which a client must send a complete request. */
+  readonly requestMs?: number;
   /** The folder of the compiled program; set by tests. */
   readonly base?: URL;
 }
@@ -43,6 +45,7 @@ export async function startReview(options: ReviewOptions): Promise<LocalServer> 
     name: "data review",
     usualPort: USUAL_PORT,
     port: options.port,
+    requestMs: options.requestMs,
     posts: ["/mark"],
     answer: (request, response) => answer(request, response, options, files),
   });

@@ -1,5 +1,5 @@
 /**
- * The dashboard and `nudge serve` for a bounded time under clients that misbehave in every way at once: connections that say nothing,
+ * The dashboard, `nudge serve` and `nudge data review` for a bounded time under clients that misbehave in every way at once: connections that say nothing,
  * half requests, large headers, bodies that never come, answers that are not read, nonsense. A client that behaves is answered all
  * the while, and in the end nothing is held. On this machine only. NUDGE_LONG=1 goes on for a minute each.
  */
@@ -10,11 +10,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startDashboard } from "../../src/dashboard/server.js";
+import type { PictureDataset } from "../../src/data/dataset.js";
+import { openDataset } from "../../src/data/open-dataset.js";
 import { keyedRandom, type Philox } from "../../src/engine/philox.js";
 import { loadModel } from "../../src/model/index.js";
+import { ReviewedManifest } from "../../src/review/reviewed-manifest.js";
+import { startReview } from "../../src/review/server.js";
 import { startServe } from "../../src/serve/server.js";
 import { writeMadeModel } from "../support/made-model.js";
-import { pictureBytes, temporaryFolder } from "../support/picture-folder.js";
+import { pictureBytes, temporaryFolder, writePictures } from "../support/picture-folder.js";
 import { writeRun } from "../support/run-folders.js";
 
 const MS = process.env.NUDGE_LONG ? 60_000 : 3_000;
@@ -35,6 +39,7 @@ const WAYS: readonly ((random: Philox) => { bytes: string; reads?: true })[] = [
   () => ({ bytes: `GET /api/events HTTP/1.1\r\n${host}\r\n\r\n` }),
   () => ({ bytes: `GET / HTTP/1.1\r\n${host}\r\n\r\n`.repeat(50) }),
   () => ({ bytes: `POST /predict HTTP/1.1\r\n${host}\r\nContent-Length: 30000000\r\n\r\nabc` }),
+  () => ({ bytes: `POST /mark?n=0 HTTP/1.1\r\n${host}\r\nContent-Length: 30000000\r\n\r\nabc` }),
   () => ({ bytes: `POST /predict HTTP/1.1\r\n${host}\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n` }),
   (random) => ({ bytes: String.fromCharCode(...Array.from({ length: 300 }, () => random.integer(256))), reads: true }),
 ];
@@ -99,4 +104,17 @@ test("serve predicts while other clients hold many connections", { timeout: MS +
   await using server = await startServe({ model, port: 0, base, requestMs: 2_000 });
   const body = new Uint8Array(await pictureBytes("a.png", 1, { width: 40, height: 30 }));
   await expectCalm(server, () => fetch(`${server.url}predict`, { method: "POST", body }));
+});
+
+test("data review shows pictures while other clients hold many connections", { timeout: MS + 60_000 }, async () => {
+  const folder = temporaryFolder();
+  await writePictures(folder, ["a/x/0.png", "a/y/1.png"]);
+  const dataset = (await openDataset(folder)) as PictureDataset;
+  const manifest = new ReviewedManifest(join(folder, "reviewed.csv"), dataset);
+  const pictures = [{ path: "a/x/0.png", domain: "a", label: "x", suggested: "y", probability: 0.9, given: 0.1 }];
+  const review = { dataset, pictures, manifest, command: "nudge train", port: 0, base, requestMs: 2_000 };
+  await using server = await startReview(review);
+  await expectCalm(server, () => fetch(`${server.url}picture?n=0`));
+  const mark = await fetch(`${server.url}mark?n=0&as=y`, { method: "POST" });
+  expect(await mark.json()).toEqual({ marked: 1 });
 });
