@@ -95,6 +95,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["aten::slice", "Tensor", "self dim start end step"],
   ["aten::narrow", "", "self dim start length"],
   ["aten::split", "Tensor", "self split_size dim"],
+  ["aten::unbind", "int", "self dim"],
   ["aten::chunk", "", "self chunks dim"],
   ["aten::index_select", "", "self dim index"],
   ["aten::index_add_", "", "self dim index source alpha"],
@@ -717,327 +718,333 @@ export abstract class Operators {
     return many(native.call(op, handle(this), split_size, dim));
   }
 
+  /** `aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]` */
+  unbind(dim?: number): Tensor[] {
+    const op = ids[86] ?? resolve(86);
+    return many(native.call(op, handle(this), dim));
+  }
+
   /** `aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]` */
   chunk(chunks: number, dim?: number): Tensor[] {
-    const op = ids[86] ?? resolve(86);
+    const op = ids[87] ?? resolve(87);
     return many(native.call(op, handle(this), chunks, dim));
   }
 
   /** `aten::index_select(Tensor self, int dim, Tensor index) -> Tensor` */
   indexSelect(dim: number, index: Tensor | number): Tensor {
-    const op = ids[87] ?? resolve(87);
+    const op = ids[88] ?? resolve(88);
     return one(native.call(op, handle(this), dim, operand(index)));
   }
 
   /** `aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)` */
   indexAdd_(dim: number, index: Tensor | number, source: Tensor | number, options?: { alpha?: number | boolean }): this {
-    const op = ids[88] ?? resolve(88);
+    const op = ids[89] ?? resolve(89);
     native.call(op, handle(this), dim, operand(index), operand(source), options?.alpha);
     return this;
   }
 
   /** `aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)` */
   indexCopy_(dim: number, index: Tensor | number, source: Tensor | number): this {
-    const op = ids[89] ?? resolve(89);
+    const op = ids[90] ?? resolve(90);
     native.call(op, handle(this), dim, operand(index), operand(source));
     return this;
   }
 
   /** `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor` */
   gather(dim: number, index: Tensor | number, options?: { sparse_grad?: boolean }): Tensor {
-    const op = ids[90] ?? resolve(90);
+    const op = ids[91] ?? resolve(91);
     return one(native.call(op, handle(this), dim, operand(index), options?.sparse_grad));
   }
 
   /** `aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor` */
   indexBy(indices: readonly (Tensor | null)[]): Tensor {
-    const op = ids[91] ?? resolve(91);
+    const op = ids[92] ?? resolve(92);
     return one(native.call(op, handle(this), optionalHandles(indices)));
   }
 
   /** `aten::repeat(Tensor self, SymInt[] repeats) -> Tensor` */
   repeat(repeats: readonly number[]): Tensor {
-    const op = ids[92] ?? resolve(92);
+    const op = ids[93] ?? resolve(93);
     return one(native.call(op, handle(this), repeats));
   }
 
   /** `aten::flip(Tensor self, int[] dims) -> Tensor` */
   flip(dims: readonly number[]): Tensor {
-    const op = ids[93] ?? resolve(93);
+    const op = ids[94] ?? resolve(94);
     return one(native.call(op, handle(this), dims));
   }
 
   /** `aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)` */
   asStrided(size: readonly number[], stride: readonly number[], storage_offset?: number | null): Tensor {
-    const op = ids[94] ?? resolve(94);
+    const op = ids[95] ?? resolve(95);
     return one(native.call(op, handle(this), size, stride, storage_offset));
   }
 
   /** `aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)` */
   diagonal(offset?: number, dim1?: number, dim2?: number): Tensor {
-    const op = ids[95] ?? resolve(95);
+    const op = ids[96] ?? resolve(96);
     return one(native.call(op, handle(this), offset, dim1, dim2));
   }
 
   /** `aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
   zerosLike(options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null; memory_format?: MemoryFormat | null }): Tensor {
-    const op = ids[104] ?? resolve(104);
+    const op = ids[105] ?? resolve(105);
     return one(native.call(op, handle(this), options?.dtype, options?.layout, options?.device, options?.pin_memory, options?.memory_format));
   }
 
   /** `aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
   onesLike(options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null; memory_format?: MemoryFormat | null }): Tensor {
-    const op = ids[105] ?? resolve(105);
+    const op = ids[106] ?? resolve(106);
     return one(native.call(op, handle(this), options?.dtype, options?.layout, options?.device, options?.pin_memory, options?.memory_format));
   }
 
   /** `aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
   emptyLike(options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null; memory_format?: MemoryFormat | null }): Tensor {
-    const op = ids[106] ?? resolve(106);
+    const op = ids[107] ?? resolve(107);
     return one(native.call(op, handle(this), options?.dtype, options?.layout, options?.device, options?.pin_memory, options?.memory_format));
   }
 
   /** `aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)` */
   fill_(value: number | boolean): this {
-    const op = ids[107] ?? resolve(107);
+    const op = ids[108] ?? resolve(108);
     native.call(op, handle(this), value);
     return this;
   }
 
   /** `aten::zero_(Tensor(a!) self) -> Tensor(a!)` */
   zero_(): this {
-    const op = ids[108] ?? resolve(108);
+    const op = ids[109] ?? resolve(109);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)` */
   copy_(src: Tensor | number, non_blocking?: boolean): this {
-    const op = ids[109] ?? resolve(109);
+    const op = ids[110] ?? resolve(110);
     native.call(op, handle(this), operand(src), non_blocking);
     return this;
   }
 
   /** `aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)` */
   uniform_(from?: number, to?: number, options?: { generator?: RandomGenerator | null }): this {
-    const op = ids[110] ?? resolve(110);
+    const op = ids[111] ?? resolve(111);
     native.call(op, handle(this), from, to, generatorId(options?.generator));
     return this;
   }
 
   /** `aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)` */
   normal_(mean?: number, std?: number, options?: { generator?: RandomGenerator | null }): this {
-    const op = ids[111] ?? resolve(111);
+    const op = ids[112] ?? resolve(112);
     native.call(op, handle(this), mean, std, generatorId(options?.generator));
     return this;
   }
 
   /** `aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)` */
   bernoulli_(p?: number, options?: { generator?: RandomGenerator | null }): this {
-    const op = ids[112] ?? resolve(112);
+    const op = ids[113] ?? resolve(113);
     native.call(op, handle(this), p, generatorId(options?.generator));
     return this;
   }
 
   /** `aten::one_hot(Tensor self, int num_classes=-1) -> Tensor` */
   oneHot(num_classes?: number): Tensor {
-    const op = ids[114] ?? resolve(114);
+    const op = ids[115] ?? resolve(115);
     return one(native.call(op, handle(this), num_classes));
   }
 
   /** `aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)` */
   toDType(dtype: DType, non_blocking?: boolean, copy?: boolean, memory_format?: MemoryFormat | null): Tensor {
-    const op = ids[115] ?? resolve(115);
+    const op = ids[116] ?? resolve(116);
     return one(native.call(op, handle(this), dtype, non_blocking, copy, memory_format));
   }
 
   /** `aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)` */
   toDevice(device: string, dtype: DType, non_blocking?: boolean, copy?: boolean, memory_format?: MemoryFormat | null): Tensor {
-    const op = ids[116] ?? resolve(116);
+    const op = ids[117] ?? resolve(117);
     return one(native.call(op, handle(this), device, dtype, non_blocking, copy, memory_format));
   }
 
   /** `aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor` */
   toCopy(options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null; non_blocking?: boolean; memory_format?: MemoryFormat | null }): Tensor {
-    const op = ids[117] ?? resolve(117);
+    const op = ids[118] ?? resolve(118);
     return one(native.call(op, handle(this), options?.dtype, options?.layout, options?.device, options?.pin_memory, options?.non_blocking, options?.memory_format));
   }
 
   /** `aten::matmul(Tensor self, Tensor other) -> Tensor` */
   matmul(other: Tensor | number): Tensor {
-    const op = ids[118] ?? resolve(118);
+    const op = ids[119] ?? resolve(119);
     return one(native.call(op, handle(this), operand(other)));
   }
 
   /** `aten::mm(Tensor self, Tensor mat2) -> Tensor` */
   mm(mat2: Tensor | number): Tensor {
-    const op = ids[119] ?? resolve(119);
+    const op = ids[120] ?? resolve(120);
     return one(native.call(op, handle(this), operand(mat2)));
   }
 
   /** `aten::bmm(Tensor self, Tensor mat2) -> Tensor` */
   bmm(mat2: Tensor | number): Tensor {
-    const op = ids[120] ?? resolve(120);
+    const op = ids[121] ?? resolve(121);
     return one(native.call(op, handle(this), operand(mat2)));
   }
 
   /** `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor` */
   addmm(mat1: Tensor | number, mat2: Tensor | number, options?: { beta?: number | boolean; alpha?: number | boolean }): Tensor {
-    const op = ids[121] ?? resolve(121);
+    const op = ids[122] ?? resolve(122);
     return one(native.call(op, handle(this), operand(mat1), operand(mat2), options?.beta, options?.alpha));
   }
 
   /** `aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor` */
   baddbmm(batch1: Tensor | number, batch2: Tensor | number, options?: { beta?: number | boolean; alpha?: number | boolean }): Tensor {
-    const op = ids[122] ?? resolve(122);
+    const op = ids[123] ?? resolve(123);
     return one(native.call(op, handle(this), operand(batch1), operand(batch2), options?.beta, options?.alpha));
   }
 
   /** `aten::linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)` */
   linalgEigh(UPLO?: string): [Tensor, Tensor] {
-    const op = ids[125] ?? resolve(125);
+    const op = ids[126] ?? resolve(126);
     return many(native.call(op, handle(this), UPLO)) as [Tensor, Tensor];
   }
 
   /** `aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor` */
   linalgEigvalsh(UPLO?: string): Tensor {
-    const op = ids[126] ?? resolve(126);
+    const op = ids[127] ?? resolve(127);
     return one(native.call(op, handle(this), UPLO));
   }
 
   /** `aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)` */
   addmm_(mat1: Tensor | number, mat2: Tensor | number, options?: { beta?: number | boolean; alpha?: number | boolean }): this {
-    const op = ids[127] ?? resolve(127);
+    const op = ids[128] ?? resolve(128);
     native.call(op, handle(this), operand(mat1), operand(mat2), options?.beta, options?.alpha);
     return this;
   }
 
   /** `aten::dot(Tensor self, Tensor tensor) -> Tensor` */
   dot(tensor: Tensor | number): Tensor {
-    const op = ids[128] ?? resolve(128);
+    const op = ids[129] ?? resolve(129);
     return one(native.call(op, handle(this), operand(tensor)));
   }
 
   /** `aten::gelu(Tensor self, *, str approximate="none") -> Tensor` */
   gelu(options?: { approximate?: string }): Tensor {
-    const op = ids[134] ?? resolve(134);
+    const op = ids[135] ?? resolve(135);
     return one(native.call(op, handle(this), options?.approximate));
   }
 
   /** `aten::silu(Tensor self) -> Tensor` */
   silu(): Tensor {
-    const op = ids[135] ?? resolve(135);
+    const op = ids[136] ?? resolve(136);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::silu_(Tensor(a!) self) -> Tensor(a!)` */
   silu_(): this {
-    const op = ids[136] ?? resolve(136);
+    const op = ids[137] ?? resolve(137);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardswish(Tensor self) -> Tensor` */
   hardswish(): Tensor {
-    const op = ids[137] ?? resolve(137);
+    const op = ids[138] ?? resolve(138);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu(Tensor self) -> Tensor` */
   relu(): Tensor {
-    const op = ids[138] ?? resolve(138);
+    const op = ids[139] ?? resolve(139);
     return one(native.call(op, handle(this)));
   }
 
   /** `aten::relu_(Tensor(a!) self) -> Tensor(a!)` */
   relu_(): this {
-    const op = ids[139] ?? resolve(139);
+    const op = ids[140] ?? resolve(140);
     native.call(op, handle(this));
     return this;
   }
 
   /** `aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor` */
   hardtanh(min_val?: number | boolean, max_val?: number | boolean): Tensor {
-    const op = ids[140] ?? resolve(140);
+    const op = ids[141] ?? resolve(141);
     return one(native.call(op, handle(this), min_val, max_val));
   }
 
   /** `aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)` */
   hardtanh_(min_val?: number | boolean, max_val?: number | boolean): this {
-    const op = ids[141] ?? resolve(141);
+    const op = ids[142] ?? resolve(142);
     native.call(op, handle(this), min_val, max_val);
     return this;
   }
 
   /** `aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor` */
   maxPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, ceil_mode?: boolean): Tensor {
-    const op = ids[142] ?? resolve(142);
+    const op = ids[143] ?? resolve(143);
     return one(native.call(op, handle(this), kernel_size, stride, padding, dilation, ceil_mode));
   }
 
   /** `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor` */
   avgPool2d(kernel_size: readonly number[] | number, stride?: readonly number[] | number, padding?: readonly number[] | number, ceil_mode?: boolean, count_include_pad?: boolean, divisor_override?: number | null): Tensor {
-    const op = ids[143] ?? resolve(143);
+    const op = ids[144] ?? resolve(144);
     return one(native.call(op, handle(this), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override));
   }
 
   /** `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` */
   adaptiveAvgPool2d(output_size: readonly number[] | number): Tensor {
-    const op = ids[144] ?? resolve(144);
+    const op = ids[145] ?? resolve(145);
     return one(native.call(op, handle(this), output_size));
   }
 
   /** `aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   softmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[147] ?? resolve(147);
+    const op = ids[148] ?? resolve(148);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor` */
   logSoftmax(dim: number, dtype?: DType | null): Tensor {
-    const op = ids[148] ?? resolve(148);
+    const op = ids[149] ?? resolve(149);
     return one(native.call(op, handle(this), dim, dtype));
   }
 
   /** `aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.) -> Tensor` */
   crossEntropyLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number, label_smoothing?: number): Tensor {
-    const op = ids[149] ?? resolve(149);
+    const op = ids[150] ?? resolve(150);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index, label_smoothing));
   }
 
   /** `aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor` */
   nllLoss(target: Tensor | number, weight?: Tensor | null, reduction?: number, ignore_index?: number): Tensor {
-    const op = ids[150] ?? resolve(150);
+    const op = ids[151] ?? resolve(151);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), reduction, ignore_index));
   }
 
   /** `aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor` */
   mseLoss(target: Tensor | number, reduction?: number): Tensor {
-    const op = ids[151] ?? resolve(151);
+    const op = ids[152] ?? resolve(152);
     return one(native.call(op, handle(this), operand(target), reduction));
   }
 
   /** `aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor` */
   binaryCrossEntropyWithLogits(target: Tensor | number, weight?: Tensor | null, pos_weight?: Tensor | null, reduction?: number): Tensor {
-    const op = ids[152] ?? resolve(152);
+    const op = ids[153] ?? resolve(153);
     return one(native.call(op, handle(this), operand(target), optionalHandle(weight), optionalHandle(pos_weight), reduction));
   }
 
   /** `aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBilinear2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[153] ?? resolve(153);
+    const op = ids[154] ?? resolve(154);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 
   /** `aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBicubic2d(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[154] ?? resolve(154);
+    const op = ids[155] ?? resolve(155);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 
   /** `aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor` */
   upsampleBicubic2dAntialias(output_size: readonly number[] | number, align_corners: boolean, scales_h?: number | null, scales_w?: number | null): Tensor {
-    const op = ids[155] ?? resolve(155);
+    const op = ids[156] ?? resolve(156);
     return one(native.call(op, handle(this), output_size, align_corners, scales_h, scales_w));
   }
 }
@@ -1050,210 +1057,210 @@ export function where(condition: Tensor | number, self: Tensor, other: Tensor | 
 
 /** `aten::cat(Tensor[] tensors, int dim=0) -> Tensor` */
 export function cat(tensors: readonly Tensor[], dim?: number): Tensor {
-  const op = ids[96] ?? resolve(96);
+  const op = ids[97] ?? resolve(97);
   return one(native.call(op, handles(tensors), dim));
 }
 
 /** `aten::stack(Tensor[] tensors, int dim=0) -> Tensor` */
 export function stack(tensors: readonly Tensor[], dim?: number): Tensor {
-  const op = ids[97] ?? resolve(97);
+  const op = ids[98] ?? resolve(98);
   return one(native.call(op, handles(tensors), dim));
 }
 
 /** `aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor` */
 export function empty(size: readonly number[], options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null; memory_format?: MemoryFormat | null }): Tensor {
-  const op = ids[98] ?? resolve(98);
+  const op = ids[99] ?? resolve(99);
   return one(native.call(op, size, options?.dtype, options?.layout, options?.device, options?.pin_memory, options?.memory_format));
 }
 
 /** `aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function zeros(size: readonly number[], options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[99] ?? resolve(99);
+  const op = ids[100] ?? resolve(100);
   return one(native.call(op, size, options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function ones(size: readonly number[], options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[100] ?? resolve(100);
+  const op = ids[101] ?? resolve(101);
   return one(native.call(op, size, options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function full(size: readonly number[], fill_value: number | boolean, options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[101] ?? resolve(101);
+  const op = ids[102] ?? resolve(102);
   return one(native.call(op, size, fill_value, options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::eye(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function eye(n: number, options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[102] ?? resolve(102);
+  const op = ids[103] ?? resolve(103);
   return one(native.call(op, n, options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function arange(start: number | boolean, end: number | boolean, step?: number | boolean, options?: { dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[103] ?? resolve(103);
+  const op = ids[104] ?? resolve(104);
   return one(native.call(op, start, end, step, options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::randperm.generator(int n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor` */
 export function randperm(n: number, options?: { generator?: RandomGenerator | null; dtype?: DType | null; layout?: "strided" | null; device?: string | null; pin_memory?: boolean | null }): Tensor {
-  const op = ids[113] ?? resolve(113);
+  const op = ids[114] ?? resolve(114);
   return one(native.call(op, n, generatorId(options?.generator), options?.dtype, options?.layout, options?.device, options?.pin_memory));
 }
 
 /** `aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)` */
 export function linalgSvd(A: Tensor | number, full_matrices?: boolean, options?: { driver?: string | null }): [Tensor, Tensor, Tensor] {
-  const op = ids[123] ?? resolve(123);
+  const op = ids[124] ?? resolve(124);
   return many(native.call(op, operand(A), full_matrices, options?.driver)) as [Tensor, Tensor, Tensor];
 }
 
 /** `aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor` */
 export function linalgSvdvals(A: Tensor | number, options?: { driver?: string | null }): Tensor {
-  const op = ids[124] ?? resolve(124);
+  const op = ids[125] ?? resolve(125);
   return one(native.call(op, operand(A), options?.driver));
 }
 
 /** `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor` */
 export function linear(input: Tensor | number, weight: Tensor | number, bias?: Tensor | null): Tensor {
-  const op = ids[129] ?? resolve(129);
+  const op = ids[130] ?? resolve(130);
   return one(native.call(op, operand(input), operand(weight), optionalHandle(bias)));
 }
 
 /** `aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) -> Tensor` */
 export function conv2d(input: Tensor | number, weight: Tensor | number, bias?: Tensor | null, stride?: readonly number[] | number, padding?: readonly number[] | number, dilation?: readonly number[] | number, groups?: number): Tensor {
-  const op = ids[130] ?? resolve(130);
+  const op = ids[131] ?? resolve(131);
   return one(native.call(op, operand(input), operand(weight), optionalHandle(bias), stride, padding, dilation, groups));
 }
 
 /** `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor` */
 export function batchNorm(input: Tensor | number, weight: Tensor | null, bias: Tensor | null, running_mean: Tensor | null, running_var: Tensor | null, training: boolean, momentum: number, eps: number, cudnn_enabled: boolean): Tensor {
-  const op = ids[131] ?? resolve(131);
+  const op = ids[132] ?? resolve(132);
   return one(native.call(op, operand(input), optionalHandle(weight), optionalHandle(bias), optionalHandle(running_mean), optionalHandle(running_var), training, momentum, eps, cudnn_enabled));
 }
 
 /** `aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor` */
 export function groupNorm(input: Tensor | number, num_groups: number, weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnn_enabled?: boolean): Tensor {
-  const op = ids[132] ?? resolve(132);
+  const op = ids[133] ?? resolve(133);
   return one(native.call(op, operand(input), num_groups, optionalHandle(weight), optionalHandle(bias), eps, cudnn_enabled));
 }
 
 /** `aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor` */
 export function layerNorm(input: Tensor | number, normalized_shape: readonly number[], weight?: Tensor | null, bias?: Tensor | null, eps?: number, cudnn_enable?: boolean): Tensor {
-  const op = ids[133] ?? resolve(133);
+  const op = ids[134] ?? resolve(134);
   return one(native.call(op, operand(input), normalized_shape, optionalHandle(weight), optionalHandle(bias), eps, cudnn_enable));
 }
 
 /** `aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor` */
 export function embedding(weight: Tensor | number, indices: Tensor | number, padding_idx?: number, scale_grad_by_freq?: boolean, sparse?: boolean): Tensor {
-  const op = ids[145] ?? resolve(145);
+  const op = ids[146] ?? resolve(146);
   return one(native.call(op, operand(weight), operand(indices), padding_idx, scale_grad_by_freq, sparse));
 }
 
 /** `aten::dropout(Tensor input, float p, bool train) -> Tensor` */
 export function dropout(input: Tensor | number, p: number, train: boolean): Tensor {
-  const op = ids[146] ?? resolve(146);
+  const op = ids[147] ?? resolve(147);
   return one(native.call(op, operand(input), p, train));
 }
 
 /** `aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachAddScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[156] ?? resolve(156);
+  const op = ids[157] ?? resolve(157);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()` */
 export function _foreachAdd_(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): void {
-  const op = ids[157] ?? resolve(157);
+  const op = ids[158] ?? resolve(158);
   native.call(op, handles(self), handles(other), options?.alpha);
 }
 
 /** `aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachAdd(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[158] ?? resolve(158);
+  const op = ids[159] ?? resolve(159);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]` */
 export function _foreachSub(self: readonly Tensor[], other: readonly Tensor[], options?: { alpha?: number | boolean }): Tensor[] {
-  const op = ids[159] ?? resolve(159);
+  const op = ids[160] ?? resolve(160);
   return many(native.call(op, handles(self), handles(other), options?.alpha));
 }
 
 /** `aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()` */
 export function _foreachMulScalar_(self: readonly Tensor[], scalar: number | boolean): void {
-  const op = ids[160] ?? resolve(160);
+  const op = ids[161] ?? resolve(161);
   native.call(op, handles(self), scalar);
 }
 
 /** `aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]` */
 export function _foreachMulScalar(self: readonly Tensor[], scalar: number | boolean): Tensor[] {
-  const op = ids[161] ?? resolve(161);
+  const op = ids[162] ?? resolve(162);
   return many(native.call(op, handles(self), scalar));
 }
 
 /** `aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcmul_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[162] ?? resolve(162);
+  const op = ids[163] ?? resolve(163);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()` */
 export function _foreachAddcdiv_(self: readonly Tensor[], tensor1: readonly Tensor[], tensor2: readonly Tensor[], value?: number | boolean): void {
-  const op = ids[163] ?? resolve(163);
+  const op = ids[164] ?? resolve(164);
   native.call(op, handles(self), handles(tensor1), handles(tensor2), value);
 }
 
 /** `aten::_foreach_sqrt(Tensor[] self) -> Tensor[]` */
 export function _foreachSqrt(self: readonly Tensor[]): Tensor[] {
-  const op = ids[164] ?? resolve(164);
+  const op = ids[165] ?? resolve(165);
   return many(native.call(op, handles(self)));
 }
 
 /** `aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2) -> Tensor[]` */
 export function _foreachNorm(self: readonly Tensor[], ord?: number | boolean): Tensor[] {
-  const op = ids[165] ?? resolve(165);
+  const op = ids[166] ?? resolve(166);
   return many(native.call(op, handles(self), ord));
 }
 
 /** `aten::_foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()` */
 export function _foreachDivScalars_(self: readonly Tensor[], scalars: readonly (number | boolean)[]): void {
-  const op = ids[166] ?? resolve(166);
+  const op = ids[167] ?? resolve(167);
   native.call(op, handles(self), scalars);
 }
 
 /** `aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()` */
 export function _fusedAdam_(self: readonly Tensor[], grads: readonly Tensor[], exp_avgs: readonly Tensor[], exp_avg_sqs: readonly Tensor[], max_exp_avg_sqs: readonly Tensor[], state_steps: readonly Tensor[], options: { lr: number; beta1: number; beta2: number; weight_decay: number; eps: number; amsgrad: boolean; maximize: boolean; grad_scale?: Tensor | null; found_inf?: Tensor | null }): void {
-  const op = ids[167] ?? resolve(167);
+  const op = ids[168] ?? resolve(168);
   native.call(op, handles(self), handles(grads), handles(exp_avgs), handles(exp_avg_sqs), handles(max_exp_avg_sqs), handles(state_steps), options.lr, options.beta1, options.beta2, options.weight_decay, options.eps, options.amsgrad, options.maximize, optionalHandle(options.grad_scale), optionalHandle(options.found_inf));
 }
 
 /** `nudge::fold_norm(Tensor weight, Tensor gamma, Tensor beta, Tensor mean, Tensor variance, float eps, bool half) -> (Tensor, Tensor)` */
 export function foldNorm(weight: Tensor | number, gamma: Tensor | number, beta: Tensor | number, mean: Tensor | number, variance: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[168] ?? resolve(168);
+  const op = ids[169] ?? resolve(169);
   return many(native.call(op, operand(weight), operand(gamma), operand(beta), operand(mean), operand(variance), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::bias_clamp(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> Tensor` */
 export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): Tensor {
-  const op = ids[169] ?? resolve(169);
+  const op = ids[170] ?? resolve(170);
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[170] ?? resolve(170);
+  const op = ids[171] ?? resolve(171);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor` */
 export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias: Tensor | number, stride: number, low: number, high: number): Tensor {
-  const op = ids[171] ?? resolve(171);
+  const op = ids[172] ?? resolve(172);
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[172] ?? resolve(172);
+  const op = ids[173] ?? resolve(173);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

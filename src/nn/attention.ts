@@ -70,12 +70,15 @@ export class MultiHeadAttention extends Layer {
     return this.proj.forward(attention(q, k, v).transpose(1, 2).reshape(x.rows, 1, width));
   }
 
-  /** Splits [n, tokens, parts · width] into parts of shape [n, heads, tokens, width of a head]. */
+  /**
+   * Splits [n, tokens, parts · width] into parts of shape [n, heads, tokens, width of a head]. The gradient of `unbind`
+   * is one copy. With `select`, each part's gradient would be padded with zeros to the full size, and the three added.
+   */
   private byHeads(x: Tensor, parts: number): Tensor[] {
     const [n, tokens] = x.shape;
     const { heads, width } = this;
-    const split = x.view(n, tokens, parts, heads, width / heads).permute([2, 0, 3, 1, 4]);
-    return Array.from({ length: parts }, (_, i) => split.select(0, i));
+    const split = x.view(n, tokens, parts, heads, width / heads).unbind(2);
+    return split.map((part) => part.transpose(1, 2));
   }
 }
 
