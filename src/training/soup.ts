@@ -13,7 +13,7 @@ import { setThreads } from "../engine/device.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { readWeights, writeWeights } from "../engine/weights.js";
-import { UsageError } from "../errors.js";
+import { DataError, UsageError } from "../errors.js";
 import { makeFolder } from "../files/make-folder.js";
 import { onceEach } from "../files/once-each.js";
 import { METADATA_KEY, type ModelAbout } from "../model/about.js";
@@ -153,9 +153,19 @@ function heldOutMean(rows: readonly RunRecord[], domains: readonly string[]): nu
   return own.length === 0 ? null : own.reduce((sum, { value }) => sum + value, 0) / own.length;
 }
 
-/** Reads the tensors of a model that predictions need, from its file or its run. */
-export const weightsOf = (path: string): Map<string, Tensor> =>
-  new Map([...readWeights(modelFile(path))].filter(([name]) => !name.startsWith(DISTANCE_PREFIX)));
+/** Reads the tensors of a model that predictions need, from its file or its run. All of them must be finite. */
+export function weightsOf(path: string): Map<string, Tensor> {
+  const file = modelFile(path);
+  const weights = [...readWeights(file)].filter(([name]) => !name.startsWith(DISTANCE_PREFIX));
+  const wrong = scope(() =>
+    weights.find(([, tensor]) => tensor.dtype.includes("float") && tensor.isfinite().sum().item() !== tensor.numel),
+  );
+  if (wrong)
+    throw new DataError(
+      `${file}: ${wrong[0]} has values that are not finite, so it cannot be averaged. Remove this run`,
+    );
+  return new Map(weights);
+}
 
 /** Returns the mean of models' weights, summed in float64. Counters are those of the first model. */
 export function meanOf(paths: readonly string[]): Map<string, Tensor> {
