@@ -112,11 +112,14 @@ export abstract class Module implements Disposable {
       if (!source || `${source.shape}` === `${target.shape}`) return [];
       return [`${key}: expected [${target.shape.join(", ")}], got [${source.shape.join(", ")}]`];
     });
-    if (missing.length + unexpected.length + wrongShapes.length > 0) {
+    // A copy would keep only the real parts.
+    const complex = [...own.keys()].filter((key) => state.get(key)?.dtype.includes("complex"));
+    if (missing.length + unexpected.length + wrongShapes.length + complex.length > 0) {
       const parts = [
         missing.length > 0 && `missing ${formatList(missing)}`,
         unexpected.length > 0 && `unexpected ${formatList(unexpected)}`,
         wrongShapes.length > 0 && `wrong shape of ${formatList(wrongShapes)}`,
+        complex.length > 0 && `complex numbers in ${formatList(complex)}, expected real ones`,
       ].filter(Boolean);
       const source = from === undefined ? "" : ` from ${from}`;
       throw new UsageError(`loading weights${source} into ${this.constructor.name}: ${parts.join("; ")}`);
