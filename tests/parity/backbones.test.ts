@@ -56,7 +56,7 @@ const CASES: Record<string, Case> = {
   "efficientnet_b0 trained": { id: "efficientnet_b0", shape: pictures, options: trained, ...five },
   regnet_y_400mf: { id: "regnet_y_400mf", shape: picture, ...five },
   "regnet_y_400mf trained": { id: "regnet_y_400mf", shape: pictures, options: trained, ...five },
-  convnext_tiny: { id: "convnext_tiny", shape: picture, ...five },
+  convnext_tiny: { id: "convnext_tiny", shape: [1, 3, 32, 32], ...five },
 };
 
 /**

@@ -208,7 +208,8 @@ record("mobilenet_v2 trained", mobilenet(True), (4, 3, 64, 64))
 for case, trained, shape in (("", False, (2, 3, 64, 64)), (" trained", True, (4, 3, 64, 64))):
     record(f"efficientnet_b0{case}", efficientnet(trained), shape, updates=5, rate=2e-5)
     record(f"regnet_y_400mf{case}", regnet(trained), shape, updates=5, rate=2e-5)
-record("convnext_tiny", convnext(), (2, 3, 64, 64), updates=5, rate=2e-5)
+# libtorch computes depthwise convolutions in float64 channel by channel, so one small picture is enough here.
+record("convnext_tiny", convnext(), (1, 3, 32, 32), updates=5, rate=2e-5)
 
 metadata = {"torch": torch.__version__, "torchvision": torchvision.__version__}
 # Names as their order: most lists are the same for several cases.
