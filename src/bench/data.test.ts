@@ -33,3 +33,19 @@ test("bench data times steps on pictures in memory and on decoded ones, and take
 test("too few pictures for the classes of every domain are refused", async () => {
   await expect(benchData({ ...small, pictures: 10 })).rejects.toThrow("at least 200 pictures");
 });
+
+test("links stand for pictures that are not generated", async () => {
+  const folder = temporaryFolder();
+  const result = await benchData({ ...small, pictures: 400, distinct: 210, folder });
+  expect(result).toMatchObject({ pictures: 400, distinct: 210 });
+  const files = readdirSync(join(folder, "pictures"), { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isFile(),
+  );
+  const all = files.map(({ parentPath, name }) => statSync(join(parentPath, name)));
+  expect(all).toHaveLength(400);
+  expect(new Set(all.map(({ ino }) => ino)).size).toBe(210);
+  expect(result.fileBytes).toBe(all.reduce((sum, { size }) => sum + size, 0));
+  const text = dataText(result);
+  expect(text).toContain("210 of the files are different; the others are links to them, so the disk is not measured");
+  expect(text).toMatch(/Writing the files took \d+ s, listing and splitting them \d+ s/);
+});

@@ -2,11 +2,12 @@
  * Measures the cost of a dataset that fits neither into the memory of the GPU nor into that of the host, such as DomainNet with
  * its 586,575 pictures: training steps on pictures that are decoded from their files each time, next to steps on pictures in
  * memory, in one run. The pictures are generated JPEGs; their size and number are options. Decoded pictures are not kept, so a
- * small number of files measures the same work as a large number. Only the disk differs: a larger share of a few files is in
- * the file cache of the system.
+ * small number of files measures the same decoding as a large number. To measure the lists, splits and draws of a large number in a
+ * short time, only some of the files are generated, and the others are hard links to them. Then the disk is not measured: the files
+ * that are really there fit the file cache of the system.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -21,8 +22,10 @@ const DOMAINS = ["clipart", "painting", "real", "sketch"];
 const CLASSES = 10;
 
 export interface DataBenchOptions {
-  /** The number of generated JPEGs. */
+  /** The number of JPEGs. */
   pictures: number;
+  /** How many of them are generated; the others are links to them. The default is all. */
+  distinct?: number;
   /** Their width; the height is three quarters of it. */
   width: number;
   backbone: string;
@@ -38,6 +41,10 @@ export interface DataBenchOptions {
 
 export interface DataBench {
   pictures: number;
+  /** The number of different files; the others are links to them. Absent in older records, where it is the number of pictures. */
+  distinct?: number;
+  /** Seconds for writing the files, and for listing and splitting them. */
+  seconds?: { generating: number; planning: number };
   /** The total size of the files and of their decoded pixels, in bytes. */
   fileBytes: number;
   pixelBytes: number;
@@ -65,19 +72,24 @@ export async function benchData(options: DataBenchOptions): Promise<DataBench> {
   const { pictures, width, backbone, device, precision, batch, steps } = options;
   if (pictures < DOMAINS.length * CLASSES * 5)
     throw new UsageError(`bench data: expected at least ${DOMAINS.length * CLASSES * 5} pictures, got ${pictures}`);
+  const distinct = Math.min(options.distinct ?? pictures, pictures);
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "nudge-data-bench-"));
   try {
-    const fileBytes = await makeJpegs(folder, { pictures, width });
+    const started = performance.now();
+    const fileBytes = await makeJpegs(folder, { pictures, distinct, width });
+    const generated = performance.now();
     const data = join(folder, "pictures");
     const run = { data, algorithm: "ERM", backbone, device, precision, batch };
     const [whole, some] = [await planOf(run), await planOf({ ...run, limit: MEMORY_LIMIT })];
+    const planned = performance.now();
     setThreads(whole.settings.threads);
     const inMemory = await timed(some, { cache: join(folder, "cache") }, steps);
     const decoded = await timed(whole, { cache: false, memoryLimit: 0 }, steps);
     const { decodersAtOnce, defaultShortSide } = await import("../data/decode.js");
     const scale = Math.min(1, defaultShortSide / (0.75 * width));
     return {
-      ...{ pictures, fileBytes, pixelBytes: Math.round(pictures * 3 * 0.75 * (width * scale) ** 2), width },
+      seconds: { generating: (generated - started) / 1000, planning: (planned - generated) / 1000 },
+      ...{ pictures, distinct, fileBytes, pixelBytes: Math.round(pictures * 3 * 0.75 * (width * scale) ** 2), width },
       ...{ backbone, device: whole.settings.device, precision: whole.settings.precision, threads: threads() },
       ...{ decoders: decodersAtOnce, batch: batch * (DOMAINS.length - 1), steps },
       ...{ inMemory, decoded, ratio: decoded.stepMs / inMemory.stepMs },
@@ -97,10 +109,16 @@ async function timed(
   return await timeSteps(plan, { dataset, split, pictures, lost: new Map(), [Symbol.dispose]() {} }, steps);
 }
 
+interface Jpegs {
+  readonly pictures: number;
+  readonly distinct: number;
+  readonly width: number;
+}
+
 /** Writes the JPEGs, unless the folder contains them from an earlier call; returns their total size in bytes. */
-async function makeJpegs(folder: string, { pictures, width }: { pictures: number; width: number }): Promise<number> {
+async function makeJpegs(folder: string, { pictures, distinct, width }: Jpegs): Promise<number> {
   const record = join(folder, "generated.json");
-  const wanted = JSON.stringify({ pictures, width });
+  const wanted = JSON.stringify({ pictures, width, ...(distinct < pictures && { distinct }) });
   if (existsSync(record)) {
     const { asked, bytes } = JSON.parse(readFileSync(record, "utf8"));
     if (asked === wanted) return bytes;
@@ -109,21 +127,24 @@ async function makeJpegs(folder: string, { pictures, width }: { pictures: number
   for (const domain of DOMAINS)
     for (let label = 0; label < CLASSES; label++)
       mkdirSync(join(folder, "pictures", domain, `class-${label}`), { recursive: true });
-  let [next, bytes] = [0, 0];
+  const pathOf = (i: number): string => {
+    const [domain, label] = [DOMAINS[i % DOMAINS.length], Math.floor(i / DOMAINS.length) % CLASSES];
+    return join(folder, "pictures", domain, `class-${label}`, `${i}.jpg`);
+  };
+  let next = 0;
+  const sizes = new Float64Array(distinct);
   const worker = async (): Promise<void> => {
-    for (let i = next++; i < pictures; i = next++) {
-      const path = join(
-        folder,
-        "pictures",
-        DOMAINS[i % DOMAINS.length],
-        `class-${Math.floor(i / DOMAINS.length) % CLASSES}`,
-        `${i}.jpg`,
-      );
-      await makeJpeg(path, i, width);
-      bytes += statSync(path).size;
+    for (let i = next++; i < distinct; i = next++) {
+      await makeJpeg(pathOf(i), i, width);
+      sizes[i] = statSync(pathOf(i)).size;
     }
   };
   await Promise.all(Array.from({ length: 2 * availableParallelism() }, worker));
+  let bytes = sizes.reduce((sum, size) => sum + size, 0);
+  for (let i = distinct; i < pictures; i++) {
+    linkSync(pathOf(i % distinct), pathOf(i));
+    bytes += sizes[i % distinct];
+  }
   writeFileSync(record, JSON.stringify({ asked: wanted, bytes }));
   return bytes;
 }

@@ -277,10 +277,12 @@ export function benchCommand(): Command {
       "after",
       examples(
         "data --backbone small-cnn --width 64 --steps 10",
+        "data --pictures 586575 --distinct 20000 --device cuda:0 --precision bf16",
         "data --pictures 586575 --device cuda:0 --precision bf16 --folder /scratch/jpegs",
       ),
     )
     .option("--pictures <n>", "the number of generated JPEGs; DomainNet has 586575", "2000")
+    .option("--distinct <n>", "generate only n different JPEGs; the others are links to them (default: all)")
     .option("--width <n>", "the width of the generated JPEGs; the height is three quarters of it", "360")
     .option("--folder <dir>", "the folder of the JPEGs, kept for the next time (default: a temporary folder)")
     .option("--backbone <id>", "the backbone", "resnet50")
@@ -290,7 +292,7 @@ export function benchCommand(): Command {
     .action(async ({ json, ...raw }: Flags<DataBenchOptions>) => {
       const { benchData } = await import("../bench/data.js");
       const { dataText } = await import("./bench-data.js");
-      const result = await benchData({ ...raw, ...counts(raw, "pictures", "width", "batch", "steps") });
+      const result = await benchData({ ...raw, ...counts(raw, "pictures", "distinct", "width", "batch", "steps") });
       print(json ? JSON.stringify(result) : dataText(result));
     });
   return bench;
