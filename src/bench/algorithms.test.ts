@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { algorithms } from "../algorithms/index.js";
 import { algorithmsText } from "../cli/bench-algorithms.js";
 import { liveTensors } from "../engine/device.js";
+import { zeros } from "../engine/ops.generated.js";
 import { benchAlgorithms } from "./algorithms.js";
 
 const quick = { backbone: "toy-cnn", batch: 4, device: "cpu", repeats: 1 };
@@ -45,6 +46,15 @@ test("the text has a line per algorithm and says which passes are saved", () => 
   const text = algorithmsText(benchAlgorithms({ ...quick, algorithm: "SagNet" }));
   expect(text).toMatch(/^ {2}SagNet +[\d.]+ +[\d.]+× +[\d.]+ +[\d.]+× +3 \+ 2 +3 \+ 3 +[\d.]+×$/m);
   expect(text).toContain("SagNet: no backward pass through the backbone for the style head");
+});
+
+test("memory that was in use before is not counted as that of an algorithm", () => {
+  const peaks = (): number[] =>
+    benchAlgorithms({ ...quick, algorithm: "SagNet" }).rows.flatMap((row) => [row.peak, row.ermPeak]);
+  const alone = peaks();
+  using held = zeros([25_000_000]); // 100 MB, a hundred times what these updates take
+  expect(held.numel * 4).toBeGreaterThan(20 * Math.max(...alone));
+  for (const [i, peak] of peaks().entries()) expect(peak / alone[i]).toBeCloseTo(1, 1);
 });
 
 test("an unknown algorithm is refused with the nearest name", () => {

@@ -16,7 +16,7 @@ import { algorithmNamed, algorithms } from "../algorithms/index.js";
 import { median } from "../analysis/evaluation.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
-import { memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
+import { emptyCache, memory, resetPeakMemory, synchronize, threads } from "../engine/device.js";
 import { cat, empty } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
@@ -50,7 +50,7 @@ export interface AlgorithmCost {
   readonly ermMs: number;
   /** The median over the rounds of the time relative to that of ERM. Absent in older records. */
   readonly ratio?: number;
-  /** The peak memory of tensors during an update in bytes, including weights, optimizer state and batch. */
+  /** The peak memory of updates in bytes: tensors, including weights, optimizer state and batch, or on a GPU the pools of captured updates. */
   readonly peak: number;
   readonly ermPeak: number;
   readonly passes: Passes;
@@ -137,13 +137,23 @@ export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows };
 }
 
-/** The peak memory of an algorithm. It is measured alone, so that the weights of other algorithms are not counted. */
+/**
+ * The peak memory of an algorithm, without what was in use before. It is measured alone, so that the weights of other algorithms are
+ * not counted. On a GPU, a captured update keeps its memory in a pool that no tensor owns: the pool counts as what the
+ * allocator still reserves once its cache is empty.
+ */
 function peakOf(definition: AlgorithmDefinition, options: AlgorithmsOptions): number {
+  const { device } = options;
+  emptyCache(device);
+  const before = memory(device);
+  resetPeakMemory(device);
   using trial = new Trial(definition, options);
-  trial.warmUp(); // optimizers create their state
-  resetPeakMemory(options.device);
+  trial.warmUp(); // optimizers create their state, and updates are captured
   trial.run();
-  return memory(options.device).peak;
+  const tensors = memory(device).peak - before.used;
+  emptyCache(device);
+  const reserved = (memory(device).reserved ?? 0) - (before.reserved ?? 0);
+  return Math.max(tensors, reserved);
 }
 
 function timesOf(

@@ -56,6 +56,13 @@ export function resetPeakMemory(device = "cpu"): void {
   else loadNative().resetCudaPeak(device);
 }
 
+/** Returns memory that the allocator of a GPU keeps for later tensors to the driver. Pools of captured graphs are kept. */
+export function emptyCache(device: string): void {
+  if (device === "cpu") return;
+  synchronize(device);
+  loadNative().emptyCache();
+}
+
 /** Returns the number of tensors that have not been freed, on all devices. */
 export function liveTensors(): number {
   return loadNative().liveTensors();
