@@ -280,14 +280,11 @@ export type Request = Given;
 /** Parses the settings of a request that are declared in `keys`. */
 export function readKeys(request: Request): GivenKeys {
   const given: Record<string, unknown> = {};
-  for (const name of NAMES) {
-    const value = request[name];
-    if (value !== undefined && value !== null) given[name] = keys[name].kind.read(name, value);
-  }
+  for (const [name, value] of Object.entries(request))
+    if (Object.hasOwn(keys, name) && value !== undefined && value !== null)
+      given[name] = keys[name as KeyName].kind.read(name, value);
   return given as GivenKeys;
 }
-
-const NAMES = Object.keys(keys) as KeyName[];
 
 const defaults: object = defaultsOf(keys);
 

@@ -137,12 +137,12 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   } as const;
   const hashOf = siblingHash(settled, memo.texts);
   const named = Object.assign(settled, { hash: hashOf(settled) });
-  const again = {
-    ...requestFor(named, values.named, findDataset(named.data) ? undefined : Object.keys(options)),
-    ...rangesByName(ranges, values.given),
-  };
+  const again = Object.assign(
+    requestFor(named, values.named, findDataset(named.data) ? undefined : Object.keys(options)),
+    rangesByName(ranges, values.given),
+  );
   const fixed = fixedIn(withoutDrawnOptions(drawn), given, { request: again, hparams: values.given });
-  const settings = Object.assign(named, { fixed, request: { ...again, fixed: Object.keys(fixed) } });
+  const settings = Object.assign(named, { fixed, request: Object.assign(again, { fixed: Object.keys(fixed) }) });
   return { settings, dataset, ...method, regularizers, hashOf };
 }
 
@@ -239,9 +239,22 @@ function loopSettings(given: FilledKeys, protocol: Protocol) {
   const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
   const { device, precision, threads = cores() } = given;
   return {
-    ...{ seed, trialSeed, hparamsSeed, protocol: given.protocol },
-    ...{ steps, evaluateEvery, evaluateFirst, evaluateTraining, ...(measures === "all" && { measures }) },
-    ...{ checkpointEvery, holdout, augmentValidation, batchNormBatches, device, precision, threads },
+    seed,
+    trialSeed,
+    hparamsSeed,
+    protocol: given.protocol,
+    steps,
+    evaluateEvery,
+    evaluateFirst,
+    evaluateTraining,
+    ...(measures === "all" && { measures }),
+    checkpointEvery,
+    holdout,
+    augmentValidation,
+    batchNormBatches,
+    device,
+    precision,
+    threads,
   };
 }
 

@@ -144,9 +144,10 @@ interface Family {
 
 function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const { settings } = run;
-  const kept = Object.entries(settings.request).filter(([name]) => given[name] !== undefined || !OF_MACHINE.has(name));
+  const kept: Record<string, unknown> = { ...settings.request };
+  for (const name of OF_MACHINE) if (given[name] === undefined) delete kept[name];
   // The JSON round trip gives all copies the same object shape, which is small and fast to write.
-  const request = JSON.parse(JSON.stringify(Object.fromEntries(kept))) as RunRequest;
+  const request = JSON.parse(JSON.stringify(kept)) as RunRequest;
   return { settings, request, sibling: siblingsOf(run, memo) };
 }
 
