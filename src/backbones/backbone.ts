@@ -55,6 +55,15 @@ export abstract class Backbone extends Layer {
   adopt?(tensors: ReadonlyMap<string, Tensor>): Map<string, Tensor>;
 }
 
+/** A backbone that is defined by its stages. */
+export abstract class StagedBackbone extends Backbone {
+  abstract override stages(x: Tensor, onStage?: OnStage): Tensor;
+
+  forward(x: Tensor): Tensor {
+    return this.stages(x);
+  }
+}
+
 /** A part of a network that maps one feature map to the next, and the index of the stage that it ends, if any. */
 export interface Step {
   readonly forward: (map: Tensor) => Tensor;

@@ -15,20 +15,21 @@ import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { AttentionPooling } from "../nn/attention-pooling.js";
 import { BatchNorm2d, convNorm, useBatchNorm } from "../nn/batch-norm.js";
-import { Conv2d } from "../nn/conv.js";
+import type { Conv2d } from "../nn/conv.js";
 import { ConvNorm } from "../nn/conv-norm.js";
 import { Dropout } from "../nn/dropout.js";
 import { Layer, Sequential } from "../nn/module.js";
 import { type Grid, resizePositions } from "../nn/position-embedding.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   stageSteps,
 } from "./backbone.js";
+import { conv1x1, conv3x3 } from "./resnet.js";
 
 /** The sizes of a network, which its weight file must match. */
 export interface ClipResNetLayout {
@@ -48,9 +49,6 @@ const POSITIONS = "attnpool.positional_embedding";
 export const CLIP_RESNET_STRIDE = 32;
 const EXPANSION = 4;
 const init = "he-fan-out";
-const conv3x3 = (inputs: number, outputs: number, stride = 1) =>
-  new Conv2d(inputs, outputs, { kernel: 3, stride, padding: 1, bias: false, init });
-const conv1x1 = (inputs: number, outputs: number) => new Conv2d(inputs, outputs, { kernel: 1, bias: false, init });
 
 /** A bottleneck block with average pooling in place of strides. */
 class ClipBottleneck extends Layer {
@@ -90,7 +88,7 @@ class ClipBottleneck extends Layer {
   }
 }
 
-export class ClipResNet extends Backbone {
+export class ClipResNet extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -156,10 +154,6 @@ export class ClipResNet extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }) => layers);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

@@ -20,12 +20,12 @@ import { globalAverage } from "../nn/pooling.js";
 import { toFullPrecision } from "../nn/precision.js";
 import { StochasticDepth, stochasticDepthRates } from "../nn/stochastic-depth.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
   stageSteps,
 } from "./backbone.js";
@@ -122,7 +122,7 @@ const SIZES = {
 } as const;
 
 /** Stage 0 is the stem, and stages 1 to 4 are the blocks of one width. */
-export class ConvNeXt extends Backbone {
+export class ConvNeXt extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -155,10 +155,6 @@ export class ConvNeXt extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return this.features.layers.flatMap((layer, i) => (i % 2 === 1 ? (layer as Sequential).layers : []));
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

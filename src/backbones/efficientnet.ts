@@ -13,12 +13,12 @@ import { globalAverage } from "../nn/pooling.js";
 import { SqueezeExcitation } from "../nn/squeeze-excitation.js";
 import { StochasticDepth } from "../nn/stochastic-depth.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
 } from "./backbone.js";
 import { namedAsConvolutional } from "./convolutional-names.js";
@@ -101,7 +101,7 @@ const SHOWN = STAGES.flatMap((_, i) => (STAGES[i + 1]?.[2] === 1 ? [] : [i + 1])
  * Stages 0 to 4 end before each block with stride 2 and with the last block. In B0 they have 16, 24, 40, 112 and 320
  * channels.
  */
-export class EfficientNet extends Backbone {
+export class EfficientNet extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -145,10 +145,6 @@ export class EfficientNet extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return this.features.layers.slice(1, -1).flatMap((stage) => (stage as Sequential).layers);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

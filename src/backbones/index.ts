@@ -102,6 +102,7 @@ export {
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
   vectorSize,
 } from "./backbone.js";

@@ -11,12 +11,12 @@ import { Dropout } from "../nn/dropout.js";
 import { Layer, Sequential } from "../nn/module.js";
 import { globalAverage } from "../nn/pooling.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
 } from "./backbone.js";
 
@@ -75,7 +75,7 @@ const BLOCKS = GROUPS.flatMap(([expansion, channels, count, first]) =>
 const STAGE_ENDS = BLOCKS.flatMap((_, i) => (BLOCKS[i + 1]?.stride === 1 ? [] : [i]));
 
 /** Stages 0 to 4, with 16, 24, 32, 96 and 320 channels, end before each block with stride 2 and with the last block. */
-export class MobileNetV2 extends Backbone {
+export class MobileNetV2 extends StagedBackbone {
   readonly width = 1280;
   readonly inputShape: readonly number[];
   override readonly stageChannels = STAGE_ENDS.map((i) => BLOCKS[i].channels);
@@ -102,10 +102,6 @@ export class MobileNetV2 extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return this.features.layers.slice(1, -1);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

@@ -12,12 +12,12 @@ import { Layer, Module, Sequential } from "../nn/module.js";
 import { globalAverage } from "../nn/pooling.js";
 import { SqueezeExcitation } from "../nn/squeeze-excitation.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   stageSteps,
 } from "./backbone.js";
 import { namedAsConvolutional } from "./convolutional-names.js";
@@ -88,7 +88,7 @@ const SIZES = {
 const STEM = 32;
 
 /** Stage 0 is the stem, and stages 1 to 4 are torchvision's `block1` to `block4`. */
-export class RegNet extends Backbone {
+export class RegNet extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -123,10 +123,6 @@ export class RegNet extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return this.trunk_output.layers.flatMap((stage) => (stage as Sequential).layers);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

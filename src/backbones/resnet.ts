@@ -14,19 +14,22 @@ import { Dropout } from "../nn/dropout.js";
 import { Layer, Sequential } from "../nn/module.js";
 import { globalAverage } from "../nn/pooling.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   stageSteps,
 } from "./backbone.js";
 
 const init = "he-fan-out";
-const conv3x3 = (inputs: number, outputs: number, stride = 1) =>
+/** A 3×3 convolution without bias. */
+export const conv3x3 = (inputs: number, outputs: number, stride = 1) =>
   new Conv2d(inputs, outputs, { kernel: 3, stride, padding: 1, bias: false, init });
-const conv1x1 = (inputs: number, outputs: number) => new Conv2d(inputs, outputs, { kernel: 1, bias: false, init });
+/** A 1×1 convolution without bias. */
+export const conv1x1 = (inputs: number, outputs: number) =>
+  new Conv2d(inputs, outputs, { kernel: 1, bias: false, init });
 
 // All operations run in place: the gradients of convolutions and norms do not need their outputs, and the feature map
 // of a stage is not modified after `onStage` has received it.
@@ -95,7 +98,7 @@ const LAYOUTS = {
 } as const;
 
 /** Stage 0 is the stem after its max pooling, and stages 1 to 4 are torchvision's `layer1` to `layer4`. */
-export class ResNet extends Backbone {
+export class ResNet extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -138,10 +141,6 @@ export class ResNet extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }) => layers);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

@@ -11,18 +11,18 @@ import { Conv2d } from "../nn/conv.js";
 import { Linear } from "../nn/linear.js";
 import { toFullPrecision } from "../nn/precision.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
 } from "./backbone.js";
 
 const ID = "small-cnn";
 
-export class SmallCnn extends Backbone {
+export class SmallCnn extends StagedBackbone {
   readonly width = 128;
   readonly inputShape: readonly number[];
   override readonly stageChannels = [16, 32, 64];
@@ -40,10 +40,6 @@ export class SmallCnn extends Backbone {
     this.inputShape = [channels, height, width];
     this.conv1 = new Conv2d(channels, 16, { kernel: 5, padding: 2 });
     this.fc = new Linear(64 * Math.floor(height / 8) * Math.floor(width / 8), this.width);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

@@ -8,12 +8,12 @@ import type { Tensor } from "../engine/tensor.js";
 import { Conv2d } from "../nn/conv.js";
 import { globalAverage } from "../nn/pooling.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   type Step,
 } from "./backbone.js";
 
@@ -21,7 +21,7 @@ const ID = "toy-cnn";
 const CHANNELS = [4, 4, 6, 8] as const;
 
 /** The stages are as in a ResNet: 0 is the stem, and 1 to 3 are the others. The last two halve the feature map. */
-export class ToyCnn extends Backbone {
+export class ToyCnn extends StagedBackbone {
   readonly width = CHANNELS[3];
   readonly inputShape: readonly number[];
   override readonly stageChannels = CHANNELS;
@@ -38,10 +38,6 @@ export class ToyCnn extends Backbone {
 
   override orderedBlocks(): readonly Conv2d[] {
     return [this.stage1, this.stage2, this.stage3];
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

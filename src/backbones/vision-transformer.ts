@@ -29,7 +29,7 @@ import { type Grid, type PositionRule, resizePositions } from "../nn/position-em
 import { toFullPrecision } from "../nn/precision.js";
 import { stochasticDepthRates } from "../nn/stochastic-depth.js";
 import { TransformerBlock } from "../nn/transformer-block.js";
-import { Backbone, type BackboneOptions, type OnStage, pictureShape, runSteps, type Step } from "./backbone.js";
+import { type BackboneOptions, type OnStage, pictureShape, runSteps, StagedBackbone, type Step } from "./backbone.js";
 import { namedAsTransformer } from "./transformer-names.js";
 
 /** The sizes of a network, which its weight file must match. */
@@ -80,7 +80,7 @@ class PatchEmbedding extends Layer {
   }
 }
 
-export class VisionTransformer extends Backbone {
+export class VisionTransformer extends StagedBackbone {
   readonly width: number;
   readonly inputShape: readonly number[];
   override readonly stageChannels: readonly number[];
@@ -159,10 +159,6 @@ export class VisionTransformer extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return this.blocks.layers;
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {

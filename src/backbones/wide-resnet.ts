@@ -12,12 +12,12 @@ import { Conv2d } from "../nn/conv.js";
 import { Layer, Sequential } from "../nn/module.js";
 import { globalAverage } from "../nn/pooling.js";
 import {
-  Backbone,
   type BackboneOptions,
   defineBackbone,
   type OnStage,
   pictureShape,
   runSteps,
+  StagedBackbone,
   stageSteps,
 } from "./backbone.js";
 
@@ -49,7 +49,7 @@ class Block extends Layer {
 }
 
 /** Stages 0 to 2 are the three groups of blocks. */
-export class WideResNet extends Backbone {
+export class WideResNet extends StagedBackbone {
   readonly width = 128;
   readonly inputShape: readonly number[];
   override readonly stageChannels = WIDTHS;
@@ -80,10 +80,6 @@ export class WideResNet extends Backbone {
 
   override orderedBlocks(): readonly Layer[] {
     return [this.layer1, this.layer2, this.layer3].flatMap(({ layers }) => layers);
-  }
-
-  forward(x: Tensor): Tensor {
-    return this.stages(x);
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
