@@ -141,23 +141,16 @@ export interface DatasetDefinition {
 }
 
 /** Declares a dataset. `open` receives all options, validated and with the types of their defaults. */
-export function defineDataset<const Options extends DatasetOptions, Needs extends boolean>(definition: {
-  readonly id: string;
-  readonly title: string;
-  readonly summary: string;
-  readonly paper: string;
-  readonly licence: string;
-  readonly source: string;
-  readonly layout: string;
-  readonly needsRoot: Needs;
-  readonly options: Options;
-  readonly published?: Published;
-  readonly protocol: DatasetDefinition["protocol"];
-  open(given: {
-    root: Needs extends true ? string : string | null;
-    options: ValuesOf<Options>;
-  }): Promise<Dataset> | Dataset;
-}): DatasetDefinition {
+export function defineDataset<const Options extends DatasetOptions, Needs extends boolean>(
+  definition: Omit<DatasetDefinition, "needsRoot" | "options" | "open"> & {
+    readonly needsRoot: Needs;
+    readonly options: Options;
+    open(given: {
+      root: Needs extends true ? string : string | null;
+      options: ValuesOf<Options>;
+    }): Promise<Dataset> | Dataset;
+  },
+): DatasetDefinition {
   return declare("dataset", {
     ...definition,
     async open({ root, options }) {
