@@ -7,8 +7,8 @@
  */
 
 import type { DomainAccuracy, StepEvaluation } from "./evaluated-run.js";
-import { ACCURACY, CURRENT } from "./record.js";
-import { type RecordKind, type RecordTaker, scanLine } from "./scan-line.js";
+import { CURRENT } from "./record.js";
+import { type AccuracyTaker, type RecordKind, scanLine } from "./scan-line.js";
 
 /** The accuracies of one model: by evaluation, then domain, then `in` and `out`; NaN where a part was not evaluated. */
 export interface PackedAccuracies {
@@ -17,8 +17,7 @@ export interface PackedAccuracies {
 }
 
 /** The accuracies of a record file as far as it was read; more can be added as it grows. */
-export class AccuracyScan implements RecordTaker {
-  readonly metrics = ACCURACIES;
+export class AccuracyScan implements AccuracyTaker {
   private readonly found = new Map<string, Packing>();
   /** The model of the last accuracy. */
   private own: Packing | undefined;
@@ -87,8 +86,6 @@ export class AccuracyScan implements RecordTaker {
     return Number.isNaN(mean) ? null : mean;
   }
 }
-
-const ACCURACIES: ReadonlySet<string> = new Set([ACCURACY]);
 
 /** A model's accuracies while they are read, and the place of the step that came last. */
 interface Packing {

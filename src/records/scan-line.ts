@@ -4,7 +4,7 @@
  * Other lines are parsed as JSON and validated.
  */
 
-import { type RunRecord, recordIn } from "./record.js";
+import { ACCURACY, type RunRecord, recordIn } from "./record.js";
 
 /** A record without its step and value; one object for all records of a kind. */
 export type RecordKind = Omit<RunRecord, "step" | "value">;
@@ -24,22 +24,21 @@ let last: KnownKind | undefined;
 /** Other files could contain any number of kinds. */
 const MOST_KINDS = 10_000;
 
-/** A receiver of the records of a file: those of some metrics; others are skipped. */
-export interface RecordTaker {
-  readonly metrics: ReadonlySet<string>;
+/** A receiver of accuracies. */
+export interface AccuracyTaker {
   take(step: number, kind: RecordKind, value: number): void;
 }
 
 /**
- * Passes the record of the line from `from` to `to` in a text to its receiver; returns false if the line is not a
+ * Passes the line from `from` to `to` in a text to a receiver if it is an accuracy; returns false if the line is not a
  * record.
  */
-export function scanLine(text: string, taker: RecordTaker, from = 0, to = text.length): boolean {
+export function scanLine(text: string, taker: AccuracyTaker, from: number, to: number): boolean {
   const start = text.indexOf(",", from + STEP.length);
   const isUsual = start > 0 && start < to && text.startsWith(STEP, from) && text.charCodeAt(to - 1) === BRACE;
   const known = isUsual ? knownKind(text, start, to) : undefined;
   if (known) {
-    if (!taker.metrics.has(known.kind.metric)) return true;
+    if (known.kind.metric !== ACCURACY) return true;
     const step = toNumber(text.slice(from + STEP.length, start));
     const value = toNumber(text.slice(start + known.text.length, to - 1));
     if (Number.isSafeInteger(step) && step >= 0 && Number.isFinite(value)) {
@@ -54,7 +53,7 @@ export function scanLine(text: string, taker: RecordTaker, from = 0, to = text.l
   // A copy, because a slice would keep the whole file in memory.
   const key = isUsual && !known ? Buffer.from(textAt(text, start, to)).toString() : "";
   if (key !== "" && kinds.size < MOST_KINDS) kinds.set(key, { kind, text: key });
-  if (taker.metrics.has(metric)) taker.take(step, kind, value);
+  if (metric === ACCURACY) taker.take(step, kind, value);
   return true;
 }
 
