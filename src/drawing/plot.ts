@@ -23,23 +23,26 @@ export interface Series {
   shape?: number;
 }
 
-export interface LineChart {
+interface Chart {
   title: string;
   xLabel: string;
   yLabel: string;
-  series: Series[];
-  logX?: boolean;
-  logY?: boolean;
   xMin?: number;
   xMax?: number;
   yMin?: number;
   yMax?: number;
   width?: number;
   height?: number;
-  /** False for no legend, for example if several charts share one explanation. */
-  legend?: boolean;
   /** A note in small type below the chart. */
   note?: string;
+}
+
+export interface LineChart extends Chart {
+  series: Series[];
+  logX?: boolean;
+  logY?: boolean;
+  /** False for no legend, for example if several charts share one explanation. */
+  legend?: boolean;
 }
 
 /** With more points than this, `lo` and `hi` are drawn as a shaded band, otherwise as error bars. */
@@ -98,10 +101,7 @@ export function lineChart(chart: LineChart): string {
 }
 
 /** Classes of points in the plane, with the boundaries between them. */
-export interface ScatterChart {
-  title: string;
-  xLabel: string;
-  yLabel: string;
+export interface ScatterChart extends Chart {
   classes: { label: string; points: { x: number; y: number }[]; color?: string }[];
   /** Lines across the whole frame; those with a label are in the legend. */
   lines?: (Boundary & { label?: string; color?: string; dash?: boolean; width?: number; opacity?: number })[];
@@ -109,13 +109,6 @@ export interface ScatterChart {
   halfPlanes?: (Boundary & { color: string })[];
   /** Text inside the frame, at coordinates of the axes. */
   words?: { x: number; y: number; text: string; anchor?: "start" | "middle" | "end" }[];
-  xMin?: number;
-  xMax?: number;
-  yMin?: number;
-  yMax?: number;
-  width?: number;
-  height?: number;
-  note?: string;
 }
 
 /** Draws points of classes, lines and shaded half-planes. */
