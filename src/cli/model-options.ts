@@ -7,11 +7,12 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { StoppedError, UsageError } from "../errors.js";
 import { notWritten } from "../files/replace-file.js";
 import type { Model } from "../model/index.js";
-import { realNumber, wholeNumber } from "./parse-options.js";
+import { UNKNOWN_SHARE } from "../model/unknown.js";
+import { realNumber, shareOfPictures, wholeNumber } from "./parse-options.js";
 import { onStopSignals } from "./stop-signals.js";
 import { terminalLine } from "./terminal-line.js";
 
@@ -35,6 +36,15 @@ export function withModelOptions(command: Command): Command {
       wholeNumber("--threads", 1),
     );
 }
+
+/** The option for the limits beyond which a picture is marked as unknown. */
+export const unknownOption = (): Option =>
+  new Option(
+    "--unknown <share>",
+    "the share of known pictures that may be marked as unknown; it sets the limits for marking, and 0 marks none",
+  )
+    .argParser(shareOfPictures("--unknown"))
+    .default(UNKNOWN_SHARE);
 
 /** Loads a model onto the requested device. */
 export async function openModel(path: string, { device, threads }: ModelFlags): Promise<Model> {

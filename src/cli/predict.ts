@@ -6,7 +6,7 @@ import type { NamedPicture } from "../data/named-pictures.js";
 import { countOf, showName } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import type { Model } from "../model/index.js";
-import { UNKNOWN_SHARE, unknownOf, unknownRule } from "../model/unknown.js";
+import { unknownOf, unknownRule } from "../model/unknown.js";
 import type { ShownPrediction } from "../report/prediction-html.js";
 import type { ExplainedPictures } from "./explained-pictures.js";
 import { formatFor } from "./format-by-ending.js";
@@ -16,12 +16,13 @@ import {
   openCombined,
   progressLine,
   shortened,
+  unknownOption,
   WholeFile,
   type Write,
   withCombinationOptions,
   withModelOptions,
 } from "./model-options.js";
-import { oneOf, shareOfPictures, wholeNumber } from "./parse-options.js";
+import { oneOf, wholeNumber } from "./parse-options.js";
 import { type MarkedPrediction, predictionFormats } from "./prediction-formats.js";
 import { SortedCopies, UNKNOWN_FOLDER } from "./sorted-copies.js";
 import { checkFile, checkFolder } from "./writable-place.js";
@@ -74,12 +75,7 @@ export function predictCommand(write: Write = (text) => void process.stdout.writ
       .argument("<model>", "a model file, or the folder of a run")
       .argument("<pictures...>", "pictures, folders, glob patterns, @lists, or - for standard input")
       .option("--top <k>", "print the k most probable classes", wholeNumber("--top", 1), 1)
-      .option(
-        "--unknown <share>",
-        "the share of known pictures that may be marked as unknown; it sets the limits for marking, and 0 marks none",
-        shareOfPictures("--unknown"),
-        UNKNOWN_SHARE,
-      )
+      .addOption(unknownOption())
       .option(
         "--copy-to <dir>",
         `copy each picture into a folder named after its predicted class, or into ${UNKNOWN_FOLDER}`,

@@ -1,9 +1,8 @@
 /** `nudge serve`: serves a trained model over HTTP, for programs and people on this machine. */
 
 import { Command } from "commander";
-import { UNKNOWN_SHARE } from "../model/unknown.js";
-import { type ModelFlags, openModel, type Write, withModelOptions } from "./model-options.js";
-import { portNumber, shareOfPictures, wholeNumber } from "./parse-options.js";
+import { type ModelFlags, openModel, unknownOption, type Write, withModelOptions } from "./model-options.js";
+import { portNumber, wholeNumber } from "./parse-options.js";
 import { untilStopped } from "./stop-signals.js";
 
 interface ServeFlags extends ModelFlags {
@@ -43,12 +42,7 @@ export function serveCommand(write: Write = (text) => void process.stdout.write(
         portNumber("--port"),
       )
       .option("--max-bytes <n>", "the largest accepted picture, in bytes", wholeNumber("--max-bytes", 1), 32 << 20)
-      .option(
-        "--unknown <share>",
-        "the share of known pictures that may be marked as unknown; it sets the limits for marking, and 0 marks none",
-        shareOfPictures("--unknown"),
-        UNKNOWN_SHARE,
-      )
+      .addOption(unknownOption())
       .option("--json", "print the address as JSON"),
   )
     .addHelpText("after", EXAMPLES)
