@@ -267,6 +267,16 @@ test("every use of a freed tensor is an error, and disposing of it again is not"
   });
 });
 
+test("a freed tensor never becomes another one, however often its slot in the addon is used again", () => {
+  const freed = tensor([1]);
+  freed.dispose();
+  for (let i = 0; i < 2_000; i++) {
+    using other = tensor([i]); // takes the slot that was freed last, whose generation is one of 511
+    expect(() => freed.item()).toThrow("this tensor has been freed");
+    expect(other.item()).toBe(i);
+  }
+});
+
 test("a gradient that is set gets the order in memory of its tensor, and one of other sizes is refused", () => {
   scope(() => {
     const weight = tensor(new Float32Array(24), { shape: [2, 3, 2, 2] }).to({ memoryFormat: "channels_last" });
