@@ -6,6 +6,7 @@
  *     <!-- benchmarks h200 -->              the table of a machine
  *     <!-- benchmarks h200 outputs -->      the output of all its commands
  *     <!-- benchmarks h200 algorithms -->   the output of one benchmark
+ *     <!-- benchmarks algorithms-cpu methods -->   the table of all algorithms, with their costs
  *
  *     npm run benchmarks                            writes the pages
  *     node scripts/make-benchmarks.mjs --check      checks that they are current
@@ -14,6 +15,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { benchmarksFor } from "./benchmarks/list.mjs";
+import { methodsTable } from "./benchmarks/methods.mjs";
 import { rowsOf, tableOf } from "./benchmarks/rows.mjs";
 import { textOf } from "./benchmarks/texts.mjs";
 
@@ -66,9 +68,25 @@ function one(name, benchmark) {
   return printed(benchmark, kept);
 }
 
+/** The table of all algorithms. @param {string} name */
+function methods(name) {
+  const kept = recordOf(name)?.benchmarks.algorithms;
+  if (!kept) throw new Error(`results/benchmarks/${name}.json has no algorithms`);
+  const { backbone, batch, domains, threads, repeats } = kept.result;
+  const conditions = `${backbone}, ${domains} domains of ${batch}, ${threads} CPU thread${threads === 1 ? "" : "s"}, ${repeats} rounds`;
+  const busy = `Other work took ${(100 * kept.busy).toFixed(0)} % of the cores just before.`;
+  return `\`${kept.command}\` on ${kept.date}: ${conditions}. ${busy}\n\n${methodsTable(kept.result)}`;
+}
+
 /** @param {string} name @param {string | undefined} part */
 const partOf = (name, part) =>
-  part === undefined ? machine(name) : part === "outputs" ? outputs(name) : one(name, part);
+  part === undefined
+    ? machine(name)
+    : part === "outputs"
+      ? outputs(name)
+      : part === "methods"
+        ? methods(name)
+        : one(name, part);
 
 const check = process.argv.includes("--check");
 for (const page of PAGES) {

@@ -61,7 +61,7 @@ export function benchmarksFor({ device, peer, data }) {
         ["loader", ["loader", ...data, ...beside]],
         train("mobilenet_v2", "ERM"),
         train("mobilenet_v2", "ERM-NU"),
-        ["algorithms", ["step", "--algorithm", "all", "--repeats", "9"]],
+        ["algorithms", ["step", "--algorithm", "all", "--threads", "1", "--repeats", "5"]],
         step("mobilenet_v2", 32),
         step("resnet50", 32),
       ];

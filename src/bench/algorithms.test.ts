@@ -16,7 +16,6 @@ test("all algorithms are timed next to ERM, with no more passes than the public 
   expect(rows.map(({ id }) => id)).toEqual(Object.keys(algorithms));
   for (const { title, ms, ermMs, ratio, peak, ermPeak, passes, reference } of rows) {
     expect(Math.min(ms, ermMs, ratio!, peak, ermPeak), title).toBeGreaterThan(0);
-    expect(ratio, title).toBeCloseTo(ms / ermMs, 9); // of a single round
     expect(passes.forward, title).toBeLessThanOrEqual(reference.forward);
     expect(passes.backward, title).toBeLessThanOrEqual(reference.backward);
   }
@@ -33,13 +32,12 @@ test("all algorithms are timed next to ERM, with no more passes than the public 
     miro: [2, 1],
   });
   const page = readFileSync(join(import.meta.dirname, "../../docs/algorithms.md"), "utf8");
-  const listed = [...page.matchAll(/^\| ([\d.]+ \+ [\d.]+) \| (.*) \|$/gm)].map(([, count, titles]) => [count, titles]);
-  const counted: Record<string, string> = {};
-  for (const { title, passes } of [...rows].sort((a, b) => (a.title < b.title ? -1 : 1))) {
-    const count = [passes.forward, passes.backward].map((each) => Number(each.toFixed(2))).join(" + ");
-    counted[count] = count in counted ? `${counted[count]}, ${title}` : title;
-  }
-  expect(Object.fromEntries(listed)).toEqual({ ...counted, "1 + 1": "all others" });
+  const listed = [...page.matchAll(/^\| ([^|]+) \| [\d.]+× \| [\d.]+× \| ([\d.]+ \+ [\d.]+) \|/gm)];
+  const counted = rows.map(({ title, passes: { forward, backward } }) => [
+    title,
+    [forward, backward].map((each) => Number(each.toFixed(2))).join(" + "),
+  ]);
+  expect(listed.map(([, title, count]) => [title, count])).toEqual(counted); // all methods have a row
 });
 
 test("the text has a line per algorithm and says which passes are saved", () => {

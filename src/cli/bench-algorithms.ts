@@ -5,7 +5,7 @@ import { type AlgorithmCost, type AlgorithmsResult, costOf, type Passes } from "
 /** The benchmark as a table with one line per algorithm. */
 export function algorithmsText(result: AlgorithmsResult): string {
   const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows } = result;
-  const where = device === "cpu" ? `${threads} CPU threads` : device;
+  const where = device === "cpu" ? `${threads} CPU thread${threads === 1 ? "" : "s"}` : device;
   const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's", "time / passes"];
   const cells = [header, ...rows.map(costCells)];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
@@ -17,7 +17,7 @@ export function algorithmsText(result: AlgorithmsResult): string {
     `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, ${repeats} rounds, each alternating with ERM`,
     ...cells.map(line),
     rows.every(({ ratio }) => ratio !== undefined)
-      ? "  ms: the minimum of the rounds; time / ERM: the median of the ratios of the rounds"
+      ? `  ms: the minimum of the rounds; time / ERM: the median of the ratios of the rounds${device === "cpu" ? ", in CPU time" : ""}`
       : "  ms: the minimum of the rounds; time / ERM: the ratio of the minima",
     "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
     "  time / passes: the time relative to ERM's, divided by the passes relative to ERM's; a backward pass counts as two forward passes",

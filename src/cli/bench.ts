@@ -79,6 +79,10 @@ export function benchCommand(): Command {
       "the number of rounds; the fastest one counts (default: 6; with --algorithm: 3, and ratios to ERM are medians)",
     )
     .option("--profile", "on a GPU, list the kernels of the step that nudge train runs, with their times")
+    .option(
+      "--threads <n>",
+      "with --algorithm, the number of CPU threads; use 1 if the machine is busy (default: all cores)",
+    )
     .option("--compile", "on a GPU, also measure torch.compile, and the compiled step captured as one CUDA graph")
     .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
       if (algorithm !== undefined) {
@@ -93,7 +97,7 @@ export function benchCommand(): Command {
           algorithm,
           backbone,
           device,
-          ...counts({ batch, repeats }, "batch", "repeats"),
+          ...counts({ batch, repeats, threads: raw.threads }, "batch", "repeats", "threads"),
         });
         print(json ? JSON.stringify(result) : algorithmsText(result));
         return;
@@ -310,6 +314,7 @@ interface StepFlags {
   batch?: string;
   repeats?: string;
   profile?: true;
+  threads?: string;
   compile?: true;
 }
 
