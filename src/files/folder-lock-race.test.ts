@@ -14,7 +14,7 @@ test(`of ${processes} processes that take it over from the killed, one at a time
   timeout: 1_000 * turns + 60_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "nudge-race-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }), 60_000); // long on a busy disk
   const { deaths, codes, log } = await contend({
     folder,
     processes: Array.from({ length: processes }, () => ({ lock: join(folder, "lock") })),
@@ -28,7 +28,7 @@ test(`of ${processes} processes that take it over from the killed, one at a time
 
 test("two processes with two locks are seen to be inside at once, so the test above can fail", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nudge-race-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }), 60_000); // long on a busy disk
   const processes = ["one", "two"].map((name) => ({ lock: join(folder, name) }));
   const { log } = await contend({ folder, processes, turns: 50, odds: 0, stillFor: STILL_MS });
   expect(log).toContain("is inside too");

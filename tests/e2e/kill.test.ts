@@ -100,11 +100,12 @@ describe.concurrent.each(Object.entries(METHODS))("%s", (name, { words: method, 
     for (let left = KILLS; left > 0; rounds++) {
       const out = join(folder, name, `rough-${rounds}`);
       for (let ended = false; !ended; ) {
-        // One time in ten from its first moment on, when there is perhaps a lock and no settings. The others are forked.
+        // One time in ten from its first moment on, when there is perhaps a lock and no settings. The others that are killed are
+        // forked.
         const early = left > 0 && random.uniform() < 0.1;
-        const run = early ? start(method, out) : server.start(words(method, out));
+        const run = early || left === 0 ? start(method, out) : server.start(words(method, out));
         if (left > 0) {
-          if (!early) await run.said("run folder:");
+          if (!early) await Promise.race([run.said("run folder:"), sleep(60_000)]);
           await sleep(random.uniform() * (early ? beginning + 0.1 * training : 0.2 * training));
           run.kill("SIGKILL");
         }

@@ -15,6 +15,12 @@ import { distIsCurrent, type Started, startNudge } from "./start-nudge.js";
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
+/**
+ * V8 still gives its threads some work of a garbage collection, and waits forever when it has woken as many as there were before
+ * the fork; so there are more than a short process wakes.
+ */
+const FLAGS = ["--single-threaded", "--v8-pool-size=200"];
+
 export interface ForkServer extends AsyncDisposable {
   /** Starts a process; one at a time. */
   start(args: readonly string[]): Forked;
@@ -36,7 +42,7 @@ export function forkServer(): ForkServer {
     rmSync(folder, { recursive: true });
     return { start: startNudge, warmUp: async () => {}, [Symbol.asyncDispose]: async () => {} };
   }
-  const server = spawn(process.execPath, ["--single-threaded", here("fork-server.mjs"), addon], {
+  const server = spawn(process.execPath, [...FLAGS, here("fork-server.mjs"), addon], {
     stdio: ["ignore", "ignore", "pipe", "pipe"],
   });
   const commands = server.stdio[3] as Writable;
