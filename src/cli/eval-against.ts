@@ -44,7 +44,7 @@ export async function judgeAgainst(
     const paired = pairedModels(others, own);
     return paired.count > 0 ? [{ domain, ...paired }] : [];
   });
-  return { model: path, overall, domains, trainedOn: trainedOn(model.about, dataset, others) };
+  return { model: path, overall, domains, trainedOn: await trainedOn(model.about, dataset, others) };
 }
 
 const percent = (share: number): string => (100 * share).toFixed(1);

@@ -83,7 +83,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     onProgress: line.show,
   });
   line.clear();
-  const learnt = trainedOn(model.about, dataset, pictures);
+  const learnt = await trainedOn(model.about, dataset, pictures);
   const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
   const wrong = mostWrong(pictures, SHOWN_MISTAKES);
   const against = flags.against === undefined ? null : await judgeAgainst(flags.against, pictures, { flags, pairs });

@@ -249,10 +249,13 @@ function requestAgain(before: TrainSettings, given: Request, config: string | un
   return { fixed: Object.keys(before.fixed), ...before.request, ...given };
 }
 
+/** Settings that follow from the others. */
+const SUMMARIES: readonly (keyof TrainSettings)[] = ["hash", "fixed", "request"];
+
 function changed(run: string, before: TrainSettings, now: TrainSettings): UsageError {
   const names = Object.keys({ ...before, ...now }) as (keyof TrainSettings)[];
   const differ = names.filter(
-    (name) => name !== "hash" && name !== "fixed" && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
+    (name) => !SUMMARIES.includes(name) && JSON.stringify(before[name]) !== JSON.stringify(now[name]),
   );
   const isOlder = before.pictures === undefined && now.pictures !== undefined;
   const why = isOlder

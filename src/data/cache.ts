@@ -138,7 +138,7 @@ function missingFrom(store: Blocks, files: readonly string[], root: string): Mis
 }
 
 /** The number of pictures that are decoded before the addon, which decodes JPEG faster, is loaded. */
-const fewPictures = 1000;
+export const fewPictures = 1000;
 
 /** The current content of a picture, and its pixels if the cache does not have them. */
 type Read = { readonly content: string } & ({ readonly same: StoredPicture } | { readonly picture: DecodedPicture });

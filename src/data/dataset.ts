@@ -73,6 +73,8 @@ export interface PictureDataset extends CommonDataset {
    * benchmarks, as in the loaders of the field.
    */
   readonly upright?: true;
+  /** Groups of near-duplicates, as paths, that stay on one side of a split. Absent if the split ignores them. */
+  readonly nearDuplicates?: readonly (readonly string[])[];
 }
 
 export interface ArrayDataset extends CommonDataset {
@@ -81,6 +83,7 @@ export interface ArrayDataset extends CommonDataset {
   readonly root: string | null;
   readonly domains: readonly ArrayDomain[];
   readonly upright?: undefined;
+  readonly nearDuplicates?: undefined;
 }
 
 export type Dataset = PictureDataset | ArrayDataset;

@@ -2,7 +2,14 @@
 import { list as htmlList, htmlPage, remark, section } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
 import type { Inspection } from "./inspect.js";
-import { duplicateGroups, groupText, headline, pictureRows } from "./inspect-text.js";
+import {
+  duplicateGroups,
+  groupText,
+  headline,
+  nearDuplicatesHeading,
+  nearDuplicatesText,
+  pictureRows,
+} from "./inspect-text.js";
 import type { ContactSheet, Thumbnail } from "./inspect-thumbnails.js";
 import { countOf, showName } from "./show-name.js";
 
@@ -48,13 +55,15 @@ function list(items: readonly string[], most = 100): string {
   return htmlList([...items.slice(0, most).map(showName), ...(left > 0 ? [`and ${number(left)} more`] : [])]);
 }
 
-function findings({ problems, duplicates, pictures }: Inspection): string {
+function findings({ problems, duplicates, nearDuplicates, pictures }: Inspection): string {
   if (!pictures) return "";
   const finding = (heading: string, items: readonly string[]): string =>
     `<p class="bad">${escapeXml(heading)}:</p>${list(items)}`;
   const parts = duplicates
     ? duplicateGroups(duplicates).map(({ heading, groups }) => finding(heading, groups.map(groupText)))
     : [];
+  if (nearDuplicates && nearDuplicates.length > 0)
+    parts.push(finding(nearDuplicatesHeading(nearDuplicates), nearDuplicates.map(nearDuplicatesText)));
   if (problems.length > 0)
     parts.unshift(
       finding(

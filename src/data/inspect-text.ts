@@ -89,18 +89,35 @@ export function duplicateGroups(duplicates: Duplicates): { heading: string; grou
 }
 
 /** Equal pictures in one line: the first few. */
-export function groupText(group: readonly PicturePlace[]): string {
-  const shown = group.slice(0, 6).map(({ file }) => showName(file));
-  const left = group.length - shown.length;
-  return shown.join(" = ") + (left > 0 ? ` = ${number(left)} more` : "");
+export const groupText = (group: readonly PicturePlace[]): string =>
+  firstFew(
+    group.map(({ file }) => showName(file)),
+    " = ",
+  );
+
+function firstFew(names: readonly string[], sign: string): string {
+  const left = names.length - 6;
+  return [...names.slice(0, 6), ...(left > 0 ? [`${number(left)} more`] : [])].join(sign);
 }
 
-function duplicateLines({ duplicates }: Inspection): string[] {
+/** The heading of groups of near-duplicates. */
+export const nearDuplicatesHeading = (groups: readonly (readonly string[])[]): string =>
+  `${countOf(groups.flat().length, "picture is a near-duplicate", "pictures are near-duplicates")} of others in the same class, in ${countOf(groups.length, "group")} (each group is used either for training or for validation)`;
+
+/** Similar pictures in one line: the first few. */
+export const nearDuplicatesText = (files: readonly string[]): string => firstFew(files.map(showName), " ≈ ");
+
+function duplicateLines({ duplicates, nearDuplicates }: Inspection): string[] {
   if (!duplicates) return [];
   const lines = duplicateGroups(duplicates).flatMap(({ heading, groups }) => [
     `${heading}:`,
     ...firstOf(groups.map((group) => `  ${groupText(group)}`)),
   ]);
+  if (nearDuplicates && nearDuplicates.length > 0)
+    lines.push(
+      `${nearDuplicatesHeading(nearDuplicates)}:`,
+      ...firstOf(nearDuplicates.map((group) => `  ${nearDuplicatesText(group)}`)),
+    );
   return lines.length > 0 ? lines : ["no duplicates"];
 }
 

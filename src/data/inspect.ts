@@ -4,6 +4,8 @@ import { imbalanceNotes, loneClassNotes, smallClassNotes } from "./class-notes.j
 import { classCounts, type Dataset, type PictureDataset } from "./dataset.js";
 import { type Duplicates, findDuplicates } from "./inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type Problem } from "./inspect-files.js";
+import type { NearDuplicates } from "./near-duplicates.js";
+import { isSplitByClass } from "./own-split.js";
 import { countOf, showName } from "./show-name.js";
 
 /** The minimum, median and maximum of some numbers. */
@@ -55,6 +57,8 @@ export interface Inspection {
   readonly pictures: readonly PictureSummary[] | null;
   readonly problems: readonly FileProblem[];
   readonly duplicates: Duplicates | null;
+  /** Groups of near-duplicates among own pictures, without exact copies; null for other datasets. */
+  readonly nearDuplicates: NearDuplicates | null;
   /** The number of decoded pictures, if decoding was requested. */
   readonly decoded: number | null;
   readonly notes: readonly string[];
@@ -116,13 +120,22 @@ function remarks(dataset: Dataset, summaries: readonly PictureSummary[] | null):
   return notes;
 }
 
+async function nearDuplicates(
+  dataset: PictureDataset,
+  duplicates: Duplicates,
+  progress: (done: number, total: number) => void,
+): Promise<NearDuplicates> {
+  const { nearDuplicatesOf, withoutCopies } = await import("./near-duplicates.js"); // it needs a decoder
+  return withoutCopies(await nearDuplicatesOf(dataset, { progress }), duplicates);
+}
+
 async function inspectPictures(dataset: PictureDataset, { deep, progress }: InspectOptions) {
   const total = dataset.domains.reduce((sum, { count }) => sum + count, 0);
   const facts = await lookAtFiles(dataset, (done) => progress?.("checking files", done, total));
   const problems: FileProblem[] = facts.flatMap(({ file, problem }) => (problem ? [{ file, ...problem }] : []));
   let decoded: number | null = null;
   if (deep) {
-    const { decodeFiles } = await import("./inspect-decode.js"); // the only part that needs a decoder
+    const { decodeFiles } = await import("./inspect-decode.js"); // it needs a decoder
     const usable = facts.filter(({ header }) => header !== undefined);
     const bad = await decodeFiles(
       usable.map(({ file }) => resolve(dataset.root, file)),
@@ -134,10 +147,14 @@ async function inspectPictures(dataset: PictureDataset, { deep, progress }: Insp
       if (problem?.kind !== "truncated") problems.push({ kind, file, what });
     }
   }
+  const duplicates = await findDuplicates(dataset.root, facts);
   return {
     pictures: dataset.domains.map((_, d) => summarise(facts.filter(({ domain }) => domain === d))),
     problems,
-    duplicates: await findDuplicates(dataset.root, facts),
+    duplicates,
+    nearDuplicates: isSplitByClass(dataset)
+      ? await nearDuplicates(dataset, duplicates, (done, missing) => progress?.("comparing pictures", done, missing))
+      : null,
     decoded,
   };
 }
@@ -148,7 +165,7 @@ export async function inspectDataset(dataset: Dataset, options: InspectOptions =
   const files =
     dataset.kind === "pictures"
       ? await inspectPictures(dataset, options)
-      : { pictures: null, problems: [], duplicates: null, decoded: null };
+      : { pictures: null, problems: [], duplicates: null, nearDuplicates: null, decoded: null };
   return {
     id: dataset.id,
     title: dataset.title,

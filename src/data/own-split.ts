@@ -1,9 +1,10 @@
 /**
  * The split of your own pictures. The same fraction of every class of a domain is used for validation, so that small
  * classes are in training and in validation. Pictures that exist more than once are never used for validation, so that
- * no copy of a validation picture is used for training. The choice depends on the file names: if pictures or domains
- * are added later, the others mostly stay in their split, so that models trained before and after can be compared.
- * Benchmarks use the split of the reference (split.ts) instead.
+ * no copy of a validation picture is used for training. A group of near-duplicates (near-duplicates.ts) is used either
+ * for training or for validation. The choice depends on the file names: if pictures or domains are added later, the
+ * others mostly stay in their split, so that models trained before and after can be compared. Benchmarks use the split
+ * of the reference (split.ts) instead.
  */
 
 import { resolve } from "node:path";
@@ -16,10 +17,14 @@ import { type DomainSplit, type Split, type SplitOptions, splitDataset } from ".
 
 type Options = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdout">>;
 
+/** Whether a dataset is split by class: own pictures that come without a split. */
+export const isSplitByClass = (dataset: Dataset): dataset is PictureDataset =>
+  dataset.givenSplit === undefined && dataset.kind === "pictures" && isOwnDataset(dataset.id);
+
 /** The split of a dataset: its own, the split by class for your own pictures, or that of the reference. */
 export function splitOf(dataset: Dataset, options: Options): Split {
   if (dataset.givenSplit) return dataset.givenSplit;
-  if (dataset.kind === "pictures" && isOwnDataset(dataset.id)) return splitByClass(dataset, options);
+  if (isSplitByClass(dataset)) return splitByClass(dataset, options);
   return splitDataset(dataset.domains, options);
 }
 
@@ -27,6 +32,7 @@ export function splitOf(dataset: Dataset, options: Options): Split {
 export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, holdout }: Options): Split {
   splitDataset(dataset.domains, { trialSeed, testDomains, holdout }); // for its checks
   const copies = copiesIn(dataset);
+  const groups = new Map(dataset.nearDuplicates?.flatMap((group, i) => group.map((file) => [file, i] as const)));
   return new Map(
     dataset.domains.map((domain) => [
       domain.name,
@@ -34,14 +40,21 @@ export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, 
         seed: trialSeed,
         holdout,
         isCopy: (place) => copies.has(domain.files[place]),
+        groupOf: (place) => groups.get(domain.files[place]),
       }),
     ]),
   );
 }
 
+interface Choice {
+  readonly isCopy: (place: number) => boolean;
+  /** The group of near-duplicates that a picture is in, if any. */
+  readonly groupOf: (place: number) => number | undefined;
+}
+
 function splitOneDomain(
   { name, labels, files, count }: PictureDomain,
-  { seed, holdout, isCopy }: { seed: number; holdout: number; isCopy: (place: number) => boolean },
+  { seed, holdout, ...choice }: { seed: number; holdout: number } & Choice,
 ): DomainSplit {
   const keys = files.map((file) => textHash(`${seed}\n${name}\n${file}`));
   const order = [...keys.keys()].sort((a, b) => byCodePoint(keys[a], keys[b]) || a - b);
@@ -62,12 +75,26 @@ function splitOneDomain(
     shares[i]++;
     left--;
   }
-  const out = new Set(
-    groups.flatMap((places, i) =>
-      places.filter((place) => !isCopy(place)).slice(0, Math.min(shares[i], places.length - 1)),
-    ),
-  );
+  const out = new Set(groups.flatMap((places, i) => chosen(places, Math.min(shares[i], places.length - 1), choice)));
   return { in: order.filter((place) => !out.has(place)), out: order.filter((place) => out.has(place)), uda: [] };
+}
+
+/**
+ * The first pictures of a class, at most `most`. Near-duplicates are chosen together if they all fit. If nothing fits,
+ * the smallest group is chosen, provided that it is at most half of the class.
+ */
+function chosen(places: readonly number[], most: number, { isCopy, groupOf }: Choice): number[] {
+  const units = new Map<number | string, number[]>();
+  for (const place of places) {
+    const key = groupOf(place) ?? `alone ${place}`;
+    units.set(key, [...(units.get(key) ?? []), place]);
+  }
+  const usable = [...units.values()].filter((unit) => !unit.some(isCopy));
+  const out: number[] = [];
+  for (const unit of usable) if (out.length + unit.length <= most) out.push(...unit);
+  if (out.length > 0 || most < 1) return out;
+  const [smallest = []] = usable.toSorted((a, b) => a.length - b.length);
+  return 2 * smallest.length <= places.length ? smallest : [];
 }
 
 const known = new WeakMap<object, ReadonlySet<string>>();

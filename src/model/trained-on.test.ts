@@ -30,41 +30,41 @@ const judged = ({ domains }: PictureDataset, wrong: readonly string[] = []) =>
     files.map((name) => judgedAs(0, wrong.includes(name) ? 1 : 0, 0.9, { domain, name })),
   );
 
-test("the training folder is known again: what was learnt is counted, and the rest is measured by itself", () => {
+test("the training folder is known again: what was learnt is counted, and the rest is measured by itself", async () => {
   const [heldBack] = split.get("phone")!.out;
-  const found = trainedOn(about, training, judged(training, [`phone/c/${heldBack}.png`]));
+  const found = await trainedOn(about, training, judged(training, [`phone/c/${heldBack}.png`]));
   expect(found).toMatchObject({ count: 16, others: { count: 9, right: 8 } }); // 2 + 2 validation pictures, 5 of the held-out domain
   expect(trainedOnWords(found!)).toMatch(
     /^the model was trained on 16 of these 25 pictures, so the results are too optimistic; accuracy on the other 9: 88\.9 % \(/,
   );
 });
 
-test("pictures of the domain that was held out were not trained on", () => {
+test("pictures of the domain that was held out were not trained on", async () => {
   const held = judged(training).filter(({ domain }) => domain === "webcam");
-  expect(trainedOn(about, training, held)).toBeNull();
+  expect(await trainedOn(about, training, held)).toBeNull();
 });
 
-test("of another folder only names can hint at the same pictures", () => {
+test("of another folder only names can hint at the same pictures", async () => {
   const grown = folder({ phone: 11, scanner: 10, webcam: 5 });
-  const found = trainedOn(about, grown, judged(grown));
+  const found = await trainedOn(about, grown, judged(grown));
   expect(found).toEqual({ domains: ["phone", "scanner"] });
   expect(trainedOnWords(found!)).toContain(
     'domains with the same name ("phone", "scanner"); if these are the same pictures',
   );
   const fourth = folder({ drone: 4 });
-  expect(trainedOn(about, fourth, judged(fourth))).toBeNull();
+  expect(await trainedOn(about, fourth, judged(fourth))).toBeNull();
   const bare = folder({ all: 4 }, { hasDomains: false }); // the only domain of a folder of classes has this name
-  expect(trainedOn({ ...about, domains: ["all"] }, bare, judged(bare))).toBeNull();
+  expect(await trainedOn({ ...about, domains: ["all"] }, bare, judged(bare))).toBeNull();
 });
 
-test("a manifest's split is recognised, and invalid settings are not an error", () => {
+test("a manifest's split is recognised, and invalid settings are not an error", async () => {
   const listed = folder(
     { all: 2 },
     { hasDomains: false, givenSplit: new Map([["all", { in: [0], out: [1], uda: [] }]]) },
   );
   const settings = { trialSeed: 0, holdout: 0.2, splitHash: splitHash(listed.givenSplit!) };
-  const found = trainedOn({ domains: ["all"], testDomains: [], settings }, listed, judged(listed));
+  const found = await trainedOn({ domains: ["all"], testDomains: [], settings }, listed, judged(listed));
   expect(found).toMatchObject({ count: 1, others: { count: 1 } });
   const hostile = { ...about, settings: { trialSeed: "x", holdout: 7, splitHash: null } };
-  expect(trainedOn(hostile, training, judged(training))).toEqual({ domains: ["phone", "scanner"] });
+  expect(await trainedOn(hostile, training, judged(training))).toEqual({ domains: ["phone", "scanner"] });
 });

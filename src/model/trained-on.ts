@@ -7,7 +7,8 @@
 import { accuracyOf, type Share } from "../analysis/assess.js";
 import type { Judged } from "../analysis/judged.js";
 import type { Dataset } from "../data/dataset.js";
-import { splitOf } from "../data/own-split.js";
+import { nearDuplicatesOf } from "../data/near-duplicates.js";
+import { isSplitByClass, splitOf } from "../data/own-split.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { countOf, listNames } from "../data/show-name.js";
 import { type DomainSplit, type Split, splitDataset, splitHash } from "../data/split.js";
@@ -26,8 +27,12 @@ export type TrainedOn =
 type Trained = Pick<ModelAbout, "domains" | "testDomains" | "settings">;
 
 /** Which of the evaluated pictures the model was trained on; null if there is no sign of any. */
-export function trainedOn(about: Trained, dataset: Dataset, pictures: readonly Judged[]): TrainedOn | null {
-  const split = trainingSplit(about, dataset);
+export async function trainedOn(
+  about: Trained,
+  dataset: Dataset,
+  pictures: readonly Judged[],
+): Promise<TrainedOn | null> {
+  const split = await trainingSplit(about, dataset);
   if (split === null) {
     const shown = new Set(pictures.map(({ domain }) => domain));
     const domains = dataset.hasDomains ? about.domains.filter((name) => shown.has(name)) : []; // otherwise the only domain is called "all"
@@ -47,7 +52,7 @@ const trainedPlaces = (parts: DomainSplit, { settings }: Trained): readonly numb
   settings.refit === true || settings.trainOnAll === true ? [...parts.in, ...parts.out] : parts.in;
 
 /** The split that a model was trained on, if the dataset is the one it was trained on. */
-function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Split | null {
+async function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Promise<Split | null> {
   const { trialSeed, holdout, pictures } = settings;
   const names = dataset.domains.map(({ name }) => name);
   if (!testDomains.every((name) => names.includes(name))) return null;
@@ -58,7 +63,9 @@ function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Sp
   if (pictures !== undefined && (dataset.kind !== "pictures" || picturesHash(dataset) !== pictures)) return null;
   const options = { trialSeed: trialSeed as number, testDomains, holdout };
   // Own pictures were split like benchmarks before the split by class existed.
-  const splits = [splitOf(dataset, options), dataset.givenSplit ?? splitDataset(dataset.domains, options)];
+  const together = settings.nearDuplicates === "together" && isSplitByClass(dataset);
+  const grouped = together ? { ...dataset, nearDuplicates: await nearDuplicatesOf(dataset) } : dataset;
+  const splits = [splitOf(grouped, options), dataset.givenSplit ?? splitDataset(dataset.domains, options)];
   return splits.find((split) => splitHash(split) === settings.splitHash) ?? null;
 }
 

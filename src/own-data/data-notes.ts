@@ -8,6 +8,7 @@ import { imbalanceNotes, loneClassNotes, smallClassNotes } from "../data/class-n
 import type { PictureDataset } from "../data/dataset.js";
 import { findDuplicates } from "../data/inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type PicturePlace } from "../data/inspect-files.js";
+import { withoutCopies } from "../data/near-duplicates.js";
 import { countOf, listNames, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 
@@ -19,7 +20,8 @@ export async function dataNotes(dataset: PictureDataset, { holdsOut }: { holdsOu
       name,
       facts.filter(({ domain }) => domain === d),
     );
-  const { acrossDomains, acrossClasses } = await findDuplicates(dataset.root, facts);
+  const duplicates = await findDuplicates(dataset.root, facts);
+  const { acrossDomains, acrossClasses } = duplicates;
   const torn = facts.filter(({ problem }) => problem?.kind === "truncated").map(({ file }) => file);
   const notes = [...smallClassNotes(dataset), ...imbalanceNotes(dataset)];
   if (holdsOut) notes.push(...loneClassNotes(dataset));
@@ -32,6 +34,11 @@ export async function dataNotes(dataset: PictureDataset, { holdsOut }: { holdsOu
   if (mislabelled.length > 0)
     notes.push(
       `${countOf(mislabelled.length, "picture is", "pictures are")} in several classes, so at least one label is wrong (${example(mislabelled)})`,
+    );
+  const alike = withoutCopies(dataset.nearDuplicates ?? [], duplicates);
+  if (alike.length > 0)
+    notes.push(
+      `${countOf(alike.flat().length, "picture is a near-duplicate", "pictures are near-duplicates")} of others in the same class (${countOf(alike.length, "group")}); each group is used either for training or for validation`,
     );
   if (torn.length > 0)
     notes.push(

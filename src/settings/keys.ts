@@ -30,6 +30,9 @@ import type { ProtocolName } from "./protocols.js";
  */
 export type ProbeKind = "exact" | "sgd";
 
+/** Whether near-duplicates stay on one side of the split of own pictures. */
+export type NearDuplicateRule = "together" | "ignore";
+
 const kindsOfProbe = word<ProbeKind>("exact", "sgd");
 
 /** `true` appears in settings of runs from when there was only one kind. */
@@ -238,6 +241,10 @@ export const keys = {
     { flag: "--hparams-seed <n>", default: 0 },
   ),
   holdout: option(number(), "the fraction of each domain that is used for validation", { default: 0.2 }),
+  nearDuplicates: option(
+    word<NearDuplicateRule>("together", "ignore"),
+    "near-duplicates in your own pictures (resized, compressed again or slightly cropped copies, consecutive frames): together (the default) uses each group of them only for training or only for validation; ignore does so for exact copies only, as before this setting existed",
+  ),
   testPictures: option(whole(1), "the maximum number of evaluated pictures per held-out domain (default: all)"),
   augmentValidation: option(
     boolean,

@@ -10,7 +10,7 @@ import { type WeightsFacts, weightsFacts } from "../backbones/weights-facts.js";
 import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { isOwnDataset } from "../data/own-dataset.js";
-import { splitOf } from "../data/own-split.js";
+import { isSplitByClass, splitOf } from "../data/own-split.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
@@ -18,7 +18,7 @@ import { canonicalJson, type KnownTexts } from "../files/canonical-json.js";
 import { SourceFile } from "../files/file-bytes.js";
 import type { Hparam, HparamValue } from "../hparams.js";
 import { drawHparam } from "./hparam-draws.js";
-import type { GivenKeys } from "./keys.js";
+import type { GivenKeys, NearDuplicateRule } from "./keys.js";
 import { type Method, methodOf } from "./method.js";
 import { type DrawKey, type UsualValues, usualValues } from "./values-of-run.js";
 
@@ -46,6 +46,15 @@ export class SettingsMemo {
     const opened = this.opened.get(data);
     if (opened) return Promise.resolve(opened);
     return this.once(`dataset ${JSON.stringify([data, root, options])}`, () => openDataset(data, { root, options }));
+  }
+
+  /** A dataset with the groups of near-duplicates that its split keeps together, if it consists of own pictures. */
+  async withNearDuplicates(dataset: Dataset, rule: NearDuplicateRule = "together"): Promise<Dataset> {
+    if (rule === "ignore" || !isSplitByClass(dataset)) return dataset;
+    return this.once(`near-duplicates ${this.numberOf(dataset)}`, async () => {
+      const { nearDuplicatesOf } = await import("../data/near-duplicates.js"); // it needs a decoder
+      return { ...dataset, nearDuplicates: await nearDuplicatesOf(dataset) };
+    });
   }
 
   private readonly numbers = new WeakMap<object, number>();

@@ -105,9 +105,15 @@ export function scalingOf(settings: Framed): Scaling {
   return inputShape[1] > evaluationSize ? training : evaluated;
 }
 
-/** The request of a run with an explicit preprocessing. Earlier versions had no choice and recorded none. */
-export const recordedRequest = <R extends Request>(request: R): R =>
-  "preprocessing" in request ? request : { preprocessing: "domainbed", ...request };
+/**
+ * The request of a run with an explicit preprocessing and rule for near-duplicates. Earlier versions had no choice and
+ * recorded none.
+ */
+export const recordedRequest = <R extends Request>(request: R): R => ({
+  preprocessing: "domainbed",
+  nearDuplicates: "ignore",
+  ...request,
+});
 
 /** The preprocessing as text; undefined if it is DomainBed's. */
 export function preprocessingWords(settings: Framed & Pick<TrainSettings, "preprocessing">): string | undefined {

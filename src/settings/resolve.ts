@@ -95,7 +95,7 @@ export async function settle(request: Request, memo: SettingsMemo): Promise<Sett
   const given = withDefaults(readKeys(asked));
   const method = memo.method(given);
   const options = optionsIn(asked);
-  const opened = await datasetOf(given, options, memo);
+  const opened = await memo.withNearDuplicates(await datasetOf(given, options, memo), given.nearDuplicates);
   if (opened.classes.length < 2)
     throw new DataError(
       `dataset ${given.data}: there is only one class, "${opened.classes[0]}", so there is nothing to classify; put the pictures of each class in a folder of their own`,
@@ -162,6 +162,7 @@ function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly
     testDomains,
     splitHash: memo.splitHash(dataset, { trialSeed, testDomains, holdout }),
     ...(isOwn(dataset) && { pictures: memo.picturesHash(dataset) }),
+    ...(dataset.nearDuplicates && { nearDuplicates: "together" as const }),
     classes: dataset.classes,
     inputShape: dataset.inputShape,
   };

@@ -28,6 +28,8 @@ export interface TrainSettings extends RunSettings {
   readonly splitHash: string;
   /** The fingerprint of own pictures, also of a plug-in's; absent for benchmarks, whose counts are published. */
   readonly pictures?: string;
+  /** Whether the split kept near-duplicates together; absent for benchmarks, and in runs of earlier versions. */
+  readonly nearDuplicates?: "together";
   readonly classes: readonly string[];
   readonly inputShape: readonly number[];
   readonly backbone: string;
@@ -126,6 +128,7 @@ const NOT_HASHED: ReadonlySet<string> = new Set<keyof TrainSettings>([
   "fixed",
   "protocol", // the values that it determines are hashed
   "preprocessing", // likewise
+  "nearDuplicates", // the split that it determines is hashed
   "checkpointEvery",
   "format",
   "hash",
