@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -80,7 +81,10 @@ const Driver& driver() {
   return found;
 }
 
-std::string kernelSource() { return std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE; }
+std::string kernelSource() {
+  std::string usual = std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE;
+  return usesNewKernels() ? usual + LAYER_NORM_SOURCE + CHANNEL_FACTORS_SOURCE : usual;
+}
 
 // Products and sums are rounded separately, as on the CPU, so that augmentation gives the same bytes.
 constexpr const char* ROUNDING = "--fmad=false";
@@ -230,6 +234,15 @@ CUfunction functionOf(c10::DeviceIndex device, const char* name) {
 }
 
 }  // namespace
+
+bool usesNewKernels() {
+  // Read once, because the kernels of a process are compiled once.
+  static const bool uses = [] {
+    const char* value = std::getenv("NUDGE_NEW_KERNELS");
+    return value && std::string(value) == "1";
+  }();
+  return uses;
+}
 
 std::string problem(c10::DeviceIndex device) {
   std::lock_guard<std::mutex> lock(mutex);

@@ -19,9 +19,14 @@ std::string problem(c10::DeviceIndex device);
 
 #ifdef NUDGE_KERNELS
 
-extern const char* const FUSED_SOURCE;      // fused-kernels.cc
-extern const char* const DEPTHWISE_SOURCE;  // depthwise.cc
-extern const char* const AUGMENT_SOURCE;    // augment-kernels.cc
+extern const char* const FUSED_SOURCE;            // fused-kernels.cc
+extern const char* const DEPTHWISE_SOURCE;        // depthwise.cc
+extern const char* const AUGMENT_SOURCE;          // augment-kernels.cc
+extern const char* const LAYER_NORM_SOURCE;       // layer-norm.cc
+extern const char* const CHANNEL_FACTORS_SOURCE;  // channel-factors.cc
+
+// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last two, which have not run on a GPU yet, compiled and used.
+bool usesNewKernels();
 
 // The number of blocks, and of threads per block.
 struct Shape {

@@ -7,7 +7,7 @@
  * between blocks stay in float32.
  */
 
-import { empty } from "../engine/ops.generated.js";
+import { empty, scaleAdd } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { GELU } from "../nn/activation.js";
@@ -16,6 +16,7 @@ import { Dropout } from "../nn/dropout.js";
 import { LayerNorm } from "../nn/layer-norm.js";
 import { Linear } from "../nn/linear.js";
 import { Layer, Parameter, Sequential } from "../nn/module.js";
+import { usesNewKernels } from "../nn/new-kernels.js";
 import { globalAverage } from "../nn/pooling.js";
 import { toFullPrecision } from "../nn/precision.js";
 import { StochasticDepth, stochasticDepthRates } from "../nn/stochastic-depth.js";
@@ -86,7 +87,12 @@ class Block extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    const mixed = this.block.forward(x).mul(this.layer_scale.view(-1));
+    const branch = this.block.forward(x);
+    if (usesNewKernels(x)) {
+      const keep = this.stochasticDepth.mask(branch);
+      return channelsSecond(scaleAdd(channelsAtEnd(x), branch, this.layer_scale.view(-1), keep));
+    }
+    const mixed = branch.mul(this.layer_scale.view(-1));
     return this.stochasticDepth.forward(channelsSecond(mixed)).add(x);
   }
 }

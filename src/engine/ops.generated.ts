@@ -182,6 +182,10 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::bias_clamp", "", "y bias residual low high"],
   ["nudge::depthwise", "", "x weight stride"],
   ["nudge::depthwise_clamp", "", "x weight bias stride low high"],
+  ["nudge::layer_norm", "", "x residual weight bias eps half"],
+  ["nudge::channel_mean", "", "x"],
+  ["nudge::channel_scale", "", "x factors"],
+  ["nudge::scale_add", "", "x branch gamma keep"],
   ["nudge::augment", "", "source samples size tallest mean deviation channels_last bicubic"],
 ];
 
@@ -1259,8 +1263,32 @@ export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
+/** `nudge::layer_norm(Tensor x, Tensor? residual, Tensor weight, Tensor bias, float eps, bool half) -> (Tensor, Tensor)` */
+export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weight: Tensor | number, bias: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
+  const op = ids[173] ?? resolve(173);
+  return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
+}
+
+/** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
+export function channelMean(x: Tensor | number): [Tensor, Tensor] {
+  const op = ids[174] ?? resolve(174);
+  return many(native.call(op, operand(x))) as [Tensor, Tensor];
+}
+
+/** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
+export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
+  const op = ids[175] ?? resolve(175);
+  return one(native.call(op, operand(x), operand(factors)));
+}
+
+/** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
+export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
+  const op = ids[176] ?? resolve(176);
+  return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
+}
+
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[173] ?? resolve(173);
+  const op = ids[177] ?? resolve(177);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -23,6 +23,9 @@ export function withPrecision<T>(precision: Precision, body: () => T): T {
   }
 }
 
+/** Returns whether matrix products and convolutions run in a lower precision than the parameters have. */
+export const isMixedPrecision = (): boolean => compute !== undefined;
+
 /**
  * Converts a tensor to the precision of matrix products: bfloat16 inside `withPrecision("bf16", …)`, otherwise
  * unchanged.

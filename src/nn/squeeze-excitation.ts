@@ -4,10 +4,11 @@
  * convolutions. Here they run as linear layers on [n, channels], which gives the same product.
  */
 
-import { linear } from "../engine/ops.generated.js";
+import { channelMean, channelScale, linear } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Conv2d } from "./conv.js";
 import { Layer } from "./module.js";
+import { usesNewKernels } from "./new-kernels.js";
 import { globalAverage } from "./pooling.js";
 import { toComputePrecision } from "./precision.js";
 
@@ -26,9 +27,18 @@ export class SqueezeExcitation extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    const squeezed = product(this.fc1, globalAverage(x));
-    const excited = product(this.fc2, this.act === "relu" ? squeezed.relu_() : squeezed.silu()).sigmoid();
+    if (usesNewKernels(x)) {
+      const [mean, same] = channelMean(x);
+      return channelScale(same, this.factors(mean).toDType(x.dtype));
+    }
+    const excited = this.factors(globalAverage(x));
     return x.mul(excited.toDType(x.dtype).view(...excited.shape, 1, 1));
+  }
+
+  /** Means [n, channels] → factors between 0 and 1. */
+  private factors(means: Tensor): Tensor {
+    const squeezed = product(this.fc1, means);
+    return product(this.fc2, this.act === "relu" ? squeezed.relu_() : squeezed.silu()).sigmoid();
   }
 }
 

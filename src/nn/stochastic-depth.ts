@@ -26,16 +26,20 @@ export class StochasticDepth extends Layer {
    * and nothing if it is inactive.
    */
   forward(x: Tensor): Tensor {
-    if (!this.active) return x;
-    const random = currentRandom("stochastic depth").next("stochastic-depth");
-    if (this.p === 1) return x.mul(0);
-    // Use at least float32: in bfloat16, 1/(1 − p) has an error of up to 0.4 %.
-    const dtype = x.dtype === "float64" ? "float64" : "float32";
-    const kept = 1 - this.p;
-    const shape = x.shape.map((size, i) => (i === 0 ? size : 1));
-    const mask = random.bernoulli_(empty(shape, { dtype, device: x.device }), kept).div_(kept);
-    const y = x.mul(mask);
+    const mask = this.mask(x);
+    if (!mask) return x;
+    const y = x.mul(mask.view(...x.shape.map((size, i) => (i === 0 ? size : 1))));
     return y.dtype === x.dtype ? y : y.toDType(x.dtype);
+  }
+
+  /** Draws the factor of each sample of a branch [n, …]: 0 or 1/(1 − p). Null if the layer is inactive. */
+  mask(x: Tensor): Tensor | null {
+    if (!this.active) return null;
+    const random = currentRandom("stochastic depth").next("stochastic-depth");
+    // Use at least float32: in bfloat16, 1/(1 − p) has an error of up to 0.4 %.
+    const mask = empty([x.rows], { dtype: x.dtype === "float64" ? "float64" : "float32", device: x.device });
+    const kept = 1 - this.p;
+    return kept === 0 ? mask.zero_() : random.bernoulli_(mask, kept).div_(kept);
   }
 }
 

@@ -66,18 +66,20 @@ export class TransformerBlock extends Layer {
 
   /** [n, tokens, width] → [n, tokens, width]. The sum has the precision of `x`, which is float32 in mixed precision. */
   forward(x: Tensor): Tensor {
-    const mixed = x.add(this.branch(this.attn, this.norm1, this.ls1, x));
-    return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
+    const { normed, sum } = this.norm1.forwardSum(x);
+    return this.rest(sum, this.scaled(this.attn.forward(normed), this.ls1));
   }
 
   /** Computes only the first token's output, [n, 1, width]. */
   forwardFirst(x: Tensor): Tensor {
-    const mixed = x.narrow(1, 0, 1).add(this.scaled(this.attn.forwardFirst(this.norm1.forward(x)), this.ls1));
-    return mixed.add(this.branch(this.mlp, this.norm2, this.ls2, mixed));
+    const { normed, sum } = this.norm1.forwardSum(x);
+    return this.rest(sum.narrow(1, 0, 1), this.scaled(this.attn.forwardFirst(normed), this.ls1));
   }
 
-  private branch(layer: Layer, norm: LayerNorm, scale: LayerScale | null, x: Tensor): Tensor {
-    return this.scaled(layer.forward(norm.forward(x)), scale);
+  /** Adds the branch of the attention, then that of the MLP. */
+  private rest(x: Tensor, branch: Tensor): Tensor {
+    const { normed, sum } = this.norm2.forwardSum(x, branch);
+    return sum.add(this.scaled(this.mlp.forward(normed), this.ls2));
   }
 
   private scaled(y: Tensor, scale: LayerScale | null): Tensor {

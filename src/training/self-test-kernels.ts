@@ -1,12 +1,23 @@
 /**
- * Compares the custom kernels (native/src/fused.cc, depthwise.cc, augment-kernels.cc) with equivalent float64
- * computations on the CPU. On a device without them (the CPU, a GPU without NVRTC), the fallback operators are checked
- * in the same way.
+ * Compares the custom kernels (native/src/fused.cc, depthwise.cc, layer-norm.cc, channel-factors.cc, augment-kernels.cc)
+ * with equivalent float64 computations on the CPU. On a device without them (the CPU, a GPU without NVRTC), the fallback
+ * operators are checked in the same way.
  */
 
 import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type PixelBlock } from "../data/augment.js";
 import { augmentOnDevice } from "../data/augment-device.js";
-import { biasClamp, conv2d, depthwise, depthwiseClamp, foldNorm } from "../engine/ops.generated.js";
+import {
+  biasClamp,
+  channelMean,
+  channelScale,
+  conv2d,
+  depthwise,
+  depthwiseClamp,
+  foldNorm,
+  fusedLayerNorm,
+  layerNorm,
+  scaleAdd,
+} from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor, tensor } from "../engine/tensor.js";
@@ -25,6 +36,10 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 1", () => closeTo(() => depthwiseClampPairs(device, 1))],
   ["kernel depthwise_clamp as depthwise and bias_clamp, stride 2", () => closeTo(() => depthwiseClampPairs(device, 2))],
+  ["kernel layer_norm and its gradients", () => closeTo(() => layerNormPairs(device))],
+  ["kernel channel_mean and its gradient", () => closeTo(() => channelMeanPairs(device))],
+  ["kernel channel_scale and its gradients", () => closeTo(() => channelScalePairs(device))],
+  ["kernel scale_add and its gradients", () => closeTo(() => scaleAddPairs(device))],
   ["augmentation on the device", () => sameBytes(device)],
 ];
 
@@ -133,6 +148,83 @@ function depthwiseClampPairs(device: string, stride: number): Pairs {
   const [got, expected] = [run(true), run(false)];
   const names = ["output", "gradient of the map", "gradient of the weight", "gradient of the bias"];
   return names.map((what, i) => [what, got[i], exact(expected[i])]);
+}
+
+/** Compares outputs and gradients of an operator with those of the composition in float64 on the CPU. */
+function comparedWith(
+  names: readonly string[],
+  inputs: readonly Tensor[],
+  gradients: readonly Tensor[],
+  operator: (inputs: readonly Tensor[]) => readonly Tensor[],
+  composition: (inputs: readonly Tensor[]) => readonly Tensor[],
+): Pairs {
+  const run = (values: readonly Tensor[], compute: typeof operator, convert: (g: Tensor) => Tensor): Tensor[] => {
+    for (const each of values) each.requiresGrad_();
+    const outputs = compute(values);
+    const products = outputs.map((each, i) => each.mul(convert(gradients[i])).to({ dtype: "float64" }).sum());
+    return [
+      ...outputs,
+      ...grad(
+        products.reduce((a, b) => a.add(b)),
+        values,
+      ),
+    ];
+  };
+  const got = run(inputs, operator, (g) => g);
+  const expected = run(inputs.map(exact), composition, exact);
+  return got.map((each, i) => [names[i], each, expected[i].detach()]);
+}
+
+function layerNormPairs(device: string): Pairs {
+  const [x, h] = ["x", "h"].map((name) => drawn(name, [40, 7, 768], device));
+  const [branch, g] = ["branch", "g"].map((name) => drawn(name, [40, 7, 768], device, true));
+  const [weight, bias] = ["weight", "bias"].map((name) => drawn(name, [768], device));
+  return comparedWith(
+    ["output", "sum", "gradient of x", "gradient of the residual", "gradient of the weight", "gradient of the bias"],
+    [x, branch, weight, bias],
+    [g, h],
+    ([a, b, w, c]) => fusedLayerNorm(a, b, w, c, 1e-6, device !== "cpu"),
+    ([a, b, w, c]) => [layerNorm(a.add(b), [768], w, c, 1e-6, true), a.add(b)],
+  );
+}
+
+function channelMeanPairs(device: string): Pairs {
+  const [x, h] = ["x", "h"].map((name) => drawn(name, [3, 40, 9, 7], device, true));
+  return comparedWith(
+    ["mean", "map", "gradient of the map"],
+    [x],
+    [drawn("g", [3, 40], device), h],
+    ([map]) => channelMean(map),
+    ([map]) => [map.meanOver([2, 3]), map],
+  );
+}
+
+function channelScalePairs(device: string): Pairs {
+  const [x, g] = ["x", "g"].map((name) => drawn(name, [3, 264, 19, 17], device, true));
+  return comparedWith(
+    ["output", "gradient of the map", "gradient of the factors"],
+    [x, drawn("factors", [3, 264], device, true)],
+    [g],
+    ([map, factors]) => [channelScale(map, factors)],
+    ([map, factors]) => [map.mul(factors.view(3, 264, 1, 1))],
+  );
+}
+
+function scaleAddPairs(device: string): Pairs {
+  const shape = [6, 50, 192];
+  const keep = tensor(Float32Array.from([0, 1.25, 1.25, 0, 1.25, 1.25])).to({ device });
+  return comparedWith(
+    ["output", "gradient of x", "gradient of the branch", "gradient of gamma"],
+    [drawn("x", shape, device), drawn("branch", shape, device, true), drawn("gamma", [192], device)],
+    [drawn("g", shape, device)],
+    ([x, branch, gamma]) => [scaleAdd(x, branch, gamma, keep)],
+    ([x, branch, gamma]) => [
+      branch
+        .mul(gamma)
+        .mul(exact(keep).view(6, 1, 1))
+        .add(x),
+    ],
+  );
 }
 
 /**
