@@ -1,7 +1,7 @@
 /**
  * Out-of-fold predictions for all pictures of a folder: five folds, with each class of each domain spread evenly over
  * them, and for each fold an exact probe on the features of the other four. The prediction for a picture never depends
- * on its own label.
+ * on its own label, nor on that of a near-duplicate, which is in the same fold.
  */
 
 import { softmax } from "../analysis/judged.js";
@@ -40,7 +40,14 @@ export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Pla
         const places = ALL.flatMap((part) => [...samples.split.get(name)![part]]).sort((a, b) => a - b);
         return { name, ...featuresOf(samples, name, ALL, device), files: places.map((place) => files![place]) };
       });
-      const folds = domains.map(({ labels }, d) => foldOf(labels, d));
+      const groups = new Map(dataset.nearDuplicates?.flatMap((group, g) => group.map((file) => [file, g] as const)));
+      const folds = domains.map(({ labels, files }, d) =>
+        foldsOf(
+          labels,
+          files.map((file) => groups.get(file)),
+          d,
+        ),
+      );
       const found: { path: string; domain: string; label: number; row: ArrayLike<number> }[] = [];
       for (let fold = 0; fold < FOLDS; fold++)
         scope(() => {
@@ -79,14 +86,26 @@ const pictureOf = (
   classes: readonly string[],
 ): ReviewedPicture => ({ path, domain, label: classes[label], suggested: classes[suggested], probability, given });
 
-/** The fold of each picture of a domain: each class is distributed in a fixed order. */
-function foldOf(labels: ArrayLike<number>, domain: number): number[] {
+/**
+ * The fold of each picture of a domain: each class is distributed in a fixed order, and pictures of one group are in one
+ * fold.
+ */
+export function foldsOf(
+  labels: ArrayLike<number>,
+  groups: readonly (number | undefined)[],
+  domain: number,
+): readonly number[] {
   const order = keyedRandom(0, "label review", domain).permutation(labels.length);
   const dealt = new Map<number, number>();
+  const ofGroup = new Map<number, number>();
   const folds = new Array<number>(labels.length);
   for (const i of order) {
+    const group = groups[i];
+    const known = group === undefined ? undefined : ofGroup.get(group);
     const next = dealt.get(labels[i]) ?? labels[i] % FOLDS;
-    folds[i] = next;
+    folds[i] = known ?? next;
+    if (known !== undefined) continue;
+    if (group !== undefined) ofGroup.set(group, next);
     dealt.set(labels[i], (next + 1) % FOLDS);
   }
   return folds;
