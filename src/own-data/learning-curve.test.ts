@@ -3,7 +3,7 @@ import type { Dataset } from "../data/dataset.js";
 import { keyedRandom } from "../engine/philox.js";
 import { curveText, curveWords } from "../report/curve-text.js";
 import type { Plan } from "../settings/resolve.js";
-import { gainOf, learningCurve, nextGain } from "./learning-curve.js";
+import { gainOf, halvesOf, learningCurve, nextGain } from "./learning-curve.js";
 
 const CLASSES = ["mug", "bike", "pen"];
 const WIDTH = 9;
@@ -31,7 +31,7 @@ function samplesOf(axes: Readonly<Record<string, number>>) {
   const dataset = { inputShape: [WIDTH], domains, classes: CLASSES } as unknown as Dataset;
   const names = Object.keys(axes);
   const settings = { domains: names, testDomains: [], classes: CLASSES, hparams: {}, device: "cpu" };
-  return { samples: { dataset, split }, plan: { settings } as unknown as Plan };
+  return { samples: { dataset, split }, plan: { dataset, settings } as unknown as Plan };
 }
 
 test("labelled pictures of a source that differs help there, and the curve says by how much", () => {
@@ -62,4 +62,21 @@ test("a gain has the standard error of paired differences, and gains go on shrin
   expect(nextGain([0.5, 0.7, 0.8])).toBeCloseTo(0.05);
   expect(nextGain([0.5, 0.7, 0.69])).toBe(0);
   expect(nextGain([0.7, 0.8, 0.99])).toBeCloseTo(0.01); // never above 100 %
+});
+
+test("the halves of a new source are equal, and near-duplicates are in the same half", () => {
+  const classes = [
+    [4, 0, 2, 6],
+    [7, 1, 5, 3],
+  ];
+  const none = new Array<undefined>(8).fill(undefined);
+  expect(halvesOf(classes, none)).toEqual([
+    [4, 2, 7, 5],
+    [0, 6, 1, 3],
+  ]);
+  const groups = [1, undefined, undefined, undefined, 1, undefined, undefined, undefined];
+  expect(halvesOf(classes, groups)).toEqual([
+    [4, 0, 7, 5],
+    [2, 6, 1, 3],
+  ]);
 });

@@ -61,7 +61,7 @@ export interface CurveOptions {
 /** Measures the curve. */
 export function learningCurve(
   samples: FeatureSamples,
-  { settings }: Plan,
+  { dataset, settings }: Plan,
   { onProgress = () => {} }: CurveOptions = {},
 ): LearningCurve {
   const { classes, hparams, device } = settings;
@@ -70,6 +70,15 @@ export function learningCurve(
     scope(() => {
       const read = (name: string, parts: readonly SplitName[]): LabelledFeatures =>
         fewer(featuresOf(samples, name, parts, device), MOST_PICTURES / names.length);
+      const ofFile = new Map(dataset.nearDuplicates?.flatMap((group, g) => group.map((file) => [file, g] as const)));
+      // The group of near-duplicates of each picture of a domain, in the order of its features.
+      const alike = (name: string): (number | undefined)[] => {
+        const places = ALL.flatMap((part) => [...samples.split.get(name)![part]]).sort((a, b) => a - b);
+        const { files } = dataset.domains.find((domain) => domain.name === name)!;
+        return evenlyChosen(places, Math.ceil(MOST_PICTURES / names.length)).map((place) =>
+          ofFile.get(files?.[place] ?? ""),
+        );
+      };
       const whole = new Map(names.map((name) => [name, read(name, ALL)]));
       const groups = nearCopyGroups(names.map((name) => whole.get(name)!.x)).map((group) => group.map((i) => names[i]));
       const options = { classes: classes.length, balanced: hparams.classBalanced === true };
@@ -136,7 +145,9 @@ export function learningCurve(
           const counts = folds.map(({ training }) => count(training, k));
           return { name, pictures: Math.round(mean(counts)), recall: mean(all), ...gainOf([half], [all]) };
         }),
-        newSource: heldOut ? names.map((name) => newSource(name, { whole, groups, fit, onProgress })) : [],
+        newSource: heldOut
+          ? names.map((name) => newSource(name, { whole, groups, alike: alike(name), fit, onProgress }))
+          : [],
       };
     }),
   );
@@ -177,11 +188,13 @@ function newSource(
   {
     whole,
     groups,
+    alike,
     fit,
     onProgress,
   }: {
     whole: ReadonlyMap<string, LabelledFeatures>;
     groups: readonly (readonly string[])[];
+    alike: readonly (number | undefined)[];
     fit: Fit;
     onProgress: (text: string) => void;
   },
@@ -191,9 +204,7 @@ function newSource(
     .filter((group) => !group.includes(name))
     .flatMap((group) => group.map((each) => whole.get(each)!));
   const order = byClass(domain, ["new source", name]);
-  const halves = [0, 1].map((parity) =>
-    [...order.values()].flatMap((places) => places.filter((_, i) => i % 2 === parity)),
-  );
+  const halves = halvesOf([...order.values()], alike);
   const largest = Math.max(...[...order.values()].map(({ length }) => Math.floor(length / 2)));
   const points = ADDED.filter((perClass) => perClass === 0 || perClass <= largest).map((perClass) => {
     onProgress(`learning curve: ${countOf(perClass, "picture")} of each class of ${name} added`);
@@ -210,6 +221,27 @@ function newSource(
     return { perClass, accuracy };
   });
   return { domain: name, points };
+}
+
+/** Two halves of each class. Near-duplicates, which have the same group, are in the same half. */
+export function halvesOf(
+  classes: readonly (readonly number[])[],
+  groups: readonly (number | undefined)[],
+): [number[], number[]] {
+  const halves: [number[], number[]] = [[], []];
+  const ofGroup = new Map<number, number>();
+  for (const places of classes) {
+    const sizes = [0, 0];
+    for (const place of places) {
+      const group = groups[place];
+      const known = group === undefined ? undefined : ofGroup.get(group);
+      const half = known ?? (sizes[1] < sizes[0] ? 1 : 0);
+      if (group !== undefined) ofGroup.set(group, half);
+      sizes[half]++;
+      halves[half].push(place);
+    }
+  }
+  return halves;
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
