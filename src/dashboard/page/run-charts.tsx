@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { CurveData, RunCurves, RunRow } from "../api.js";
 import { metricTitle, normMetrics, pointsOf, rankMetrics } from "../curve-points.js";
+import { featureWords } from "../feature-words.js";
 import { short } from "../format.js";
 import { Chart, type ChartSeries } from "./chart.js";
-import { featureWords } from "./feature-words.js";
 import { Empty, Problem, Segmented } from "./view.js";
 
 /** The splits that are drawn. `reported`: those that tables and model selection use. */
