@@ -81,7 +81,8 @@ function splitOneDomain(
 
 /**
  * The first pictures of a class, at most `most`. Near-duplicates are chosen together if they all fit. If nothing fits,
- * the smallest group is chosen, provided that it is at most half of the class.
+ * the smallest group is chosen, provided that it is at most half of the class. A class of a few pictures that all look
+ * alike is divided all the same, because a class without validation pictures could not be assessed at all.
  */
 function chosen(places: readonly number[], most: number, { isCopy, groupOf }: Choice): number[] {
   const units = new Map<number | string, number[]>();
@@ -94,7 +95,8 @@ function chosen(places: readonly number[], most: number, { isCopy, groupOf }: Ch
   for (const unit of usable) if (out.length + unit.length <= most) out.push(...unit);
   if (out.length > 0 || most < 1) return out;
   const [smallest = []] = usable.toSorted((a, b) => a.length - b.length);
-  return 2 * smallest.length <= places.length ? smallest : [];
+  if (smallest.length > 0 && 2 * smallest.length <= places.length) return smallest;
+  return usable.flat().slice(0, most);
 }
 
 const known = new WeakMap<object, ReadonlySet<string>>();
