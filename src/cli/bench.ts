@@ -262,8 +262,8 @@ export function benchCommand(): Command {
       "after",
       examples("predict runs/latest ./pictures", "predict model.safetensors ./pictures --limit 512"),
     )
-    .argument("<model>", "a model file, or the folder of a run")
-    .argument("<pictures...>", "pictures, folders or glob patterns")
+    .argument("<run>", "the folder of a run, or a model file")
+    .argument("<files...>", "pictures, folders or glob patterns")
     .option("--limit <n>", "use at most n pictures", "256")
     .option("--repeats <n>", "the number of rounds", "5")
     .option("--json", "print the results as JSON")

@@ -55,7 +55,7 @@ export function cacheCommand(write: Write): Command {
 Examples:
   nudge data cache ./pictures
   nudge data cache pacs --root data --short-side 256
-  nudge data cache ./pictures --weights clip.safetensors   # for nudge train --data ./pictures --weights clip.safetensors
+  nudge data cache ./pictures --weights clip.safetensors
   nudge data cache ./pictures --full --out /scratch/pixels`,
     )
     .action((path: string, options: CacheCommandOptions) => cache(path, options, write));
