@@ -49,14 +49,20 @@ function refuse(why) {
   process.exit(2);
 }
 
-if (values.data === undefined && values.rows === undefined) refuse("name the folder of sources with --data DIR");
+/** The sources of a folder, or a usage error. @param {string | undefined} folder */
+function sourcesOf(folder) {
+  if (folder === undefined) refuse("name the folder of sources with --data DIR");
+  if (!existsSync(folder)) refuse(`--data ${folder}: no such folder`);
+  const found = readdirSync(folder)
+    .filter((name) => statSync(join(folder, name)).isDirectory() && !name.startsWith("."))
+    .sort();
+  if (found.length < 2) refuse(`--data ${folder}: expected two sources or more, got ${found.length}`);
+  return found;
+}
+
 const data = resolve(values.data ?? ".");
-if (!existsSync(data)) refuse(`--data ${values.data}: no such folder`);
 const out = resolve(values.out);
-const sources = readdirSync(data)
-  .filter((name) => statSync(join(data, name)).isDirectory() && !name.startsWith("."))
-  .sort();
-if (sources.length < 2) refuse(`--data ${values.data}: expected two sources or more, got ${sources.length}`);
+const sources = values.rows === undefined ? sourcesOf(values.data) : []; // kept rows need no pictures
 const [, from, to] =
   /^(?:(\d+)-)?(\d+)$/.exec(values.trials) ?? refuse(`--trials ${values.trials}: expected a number or a range`);
 const [first, last] = from === undefined ? [0, Number(to) - 1] : [Number(from), Number(to)];
