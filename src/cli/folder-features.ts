@@ -1,7 +1,7 @@
 /** Computes the features of a folder's pictures with a pretrained network, for commands that analyse pictures before training. */
 
 import type { PictureDataset } from "../data/dataset.js";
-import { UsageError } from "../errors.js";
+import { StoppedError, UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
@@ -27,25 +27,26 @@ export async function openFolderFeatures(
     import("../own-data/recipe-plan.js"),
     import("../training/samples.js"),
   ]);
-  const [{ defaultDevice }, { streamReporter }] = await Promise.all([
+  const [{ defaultDevice }, { streamReporter }, { compareProgress }] = await Promise.all([
     import("../engine/device.js"),
     import("../training/reporter.js"),
+    import("./compare-progress.js"),
   ]);
   const device = requested ?? defaultDevice();
   const request: Request = { data: dir, testDomains: [], ...(backbone && { backbone }), ...(weights && { weights }) };
-  const memo = new SettingsMemo();
-  const dataset = await datasetFor(request, memo);
-  if (dataset.kind !== "pictures") throw new UsageError(`${what}: ${dir} contains no pictures`);
-  const plan = await resolve(recipeRequests(dataset, request, device).probe, memo);
   const reporter = streamReporter(process.stderr);
   using stop = onStopSignals((signal) =>
     reporter.line(`${signal}: finishing the batch; press again to stop immediately`),
   );
+  const memo = new SettingsMemo(compareProgress(reporter, stop));
+  const dataset = await datasetFor(request, memo);
+  if (dataset.kind !== "pictures") throw new UsageError(`${what}: ${dir} contains no pictures`);
+  const plan = await resolve(recipeRequests(dataset, request, device).probe, memo);
   const samples = await openFeatures(plan, {
     say: (text) => reporter.line(text),
     progress: (text) => reporter.progress?.(text),
     shouldStop: () => stop.asked,
   });
-  if (samples === null) throw new UsageError(`${what}: stopped; run the same command to resume`);
+  if (samples === null) throw new StoppedError(`${what}: stopped; run the same command to resume`);
   return { dataset, plan, samples, reporter, [Symbol.dispose]: () => samples[Symbol.dispose]() };
 }

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
 import { isRight, type Judged } from "../analysis/judged.js";
 import { countOf } from "../data/show-name.js";
+import { StoppedError } from "../errors.js";
 import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
 import { assessAndReport } from "../library/train.js";
@@ -52,6 +53,7 @@ import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
 import type { EndedRun } from "../training/train.js";
+import { compareProgress } from "./compare-progress.js";
 import { RESUMABLE } from "./failure.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
@@ -83,7 +85,7 @@ const CANDIDATES_FILE = "candidates.json";
 const LENGTH_FILE = "length.json";
 
 /** Stopped by the user. Everything done so far is kept. */
-class Stopped extends Error {}
+const stopped = (): StoppedError => new StoppedError("stopped; run the same command to resume");
 
 /** Trains with a recipe, and reports. */
 export async function trainRecipe(requested: Request, options: RecipeOptions): Promise<void> {
@@ -91,14 +93,14 @@ export async function trainRecipe(requested: Request, options: RecipeOptions): P
   try {
     await new RecipeRun(requested, options).run();
   } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
-    reporter.line("stopped; run the same command to resume");
+    if (!(error instanceof StoppedError)) throw error;
+    reporter.line(error.message);
     process.exitCode = RESUMABLE;
   }
 }
 
 class RecipeRun {
-  private readonly memo = new SettingsMemo();
+  private readonly memo: SettingsMemo;
   private readonly begun = performance.now();
   private readonly seconds: Record<string, number> = {};
   /** The seconds that one fine-tuning takes, as measured. */
@@ -107,7 +109,9 @@ class RecipeRun {
   constructor(
     private readonly requested: Request,
     private readonly options: RecipeOptions,
-  ) {}
+  ) {
+    this.memo = new SettingsMemo(compareProgress(options.reporter, options.stop));
+  }
 
   async run(): Promise<void> {
     const { requested, options, memo } = this;
@@ -191,7 +195,7 @@ class RecipeRun {
       progress: (text) => reporter.progress?.(text),
       shouldStop: () => stop.asked,
     });
-    if (samples === null) throw new Stopped();
+    if (samples === null) throw stopped();
     reporter.progress?.("exact probe: choosing C with each domain held out in turn");
     return probeEvidence(samples, template, leaveOneOut);
   }
@@ -351,7 +355,7 @@ class RecipeRun {
   private async train(plan: Plan, what: string, more: Partial<Parameters<typeof trainRun>[1]> = {}): Promise<void> {
     const { reporter, stop } = this.options;
     await new Promise(setImmediate);
-    if (stop.asked) throw new Stopped();
+    if (stop.asked) throw stopped();
     reporter.line(what);
     const quiet: Reporter = {
       ...reporter,
@@ -366,7 +370,7 @@ class RecipeRun {
       resumeWith,
       ...more,
     });
-    if (!done) throw new Stopped();
+    if (!done) throw stopped();
   }
 
   private pathOf({ settings }: Plan): string {

@@ -169,7 +169,9 @@ async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {
     import("../own-data/plans.js"),
     import("./train-plans.js"),
   ]);
-  const plans = await withWeights(() => plansFor(request, { leaveOneOut: flags.leaveOneOut, device }), flags.yes);
+  const comparing = (await import("./compare-progress.js")).compareProgress(reporter, stop);
+  const { leaveOneOut } = flags;
+  const plans = await withWeights(() => plansFor(request, { leaveOneOut, device, comparing }), flags.yes);
   if (flags.findLr) return await (await import("./find-lr.js")).findLr(plans.main, { ...flags, reporter, stop });
   await trainPlans(plans, { ...flags, reporter, stop });
 }
@@ -201,16 +203,20 @@ async function resume(
   given: Request,
   { config, device, json, reporter, stop }: TrainFlags & { device: string; reporter: Reporter; stop: StopSignals },
 ): Promise<void> {
-  const [{ planAgain }, { resolve }, { readTrainSettings }, { trainPlans }] = await Promise.all([
-    import("../own-data/plans.js"),
-    import("../settings/resolve.js"),
-    import("../training/run-folder.js"),
-    import("./train-plans.js"),
-  ]);
+  const [{ planAgain }, { resolve }, { SettingsMemo }, { readTrainSettings }, { trainPlans }, { compareProgress }] =
+    await Promise.all([
+      import("../own-data/plans.js"),
+      import("../settings/resolve.js"),
+      import("../settings/memo.js"),
+      import("../training/run-folder.js"),
+      import("./train-plans.js"),
+      import("./compare-progress.js"),
+    ]);
   const before = readTrainSettings(path);
   if (before.plugins) (await import("./plugins.js")).requirePlugins(before.plugins, path);
   const request = requestAgain(before, given, config);
-  const main = await resolve({ ...request, device: request.device ?? device });
+  const memo = new SettingsMemo(compareProgress(reporter, stop));
+  const main = await resolve({ ...request, device: request.device ?? device }, memo);
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
   await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }

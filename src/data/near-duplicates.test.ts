@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { makeScenes, scene, writeAltered } from "../../tests/support/scenes.js";
 import type { PictureDataset } from "./dataset.js";
 import { inspectDataset } from "./inspect.js";
@@ -91,6 +91,35 @@ test("signatures are computed once, and a cache that cannot be written is not an
     writeFileSync(join(cache, "file"), "");
     process.env.XDG_CACHE_HOME = join(cache, "file"); // no folder can be made below a file
     expect(await computed()).toBeGreaterThan(0);
+  } finally {
+    if (before === undefined) delete process.env.XDG_CACHE_HOME;
+    else process.env.XDG_CACHE_HOME = before;
+    rmSync(cache, { recursive: true });
+  }
+});
+
+test("a stop keeps the signatures that were computed, and the time of many is announced", async () => {
+  const before = process.env.XDG_CACHE_HOME;
+  const cache = mkdtempSync(join(tmpdir(), "nudge-signatures-"));
+  try {
+    process.env.XDG_CACHE_HOME = cache;
+    const dataset = await open();
+    const files = dataset.domains.flatMap((domain) => domain.files);
+    let done = 0;
+    const stopped = nearDuplicatesOf(dataset, { progress: (count) => (done = count), shouldStop: () => done >= 16 });
+    await expect(stopped).rejects.toThrow(/stopped after comparing (1[6-9]|2\d) of 82 pictures/);
+    const progress: [number, number][] = [];
+    const announced: number[] = [];
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => 20_000 * progress.length); // slow pictures
+    await signaturesOf(dataset, files, {
+      progress: (...counts) => progress.push(counts),
+      announce: (seconds, total) => announced.push(seconds, total),
+    });
+    clock.mockRestore();
+    const [[, total]] = progress;
+    expect(total).toBeLessThanOrEqual(files.length - 16);
+    expect(total).toBeGreaterThan(files.length - 30);
+    expect(announced).toEqual([(20 / 32) * (total - 32), total]); // after 32 pictures, of which 16 had been reported
   } finally {
     if (before === undefined) delete process.env.XDG_CACHE_HOME;
     else process.env.XDG_CACHE_HOME = before;

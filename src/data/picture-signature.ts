@@ -19,37 +19,46 @@ const CROPPED = 0.06;
 const LEAST_DEVIATION = 2;
 
 /** The mean gray levels of the cells times 256, for the whole picture and then for its middle. */
-export function signatureOf({ width, height, pixels }: Omit<DecodedPicture, "truncated">): Uint16Array {
+export function signatureOf(picture: Omit<DecodedPicture, "truncated">): Uint16Array {
+  const { width, height } = picture;
   const signature = new Uint16Array(2 * CELLS);
-  const gray = { width, height, pixels };
-  signature.set(cellsOf(gray, 0, 0));
-  signature.set(cellsOf(gray, Math.round((width * CROPPED) / 2), Math.round((height * CROPPED) / 2)), CELLS);
+  signature.set(cellsOf(picture, 0, 0));
+  signature.set(cellsOf(picture, Math.round((width * CROPPED) / 2), Math.round((height * CROPPED) / 2)), CELLS);
   return signature;
 }
 
 /** The cells of a picture without a margin. */
 function cellsOf(
-  { width, height, pixels }: { width: number; height: number; pixels: Uint8Array },
+  { width, height, pixels }: Omit<DecodedPicture, "truncated">,
   marginX: number,
   marginY: number,
 ): Uint16Array {
-  const [w, h] = [width - 2 * marginX, height - 2 * marginY];
-  const sums = new Float64Array(CELLS);
-  const counts = new Float64Array(CELLS);
-  // A picture that is smaller than the cells has each pixel in several of them.
-  const [rows, columns] = [Math.max(h, SIDE), Math.max(w, SIDE)];
-  const columnOf = Int32Array.from({ length: columns }, (_, x) => Math.floor((x * SIDE) / columns));
-  for (let y = 0; y < rows; y++) {
-    const row = Math.floor((y * SIDE) / rows) * SIDE;
-    const start = (marginY + (h < SIDE ? Math.floor((y * h) / rows) : y)) * width + marginX;
-    for (let x = 0; x < columns; x++) {
-      const at = 3 * (start + (w < SIDE ? Math.floor((x * w) / columns) : x));
-      const cell = row + columnOf[x];
-      sums[cell] += 299 * pixels[at] + 587 * pixels[at + 1] + 114 * pixels[at + 2];
-      counts[cell]++;
+  const [rows, columns] = [rangesOf(height - 2 * marginY), rangesOf(width - 2 * marginX)];
+  return Uint16Array.from({ length: CELLS }, (_, cell) => {
+    const [fromX, toX] = columns[cell % SIDE];
+    const [fromY, toY] = rows[Math.floor(cell / SIDE)];
+    let [red, green, blue] = [0, 0, 0];
+    for (let y = fromY; y < toY; y++) {
+      const start = (marginY + y) * width + marginX;
+      for (let at = 3 * (start + fromX); at < 3 * (start + toX); at += 3) {
+        red += pixels[at];
+        green += pixels[at + 1];
+        blue += pixels[at + 2];
+      }
     }
-  }
-  return Uint16Array.from(sums, (sum, i) => Math.round((sum * 256) / (1000 * counts[i])));
+    const sum = 299 * red + 587 * green + 114 * blue;
+    return Math.round((sum * 256) / (1000 * (toX - fromX) * (toY - fromY)));
+  });
+}
+
+/** The pixels of each cell along one side, as [from, to). If there are fewer pixels than cells, cells share them. */
+function rangesOf(length: number): [number, number][] {
+  const bound = (cell: number): number => Math.ceil((cell * length) / SIDE);
+  return Array.from({ length: SIDE }, (_, cell) => {
+    if (length >= SIDE) return [bound(cell), bound(cell + 1)];
+    const only = Math.floor((cell * length) / SIDE);
+    return [only, only + 1];
+  });
 }
 
 /** The cells of a signature with mean 0 and length 1, so that a dot product is a correlation; null if it is uniform. */

@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { loadIfBuilt } from "../engine/load.js";
-import { DataError } from "../errors.js";
+import { DataError, StoppedError } from "../errors.js";
 import { cacheHome } from "../files/cache-home.js";
 import { ContentStore, contentOf, isStored, stampOf } from "../files/content-store.js";
 import { fewPictures } from "./cache.js";
@@ -22,13 +22,21 @@ const VERSION = 1;
 export interface SignatureOptions {
   /** Receives the number of signatures that were computed, and how many there are to compute. */
   progress?: (done: number, total: number) => void;
+  /** Called once if many remain: receives the seconds that they will take, as measured, and how many there are. */
+  announce?: (seconds: number, total: number) => void;
+  /** Called after every picture. If it returns true, a `StoppedError` is thrown; computed signatures are kept. */
+  shouldStop?: () => boolean;
 }
+
+/** The number of pictures after which the remaining time is estimated, and the shortest time in seconds that is announced. */
+const MEASURED = 32;
+const WORTH_ANNOUNCING = 3;
 
 /** The signatures of pictures by path. Pictures that cannot be decoded have none. */
 export async function signaturesOf(
   dataset: PictureDataset,
   files: readonly string[],
-  { progress }: SignatureOptions = {},
+  { progress, announce, shouldStop = () => false }: SignatureOptions = {},
 ): Promise<Map<string, Uint16Array>> {
   const found = new Map<string, Uint16Array>();
   using store = storeOf(dataset);
@@ -47,13 +55,19 @@ export async function signaturesOf(
   let kept = lock && store;
   missing = missing.filter(isMissing); // another process may have computed some meanwhile
   let [next, done] = [0, 0];
+  const begun = performance.now();
   const work = async (): Promise<void> => {
-    for (let path = missing[next++]; path !== undefined; path = missing[next++]) {
+    for (let path = missing[next++]; path !== undefined && !shouldStop(); path = missing[next++]) {
       const stamp = stampOf(resolve(dataset.root, path));
       const read = await readSignature(resolve(dataset.root, path), dataset.upright === true);
       if ("bytes" in read) found.set(path, signatureIn(read.bytes));
       attempt(() => kept?.add(path, stamp, read));
-      if (++done % 64 === 0) progress?.(done, missing.length);
+      done++;
+      if (done === MEASURED) {
+        const seconds = ((performance.now() - begun) / 1000 / done) * (missing.length - done);
+        if (seconds >= WORTH_ANNOUNCING) announce?.(seconds, missing.length);
+      }
+      if (done % 16 === 0) progress?.(done, missing.length);
     }
   };
   const attempt = (write: () => void): void => {
@@ -67,6 +81,10 @@ export async function signaturesOf(
   attempt(() => kept?.flush());
   attempt(() => kept?.removeLeftovers());
   lock?.finish();
+  if (done < missing.length)
+    throw new StoppedError(
+      `stopped after comparing ${done} of ${missing.length} pictures; run the same command to resume`,
+    );
   return found;
 }
 

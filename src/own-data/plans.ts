@@ -5,6 +5,7 @@
  */
 
 import type { Dataset } from "../data/dataset.js";
+import type { SignatureOptions } from "../data/picture-signatures.js";
 import { UsageError } from "../errors.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import type { Request } from "../settings/keys.js";
@@ -28,11 +29,13 @@ export interface PlanOptions {
   /** Whether to hold out each domain in turn. By default this is done for own pictures and for probes. */
   readonly leaveOneOut?: boolean;
   readonly device: string;
+  /** Receives the progress of the search for near-duplicates. */
+  readonly comparing?: SignatureOptions;
 }
 
 /** Resolves the runs. */
-export async function plansFor(asked: Request, { leaveOneOut, device }: PlanOptions): Promise<TrainPlans> {
-  const memo = new SettingsMemo();
+export async function plansFor(asked: Request, { leaveOneOut, device, comparing }: PlanOptions): Promise<TrainPlans> {
+  const memo = new SettingsMemo(comparing);
   const dataset = await datasetFor(asked, memo);
   const own = isOwnDataset(dataset.id);
   const probe = probeOf(asked) !== false;

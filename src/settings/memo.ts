@@ -11,6 +11,7 @@ import type { Dataset } from "../data/dataset.js";
 import { type OpenOptions, openDataset } from "../data/open-dataset.js";
 import { isOwnDataset } from "../data/own-dataset.js";
 import { isSplitByClass, splitOf } from "../data/own-split.js";
+import type { SignatureOptions } from "../data/picture-signatures.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { type SplitOptions, splitDomain, splitHash, splitToJson } from "../data/split.js";
 import { DataError } from "../errors.js";
@@ -27,6 +28,9 @@ type SplitKey = Required<Pick<SplitOptions, "trialSeed" | "testDomains" | "holdo
 
 export class SettingsMemo {
   private readonly kept = new Map<string, unknown>();
+
+  /** `comparing` receives the progress of the search for near-duplicates, which reads every picture once. */
+  constructor(private readonly comparing: SignatureOptions = {}) {}
 
   /** The stored value of a key, computed on first use. */
   private once<T>(key: string, make: () => T): T {
@@ -53,7 +57,7 @@ export class SettingsMemo {
     if (rule === "ignore" || !isSplitByClass(dataset)) return dataset;
     return this.once(`near-duplicates ${this.numberOf(dataset)}`, async () => {
       const { nearDuplicatesOf } = await import("../data/near-duplicates.js"); // it needs a decoder
-      return { ...dataset, nearDuplicates: await nearDuplicatesOf(dataset) };
+      return { ...dataset, nearDuplicates: await nearDuplicatesOf(dataset, this.comparing) };
     });
   }
 
