@@ -5,6 +5,7 @@ import { type PairedModels, pairedModels } from "../analysis/paired-models.js";
 import { countOf, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 import { type TrainedOn, trainedOn } from "../model/trained-on.js";
+import { knownTraining } from "./known-training.js";
 import { type DataFlags, openModelData } from "./model-data.js";
 import { type ModelFlags, openModel, progressLine } from "./model-options.js";
 
@@ -44,7 +45,12 @@ export async function judgeAgainst(
     const paired = pairedModels(others, own);
     return paired.count > 0 ? [{ domain, ...paired }] : [];
   });
-  return { model: path, overall, domains, trainedOn: await trainedOn(model.about, dataset, others) };
+  return {
+    model: path,
+    overall,
+    domains,
+    trainedOn: await trainedOn(model.about, dataset, others, knownTraining(path)),
+  };
 }
 
 const percent = (share: number): string => (100 * share).toFixed(1);

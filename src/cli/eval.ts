@@ -11,6 +11,7 @@ import { DataError } from "../errors.js";
 import type { Model } from "../model/index.js";
 import { trainedOn, trainedOnWords } from "../model/trained-on.js";
 import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
+import { knownTraining } from "./known-training.js";
 import { type DataFlags, openModelData, tellProblems, withDataOptions } from "./model-data.js";
 import {
   type CombinationFlags,
@@ -44,7 +45,8 @@ Examples:
 Classes are matched to those of the model by name. Pictures of classes that the
 model does not know are skipped and reported. Pictures that cannot be read are
 skipped and listed at the end, and the exit code is then 1. If the model was
-trained on some of the pictures, a note reports the accuracy on the others.`;
+trained on some of the pictures (copies and near-duplicates are recognized in
+any folder), the accuracy on the others is printed too.`;
 
 /** The number of pictures on the page that the model was most wrong about. */
 const SHOWN_MISTAKES = 24;
@@ -71,6 +73,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   if (flags.figures !== undefined) checkFolder(flags.figures, "--figures");
   if (flags.against !== undefined) (await import("../model/load-model.js")).modelFile(flags.against); // a wrong name is reported before the evaluation starts
   using model = await openCombined(path, flags);
+  const known = knownTraining(path); // before the evaluation, so that a damaged file is reported first
   const { dataset, shown } = await openModelData(model, flags, pairs);
   const { judgeDataset } = await import("../model/judge-dataset.js");
   using line = progressLine(
@@ -83,23 +86,23 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     onProgress: line.show,
   });
   line.clear();
-  const learnt = await trainedOn(model.about, dataset, pictures);
+  const learnt = await trainedOn(model.about, dataset, pictures, known);
   const evaluated = evaluation(pictures, model.classes, { bins: flags.bins });
   const wrong = mostWrong(pictures, SHOWN_MISTAKES);
   const against = flags.against === undefined ? null : await judgeAgainst(flags.against, pictures, { flags, pairs });
+  const warning = learnt && trainedOnWords(learnt);
   const notes = [
     ...shown.notes,
-    ...(learnt ? [trainedOnWords(learnt)] : []),
     ...(against?.trainedOn ? [`the other model: ${trainedOnWords(against.trainedOn)}`] : []),
   ];
   if (flags.json) {
     const unreadable = [...problems].map(([picture, problem]) => ({ picture, problem }));
     write(
-      `${JSON.stringify({ model: path, dataset: dataset.id, ...evaluated, trainedOn: learnt, ...(against && { against }), mostWrong: wrong, notes, unreadable }, null, 2)}\n`,
+      `${JSON.stringify({ model: path, dataset: dataset.id, ...evaluated, trainedOn: learnt, ...(against && { against }), mostWrong: wrong, notes: [...(warning ? [warning] : []), ...notes], unreadable }, null, 2)}\n`,
     );
   } else {
     const { evaluationText } = await import("../report/evaluation-text.js");
-    write(evaluationText(evaluated, pictures));
+    write(evaluationText(evaluated, pictures, warning));
     if (against) write(`\n${await againstText(against)}`);
   }
   if (!flags.json) for (const note of notes) process.stderr.write(`note: ${note}\n`);
@@ -119,6 +122,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
       about: model.about,
       dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})`,
       evaluated,
+      trainedOn: learnt,
       wrong: mistakes,
       notes: [...(against ? [againstWords(against)] : []), ...notes, ...problems.values()],
     });

@@ -7,7 +7,7 @@
 import type { PictureDataset } from "./dataset.js";
 import type { Duplicates } from "./inspect-duplicates.js";
 import { coarseOf, unitVectors } from "./picture-signature.js";
-import { type SignatureOptions, signaturesOf } from "./picture-signatures.js";
+import { type PictureSignature, type SignatureOptions, signaturesOf } from "./picture-signatures.js";
 
 /**
  * Pictures are near-duplicates from this correlation on. These are 274 of Office-31's 4,110 pictures: nearly all show
@@ -51,7 +51,7 @@ export function withoutCopies(groups: NearDuplicates, { withinClass }: Duplicate
 }
 
 /** Joins the pictures of one class and domain, the most similar ones first. */
-function groupsIn(files: readonly string[], signatures: ReadonlyMap<string, Uint16Array>): string[][] {
+function groupsIn(files: readonly string[], signatures: ReadonlyMap<string, PictureSignature>): string[][] {
   const largest = Math.max(LARGEST, Math.floor(LARGEST_FRACTION * files.length));
   const groups = new Map(files.map((file) => [file, [file]]));
   for (const { a, b } of alikePairs(files, signatures)) {
@@ -66,9 +66,8 @@ function groupsIn(files: readonly string[], signatures: ReadonlyMap<string, Uint
     .map((group) => group.sort((a, b) => places.get(a)! - places.get(b)!));
 }
 
-interface Vectors {
-  readonly file: string;
-  /** The whole picture and its middle, each with a coarse version. */
+/** The signature of a picture for comparisons: the whole picture and its middle, each with a coarse version. */
+export interface Vectors {
   readonly whole: Vector;
   readonly middle: Vector;
 }
@@ -78,28 +77,38 @@ interface Vector {
   readonly coarse: Float64Array;
 }
 
+/** The vectors of a signature; null if the picture is nearly uniform. */
+export function vectorsOf(cells: Uint16Array): Vectors | null {
+  const vectors = unitVectors(cells);
+  const withCoarse = (fine: Float64Array): Vector => ({ fine, coarse: coarseOf(fine) });
+  return vectors && { whole: withCoarse(vectors.whole), middle: withCoarse(vectors.middle) };
+}
+
+/** The correlation of two pictures, or of one with the middle of the other; null if they are not near-duplicates. */
+export function alike(a: Vectors, b: Vectors): number | null {
+  const correlation = Math.max(
+    correlationOf(a.whole, b.whole),
+    correlationOf(a.middle, b.whole),
+    correlationOf(a.whole, b.middle),
+  );
+  return correlation >= ALIKE ? correlation : null;
+}
+
 /** The pairs of near-duplicates, by decreasing correlation. */
 function alikePairs(
   files: readonly string[],
-  signatures: ReadonlyMap<string, Uint16Array>,
+  signatures: ReadonlyMap<string, PictureSignature>,
 ): { a: string; b: string; correlation: number }[] {
-  const all: Vectors[] = files.flatMap((file) => {
+  const all = files.flatMap((file) => {
     const signature = signatures.get(file);
-    const vectors = signature && unitVectors(signature);
-    if (!vectors) return [];
-    const withCoarse = (fine: Float64Array): Vector => ({ fine, coarse: coarseOf(fine) });
-    return [{ file, whole: withCoarse(vectors.whole), middle: withCoarse(vectors.middle) }];
+    const vectors = signature && vectorsOf(signature.cells);
+    return vectors ? [{ file, vectors }] : [];
   });
   const pairs: { a: string; b: string; correlation: number }[] = [];
   for (let i = 0; i < all.length; i++)
     for (let j = i + 1; j < all.length; j++) {
-      const [a, b] = [all[i], all[j]];
-      const correlation = Math.max(
-        correlationOf(a.whole, b.whole),
-        correlationOf(a.middle, b.whole),
-        correlationOf(a.whole, b.middle),
-      );
-      if (correlation >= ALIKE) pairs.push({ a: a.file, b: b.file, correlation });
+      const correlation = alike(all[i].vectors, all[j].vectors);
+      if (correlation !== null) pairs.push({ a: all[i].file, b: all[j].file, correlation });
     }
   return pairs.sort((x, y) => y.correlation - x.correlation); // a stable sort: the order of equal ones is that of the files
 }

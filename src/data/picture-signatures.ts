@@ -32,20 +32,27 @@ export interface SignatureOptions {
 const MEASURED = 32;
 const WORTH_ANNOUNCING = 3;
 
+/** The signature of a picture, and the hash of its file. */
+export interface PictureSignature {
+  readonly content: string;
+  readonly cells: Uint16Array;
+}
+
 /** The signatures of pictures by path. Pictures that cannot be decoded have none. */
 export async function signaturesOf(
   dataset: PictureDataset,
   files: readonly string[],
   { progress, announce, shouldStop = () => false }: SignatureOptions = {},
-): Promise<Map<string, Uint16Array>> {
-  const found = new Map<string, Uint16Array>();
+): Promise<Map<string, PictureSignature>> {
+  const found = new Map<string, PictureSignature>();
   using store = storeOf(dataset);
   const isKnown = (path: string): boolean => {
     const entry = store?.isFresh(path, stampOf(resolve(dataset.root, path))) ? store.entries.get(path) : undefined;
     if (!entry) return false;
-    const bytes = isStored(entry) ? store?.read(entry) : undefined;
-    if (bytes) found.set(path, signatureIn(bytes));
-    return bytes !== undefined || !isStored(entry);
+    if (!isStored(entry)) return true;
+    const bytes = store?.read(entry);
+    if (bytes) found.set(path, { content: entry.content, cells: cellsIn(bytes) });
+    return bytes !== undefined;
   };
   const isMissing = (path: string): boolean => !isKnown(path);
   let missing = files.filter(isMissing);
@@ -60,7 +67,7 @@ export async function signaturesOf(
     for (let path = missing[next++]; path !== undefined && !shouldStop(); path = missing[next++]) {
       const stamp = stampOf(resolve(dataset.root, path));
       const read = await readSignature(resolve(dataset.root, path), dataset.upright === true);
-      if ("bytes" in read) found.set(path, signatureIn(read.bytes));
+      if ("bytes" in read) found.set(path, { content: read.content, cells: cellsIn(read.bytes) });
       attempt(() => kept?.add(path, stamp, read));
       done++;
       if (done === MEASURED) {
@@ -88,7 +95,7 @@ export async function signaturesOf(
   return found;
 }
 
-const signatureIn = ({ buffer, byteOffset }: Uint8Array): Uint16Array =>
+const cellsIn = ({ buffer, byteOffset }: Uint8Array): Uint16Array =>
   new Uint16Array(buffer, byteOffset, BYTES / Uint16Array.BYTES_PER_ELEMENT);
 
 async function readSignature(

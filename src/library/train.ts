@@ -30,6 +30,7 @@ import { isOwnDataset } from "../data/own-dataset.js";
 import type { DefinitionKind } from "../definitions.js";
 import { StoppedError, UsageError } from "../errors.js";
 import { loadModel, type Model } from "../model/index.js";
+import { TRAINING_PICTURES_FILE, trainingPicturesOf } from "../model/training-pictures.js";
 import type { OptimizerDefinition, ScheduleDefinition } from "../optim/index.js";
 import type { RunRecord } from "../records/record.js";
 import { readRecords } from "../records/store.js";
@@ -144,6 +145,8 @@ export async function assessAndReport(run: EndedRun): Promise<void> {
   };
   folder.writeJson(ASSESSMENT_FILE, await assessRun(run, keep));
   if (plan.dataset.kind !== "pictures") return;
+  if (plan.settings.nearDuplicates !== undefined)
+    folder.writeJson(TRAINING_PICTURES_FILE, await trainingPicturesOf(plan.dataset, plan.split, plan.settings));
   await writeRunReport({ folder: folder.path, settings: plan.settings, dataset: plan.dataset });
 }
 

@@ -1,7 +1,8 @@
 /**
  * Whether a model was trained on the pictures that it is evaluated on: then the accuracy measures memorization. A model
  * file contains the hash of its split and the inputs of that split, and for own pictures their fingerprint, so its
- * training folder is recognized.
+ * training folder is recognized. In other folders, copies and near-duplicates of training pictures are recognized if
+ * the run folder of the model has a list of them (training-pictures.ts).
  */
 
 import { accuracyOf, type Share } from "../analysis/assess.js";
@@ -9,18 +10,17 @@ import type { Judged } from "../analysis/judged.js";
 import type { Dataset } from "../data/dataset.js";
 import { nearDuplicatesOf } from "../data/near-duplicates.js";
 import { isSplitByClass, splitOf } from "../data/own-split.js";
+import type { SignatureOptions } from "../data/picture-signatures.js";
 import { picturesHash } from "../data/pictures-hash.js";
 import { countOf, listNames } from "../data/show-name.js";
-import { type DomainSplit, type Split, splitDataset, splitHash } from "../data/split.js";
+import { type Split, splitDataset, splitHash } from "../data/split.js";
 import type { ModelAbout } from "./about.js";
+import { type SeenPictures, seenPictures, type TrainingPictures, trainedPlaces } from "./training-pictures.js";
 
 /** Training pictures of a model among the evaluated ones. */
 export type TrainedOn =
-  /**
-   * The dataset is the one it was trained on: how many of the pictures it was trained on, and its accuracy on the
-   * others.
-   */
-  | { readonly count: number; readonly others: Share }
+  /** How many of the pictures it was trained on, how many others are near-duplicates of these, and its accuracy on the rest. */
+  | { readonly count: number; readonly nearDuplicates: number; readonly others: Share }
   /** Some domains have the names of training domains, and nothing more is known. */
   | { readonly domains: readonly string[] };
 
@@ -31,25 +31,34 @@ export async function trainedOn(
   about: Trained,
   dataset: Dataset,
   pictures: readonly Judged[],
+  { training, comparing }: { training?: TrainingPictures; comparing?: SignatureOptions } = {},
 ): Promise<TrainedOn | null> {
   const split = await trainingSplit(about, dataset);
-  if (split === null) {
+  const compares = training !== undefined && dataset.kind === "pictures";
+  if (split === null && !compares) {
     const shown = new Set(pictures.map(({ domain }) => domain));
     const domains = dataset.hasDomains ? about.domains.filter((name) => shown.has(name)) : []; // otherwise the only domain is called "all"
     return domains.length > 0 ? { domains } : null;
   }
+  const learnt = split ? learntIn(split, about, dataset) : new Set<string>();
+  const rest = pictures.filter(({ name }) => !learnt.has(name));
+  const seen = compares ? await seenPictures(training, dataset, rest, comparing) : NOTHING_SEEN;
+  const others = rest.filter(({ name }) => !seen.copies.has(name) && !seen.nearDuplicates.has(name));
+  if (others.length === pictures.length) return null;
+  const nearDuplicates = seen.nearDuplicates.size;
+  return { count: pictures.length - others.length - nearDuplicates, nearDuplicates, others: accuracyOf(others) };
+}
+
+const NOTHING_SEEN: SeenPictures = { copies: new Set(), nearDuplicates: new Set() };
+
+/** The names of the pictures of its training folder that a model was trained on. */
+function learntIn(split: Split, about: Trained, dataset: Dataset): ReadonlySet<string> {
   const learnt = new Set<string>();
   for (const { name, files } of dataset.domains)
     if (about.domains.includes(name))
-      for (const i of trainedPlaces(split.get(name)!, about)) learnt.add(files?.[i] ?? `${name}/${i}`);
-  const others = pictures.filter(({ name }) => !learnt.has(name));
-  const count = pictures.length - others.length;
-  return count > 0 ? { count, others: accuracyOf(others) } : null;
+      for (const i of trainedPlaces(split.get(name)!, about.settings)) learnt.add(files?.[i] ?? `${name}/${i}`);
+  return learnt;
 }
-
-/** For an exact probe that was fitted again, this includes the validation pictures. */
-const trainedPlaces = (parts: DomainSplit, { settings }: Trained): readonly number[] =>
-  settings.refit === true || settings.trainOnAll === true ? [...parts.in, ...parts.out] : parts.in;
 
 /** The split that a model was trained on, if the dataset is the one it was trained on. */
 async function trainingSplit({ testDomains, settings }: Trained, dataset: Dataset): Promise<Split | null> {
@@ -73,12 +82,21 @@ async function trainingSplit({ testDomains, settings }: Trained, dataset: Datase
 export function trainedOnWords(found: TrainedOn): string {
   if ("domains" in found)
     return `the model was trained on ${found.domains.length === 1 ? "a domain" : "domains"} with the same name (${listNames(found.domains)}); if these are the same pictures, the results are too optimistic`;
-  const { count, others } = found;
+  const { count, nearDuplicates, others } = found;
   const percent = (share: number): string => (100 * share).toFixed(1);
   const [from, to] = others.interval;
   const rest =
     others.count === 0
       ? "there are no other pictures to evaluate it on"
       : `accuracy on the other ${others.count}: ${percent(others.accuracy)} % (95 % interval ${percent(from)} to ${percent(to)})`;
-  return `the model was trained on ${count} of these ${countOf(count + others.count, "picture")}, so the results are too optimistic; ${rest}`;
+  const total = countOf(count + nearDuplicates + others.count, "picture");
+  const seen = [
+    ...(count > 0 ? [`the model was trained on ${count} of these ${total}`] : []),
+    ...(nearDuplicates > 0
+      ? [
+          `${countOf(nearDuplicates, count > 0 ? "other is a near-duplicate" : "picture is a near-duplicate", count > 0 ? "others are near-duplicates" : "pictures are near-duplicates")} of its training pictures`,
+        ]
+      : []),
+  ];
+  return `${seen.join(", and ")}, so the results are too optimistic; ${rest}`;
 }

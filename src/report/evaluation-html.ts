@@ -3,7 +3,9 @@
 import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
 import type { Thumbnail } from "../data/inspect-thumbnails.js";
 import { card, figures, htmlPage, list, percent, remark, section, table } from "../drawing/page.js";
+import { escapeXml } from "../drawing/svg.js";
 import type { ModelAbout } from "../model/about.js";
+import { type TrainedOn, trainedOnWords } from "../model/trained-on.js";
 import { abstentionChart } from "./assessment-charts.js";
 import { calibrationSection, classSection, confusionSection, intervalText, mistakesSection } from "./model-sections.js";
 
@@ -12,23 +14,34 @@ export interface EvaluationPage {
   /** The dataset, as text. */
   readonly dataset: string;
   readonly evaluated: Evaluation;
+  /** The training pictures of the model among the evaluated ones. */
+  readonly trainedOn: TrainedOn | null;
   /** The worst mistakes, each with its picture and its heat map if there is one. */
   readonly wrong: readonly (PlacedPicture & { readonly thumbnail?: Thumbnail; readonly heat?: string })[];
   readonly notes: readonly string[];
 }
 
 /** The page. */
-export function evaluationHtml({ about, dataset, evaluated, wrong, notes }: EvaluationPage): string {
+export function evaluationHtml({ about, dataset, evaluated, trainedOn, wrong, notes }: EvaluationPage): string {
   const { overall, confusion, classes, calibration } = evaluated;
   const of = "these pictures";
   return htmlPage({
     title: "Evaluation",
     subtitle: `${about.backbone}, trained on ${about.domains.join(", ")} (${about.dataset}); evaluated on ${dataset}.`,
     parts: [
+      trainedOn ? `<p class="bad">${escapeXml(sentence(trainedOnWords(trainedOn)))}</p>` : "",
       `<div class="cards">${[
+        ...(trainedOn && "others" in trainedOn && trainedOn.others.count > 0
+          ? [
+              card(
+                percent(trainedOn.others.accuracy),
+                `accuracy on the ${trainedOn.others.count} pictures that are not copies or near-duplicates of training pictures (95 % interval ${intervalText(trainedOn.others)})`,
+              ),
+            ]
+          : []),
         card(
           percent(overall.accuracy),
-          `accuracy on ${overall.count} pictures (95 % interval ${intervalText(overall)})`,
+          `accuracy on ${trainedOn ? "all " : ""}${overall.count} pictures (95 % interval ${intervalText(overall)})`,
         ),
         card(percent(overall.balancedAccuracy), "balanced accuracy: the mean recall of the classes"),
         card(
@@ -58,6 +71,9 @@ export function evaluationHtml({ about, dataset, evaluated, wrong, notes }: Eval
     ],
   });
 }
+
+/** A note as a sentence. */
+const sentence = (note: string): string => `${note[0].toUpperCase()}${note.slice(1)}.`;
 
 function domainSection({ domains }: Evaluation): string {
   const far = domains.some(({ percentile }) => percentile !== null);

@@ -14,12 +14,17 @@ const MOST_COLUMNS = 12;
 /** The coverages at which the accuracy is printed. */
 const COVERAGES = [1, 0.9, 0.8, 0.7, 0.5];
 
-/** The complete text. */
-export function evaluationText(evaluated: Evaluation, pictures: readonly PlacedPicture[]): string {
+/** The complete text. `warning` says why the accuracy is too optimistic, if it is. */
+export function evaluationText(
+  evaluated: Evaluation,
+  pictures: readonly PlacedPicture[],
+  warning: string | null = null,
+): string {
   const { overall, calibration, abstention, domains, byClass, classes, confusion } = evaluated;
   const far = domains.some(({ percentile }) => percentile !== null);
   const blocks = [
     `accuracy ${percent(overall.accuracy)} % (95 % interval ${between(overall)}) on ${overall.count} pictures; balanced accuracy ${percent(overall.balancedAccuracy)} %; cross-entropy ${overall.loss.toFixed(4)}, Brier score ${overall.brier.toFixed(4)}`,
+    ...(warning === null ? [] : [`warning: ${warning}`]),
     table(
       [
         "domain",

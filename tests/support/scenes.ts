@@ -12,12 +12,17 @@ export function scene(n: number): Sharp {
   return sharp(cells, { raw: { width: 8, height: 6, channels: 3 } }).resize(160, 120, { fit: "fill", kernel: "cubic" });
 }
 
-/** Writes domain/class/n.png. No two pictures are alike. */
+/** Writes domain/class/n.png, from the scene with number `from` on. No two pictures are alike. */
 export async function makeScenes(
   root: string,
-  { perCell, domains, classes }: { perCell: number; domains: readonly string[]; classes: readonly string[] },
+  {
+    perCell,
+    domains,
+    classes,
+    from = 0,
+  }: { perCell: number; domains: readonly string[]; classes: readonly string[]; from?: number },
 ): Promise<void> {
-  let n = 0;
+  let n = from;
   for (const domain of domains)
     for (const name of classes) {
       mkdirSync(join(root, domain, name), { recursive: true });
