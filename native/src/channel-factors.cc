@@ -56,7 +56,6 @@ extern "C" __global__ void channel_mean_backward(const uint4* gradient, const fl
 extern "C" __global__ void channel_scale_backward(const uint4* gradient, const uint4* x, const uint4* factors, uint4* result,
                                                   float* partial, unsigned pixels, unsigned groups, unsigned span,
                                                   unsigned across, unsigned pixels_a_block) {
-  __shared__ float sums[256 * 8];
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned part = blockIdx.x / across, place = blockIdx.x % across, picture = blockIdx.y;
@@ -79,15 +78,7 @@ extern "C" __global__ void channel_scale_backward(const uint4* gradient, const u
       result[i] = packed(value);
     }
   }
-  for (int k = 0; k < 8; k++) sums[k * 256 + threadIdx.x] = sum[k];
-  __syncthreads();
-  for (unsigned j = threadIdx.x; j < span * 8; j += blockDim.x) {
-    const unsigned k = j % 8, which = j / 8;
-    if (place * span + which >= groups) continue;
-    float total = 0;
-    for (unsigned r = 0; r < height; r++) total += sums[k * 256 + r * span + which];
-    partial[((part * gridDim.y + picture) * groups + place * span + which) * 8 + k] = total;
-  }
+  add_rows<8>(sum, place, span, groups, partial + (part * gridDim.y + picture) * groups * 8);
 }
 
 // Here a group is four channels, and blockIdx.y is the sample. `keep` is null or one factor for each sample.
@@ -110,7 +101,6 @@ extern "C" __global__ void scale_add(const float* x, const void* branch, const f
 extern "C" __global__ void scale_add_backward(const float* gradient, const void* branch, const float* gamma, const float* keep,
                                               void* of_branch, float* partial, unsigned rows, unsigned groups, unsigned span,
                                               unsigned rows_a_block, unsigned rows_a_sample, int half) {
-  __shared__ float sums[256 * 4];
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
@@ -134,15 +124,7 @@ extern "C" __global__ void scale_add_backward(const float* gradient, const void*
       store_four(of_branch, i, half, value);
     }
   }
-  for (int k = 0; k < 4; k++) sums[k * 256 + threadIdx.x] = sum[k];
-  __syncthreads();
-  for (unsigned j = threadIdx.x; j < span * 4; j += blockDim.x) {
-    const unsigned k = j % 4, which = j / 4;
-    if (blockIdx.y * span + which >= groups) continue;
-    float total = 0;
-    for (unsigned r = 0; r < height; r++) total += sums[k * 256 + r * span + which];
-    partial[(blockIdx.x * groups + blockIdx.y * span + which) * 4 + k] = total;
-  }
+  add_rows<4>(sum, blockIdx.y, span, groups, partial + blockIdx.x * groups * 4);
 }
 )cuda";
 
@@ -187,16 +169,6 @@ struct Split {
   explicit Split(unsigned groups) : across((groups + 31) / 32), span((groups + across - 1) / across), height(256 / span) {}
 };
 
-// Adds [parts, channels] over the parts.
-Tensor addedPartials(const Tensor& partial) {
-  if (partial.size(0) == 1) return partial[0];
-  auto parts = static_cast<unsigned>(partial.size(0)), channels = static_cast<unsigned>(partial.size(1));
-  Tensor total = at::empty({partial.size(1)}, partial.options());
-  kernels::launch("add_partials", partial, {(channels + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), total.data_ptr<float>(), parts,
-                  channels);
-  return total;
-}
-
 bool canScale(const Tensor& x, const Tensor& factors) {
   return isNewMap(x) && isAligned(factors, at::kBFloat16);
 }
@@ -222,7 +194,7 @@ std::tuple<Tensor, Tensor> scaleBackwardOnDevice(const Tensor& gradient, const T
   Tensor result = at::empty_like(x), partial = at::empty({parts, x.size(0) * x.size(1)}, x.options().dtype(at::kFloat));
   kernels::launch("channel_scale_backward", x, {parts * split.across, pictures}, gradient.data_ptr(), x.data_ptr(), factors.data_ptr(),
                   result.data_ptr(), partial.data_ptr<float>(), pixels, groups, split.span, split.across, pixelsPerBlock);
-  return {result, addedPartials(partial).view(factors.sizes())};
+  return {result, kernels::addPartials(partial).view(factors.sizes())};
 }
 
 // `gradient` may be undefined.
@@ -267,7 +239,7 @@ std::tuple<Tensor, Tensor> addBackwardOnDevice(const Tensor& gradient, const Ten
   kernels::launch("scale_add_backward", branch, {blocks, split.across}, gradient.data_ptr<float>(), branch.data_ptr(),
                   gamma.data_ptr<float>(), dataOf(keep), ofBranch.data_ptr(), partial.data_ptr<float>(), rows, groups, split.span,
                   rowsPerBlock, rowsPerSample, static_cast<int>(branch.scalar_type() == at::kBFloat16));
-  return {ofBranch, addedPartials(partial)};
+  return {ofBranch, kernels::addPartials(partial)};
 }
 
 #endif

@@ -142,7 +142,6 @@ template <int STRIDE, bool CLAMPED>
 __device__ void weight_sums(const uint2* map, const uint2* gradient, float* partial, unsigned lines, unsigned span,
                             unsigned lines_a_block, Maps maps, Unclamp unclamp) {
   constexpr int SUMS = CLAMPED ? 10 : 9;
-  __shared__ float shared[256 * 4];
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
@@ -200,18 +199,8 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
   }
   const unsigned channels = maps.groups * 4;
 #pragma unroll
-  for (int tap = 0; tap < SUMS; tap++) {
-    for (int k = 0; k < 4; k++) shared[k * 256 + threadIdx.x] = sums[tap][k];
-    __syncthreads();
-    for (unsigned j = threadIdx.x; j < span * 4; j += blockDim.x) {
-      const unsigned k = j % 4, which = j / 4;
-      if (blockIdx.y * span + which >= maps.groups) continue;
-      float total = 0;
-      for (unsigned r = 0; r < height; r++) total += shared[k * 256 + r * span + which];
-      partial[(blockIdx.x * SUMS + tap) * channels + (blockIdx.y * span + which) * 4 + k] = total;
-    }
-    __syncthreads();
-  }
+  for (int tap = 0; tap < SUMS; tap++)
+    add_rows<4>(sums[tap], blockIdx.y, span, maps.groups, partial + (blockIdx.x * SUMS + tap) * channels);
 }
 
 extern "C" __global__ void __launch_bounds__(256) depthwise_weight_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
@@ -305,11 +294,10 @@ Tensor weightSums(const char* name, const Tensor& x, const Tensor& gradient, int
   unsigned linesPerBlock = (lines + blocks - 1) / blocks;
   blocks = (lines + linesPerBlock - 1) / linesPerBlock;
   unsigned sums = static_cast<unsigned>(rows * x.size(1));
-  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat)), total = at::empty({rows, x.size(1)}, partial.options());
+  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat));
   kernels::launch(name, x, {blocks, across}, x.data_ptr(), gradient.data_ptr(), partial.data_ptr<float>(), lines, span,
                   linesPerBlock, maps, more...);
-  kernels::launch("add_partials", x, {(sums + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks, sums);
-  return total;
+  return kernels::addPartials(partial).view({rows, x.size(1)});
 }
 
 // Returns the gradient of the weight from the sums of its taps.

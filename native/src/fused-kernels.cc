@@ -53,12 +53,28 @@ extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const u
   }
 }
 
-// A block processes `span` adjacent groups of eight channels and some rows; a thread processes one group and every `height`-th
-// row. The sums over the rows are written to `partial` [blocks, channels]. The next kernel adds them, always in the same order.
+// Adds the sums of a block's threads, always in the same order. The block processes `span` adjacent groups of EACH channels,
+// starting at the group `place` · `span`, and some rows. A thread has added every `height`-th row of one group.
+template <int EACH>
+__device__ void add_rows(const float* sum, unsigned place, unsigned span, unsigned groups, float* to) {
+  __shared__ float sums[256 * EACH];
+  const unsigned height = blockDim.x / span;
+  for (int k = 0; k < EACH; k++) sums[k * 256 + threadIdx.x] = sum[k];
+  __syncthreads();
+  for (unsigned j = threadIdx.x; j < span * EACH; j += blockDim.x) {
+    const unsigned k = j % EACH, which = j / EACH;
+    if (place * span + which >= groups) continue;
+    float total = 0;
+    for (unsigned r = 0; r < height; r++) total += sums[k * 256 + r * span + which];
+    to[(place * span + which) * EACH + k] = total;
+  }
+  __syncthreads();
+}
+
+// The sums over the rows of a block are written to `partial` [blocks, channels], and add_partials adds these.
 extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint4* out, uint4* result, float* partial,
                                                unsigned rows, unsigned groups, unsigned span, unsigned rows_a_block,
                                                float low, float high) {
-  __shared__ float sums[256 * 8];
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
@@ -78,27 +94,19 @@ extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint
       for (int k = 0; k < 8; k++) sum[k] += value[k];
     }
   }
-  for (int k = 0; k < 8; k++) sums[k * 256 + threadIdx.x] = sum[k];
-  __syncthreads();
-  for (unsigned j = threadIdx.x; j < span * 8; j += blockDim.x) {
-    const unsigned k = j % 8, which = j / 8;
-    if (blockIdx.y * span + which >= groups) continue;
-    float total = 0;
-    for (unsigned r = 0; r < height; r++) total += sums[k * 256 + r * span + which];
-    partial[blockIdx.x * groups * 8 + (blockIdx.y * span + which) * 8 + k] = total;
-  }
+  add_rows<8>(sum, blockIdx.y, span, groups, partial + blockIdx.x * groups * 8);
 }
 
 extern "C" __global__ void add_partials(const float* partial, float* result, unsigned blocks, unsigned channels) {
-  __shared__ float sums[8][33];
+  __shared__ float sums[32][33];
   const unsigned channel = blockIdx.x * 32 + threadIdx.x;
   float sum = 0;
   if (channel < channels)
-    for (unsigned b = threadIdx.y; b < blocks; b += 8) sum += partial[b * channels + channel];
+    for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * channels + channel];
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y == 0 && channel < channels) {
-    for (int r = 1; r < 8; r++) sum += sums[r][threadIdx.x];
+    for (unsigned r = 1; r < blockDim.y; r++) sum += sums[r][threadIdx.x];
     result[channel] = sum;
   }
 }
@@ -203,6 +211,14 @@ bool canUnclamp(const Tensor& gradient, const Tensor& out) {
   return isMap(gradient) && (!out.defined() || isMap(out));
 }
 
+bool canSumRows(const Tensor& x) {
+  return usesNewKernels() && x.is_cuda() && problem(x.device().index()).empty() && x.scalar_type() == at::kBFloat16 && x.dim() == 2 &&
+         x.is_contiguous() && x.size(1) % 8 == 0 && x.numel() > 0 && x.numel() / 8 < (int64_t{1} << 31) &&
+         reinterpret_cast<uintptr_t>(x.data_ptr()) % 16 == 0;
+}
+
+Tensor sumRows(const Tensor& x) { return std::get<1>(biasClampBackward(x, Tensor(), 0, 0)); }
+
 Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high) {
   Tensor out = at::empty_like(y), add = asFloat(bias);
   auto vectors = static_cast<unsigned>(y.numel() / 8);
@@ -212,25 +228,32 @@ Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor
   return out;
 }
 
+Tensor addPartials(const Tensor& partial) {
+  if (partial.size(0) == 1) return partial[0];
+  auto blocks = static_cast<unsigned>(partial.size(0)), channels = static_cast<unsigned>(partial.size(1));
+  Tensor total = at::empty({partial.size(1)}, partial.options());
+  // With few channels there are few blocks, and more threads each wait less.
+  unsigned threads = usesNewKernels() ? 32 : 8;
+  launch("add_partials", partial, {(channels + 31) / 32, 1, 32, threads}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks,
+         channels);
+  return total;
+}
+
 std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tensor& out, double low, double high) {
   Tensor result = out.defined() ? at::empty_like(gradient) : gradient;
   auto channels = static_cast<unsigned>(gradient.size(1));
   unsigned groups = channels / 8;
-  unsigned span = std::min<unsigned>(groups, THREADS);
+  unsigned across = (groups + THREADS - 1) / THREADS, span = (groups + across - 1) / across;
   unsigned height = THREADS / span;
   auto rows = static_cast<unsigned>(gradient.numel() / channels);
-  unsigned across = (groups + span - 1) / span;
   unsigned blocks = blocksFor(rows, 4 * height, MOST_BLOCKS / across);
   unsigned rowsPerBlock = (rows + blocks - 1) / blocks;
   blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
   Tensor partial = at::empty({blocks, channels}, gradient.options().dtype(at::kFloat));
-  Tensor ofBias = at::empty({channels}, partial.options());
   launch("bias_clamp_backward", gradient, {blocks, across}, gradient.data_ptr(),
          out.defined() ? out.data_ptr() : static_cast<void*>(nullptr), result.data_ptr(), partial.data_ptr<float>(), rows, groups,
          span, rowsPerBlock, static_cast<float>(low), static_cast<float>(high));
-  launch("add_partials", gradient, {(channels + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), ofBias.data_ptr<float>(), blocks,
-         channels);
-  return {result, ofBias};
+  return {result, addPartials(partial)};
 }
 
 #else
@@ -238,6 +261,7 @@ std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tenso
 bool canFold(const Tensor&) { return false; }
 bool canClamp(const Tensor&, const c10::optional<Tensor>&) { return false; }
 bool canUnclamp(const Tensor&, const Tensor&) { return false; }
+bool canSumRows(const Tensor&) { return false; }
 
 // These are never called, because the functions above return false.
 std::tuple<Tensor, Tensor> fold(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, double, bool) {
@@ -249,6 +273,7 @@ std::tuple<Tensor, Tensor> foldBackward(const Tensor&, const Tensor&, const Tens
 }
 Tensor biasClamp(const Tensor&, const Tensor&, const c10::optional<Tensor>&, double, double) { return {}; }
 std::tuple<Tensor, Tensor> biasClampBackward(const Tensor&, const Tensor&, double, double) { return {}; }
+Tensor sumRows(const Tensor&) { return {}; }
 
 #endif
 

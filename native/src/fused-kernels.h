@@ -36,4 +36,12 @@ at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::opt
 // Returns the gradients of the feature map and, in float32, of the bias. `out` is undefined if there was no clamp.
 std::tuple<at::Tensor, at::Tensor> biasClampBackward(const at::Tensor& gradient, const at::Tensor& out, double low, double high);
 
+// Returns whether a matrix is bfloat16 on a GPU and contiguous, with a multiple of eight columns.
+bool canSumRows(const at::Tensor& x);
+// Returns the sums of the columns in float32, always added in the same order.
+at::Tensor sumRows(const at::Tensor& x);
+
+// Adds [blocks, channels] over the blocks of a kernel.
+at::Tensor addPartials(const at::Tensor& partial);
+
 }  // namespace nudge::kernels

@@ -5,6 +5,7 @@
 // sums of the weight's and bias's gradients, in a fixed order. Statistics are computed in float32. On other devices, and
 // for shapes that the kernels do not support, ATen's operators give the same result up to rounding.
 #include "cuda-kernels.h"
+#include "fused-kernels.h"
 
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/library.h>
@@ -258,14 +259,12 @@ std::tuple<Tensor, Tensor, Tensor> normBackwardOnDevice(const Tensor& given, con
   Tensor ofX = at::empty(x.sizes(), x.options());
   Tensor ofResidual = copyHalf ? at::empty(x.sizes(), x.options().dtype(at::kBFloat16)) : ofX;
   unsigned blocks = std::min((rows + 7) / 8, MOST_BLOCKS);
-  Tensor partial = at::empty({blocks, 2 * width}, mean.options()), sums = at::empty({2, width}, mean.options());
+  Tensor partial = at::empty({blocks, 2 * width}, mean.options());
   NormBackward norm = {gradient.data_ptr(), more.defined() ? more.data_ptr() : nullptr, x.data_ptr(), weight.data_ptr<float>(),
                        mean.data_ptr<float>(), scale.data_ptr<float>(), ofX.data_ptr(), copyHalf ? ofResidual.data_ptr() : nullptr,
                        partial.data_ptr<float>(), rows, width, isHalf(gradient), isHalf(x)};
   kernels::launch(kernelFor(width, true), x, {blocks}, norm);
-  kernels::launch("add_partials", x, {(2 * width + 31) / 32, 1, 32, 8}, partial.data_ptr<float>(), sums.data_ptr<float>(), blocks,
-                  2 * width);
-  return {ofX, ofResidual, sums};
+  return {ofX, ofResidual, kernels::addPartials(partial).view({2, width})};
 }
 
 #endif
