@@ -24,8 +24,11 @@ extern const char* const DEPTHWISE_SOURCE;        // depthwise.cc
 extern const char* const AUGMENT_SOURCE;          // augment-kernels.cc
 extern const char* const LAYER_NORM_SOURCE;       // layer-norm.cc
 extern const char* const CHANNEL_FACTORS_SOURCE;  // channel-factors.cc
+extern const char* const GROUPED_CONV_SOURCE;     // grouped-conv.cc
+extern const char* const MAX_POOL_SOURCE;         // max-pool.cc
+extern const char* const WIDE_DEPTHWISE_SOURCE;   // wide-depthwise.cc
 
-// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last two, which have not run on a GPU yet, compiled and used.
+// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last five, which have not been measured yet, compiled and used.
 bool usesNewKernels();
 
 // The number of blocks, and of threads per block.

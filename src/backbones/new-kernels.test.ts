@@ -28,6 +28,7 @@ test.each([
   ["convnext_tiny", { stochasticDepth: 0.3 }],
   ["efficientnet_b0", { stochasticDepth: 0.3 }],
   ["regnet_y_400mf", {}],
+  ["resnet50", {}],
 ])("%s computes the same with the new operators", (id, options) => {
   scope(() => {
     using backbone = fillByFormula(
@@ -48,7 +49,7 @@ test.each([
     };
     state.asked = 0;
     const [full, before, after] = [run(false, "float32"), run(false, "bf16"), run(true, "bf16")];
-    expect(state.asked).toBeGreaterThan(10);
+    expect(state.asked).toBeGreaterThan(id === "resnet50" ? 2 : 10); // ResNet has one such layer
     const errors = (got: typeof full): number[] =>
       got.map(([, value], i) => value.sub(full[i][1]).norm().item() / (full[i][1].norm().item() || 1));
     const [usual, now] = [errors(before), errors(after)];

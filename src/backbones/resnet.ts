@@ -12,7 +12,7 @@ import { Conv2d } from "../nn/conv.js";
 import { ConvNorm } from "../nn/conv-norm.js";
 import { Dropout } from "../nn/dropout.js";
 import { Layer, Sequential } from "../nn/module.js";
-import { globalAverage } from "../nn/pooling.js";
+import { globalAverage, MaxPool2d } from "../nn/pooling.js";
 import {
   type BackboneOptions,
   defineBackbone,
@@ -97,6 +97,8 @@ const LAYOUTS = {
   resnet152: { Block: Bottleneck, blocks: [3, 8, 36, 3] },
 } as const;
 
+const pool = new MaxPool2d(3, { stride: 2, padding: 1 });
+
 /** Stage 0 is the stem after its max pooling, and stages 1 to 4 are torchvision's `layer1` to `layer4`. */
 export class ResNet extends StagedBackbone {
   readonly width: number;
@@ -144,7 +146,7 @@ export class ResNet extends StagedBackbone {
   }
 
   override stages(x: Tensor, onStage?: OnStage): Tensor {
-    const stem = (input: Tensor) => convNorm(this.conv1, this.bn1, input, { act: "relu" }).maxPool2d(3, 2, 1);
+    const stem = (input: Tensor) => pool.forward(convNorm(this.conv1, this.bn1, input, { act: "relu" }));
     const blocks = [this.layer1, this.layer2, this.layer3, this.layer4].flatMap(({ layers }, i) =>
       stageSteps(layers, i + 1),
     );

@@ -182,6 +182,10 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::bias_clamp", "", "y bias residual low high"],
   ["nudge::depthwise", "", "x weight stride"],
   ["nudge::depthwise_clamp", "", "x weight bias stride low high"],
+  ["nudge::wide_depthwise", "", "x weight bias"],
+  ["nudge::grouped_conv", "", "x weight stride padding groups widest"],
+  ["nudge::linear", "", "x weight bias"],
+  ["nudge::max_pool", "", "x"],
   ["nudge::layer_norm", "", "x residual weight bias eps half"],
   ["nudge::channel_mean", "", "x"],
   ["nudge::channel_scale", "", "x factors"],
@@ -1263,32 +1267,56 @@ export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
+/** `nudge::wide_depthwise(Tensor x, Tensor weight, Tensor? bias) -> Tensor` */
+export function wideDepthwise(x: Tensor | number, weight: Tensor | number, bias?: Tensor | null): Tensor {
+  const op = ids[173] ?? resolve(173);
+  return one(native.call(op, operand(x), operand(weight), optionalHandle(bias)));
+}
+
+/** `nudge::grouped_conv(Tensor x, Tensor weight, int stride, int padding, int groups, int widest) -> Tensor` */
+export function groupedConv(x: Tensor | number, weight: Tensor | number, stride: number, padding: number, groups: number, widest: number): Tensor {
+  const op = ids[174] ?? resolve(174);
+  return one(native.call(op, operand(x), operand(weight), stride, padding, groups, widest));
+}
+
+/** `nudge::linear(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
+export function fusedLinear(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
+  const op = ids[175] ?? resolve(175);
+  return one(native.call(op, operand(x), operand(weight), operand(bias)));
+}
+
+/** `nudge::max_pool(Tensor x) -> Tensor` */
+export function fusedMaxPool(x: Tensor | number): Tensor {
+  const op = ids[176] ?? resolve(176);
+  return one(native.call(op, operand(x)));
+}
+
 /** `nudge::layer_norm(Tensor x, Tensor? residual, Tensor weight, Tensor bias, float eps, bool half) -> (Tensor, Tensor)` */
 export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weight: Tensor | number, bias: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[173] ?? resolve(173);
+  const op = ids[177] ?? resolve(177);
   return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
 export function channelMean(x: Tensor | number): [Tensor, Tensor] {
-  const op = ids[174] ?? resolve(174);
+  const op = ids[178] ?? resolve(178);
   return many(native.call(op, operand(x))) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
 export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
-  const op = ids[175] ?? resolve(175);
+  const op = ids[179] ?? resolve(179);
   return one(native.call(op, operand(x), operand(factors)));
 }
 
 /** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
 export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
-  const op = ids[176] ?? resolve(176);
+  const op = ids[180] ?? resolve(180);
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[177] ?? resolve(177);
+  const op = ids[181] ?? resolve(181);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -1,10 +1,11 @@
 /** Two-dimensional convolution. */
 
-import { conv2d, depthwise, empty } from "../engine/ops.generated.js";
+import { conv2d, depthwise, empty, groupedConv, wideDepthwise } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { Layer, Parameter } from "./module.js";
+import { usesNewKernels } from "./new-kernels.js";
 import { toComputePrecision } from "./precision.js";
 
 export interface ConvOptions {
@@ -53,6 +54,19 @@ export class Conv2d extends Layer {
     return groups === inputs && groups === outputs && padding === 1 && this.weight.shape[2] === 3;
   }
 
+  /** A depthwise 5 × 5 or 7 × 7 convolution that keeps the size of the map (native/src/wide-depthwise.cc). */
+  private get isWideDepthwise(): boolean {
+    const { inputs, outputs, groups, padding, stride } = this;
+    const size = this.weight.shape[2];
+    return (
+      groups === inputs &&
+      groups === outputs &&
+      stride === 1 &&
+      (size === 5 || size === 7) &&
+      padding === (size - 1) / 2
+    );
+  }
+
   /** A 1 × 1 convolution of every pixel: a matrix product. */
   private get isPointwise(): boolean {
     return this.weight.shape[2] === 1 && this.stride === 1 && this.padding === 0 && this.groups === 1;
@@ -78,8 +92,13 @@ export class Conv2d extends Layer {
 
   /** Convolves with another weight and bias of the same shapes, for example with a batch norm folded in. */
   convolve(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-    const b = bias && toComputePrecision(bias);
     const [input, kernel] = [toComputePrecision(x), toComputePrecision(weight)];
+    if (this.groups > 1 && usesNewKernels(x)) {
+      if (this.isWideDepthwise) return wideDepthwise(input, kernel, bias);
+      if (bias === null && this.groups < this.inputs)
+        return groupedConv(input, kernel, this.stride, this.padding, this.groups, widestPart());
+    }
+    const b = bias && toComputePrecision(bias);
     if (b === null && x.device !== "cpu") {
       if (this.isDepthwise3) return depthwise(input, kernel, this.stride);
       if (this.isPointwise && pointwiseByProduct() && input.isChannelsLast) return productOf(input, kernel);
@@ -93,6 +112,12 @@ export class Conv2d extends Layer {
  * convolution in every process. `NUDGE_POINTWISE=matmul` or `cudnn` chooses.
  */
 const pointwiseByProduct = (): boolean => process.env.NUDGE_POINTWISE === "matmul";
+
+/**
+ * The most channels that a grouped convolution computes as one dense convolution (native/src/grouped-conv.cc).
+ * `NUDGE_GROUP_WIDTH` changes it.
+ */
+const widestPart = (): number => Number(process.env.NUDGE_GROUP_WIDTH ?? 256);
 
 /** The 1 × 1 convolution of maps [n, inputs, h, w], channels last, with a kernel [outputs, inputs, 1, 1]; channels last too. */
 export function productOf(x: Tensor, kernel: Tensor): Tensor {

@@ -1,10 +1,11 @@
 /** A linear layer, y = x·Wᵀ + b. */
 
-import { empty, linear } from "../engine/ops.generated.js";
+import { empty, fusedLinear, linear } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
 import type { Lora } from "./lora.js";
 import { Layer, Parameter } from "./module.js";
+import { usesNewKernels } from "./new-kernels.js";
 import { toComputePrecision } from "./precision.js";
 
 export class Linear extends Layer {
@@ -33,16 +34,17 @@ export class Linear extends Layer {
   /** Computes only `count` outputs, starting at `from`. */
   part(x: Tensor, from: number, count: number): Tensor {
     if (this.lora) return this.forward(x).narrow(-1, from, count);
-    const bias = this.bias && toComputePrecision(this.bias.narrow(0, from, count));
-    return linear(toComputePrecision(x), toComputePrecision(this.weight.narrow(0, from, count)), bias);
+    return product(x, this.weight.narrow(0, from, count), this.bias?.narrow(0, from, count) ?? null);
   }
 
   forward(x: Tensor): Tensor {
-    const y = linear(
-      toComputePrecision(x),
-      toComputePrecision(this.weight),
-      this.bias && toComputePrecision(this.bias),
-    );
+    const y = product(x, this.weight, this.bias);
     return this.lora ? y.add(this.lora.forward(x)) : y;
   }
+}
+
+/** x·Wᵀ + b in the precision of matrix products. */
+function product(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  const [input, matrix, shift] = [toComputePrecision(x), toComputePrecision(weight), bias && toComputePrecision(bias)];
+  return shift && usesNewKernels(x) ? fusedLinear(input, matrix, shift) : linear(input, matrix, shift);
 }

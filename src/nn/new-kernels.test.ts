@@ -1,13 +1,25 @@
 /**
- * Compares the operators of native/src/layer-norm.cc and channel-factors.cc with the equivalent compositions in float64 on
- * every device.
+ * Compares the operators of `NUDGE_NEW_KERNELS=1` (new-kernels.ts) with the equivalent compositions in float64 on every
+ * device.
  */
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
 import { devices } from "../engine/device.js";
 import type { DType } from "../engine/dtype.js";
-import { channelMean, channelScale, fusedLayerNorm, layerNorm, scaleAdd } from "../engine/ops.generated.js";
+import {
+  channelMean,
+  channelScale,
+  conv2d,
+  fusedLayerNorm,
+  fusedLinear,
+  fusedMaxPool,
+  groupedConv,
+  layerNorm,
+  linear,
+  scaleAdd,
+  wideDepthwise,
+} from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 
@@ -54,7 +66,7 @@ function compare(
     composed,
   );
   for (const [i, each] of got.entries()) {
-    const rounding = each.dtype === "bfloat16" ? 2 ** -7 : 1e-5;
+    const rounding = each.dtype === "bfloat16" ? 2 ** -7 : each.dtype === "float64" ? 1e-12 : 1e-5;
     const size = expected[i].abs().max().item();
     expectClose(wide(each), expected[i], { rtol: rounding, atol: rounding * size, what: `${what}, ${i}` });
   }
@@ -177,7 +189,159 @@ for (const device of EVERYWHERE) {
         });
   });
 
-  test(`${device}: all can be differentiated twice, as gradient penalties do`, () => {
+  // Groups that stay apart, pairs of groups, and all groups in one dense convolution; a kernel of one pixel; other outputs
+  // than inputs; one group.
+  test.each([
+    { groups: 4, inputs: 32, outputs: 32, stride: 1, size: 3 },
+    { groups: 4, inputs: 32, outputs: 32, stride: 2, size: 3 },
+    { groups: 6, inputs: 48, outputs: 96, stride: 2, size: 1 },
+    { groups: 1, inputs: 16, outputs: 24, stride: 1, size: 3 },
+  ])(
+    `${device}: grouped_conv and its gradients are those of a convolution ($groups groups, $inputs to $outputs channels, stride $stride)`,
+    ({ groups, inputs, outputs, stride, size }) => {
+      const padding = (size - 1) / 2;
+      for (const dtype of [...halves, "float64"] as const)
+        for (const widest of [8, 32, 1000])
+          scope(() => {
+            const x = made("x", [3, inputs, 9, 8], device, dtype);
+            const weight = made("weight", [outputs, inputs / groups, size, size], device, dtype);
+            compare(
+              `${dtype}, at most ${widest} channels`,
+              [x, weight],
+              [made("g", [3, outputs, Math.ceil(9 / stride), Math.ceil(8 / stride)], device, dtype)],
+              ([map, w]) => {
+                const y = groupedConv(map, w, stride, padding, groups, widest);
+                expect(y.isChannelsLast).toBe(true);
+                return [y];
+              },
+              ([map, w]) => [conv2d(map, w, null, stride, padding, 1, groups)],
+            );
+          });
+    },
+  );
+
+  test(`${device}: grouped_conv computes only the gradients that are needed, and refuses other shapes`, () => {
+    scope(() => {
+      const x = made("x", [2, 32, 5, 5], device);
+      const weight = made("weight", [32, 8, 3, 3], device);
+      for (const [i, input] of [x, weight].entries()) {
+        const given = input.clone().requiresGrad_();
+        const run = (fused: boolean): Tensor => {
+          const [map, w] = i === 0 ? [given, weight] : [x, given];
+          const y = fused ? groupedConv(map, w, 1, 1, 4, 16) : conv2d(map, w, null, 1, 1, 1, 4);
+          return grad(y.square().sum(), [given])[0];
+        };
+        expectClose(run(true), run(false), { rtol: 1e-4, atol: 1e-3 });
+      }
+      expect(() => groupedConv(x, weight, 1, 1, 2, 16)).toThrow(/grouped_conv: expected a map/);
+      expect(() => groupedConv(x, weight, 0, 1, 4, 16)).toThrow(/positive/);
+    });
+  });
+
+  // Fewer rows than a block has, and more; columns that are not a multiple of eight.
+  test.each([
+    [[5, 16], 24],
+    [[3, 197, 40], 768],
+    [[2, 300, 8], 3072],
+    [[4, 7], 10],
+  ])(`${device}: the gradients of linear are ATen's (%j, %i outputs)`, (shape, outputs) => {
+    for (const dtype of halves)
+      scope(() => {
+        const inputs = shape.at(-1)!;
+        compare(
+          dtype,
+          [
+            made("x", shape, device, dtype),
+            made("weight", [outputs, inputs], device, dtype),
+            made("bias", [outputs], device, dtype),
+          ],
+          [made("g", [...shape.slice(0, -1), outputs], device, dtype)],
+          ([x, weight, bias]) => [fusedLinear(x, weight, bias)],
+          ([x, weight, bias]) => [linear(x, weight, bias)],
+        );
+      });
+  });
+
+  // Even and odd sizes, one row, and equal values, of which the first counts.
+  test.each([
+    [2, 8, 8, 6],
+    [3, 24, 7, 9],
+    [1, 64, 1, 5],
+  ])(`${device}: max_pool and its gradient are ATen's ([%i, %i, %i, %i])`, (...shape) => {
+    for (const dtype of halves)
+      scope(() => {
+        const x = made("x", shape, device, dtype);
+        for (const input of [x, x.mul(4).clamp(0, 1)])
+          compare(
+            dtype,
+            [input],
+            [made("g", [shape[0], shape[1], Math.ceil(shape[2] / 2), Math.ceil(shape[3] / 2)], device, dtype)],
+            ([map]) => [fusedMaxPool(map)],
+            ([map]) => [map.maxPool2d(3, 2, 1)],
+          );
+      });
+  });
+
+  // Narrower than a strip of seven outputs, not a multiple of it, and several strips.
+  test.each([
+    [2, 8, 5, 3, 7],
+    [3, 24, 7, 7, 7],
+    [1, 40, 9, 17, 7],
+    [2, 16, 14, 14, 5],
+    [2, 8, 3, 20, 5],
+  ])(
+    `${device}: wide_depthwise and its gradients are those of a convolution ([%i, %i, %i, %i], kernel %i)`,
+    (n, channels, height, width, size) => {
+      for (const dtype of halves)
+        for (const hasBias of [false, true])
+          scope(() => {
+            const inputs = [
+              made("x", [n, channels, height, width], device, dtype),
+              made("weight", [channels, 1, size, size], device, dtype),
+            ];
+            if (hasBias) inputs.push(made("bias", [channels], device));
+            compare(
+              `${dtype}, bias ${hasBias}`,
+              inputs,
+              [made("g", [n, channels, height, width], device, dtype)],
+              ([x, weight, bias]) => [wideDepthwise(x, weight, bias ?? null)],
+              ([x, weight, bias]) => [conv2d(x, weight, bias ?? null, 1, (size - 1) / 2, 1, channels)],
+            );
+          });
+    },
+  );
+
+  test(`${device}: the convolutions, linear and max_pool can be differentiated twice`, () => {
+    scope(() => {
+      const dtype = device === "cpu" ? "float64" : "bfloat16";
+      const x = made("x", [2, 16, 9, 8], device, dtype).requiresGrad_();
+      const kernel = made("kernel", [16, 4, 3, 3], device, dtype).requiresGrad_();
+      const wide = made("wide", [16, 1, 5, 5], device, dtype).requiresGrad_();
+      const [weight, bias] = [made("weight", [8, 16], device, dtype), made("bias", [8], device, dtype)];
+      const inputs = [x, kernel, wide, weight.requiresGrad_(), bias.requiresGrad_()];
+      const penalty = (fused: boolean): Tensor[] => {
+        const a = fused ? groupedConv(x, kernel, 1, 1, 4, 8) : conv2d(x, kernel, null, 1, 1, 1, 4);
+        const b = fused ? wideDepthwise(a.tanh(), wide, null) : conv2d(a.tanh(), wide, null, 1, 2, 1, 16);
+        const c = fused ? fusedMaxPool(b) : b.maxPool2d(3, 2, 1);
+        const rows = c.meanOver([2, 3]);
+        const y = fused ? fusedLinear(rows, weight, bias) : linear(rows, weight, bias);
+        const inner = grad(y.pow(3).mean(), inputs, { createGraph: true });
+        return grad(
+          inner.map((each) => each.square().sum()).reduce((p, q) => p.add(q)),
+          inputs,
+        );
+      };
+      const [got, expected] = [penalty(true), penalty(false)];
+      const rounding = device === "cpu" ? 1e-10 : 0.1;
+      for (const [i, each] of got.entries()) {
+        const size = expected[i].abs().max().item();
+        expect(size).toBeGreaterThan(0);
+        expectClose(each, expected[i], { rtol: rounding, atol: rounding * size, what: `input ${i}` });
+      }
+    });
+  });
+
+  test(`${device}: the norms and factors can be differentiated twice, as gradient penalties do`, () => {
     scope(() => {
       const x = made("x", [3, 8, 2, 2], device).requiresGrad_();
       const [weight, bias, gamma] = ["weight", "bias", "gamma"].map((name) => made(name, [8], device).requiresGrad_());

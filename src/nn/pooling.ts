@@ -1,7 +1,9 @@
 /** Pooling layers for [n, c, h, w]. */
 
+import { fusedMaxPool } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Layer } from "./module.js";
+import { usesNewKernels } from "./new-kernels.js";
 
 export interface PoolOptions {
   /** The default is the kernel size. */
@@ -26,7 +28,9 @@ abstract class Pool2d extends Layer {
 
 export class MaxPool2d extends Pool2d {
   forward(x: Tensor): Tensor {
-    return x.maxPool2d(this.kernel, this.stride, this.padding);
+    const { kernel, stride, padding } = this;
+    if (kernel === 3 && stride === 2 && padding === 1 && usesNewKernels(x)) return fusedMaxPool(x);
+    return x.maxPool2d(kernel, stride, padding);
   }
 }
 

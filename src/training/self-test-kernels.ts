@@ -1,6 +1,6 @@
 /**
- * Compares the custom kernels (native/src/fused.cc, depthwise.cc, layer-norm.cc, channel-factors.cc, augment-kernels.cc)
- * with equivalent float64 computations on the CPU. On a device without them (the CPU, a GPU without NVRTC), the fallback
+ * Compares the custom kernels (native/src/fused.cc, depthwise.cc, grouped-conv.cc, linear.cc, max-pool.cc, layer-norm.cc,
+ * channel-factors.cc, augment-kernels.cc) with equivalent float64 computations on the CPU. On a device without them (the CPU, a GPU without NVRTC), the fallback
  * operators are checked in the same way.
  */
 
@@ -15,8 +15,13 @@ import {
   depthwiseClamp,
   foldNorm,
   fusedLayerNorm,
+  fusedLinear,
+  fusedMaxPool,
+  groupedConv,
   layerNorm,
+  linear,
   scaleAdd,
+  wideDepthwise,
 } from "../engine/ops.generated.js";
 import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
@@ -40,6 +45,13 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["kernel channel_mean and its gradient", () => closeTo(() => channelMeanPairs(device))],
   ["kernel channel_scale and its gradients", () => closeTo(() => channelScalePairs(device))],
   ["kernel scale_add and its gradients", () => closeTo(() => scaleAddPairs(device))],
+  ["grouped_conv and its gradients, groups apart", () => closeTo(() => groupedConvPairs(device, 112, 1))],
+  ["grouped_conv and its gradients, pairs of groups", () => closeTo(() => groupedConvPairs(device, 256, 2))],
+  ["grouped_conv and its gradients, all groups together", () => closeTo(() => groupedConvPairs(device, 1000, 2))],
+  ["linear and its gradients", () => closeTo(() => linearPairs(device))],
+  ["kernel max_pool and its gradient", () => closeTo(() => maxPoolPairs(device))],
+  ["kernel wide_depthwise and its gradients, 5 × 5", () => closeTo(() => wideDepthwisePairs(device, 5))],
+  ["kernel wide_depthwise and its gradients, 7 × 7", () => closeTo(() => wideDepthwisePairs(device, 7))],
   ["augmentation on the device", () => sameBytes(device)],
 ];
 
@@ -224,6 +236,57 @@ function scaleAddPairs(device: string): Pairs {
         .mul(exact(keep).view(6, 1, 1))
         .add(x),
     ],
+  );
+}
+
+/** Four groups of 112 channels, as in RegNetY-16GF. */
+function groupedConvPairs(device: string, widest: number, stride: number): Pairs {
+  const [groups, channels] = [4, 448];
+  return comparedWith(
+    ["output", "gradient of the map", "gradient of the weight"],
+    [drawn("x", [2, channels, 8, 6], device, true), drawn("kernel", [channels, channels / groups, 3, 3], device, true)],
+    [drawn("g", [2, channels, 8 / stride, 6 / stride], device, true)],
+    ([x, weight]) => [groupedConv(x, weight, stride, 1, groups, widest)],
+    ([x, weight]) => [conv2d(x, weight, null, stride, 1, 1, groups)],
+  );
+}
+
+function linearPairs(device: string): Pairs {
+  return comparedWith(
+    ["output", "gradient of x", "gradient of the weight", "gradient of the bias"],
+    [
+      drawn("x", [5, 197, 64], device, true),
+      drawn("weight", [2304, 64], device, true),
+      drawn("bias", [2304], device, true),
+    ],
+    [drawn("g", [5, 197, 2304], device, true)],
+    ([x, weight, bias]) => [fusedLinear(x, weight, bias)],
+    ([x, weight, bias]) => [linear(x, weight, bias)],
+  );
+}
+
+function maxPoolPairs(device: string): Pairs {
+  return comparedWith(
+    ["output", "gradient of the map"],
+    [drawn("x", [3, 64, 15, 18], device, true)],
+    [drawn("g", [3, 64, 8, 9], device, true)],
+    ([x]) => [fusedMaxPool(x)],
+    ([x]) => [x.maxPool2d(3, 2, 1)],
+  );
+}
+
+function wideDepthwisePairs(device: string, size: number): Pairs {
+  const channels = 96;
+  return comparedWith(
+    ["output", "gradient of the map", "gradient of the weight", "gradient of the bias"],
+    [
+      drawn("x", [3, channels, 16, 15], device, true),
+      drawn("kernel", [channels, 1, size, size], device, true),
+      drawn("bias", [channels], device),
+    ],
+    [drawn("g", [3, channels, 16, 15], device, true)],
+    ([x, weight, bias]) => [wideDepthwise(x, weight, bias)],
+    ([x, weight, bias]) => [conv2d(x, weight, bias, 1, (size - 1) / 2, 1, channels)],
   );
 }
 
