@@ -1,13 +1,15 @@
 /** `nudge eval`: evaluates a model on labelled pictures. */
 
 import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
 import { mostWrong } from "../analysis/assess.js";
 import { evaluation, type PlacedPicture } from "../analysis/evaluation.js";
 import type { Dataset, Domain } from "../data/dataset.js";
 import type { Thumbnail } from "../data/inspect-thumbnails.js";
+import { isOwnDataset } from "../data/own-dataset.js";
 import { DataError } from "../errors.js";
+import type { ModelDataset } from "../model/dataset-batches.js";
 import type { Model } from "../model/index.js";
 import { trainedOn, trainedOnWords } from "../model/trained-on.js";
 import { againstText, againstWords, judgeAgainst } from "./eval-against.js";
@@ -120,7 +122,7 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
     );
     const page = evaluationHtml({
       about: model.about,
-      dataset: `${dataset.title} (${shown.chosen.map(({ domain }) => domain.name).join(", ")})`,
+      dataset: nameOf(dataset, shown),
       evaluated,
       trainedOn: learnt,
       wrong: mistakes,
@@ -131,6 +133,12 @@ async function evaluate(path: string, pairs: readonly string[], flags: EvalFlags
   }
   if (flags.figures !== undefined) await writeFigures(flags.figures, evaluated);
   tellProblems(problems, shown.count);
+}
+
+/** The folder or benchmark, and the domains that were evaluated. */
+function nameOf({ id, title, root, hasDomains }: Dataset, { chosen }: ModelDataset): string {
+  const name = isOwnDataset(id) && root !== null ? basename(resolve(root)) : title;
+  return hasDomains ? `${name} (${chosen.map(({ domain }) => domain.name).join(", ")})` : name;
 }
 
 function placeOf(

@@ -6,6 +6,7 @@ import type { NamedPicture } from "../data/named-pictures.js";
 import { countOf, showName } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import type { Model } from "../model/index.js";
+import { percentileText } from "../model/percentile-text.js";
 import { unknownOf, unknownRule } from "../model/unknown.js";
 import type { ShownPrediction } from "../report/prediction-html.js";
 import type { ExplainedPictures } from "./explained-pictures.js";
@@ -191,9 +192,11 @@ async function writeGallery(
   path: string,
   { model, shown, total, notes }: { model: Model; shown: readonly ShownPrediction[]; total: number; notes: string[] },
 ): Promise<void> {
-  const { predictionHtml } = await import("../report/prediction-html.js");
-  const { backbone, domains, dataset } = model.about;
-  const subtitle = `${backbone}, trained on ${domains.join(", ")} (${dataset}).`;
+  const [{ predictionHtml }, { trainedWords }] = await Promise.all([
+    import("../report/prediction-html.js"),
+    import("../report/model-sections.js"),
+  ]);
+  const subtitle = `${trainedWords(model.about)}.`;
   using file = new WholeFile(path);
   file.write(predictionHtml({ subtitle, classes: model.classes, predictions: shown, total, notes }));
   file.done();
@@ -211,5 +214,5 @@ function medianWords(percentiles: readonly number[]): string {
   const middle = median(percentiles)!;
   const advice =
     middle > DIFFERENT ? "; evaluate the model on some labelled pictures with nudge eval before you rely on it" : "";
-  return `the median distance percentile of these ${percentiles.length} pictures is ${middle.toFixed(1)} (about 50 for pictures like the training pictures)${advice}`;
+  return `the median distance percentile of these ${percentiles.length} pictures is ${percentileText(middle)} (about 50 for pictures like the training pictures)${advice}`;
 }

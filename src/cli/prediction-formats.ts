@@ -5,6 +5,7 @@
 
 import { showName } from "../data/show-name.js";
 import type { Model, Prediction } from "../model/index.js";
+import { percentileText } from "../model/percentile-text.js";
 import type { Unknown } from "../model/unknown.js";
 import { csvField } from "../report/csv.js";
 
@@ -28,9 +29,6 @@ interface Rows {
 
 /** By their names on the command line. */
 export const predictionFormats = { table, csv, jsonl } as const satisfies Record<string, (printed: Printed) => Rows>;
-
-/** Rounded down, so that 100 is printed only for pictures that are farther than all validation pictures. */
-const oneDecimal = (percentile: number): string => (Math.floor(10 * percentile) / 10).toFixed(1);
 
 /** The largest width of the column of picture names. */
 const WIDEST = 60;
@@ -57,7 +55,7 @@ function table({ pictures, model, top }: Printed): Rows {
           `${showName(label).padEnd(classWidth)} ${(100 * probability).toFixed(1).padStart(5)}%`,
       );
       const far = distance
-        ? [oneDecimal(distance.percentile).padStart(19), showName(distance.nearest).padEnd(nearest)]
+        ? [percentileText(distance.percentile).padStart(19), showName(distance.nearest).padEnd(nearest)]
         : [];
       return line(showName(picture), answers.join("  "), [...far, unknown ?? ""]);
     },

@@ -1,4 +1,5 @@
 /** An inspection as one HTML page: tables, problems, and a contact sheet of samples. */
+import { basename, resolve } from "node:path";
 import { list as htmlList, htmlPage, remark, section } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
 import type { Inspection } from "./inspect.js";
@@ -11,6 +12,7 @@ import {
   pictureRows,
 } from "./inspect-text.js";
 import type { ContactSheet, Thumbnail } from "./inspect-thumbnails.js";
+import { isOwnDataset } from "./own-dataset.js";
 import { countOf, showName } from "./show-name.js";
 
 const number = (value: number): string => value.toLocaleString("en-US");
@@ -100,9 +102,9 @@ function sheetTable({ domains, classes, counts, inputShape, kind }: Inspection, 
 
 /** The page. */
 export function inspectionHtml(inspection: Inspection, sheet: ContactSheet | null): string {
-  const { title, notes } = inspection;
+  const { title, notes, root, id } = inspection;
   return htmlPage({
-    title: showName(title),
+    title: showName(isOwnDataset(id) && root !== null ? basename(resolve(root)) : title),
     subtitle: showName(headline(inspection)),
     parts: [
       section("Pictures of each class and domain", countTable(inspection)),

@@ -85,7 +85,7 @@ export interface GalleryItem {
   readonly lines: readonly string[];
 }
 
-/** Pictures with text. A checkbox hides all heat maps, and pointing at a picture hides its heat map. */
+/** Pictures with text. Pointing at a picture hides its heat map. */
 export function gallery(items: readonly GalleryItem[]): Html {
   if (items.length === 0) return "";
   const shown = items.map(({ picture, heat, name, words, lines }) => {
@@ -97,11 +97,14 @@ export function gallery(items: readonly GalleryItem[]): Html {
     const text = `${words}${below}`.replace(/(\d) %/g, "$1\u00a0%"); // no line break before a percent sign
     return `<li><span class="shown">${image}${over}</span><div>${text}</div></li>`;
   });
-  const hasHeat = items.some(({ heat }) => heat);
-  const all = `<ul class="gallery">${shown.join("\n")}</ul>`;
-  if (!hasHeat) return all;
-  return `<div class="galleries"><label><input type="checkbox" class="heats" checked> Heat maps</label>${all}</div>`;
+  return `<ul class="gallery">${shown.join("\n")}</ul>`;
 }
+
+/** Galleries with one checkbox that hides all heat maps, if there are any. */
+export const galleries = (items: readonly GalleryItem[], content: Html): Html =>
+  items.some(({ heat, picture }) => heat && picture)
+    ? `<div class="galleries"><label><input type="checkbox" class="heats" checked> Heat maps</label>${content}</div>`
+    : content;
 
 /** A fraction in percent. */
 export const percent = (share: number | null): string =>

@@ -5,9 +5,17 @@ import type { Thumbnail } from "../data/inspect-thumbnails.js";
 import { card, figures, htmlPage, list, percent, remark, section, table } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
 import type { ModelAbout } from "../model/about.js";
+import { percentileText } from "../model/percentile-text.js";
 import { type TrainedOn, trainedOnWords } from "../model/trained-on.js";
 import { abstentionChart } from "./assessment-charts.js";
-import { calibrationSection, classSection, confusionSection, intervalText, mistakesSection } from "./model-sections.js";
+import {
+  calibrationSection,
+  classSection,
+  confusionSection,
+  intervalText,
+  mistakesSection,
+  trainedWords,
+} from "./model-sections.js";
 
 export interface EvaluationPage {
   readonly about: ModelAbout;
@@ -27,9 +35,9 @@ export function evaluationHtml({ about, dataset, evaluated, trainedOn, wrong, no
   const of = "these pictures";
   return htmlPage({
     title: "Evaluation",
-    subtitle: `${about.backbone}, trained on ${about.domains.join(", ")} (${about.dataset}); evaluated on ${dataset}.`,
+    subtitle: `${trainedWords(about)}; evaluated on ${dataset}.`,
     parts: [
-      trainedOn ? `<p class="bad">${escapeXml(sentence(trainedOnWords(trainedOn)))}</p>` : "",
+      trainedOn ? `<p class="bad">${escapeXml(capitalized(trainedOnWords(trainedOn)))}.</p>` : "",
       `<div class="cards">${[
         ...(trainedOn && "others" in trainedOn && trainedOn.others.count > 0
           ? [
@@ -59,7 +67,7 @@ export function evaluationHtml({ about, dataset, evaluated, trainedOn, wrong, no
         })),
         of,
       ),
-      section("Notes", list(notes)),
+      section("Notes", list(notes.map(capitalized))),
       calibrationSection(calibration, of),
       section(
         "Abstention",
@@ -72,8 +80,7 @@ export function evaluationHtml({ about, dataset, evaluated, trainedOn, wrong, no
   });
 }
 
-/** A note as a sentence. */
-const sentence = (note: string): string => `${note[0].toUpperCase()}${note.slice(1)}.`;
+const capitalized = (note: string): string => `${note[0].toUpperCase()}${note.slice(1)}`;
 
 function domainSection({ domains }: Evaluation): string {
   const far = domains.some(({ percentile }) => percentile !== null);
@@ -84,7 +91,7 @@ function domainSection({ domains }: Evaluation): string {
     percent(each.accuracy),
     intervalText(each),
     percent(each.calibrationError),
-    ...(far ? [each.percentile?.toFixed(1) ?? "–"] : []),
+    ...(far ? [each.percentile === null ? "–" : percentileText(each.percentile)] : []),
     { bar: each.accuracy },
   ]);
   return section(

@@ -4,6 +4,8 @@ import { accuracyAt } from "../analysis/abstention.js";
 import { mostConfused, mostWrong, type Share } from "../analysis/assess.js";
 import type { Evaluation, PlacedPicture } from "../analysis/evaluation.js";
 import { showName } from "../data/show-name.js";
+import { percentileText } from "../model/percentile-text.js";
+import { confidenceWords } from "./model-sections.js";
 
 const percent = (share: number): string => (Number.isFinite(share) ? (100 * share).toFixed(1) : "–");
 const between = ({ interval: [from, to] }: Share): string => `${percent(from)} to ${percent(to)}`;
@@ -40,7 +42,7 @@ export function evaluationText(
         percent(each.accuracy),
         between(each),
         percent(each.calibrationError),
-        ...(far ? [(each.percentile ?? Number.NaN).toFixed(1)] : []),
+        ...(far ? [each.percentile === null ? "–" : percentileText(each.percentile)] : []),
       ]),
     ),
     table(
@@ -64,7 +66,7 @@ export function evaluationText(
               `${showName(classes[label])} predicted as ${showName(classes[predicted])} (${count})`,
           )
           .join(", ")}`,
-    `expected calibration error ${percent(calibration.ece)} % (${calibration.bins.length} bins); ${Math.abs(calibration.overconfidence) < 0.005 ? "its confidence matches its accuracy on average" : `${calibration.overconfidence > 0 ? "overconfident" : "underconfident"} by ${percent(Math.abs(calibration.overconfidence))} points`}`,
+    `expected calibration error ${percent(calibration.ece)} % (${calibration.bins.length} bins); ${confidenceWords(calibration)}`,
     `if it answers only for the pictures with the highest confidence:\n${table(
       ["answers for, %", "accuracy, %", "confidence of at least"],
       coverageRows(pictures),

@@ -5,9 +5,18 @@
 
 import { mostConfused, type Share, shareOf } from "../analysis/assess.js";
 import type { Calibration } from "../analysis/calibration.js";
-import { figures, gallery, type Html, list, percent, remark, section, table } from "../drawing/page.js";
+import { isOwnDataset } from "../data/own-dataset.js";
+import { figures, galleries, gallery, type Html, list, percent, remark, section, table } from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
+import type { ModelAbout } from "../model/about.js";
 import { confusionChart, reliabilityChart } from "./assessment-charts.js";
+
+/** The network of a model and its training data. */
+export function trainedWords({ backbone, domains, dataset }: ModelAbout): string {
+  if (!isOwnDataset(dataset)) return `${backbone}, trained on ${domains.join(", ")} (${dataset})`;
+  const hasDomains = domains.length > 1 || domains[0] !== "all"; // "all" is the only domain of a folder of classes
+  return `${backbone}, trained on ${hasDomains ? domains.join(", ") : "pictures without domains"}`;
+}
 
 export const intervalText = ({ interval: [from, to], count }: Share): string =>
   count === 0 ? "–" : `${percent(from)} to ${percent(to)}`;
@@ -51,16 +60,18 @@ export function confusionSection(matrix: readonly (readonly number[])[], classes
   return section("Confusion matrix", `<div class="figures">${drawn}${said}</div>`);
 }
 
+/** Whether the confidence is too high or too low on average, as text. */
+export const confidenceWords = ({ overconfidence }: Pick<Calibration, "overconfidence">): string =>
+  Math.abs(overconfidence) < 0.02
+    ? "on average its confidence matches its accuracy"
+    : `on average it is ${overconfidence > 0 ? "overconfident" : "underconfident"} by ${(100 * Math.abs(overconfidence)).toFixed(1)} points`;
+
 /** Expected calibration error and the reliability diagram. */
 export function calibrationSection(measured: Calibration, of: string): Html {
-  const { ece, overconfidence } = measured;
-  const leaning =
-    Math.abs(overconfidence) < 0.02
-      ? "on average its confidence matches its accuracy"
-      : `on average it is ${overconfidence > 0 ? "overconfident" : "underconfident"} by ${percent(Math.abs(overconfidence))}`;
+  const { ece } = measured;
   return section(
     "Confidence and accuracy",
-    `<p>${escapeXml(`On ${of} the expected calibration error is ${percent(ece)}; ${leaning}.`)}</p>`,
+    `<p>${escapeXml(`On ${of} the expected calibration error is ${percent(ece)}; ${confidenceWords(measured)}.`)}</p>`,
     figures([reliabilityChart(measured, `Reliability, ${of}`)]),
   );
 }
@@ -93,6 +104,6 @@ export function mistakesSection(mistakes: readonly ShownMistake[], of: string, h
     remark(
       `On ${of}, sorted by the probability of the true class, lowest first. Some labels may be wrong; nudge data review finds more of these.${heat}`,
     ),
-    gallery(items),
+    galleries(items, gallery(items)),
   );
 }

@@ -1,7 +1,19 @@
 /** Predictions as a gallery in one HTML file, with the pictures first that need attention. */
 
-import { card, type GalleryItem, gallery, htmlPage, list, percent, remark, section } from "../drawing/page.js";
+import {
+  card,
+  type GalleryItem,
+  galleries,
+  gallery,
+  type Html,
+  htmlPage,
+  list,
+  percent,
+  remark,
+  section,
+} from "../drawing/page.js";
 import { escapeXml } from "../drawing/svg.js";
+import { percentileText } from "../model/percentile-text.js";
 import type { Unknown } from "../model/unknown.js";
 
 export interface ShownPrediction {
@@ -38,33 +50,36 @@ export function predictionHtml({ subtitle, classes, predictions, total, notes }:
     subtitle,
     parts: [
       `<div class="cards">${card(total.toLocaleString("en-US"), "pictures")}${card(marked.length.toLocaleString("en-US"), "marked as unknown: far from training, or too uncertain")}</div>`,
+      remark("The pictures of each predicted class are sorted by probability, the least certain first."),
       total > predictions.length
         ? remark(
             `The page shows the first ${predictions.length.toLocaleString("en-US")} pictures; --out writes all of them.`,
           )
         : "",
-      section(
-        "Unknown",
-        marked.length > 0
-          ? remark(
-              "These pictures are farther from the training pictures, or have a lower probability, than almost all validation pictures that the model classified correctly. Do not rely on their predicted classes.",
-            )
-          : "",
-        gallery(marked.map(item)),
+      galleries(
+        predictions.map(item),
+        [unknownSection(marked), ...classes.map((name) => classSection(name, known))].join("\n"),
       ),
-      ...classes.map((name) => {
-        const own = known.filter(({ label }) => label === name).sort((a, b) => a.probability - b.probability);
-        return own.length === 0
-          ? ""
-          : section(
-              `${name}: ${own.length.toLocaleString("en-US")}`,
-              remark("The least certain first."),
-              gallery(own.map(item)),
-            );
-      }),
       section("Notes", list(notes)),
     ],
   });
+}
+
+const unknownSection = (marked: readonly ShownPrediction[]): Html =>
+  marked.length === 0
+    ? ""
+    : section(
+        "Unknown",
+        remark(
+          "These pictures are farther from the training pictures, or have a lower probability, than almost all validation pictures that the model classified correctly. Do not rely on their predicted classes.",
+        ),
+        gallery(marked.map(item)),
+      );
+
+/** The pictures of a predicted class, the least certain first. */
+function classSection(name: string, known: readonly ShownPrediction[]): Html {
+  const own = known.filter(({ label }) => label === name).sort((a, b) => a.probability - b.probability);
+  return section(`${name}: ${own.length.toLocaleString("en-US")}`, gallery(own.map(item)));
 }
 
 function item({ name, label, probability, percentile, unknown, picture, heat }: ShownPrediction): GalleryItem {
@@ -72,6 +87,6 @@ function item({ name, label, probability, percentile, unknown, picture, heat }: 
   return {
     ...{ name, picture, heat },
     words: `<b>${escapeXml(label)}</b> ${percent(probability)}${mark}`,
-    lines: [...(percentile === null ? [] : [`distance percentile ${percentile.toFixed(1)}`]), name],
+    lines: [...(percentile === null ? [] : [`distance percentile ${percentileText(percentile)}`]), name],
   };
 }

@@ -72,7 +72,7 @@ export const lowestOf = (domains: readonly AssessedDomain[]): AssessedDomain =>
 export function lowestWords(held: readonly AssessedDomain[]): string {
   const { name } = lowestOf(held);
   if (held.length === 1) return `on ${name}, which it was not trained on`;
-  return `on ${name}, the lowest of ${held.length} held-out domains. Plan with this value: a new domain can be as difficult, or more`;
+  return `on ${name}, the lowest of ${held.length} held-out domains. Plan with this value: a new domain can be as difficult, or more. The lowest value falls as domains are added`;
 }
 
 /** What is in the intervals, and what is not. */

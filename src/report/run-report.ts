@@ -96,7 +96,10 @@ function timeFacts(folder: string): [string, string][] {
 }
 
 /** The next commands, ready to copy. */
-export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, "data" | "root">): [string, string][] {
+export function commandsFor(
+  folder: string,
+  { data, root, dataset }: Pick<TrainSettings, "data" | "root" | "dataset">,
+): [string, string][] {
   const run = shellWord(folder); // commands accept the folder in place of its model file
   const nudge = typedCommand();
   const source = [shellWord(data), ...(root ? ["--root", shellWord(root)] : [])].join(" ");
@@ -112,5 +115,11 @@ export function commandsFor(folder: string, { data, root }: Pick<TrainSettings, 
     ],
     ["Serve the model over HTTP, with a page for trying it", `${nudge} serve ${run}`],
     ["Export the model for other programs", `${nudge} export ${run} --out model.onnx`],
+    ...(isOwnDataset(dataset)
+      ? ([
+          ["Find likely label errors, and correct them on a page", `${nudge} data review ${source}`],
+          ["Estimate what more pictures would add", `${nudge} data curve ${source}`],
+        ] satisfies [string, string][])
+      : []),
   ];
 }

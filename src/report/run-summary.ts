@@ -44,7 +44,7 @@ function planLines(held: readonly AssessedDomain[]): string[] {
   if (held.length < 2) return [];
   const { name, accuracy } = lowestOf(held);
   return [
-    `Plan with ${percent(accuracy)}, the lowest of the ${held.length} held-out domains (${name}): a new domain can be as difficult.`,
+    `Plan with ${percent(accuracy)}, the lowest of the ${held.length} held-out domains (${name}): a new domain can be as difficult. The lowest value falls as domains are added.`,
   ];
 }
 

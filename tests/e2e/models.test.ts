@@ -150,7 +150,7 @@ test("eval compares a model with another on the same pictures", async () => {
   const html = join(folder, "against.html");
   expect(await used("eval", "--data", data, "--against", other, "--json", "--html", html)).toBe(0);
   expect(readFileSync(html, "utf8")).toMatch(
-    /<li>compared with \S+ on the same 24 pictures: [+-][\d.]+ points \(95 % interval/,
+    /<li>Compared with \S+ on the same 24 pictures: [+-][\d.]+ points \(95 % interval/,
   );
   const { against, byClass, notes } = jsonPrinted();
   expect(against).toMatchObject({ model: other, overall: { count: 24 } });

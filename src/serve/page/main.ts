@@ -1,6 +1,7 @@
 /** The page of `nudge serve`: drop, choose or paste pictures, and see the predictions of the model. */
 
 import { make } from "../../http/page/make.js";
+import { percentileText } from "../../model/percentile-text.js";
 import type { ModelFacts, PredictedPicture, UnreadablePicture } from "../api.js";
 
 /** The number of pictures that are sent at once, and of results that are kept on the page. */
@@ -111,7 +112,7 @@ function wordsOf({ name, answer, problem }: Shown): HTMLElement[] {
       make(
         "p",
         { class: "soft" },
-        `distance percentile ${answer.distance.percentile.toFixed(1)}, nearest domain ${answer.distance.nearest}`,
+        `distance percentile ${percentileText(answer.distance.percentile)}, nearest domain ${answer.distance.nearest}`,
       ),
     );
   return [...parts, file];
