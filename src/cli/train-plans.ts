@@ -124,7 +124,7 @@ function timeWords({ main, heldOut }: TrainPlans): string {
   // Runs that hold a domain out train on fewer pictures and assess more, so they take about the same time.
   const total = (one.training + one.evaluation) * (1 + heldOut.length);
   const { weights } = main.settings;
-  return `${work}: about ${roughly(total)} on ${on}(just measured); ${waysToShorten(total, weights !== null)}`;
+  return `${work}: about ${roughly(total)} on ${on}, as measured just now; ${waysToShorten(total, weights !== null)}`;
 }
 
 function waysToShorten(seconds: number, hasWeights: boolean): string {

@@ -119,7 +119,10 @@ class RecipeRun {
     const dataset = await datasetFor(requested, memo);
     const requests = recipeRequests(dataset, { ...requested, testDomains: requested.testDomains ?? [] }, device);
     for (const text of requests.words) reporter.line(text);
-    const template = await withDataNotes(await resolve(requests.probe, memo), dataset.domains.length > 1);
+    const template = await withDataNotes(await resolve(requests.probe, memo), {
+      holdsOut: dataset.domains.length > 1,
+      comparing: memo.comparing,
+    });
     for (const note of template.dataset.notes) reporter.line(`note: ${note}`);
     const plan = async (request: Request): Promise<Plan> => {
       const settled = await resolve(request, memo);
@@ -252,7 +255,7 @@ class RecipeRun {
     folder.writeJson(LENGTH_FILE, { ...length, key });
     reporter.line(
       length.steps === 0
-        ? `fine-tuning is skipped: ${runs} short runs would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
+        ? `fine-tuning is skipped: ${countOf(runs, "short run")} would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
         : `stage 2: ${lengthWords(length, runs, pictures)} (use a shorter --budget for less time, or --recipe probe to skip fine-tuning)`,
     );
     return this.timedLength(length, runs);

@@ -218,7 +218,8 @@ async function resume(
   const memo = new SettingsMemo(compareProgress(reporter, stop));
   const main = await resolve({ ...request, device: request.device ?? device }, memo);
   if (main.settings.hash !== before.hash) throw changed(path, before, main.settings);
-  await trainPlans({ main: await planAgain(main), heldOut: [], words: [], own: false }, { path, json, reporter, stop });
+  const again = await planAgain(main, memo.comparing);
+  await trainPlans({ main: again, heldOut: [], words: [], own: false }, { path, json, reporter, stop });
 }
 
 /** The request of a run like a finished one, on all pictures of its training domains, for the steps that validation chose. */

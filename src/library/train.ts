@@ -145,7 +145,7 @@ export async function assessAndReport(run: EndedRun): Promise<void> {
   };
   folder.writeJson(ASSESSMENT_FILE, await assessRun(run, keep));
   if (plan.dataset.kind !== "pictures") return;
-  if (plan.settings.nearDuplicates !== undefined)
+  if (isOwnDataset(plan.dataset.id) && (plan.settings.nearDuplicates !== undefined || plan.dataset.givenSplit))
     folder.writeJson(TRAINING_PICTURES_FILE, await trainingPicturesOf(plan.dataset, plan.split, plan.settings));
   await writeRunReport({ folder: folder.path, settings: plan.settings, dataset: plan.dataset });
 }

@@ -1,8 +1,9 @@
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makePictureFolder } from "../../tests/support/made-pictures.js";
 import { temporaryFolder, writePictures } from "../../tests/support/picture-folder.js";
+import { makeScenes, writeAltered } from "../../tests/support/scenes.js";
 import type { PictureDataset } from "../data/dataset.js";
 import { openDataset } from "../data/open-dataset.js";
 import { dataNotes } from "./data-notes.js";
@@ -33,6 +34,18 @@ test("facts that change the meaning of the numbers are reported: shared pictures
   ]);
   const notHeldOut = await dataNotes(folder, { holdsOut: false });
   expect(notHeldOut.map((note) => note.slice(0, 12))).toEqual(["1 class with", "1 picture is", "1 file is tr"]);
+});
+
+test("copies and near-duplicates of training pictures in a val folder are reported", async () => {
+  const root = temporaryFolder();
+  await makeScenes(root, { perCell: 6, domains: ["train", "val"], classes: ["mug", "pen"] });
+  expect(await dataNotes(await opened(root), { holdsOut: false })).toEqual([]);
+  copyFileSync(join(root, "train/mug/0.png"), join(root, "val/mug/copy.png"));
+  await writeAltered(join(root, "train/pen/1.png"));
+  renameSync(join(root, "train/pen/1-smaller.jpg"), join(root, "val/pen/smaller.jpg")); // two other copies stay in train
+  expect(await dataNotes(await opened(root), { holdsOut: false })).toEqual([
+    "2 validation pictures are copies or near-duplicates of training pictures, so the validation accuracy is too high (val/mug/copy.png ≈ train/mug/0.png); use each group only for training or only for validation",
+  ]);
 });
 
 test("a domain without readable pictures is an error before training", async () => {

@@ -6,14 +6,22 @@
 
 import { imbalanceNotes, loneClassNotes, smallClassNotes } from "../data/class-notes.js";
 import type { PictureDataset } from "../data/dataset.js";
-import { findDuplicates } from "../data/inspect-duplicates.js";
+import { type Duplicates, findDuplicates } from "../data/inspect-duplicates.js";
 import { type FileFacts, lookAtFiles, type PicturePlace } from "../data/inspect-files.js";
-import { withoutCopies } from "../data/near-duplicates.js";
+import { nearDuplicatesOf, withoutCopies } from "../data/near-duplicates.js";
+import type { SignatureOptions } from "../data/picture-signatures.js";
 import { countOf, listNames, showName } from "../data/show-name.js";
 import { DataError } from "../errors.js";
 
-/** The notes on a folder. Notes that matter only with a held-out domain are omitted if there is none. */
-export async function dataNotes(dataset: PictureDataset, { holdsOut }: { holdsOut: boolean }): Promise<string[]> {
+export interface NoteOptions {
+  /** Notes that matter only with a held-out domain are omitted if there is none. */
+  readonly holdsOut: boolean;
+  /** Receives the progress of the search for near-duplicates, if there are parts to compare. */
+  readonly comparing?: SignatureOptions;
+}
+
+/** The notes on a folder. */
+export async function dataNotes(dataset: PictureDataset, { holdsOut, comparing }: NoteOptions): Promise<string[]> {
   const facts = await lookAtFiles(dataset);
   for (const [d, { name }] of dataset.domains.entries())
     checkUsable(
@@ -40,11 +48,35 @@ export async function dataNotes(dataset: PictureDataset, { holdsOut }: { holdsOu
     notes.push(
       `${countOf(alike.flat().length, "picture is a near-duplicate", "pictures are near-duplicates")} of others in the same class (${countOf(alike.length, "group")}); each group is used either for training or for validation`,
     );
+  if (dataset.givenSplit) notes.push(...(await sharedNotes(dataset, duplicates, comparing)));
   if (torn.length > 0)
     notes.push(
       `${countOf(torn.length, "file is", "files are")} truncated; the readable part is used: ${listNames(torn)}`,
     );
   return notes;
+}
+
+/** A note on validation pictures that are copies or near-duplicates of training pictures, in a split that was given. */
+async function sharedNotes(
+  dataset: PictureDataset,
+  { acrossDomains, acrossClasses, withinClass }: Duplicates,
+  comparing?: SignatureOptions,
+): Promise<string[]> {
+  const filesOf = (part: "in" | "out"): Set<string> =>
+    new Set(dataset.domains.flatMap(({ name, files }) => dataset.givenSplit!.get(name)![part].map((i) => files[i])));
+  const [training, validation] = [filesOf("in"), filesOf("out")];
+  const copies = [...acrossDomains, ...acrossClasses, ...withinClass].map((group) => group.map(({ file }) => file));
+  const groups = [...copies, ...(await nearDuplicatesOf(dataset, comparing))];
+  const pairs = new Map<string, string>();
+  for (const group of groups) {
+    const learnt = group.find((file) => training.has(file));
+    if (learnt !== undefined) for (const file of group) if (validation.has(file)) pairs.set(file, learnt);
+  }
+  if (pairs.size === 0) return [];
+  const [[file, learnt]] = pairs;
+  return [
+    `${countOf(pairs.size, "validation picture is a copy or near-duplicate", "validation pictures are copies or near-duplicates")} of training pictures, so the validation accuracy is too high (${showName(file)} ≈ ${showName(learnt)}); use each group only for training or only for validation`,
+  ];
 }
 
 /** A domain without a readable picture would otherwise fail at the first batch, with a less helpful message. */

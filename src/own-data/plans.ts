@@ -11,7 +11,7 @@ import { isOwnDataset } from "../records/own-pictures.js";
 import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
-import { dataNotes } from "./data-notes.js";
+import { dataNotes, type NoteOptions } from "./data-notes.js";
 import { networkDefaults, ownDefaults, probeOf } from "./defaults.js";
 
 export interface TrainPlans {
@@ -48,7 +48,7 @@ export async function plansFor(asked: Request, { leaveOneOut, device, comparing 
   let notes: Promise<readonly string[]> | undefined;
   const plan = async (testDomains?: readonly string[]): Promise<Plan> => {
     const settled = await resolve(testDomains ? { ...request, testDomains } : request, memo);
-    notes ??= notesOn(settled, holdsOut); // after resolving, so that a wrong setting is reported first
+    notes ??= notesOn(settled, { holdsOut, comparing }); // after resolving, so that a wrong setting is reported first
     return withNotes(settled, await notes);
   };
   if (asked.testDomains !== undefined || (leaveOneOut === undefined && !own && !probe)) {
@@ -67,16 +67,15 @@ export async function plansFor(asked: Request, { leaveOneOut, device, comparing 
 }
 
 /** A resumed run, with the notes on its pictures. */
-export async function planAgain(plan: Plan): Promise<Plan> {
-  return withNotes(plan, await notesOn(plan, plan.settings.testDomains.length > 0));
-}
+export const planAgain = (plan: Plan, comparing?: SignatureOptions): Promise<Plan> =>
+  withDataNotes(plan, { holdsOut: plan.settings.testDomains.length > 0, comparing });
 
 /** A plan with the notes on its pictures. */
-export const withDataNotes = async (plan: Plan, holdsOut: boolean): Promise<Plan> =>
-  withNotes(plan, await notesOn(plan, holdsOut));
+export const withDataNotes = async (plan: Plan, options: NoteOptions): Promise<Plan> =>
+  withNotes(plan, await notesOn(plan, options));
 
-async function notesOn({ dataset }: Plan, holdsOut: boolean): Promise<readonly string[]> {
-  return isOwnDataset(dataset.id) && dataset.kind === "pictures" ? await dataNotes(dataset, { holdsOut }) : [];
+async function notesOn({ dataset }: Plan, options: NoteOptions): Promise<readonly string[]> {
+  return isOwnDataset(dataset.id) && dataset.kind === "pictures" ? await dataNotes(dataset, options) : [];
 }
 
 const withNotes = (plan: Plan, notes: readonly string[]): Plan => ({

@@ -4,6 +4,7 @@
  */
 
 import type { Dataset } from "../data/dataset.js";
+import { countOf } from "../data/show-name.js";
 import { UsageError } from "../errors.js";
 import type { Request } from "../settings/keys.js";
 import type { Plan } from "../settings/resolve.js";
@@ -111,4 +112,4 @@ export function lengthOf(
 
 /** The same as text. */
 export const lengthWords = ({ steps, seconds }: Length, runs: number, pictures: number): string =>
-  `fine-tuning: ${runs} runs of ${steps} updates of ${pictures} pictures${seconds === null ? "" : `, about ${roughly(seconds)} (just measured)`}`;
+  `fine-tuning: ${countOf(runs, "run")} of ${steps} updates of ${pictures} pictures${seconds === null ? "" : `, about ${roughly(seconds)}, as measured just now`}`;

@@ -30,7 +30,7 @@ export class SettingsMemo {
   private readonly kept = new Map<string, unknown>();
 
   /** `comparing` receives the progress of the search for near-duplicates, which reads every picture once. */
-  constructor(private readonly comparing: SignatureOptions = {}) {}
+  constructor(readonly comparing: SignatureOptions = {}) {}
 
   /** The stored value of a key, computed on first use. */
   private once<T>(key: string, make: () => T): T {
