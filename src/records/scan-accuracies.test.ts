@@ -93,3 +93,39 @@ test("the last evaluation's mean accuracy needs every domain", () => {
   expect(scan.lastAccuracy(["sketch", "photo"], "in")).toBeNull(); // photo only at step 0
   expect(scan.add(row(300, 0.8, "photo")).lastAccuracy(["sketch", "photo"], "in")).toBeCloseTo(0.7, 12);
 });
+
+test("evaluations that repeat a known layout are read as they are line by line, also if some of them are damaged", () => {
+  const evaluation = (step: number): string =>
+    textOf([loss(step), ...accuraciesAt(step, (step % 700) / 1000), ...accuraciesAt(step, 0.125, { model: "swad" })]);
+  const good = [0, 100, 200, 300, 400].map(evaluation);
+  const damages: ((text: string) => string)[] = [
+    (text) => text,
+    (text) => text.replace('"loss"', '"lo"ss"'),
+    (text) => text.replace(/"value":[\d.]+/, '"value":1e-3'),
+    (text) => text.replace(/("accuracy","value":)[\d.]+/, "$11.5e-2"),
+    (text) => text.replace(/("accuracy","value":)[\d.]+/, "$10.5.5"),
+    (text) => text.replace(/("accuracy","value":)[\d.]+/, '$1"NaN"'),
+    (text) => text.replace(/("accuracy","value":)[\d.]+/, "$1 0.25"),
+    (text) => text.replace('"step":', '"step": '),
+    (text) => text.replace('"step":', '"step":7'),
+    (text) => text.replace(/\n.*\n/, "\n"),
+    (text) => text.replace("\n", "\n\n"),
+    (text) => text.replace("\n", "\r\n"),
+    (text) => text.replace('"current"', '"other"'),
+    (text) => `${text}${formatRecord(loss(7))}`,
+    (text) => `hello, world\n${text}`,
+    (text) => `[${"[".repeat(20_000)}\n${text}`,
+  ];
+  new AccuracyScan(settings.domains).add(good.join("")); // so that the layout is known
+  const result = (texts: readonly string[]) => {
+    const scan = new AccuracyScan(settings.domains);
+    for (const text of texts) scan.add(text);
+    return [scan.count, scan.lastStep, scan.packed(settings.testDomains)];
+  };
+  for (const damage of damages)
+    for (let at = 0; at < good.length; at++) {
+      const text = good.with(at, damage(good[at])).join("");
+      const lines = text.split("\n").map((line) => `${line}\n`);
+      expect(result([text]), text.slice(0, 200)).toEqual(result(lines.slice(0, -1)));
+    }
+});

@@ -8,7 +8,8 @@
 
 import type { DomainAccuracy, StepEvaluation } from "./evaluated-run.js";
 import { CURRENT } from "./record.js";
-import { type AccuracyTaker, type RecordKind, scanLine } from "./scan-line.js";
+import { learnLayout, scanEvaluation } from "./scan-evaluation.js";
+import { type AccuracyTaker, type KnownKind, type RecordKind, scanLine } from "./scan-line.js";
 
 /** The accuracies of one model: by evaluation, then domain, then `in` and `out`; NaN where a part was not evaluated. */
 export interface PackedAccuracies {
@@ -32,12 +33,29 @@ export class AccuracyScan implements AccuracyTaker {
 
   /** Adds whole lines. Lines that are no records are passed over. */
   add(text: string): this {
-    for (let [from, to] = [0, 0]; from < text.length; from = to + 1) {
-      to = text.indexOf("\n", from);
-      if (to < 0) to = text.length;
-      if (to === text.length || !scanLine(text, this, from, to)) this.isSound = false;
+    for (let from = 0; from < text.length; ) {
+      const end = scanEvaluation(text, this, from);
+      from = end > from ? end : this.addLines(text, from);
     }
     return this;
+  }
+
+  /** Adds the lines with the step of the first one, whose layout is not known yet. Returns their end. */
+  private addLines(text: string, start: number): number {
+    const beginning = text.slice(start, text.indexOf(",", start) + 1);
+    const rows: KnownKind[] = [];
+    let from = start;
+    do {
+      const end = text.indexOf("\n", from);
+      const to = end < 0 ? text.length : end;
+      const row = end < 0 ? undefined : scanLine(text, this, from, to);
+      if (row) rows.push(row);
+      else this.isSound = false;
+      from = to + 1;
+    } while (from < text.length && beginning !== "" && text.startsWith(beginning, from));
+    // More rows of the last step may be added later.
+    if (this.isSound && from < text.length) learnLayout(rows);
+    return from;
   }
 
   take(step: number, { model, domain, split }: RecordKind, value: number): void {

@@ -9,17 +9,13 @@ import { ACCURACY, type RunRecord, recordIn } from "./record.js";
 /** A record without its step and value; one object for all records of a kind. */
 export type RecordKind = Omit<RunRecord, "step" | "value">;
 
-/** A kind of records, the text between step and value, and what followed it the last time. */
-interface KnownKind {
+/** A kind of records, and the text between step and value; empty if the line has another format. */
+export interface KnownKind {
   readonly kind: RecordKind;
   readonly text: string;
-  next?: KnownKind;
 }
 
 const kinds = new Map<string, KnownKind>();
-
-/** The kind of the line before. Runs repeat their kinds in the same order, so the next kind can nearly always be guessed. */
-let last: KnownKind | undefined;
 
 /** Other files could contain any number of kinds. */
 const MOST_KINDS = 10_000;
@@ -30,39 +26,30 @@ export interface AccuracyTaker {
 }
 
 /**
- * Passes the line from `from` to `to` in a text to a receiver if it is an accuracy; returns false if the line is not a
- * record.
+ * Passes the line from `from` to `to` in a text to a receiver if it is an accuracy. Returns its kind; undefined if the
+ * line is not a record.
  */
-export function scanLine(text: string, taker: AccuracyTaker, from: number, to: number): boolean {
+export function scanLine(text: string, taker: AccuracyTaker, from: number, to: number): KnownKind | undefined {
   const start = text.indexOf(",", from + STEP.length);
   const isUsual = start > 0 && start < to && text.startsWith(STEP, from) && text.charCodeAt(to - 1) === BRACE;
-  const known = isUsual ? knownKind(text, start, to) : undefined;
+  const between = isUsual ? textAt(text, start, to) : "";
+  const known = kinds.get(between);
   if (known) {
-    if (known.kind.metric !== ACCURACY) return true;
+    if (known.kind.metric !== ACCURACY) return known;
     const step = toNumber(text.slice(from + STEP.length, start));
-    const value = toNumber(text.slice(start + known.text.length, to - 1));
+    const value = toNumber(text.slice(start + between.length, to - 1));
     if (Number.isSafeInteger(step) && step >= 0 && Number.isFinite(value)) {
       taker.take(step, known.kind, value);
-      return true;
+      return known;
     }
   }
   const record = recordIn(text.slice(from, to));
-  if (!record) return false;
+  if (!record) return undefined;
   const { step, value, model, domain, split, metric } = record;
-  const kind = known?.kind ?? { model, domain, split, metric };
-  // A copy, because a slice would keep the whole file in memory.
-  const key = isUsual && !known ? Buffer.from(textAt(text, start, to)).toString() : "";
-  if (key !== "" && kinds.size < MOST_KINDS) kinds.set(key, { kind, text: key });
-  if (metric === ACCURACY) taker.take(step, kind, value);
-  return true;
-}
-
-function knownKind(text: string, start: number, to: number): KnownKind | undefined {
-  const guess = last?.next;
-  const isNext = guess !== undefined && text.slice(start, start + guess.text.length) === guess.text;
-  const found = isNext ? guess : kinds.get(textAt(text, start, to));
-  if (last && found) last.next = found;
-  last = found;
+  // A copy of the text, because a slice would keep the whole file in memory.
+  const found = known ?? { kind: { model, domain, split, metric }, text: Buffer.from(between).toString() };
+  if (found.text !== "" && kinds.size < MOST_KINDS) kinds.set(found.text, found);
+  if (metric === ACCURACY) taker.take(step, found.kind, value);
   return found;
 }
 
@@ -71,7 +58,7 @@ const textAt = (text: string, start: number, to: number): string =>
   text.slice(start, Math.max(start, text.lastIndexOf(VALUE, to) + VALUE.length));
 
 /** The start of a line and of its last part. */
-const STEP = '{"step":';
+export const STEP = '{"step":';
 const VALUE = ',"value":';
 const BRACE = "}".charCodeAt(0);
 
