@@ -80,6 +80,31 @@ export function parseIfFits<T>(schema: Schema<T>, text: string | undefined): T |
   }
 }
 
+/**
+ * An object of which only some keys are validated. The object itself is kept with its other keys, whereas
+ * `v.looseObject` makes a copy, which takes longer than all checks of the settings of a run.
+ */
+export function openObject<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+): v.LooseObjectSchema<Entries, undefined> {
+  const schema = v.looseObject(entries);
+  type Run = (typeof schema)["~run"];
+  const checks = Object.entries(entries);
+  const run: Run = (dataset, config) => {
+    const { value: object } = dataset;
+    if (!isObject(object)) return schema["~run"](dataset, config);
+    const values = object as Record<string, unknown>;
+    for (const [key, check] of checks) {
+      const value = values[key];
+      const { issues, value: read } = check["~run"]({ value }, config);
+      if (issues) return schema["~run"](dataset, config); // which describes the problem
+      if (read !== value) values[key] = read;
+    }
+    return Object.assign(dataset, { typed: true as const }) as unknown as ReturnType<Run>;
+  };
+  return { ...schema, "~run": run };
+}
+
 const isPlain = (value: unknown): boolean => value === null || typeof value !== "object";
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -14,6 +14,7 @@ import {
   nameSchema,
   namesSchema,
   numberSchema,
+  openObject,
   parseStored,
   type Schema,
   scalarsSchema,
@@ -174,7 +175,7 @@ const pluginsSchema = v.array(
 
 /** The keys that every reader needs. Other keys are kept. */
 const settingsSchema: Schema<RunSettings> = v.pipe(
-  v.looseObject({
+  openObject({
     dataset: nameSchema,
     domains: namesSchema,
     testDomains: namesSchema,
