@@ -2,7 +2,7 @@
  * Canonical JSON: equal values give equal texts, with sorted keys and no spaces (RFC 8785). Settings and splits are
  * hashed in this form, so that hashes do not depend on the order of keys.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { UsageError } from "../errors.js";
 
 /** Cached texts of immutable objects that are hashed often. */
@@ -45,5 +45,5 @@ export function shortHash(value: unknown, known?: KnownTexts): string {
 
 /** The same hash for an existing canonical JSON text. */
 export function textHash(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex").slice(0, 16);
+  return hash("sha256", text, "hex").slice(0, 16);
 }

@@ -15,7 +15,7 @@ const two32 = 0x1_0000_0000;
 /** The part of `numpy.random.RandomState(seed)` that the reference protocol uses. */
 export class RandomState {
   readonly #state = new Uint32Array(size);
-  #next = size;
+  #next = 0;
 
   constructor(seed: number) {
     if (!Number.isInteger(seed) || seed < 0 || seed >= two32)
@@ -27,20 +27,19 @@ export class RandomState {
     }
   }
 
-  /** The state after the next 624 words. */
-  #twist(): void {
+  /** The next word of the state. Words are computed one at a time, because most generators draw only a few. */
+  #twist(): number {
     const state = this.#state;
-    for (let i = 0; i < size; i++) {
-      const joined = (state[i] & 0x80000000) | (state[(i + 1) % size] & 0x7fffffff);
-      state[i] = state[(i + middle) % size] ^ (joined >>> 1) ^ (joined & 1 ? 0x9908b0df : 0);
-    }
-    this.#next = 0;
+    const i = this.#next;
+    this.#next = (i + 1) % size;
+    const joined = (state[i] & 0x80000000) | (state[this.#next] & 0x7fffffff);
+    state[i] = state[(i + middle) % size] ^ (joined >>> 1) ^ (joined & 1 ? 0x9908b0df : 0);
+    return state[i];
   }
 
   /** An integer from 0 to 2^32 − 1. */
   uint32(): number {
-    if (this.#next === size) this.#twist();
-    let word = this.#state[this.#next++];
+    let word = this.#twist();
     word ^= word >>> 11;
     word ^= (word << 7) & 0x9d2c5680;
     word ^= (word << 15) & 0xefc60000;

@@ -4,7 +4,7 @@
  *
  * `seedHash(785910682, "lr")` is the MD5 of `(785910682, 'lr')`, read as a big-endian number, modulo 2^31.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { numberText, type PythonFloat } from "./python-number.js";
 
 /** The values that `seedHash` accepts: Python's ints, floats, strings, True, False, None, and lists of them. */
@@ -21,7 +21,11 @@ function escaped(character: string): string {
   return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\U${code.padStart(8, "0")}`;
 }
 
+/** Characters that need no escape, whatever the quotes. */
+const PLAIN = /^[\w .,:+-]*$/;
+
 function stringText(text: string): string {
+  if (PLAIN.test(text)) return `'${text}'`;
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const inside = Array.from(text, (character) => (character === quote ? `\\${quote}` : escaped(character)));
   return quote + inside.join("") + quote;
@@ -40,6 +44,6 @@ export function pythonRepr(value: PythonValue): string {
 export function seedHash(...values: PythonValue[]): number {
   const inside = values.map(pythonRepr).join(", ");
   const text = values.length === 1 ? `(${inside},)` : `(${inside})`;
-  const digest = createHash("md5").update(text, "utf8").digest();
+  const digest = hash("md5", text, "buffer");
   return digest.readUInt32BE(12) % 0x8000_0000; // the last 31 bits of the number
 }

@@ -152,19 +152,27 @@ export class SettingsMemo {
   usual(method: Method, dataset: Dataset, draw: DrawKey): UsualValues {
     const { trialSeed, hparamsSeed, pretrained, probe } = draw;
     const seeds = hparamsSeed === 0 ? "0" : `${hparamsSeed} ${trialSeed}`; // defaults are the same in every trial
-    const key = `usual ${this.numberOf(method)} ${this.numberOf(dataset)} ${seeds} ${pretrained} ${probe}`;
-    return this.once(key, () => usualValues(method, dataset, draw, this.draw));
+    const key = `${this.numberOf(method)} ${this.numberOf(dataset)} ${seeds} ${pretrained} ${probe}`;
+    if (this.lastUsual?.key !== key) this.lastUsual = { key, values: usualValues(method, dataset, draw, this.draw) };
+    return this.lastUsual.values;
   }
 
-  private readonly draws = new Map<Hparam, Map<string, HparamValue>>();
+  /** Only the last values are kept, because a sweep has others in every draw and asks for them once. */
+  private lastUsual: { readonly key: string; readonly values: UsualValues } | undefined;
 
-  /** Same as `drawHparam`, cached: algorithms share most hyperparameters, and so most draws. */
+  private readonly draws = new Map<Hparam, { readonly name: string; readonly values: Map<number, HparamValue> }>();
+  private drawnTrial = -1;
+
+  /** Same as `drawHparam`, cached: algorithms share most hyperparameters, and so most draws of a trial. */
   private readonly draw: typeof drawHparam = (name, hparam, seeds) => {
-    const drawn = this.draws.get(hparam) ?? new Map<string, HparamValue>();
+    const { trialSeed, hparamsSeed } = seeds;
+    if (this.drawnTrial !== trialSeed) this.draws.clear();
+    this.drawnTrial = trialSeed;
+    const drawn = this.draws.get(hparam) ?? { name, values: new Map<number, HparamValue>() };
     this.draws.set(hparam, drawn);
-    const key = `${seeds.hparamsSeed} ${seeds.trialSeed} ${name}`;
-    const value = drawn.get(key) ?? drawHparam(name, hparam, seeds);
-    drawn.set(key, value);
+    if (drawn.name !== name) return drawHparam(name, hparam, seeds); // the name seeds the draw
+    const value = drawn.values.get(hparamsSeed) ?? drawHparam(name, hparam, seeds);
+    drawn.values.set(hparamsSeed, value);
     return value as never;
   };
 }

@@ -144,10 +144,9 @@ interface Family {
 
 function familyOf(run: SettledRun, given: Request, memo: SettingsMemo): Family {
   const { settings } = run;
-  const kept: Record<string, unknown> = { ...settings.request };
-  for (const name of OF_MACHINE) if (given[name] === undefined) delete kept[name];
-  // The JSON round trip gives all copies the same object shape, which is small and fast to write.
-  const request = JSON.parse(JSON.stringify(kept)) as RunRequest;
+  const request: Record<string, RunRequest[string]> = {};
+  for (const name in settings.request)
+    if (given[name] !== undefined || !OF_MACHINE.has(name)) request[name] = settings.request[name];
   return { settings, request, sibling: siblingsOf(run, memo) };
 }
 
