@@ -46,6 +46,14 @@ test("a card has the accuracies of its own step, and says which domain was never
   expect(text).toContain("method: erm + nuclear-norm");
 });
 
+test("a card names an exact probe as logistic regression with its C", () => {
+  const { about } = made();
+  const settings = { ...about.settings, probe: "exact", probeC: 0.01, refit: true };
+  expect(card({ ...about, settings }, [])).toContain(
+    "- method: logistic regression on the features of the frozen network (exact probe, C = 0.01); fitted to all pictures after the validation\n",
+  );
+});
+
 test("a card of a run that was assessed has what its report has: all pictures of the domain that was held out", () => {
   const { folder, path, about } = made();
   writeRun(folder, "0123456789abcdef");

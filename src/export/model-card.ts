@@ -74,13 +74,26 @@ function estimates(path: string): KnownAccuracy[] {
   return held.map(({ name, accuracy }) => ({ domain: name, of: "estimate", accuracy }));
 }
 
-/** Returns the text of the card. */
-export function modelCard({ about, file, format, input, outputs = [], known, version }: ModelCard): string {
-  const { settings } = about;
+/** How the model was trained. */
+function methodWords({ settings, backboneOptions, model, step }: ModelAbout): string {
+  if (settings.probe === "exact") {
+    const strength = typeof settings.probeC === "number" ? `, C = ${settings.probeC}` : "";
+    const refit = settings.refit === true ? "; fitted to all pictures after the validation" : "";
+    return `logistic regression on the features of the frozen network (exact probe${strength})${refit}`;
+  }
   const method = [settings.algorithm, ...idsOf(settings.regularizers)].filter(Boolean).join(" + ");
-  const probe = about.backboneOptions.probe
+  const weights =
+    model === "current"
+      ? `the weights after step ${step}, which had the highest validation accuracy on the training domains`
+      : `the average of the weights (${inline(model)}) up to step ${step}`;
+  const probe = backboneOptions.probe
     ? "; a probe: the network is frozen, and a linear map on its features was trained"
     : "";
+  return `${inline(method)}; ${weights}${probe}`;
+}
+
+/** Returns the text of the card. */
+export function modelCard({ about, file, format, input, outputs = [], known, version }: ModelCard): string {
   const lines = [
     `# ${inline(about.backbone)}: ${about.classes.length} classes`,
     "",
@@ -92,7 +105,7 @@ export function modelCard({ about, file, format, input, outputs = [], known, ver
     `- domains: ${about.domains.map(inline).join(", ")}`,
     `- held-out domains: ${about.testDomains.map(inline).join(", ") || "none"}`,
     `- classes: ${about.classes.map(inline).join(", ")}`,
-    `- method: ${inline(method)}; ${about.model === "current" ? `the weights after step ${about.step}, which had the highest validation accuracy on the training domains` : `the average of the weights (${inline(about.model)}) up to step ${about.step}`}${probe}`,
+    `- method: ${methodWords(about)}`,
     `- starting weights: ${about.startingWeights ? `a file with the SHA-256 ${inline(about.startingWeights.hash ?? "?")}…` : "random"}`,
     "",
     "## Accuracy",
