@@ -73,7 +73,7 @@ export async function againstText({ model, overall, domains }: Against): Promise
   const head = [
     "domain",
     "pictures",
-    "it, %",
+    "this, %",
     "other, %",
     "only this right",
     "only other right",

@@ -15,6 +15,7 @@ import { shellWord } from "../files/shell-words.js";
 import { typedCommand } from "../files/typed-command.js";
 import { estimateRun, roughly } from "../own-data/estimate.js";
 import type { TrainPlans } from "../own-data/plans.js";
+import { nearCopiesOf } from "../own-data/probe-evidence.js";
 import { isOwnDataset } from "../records/own-pictures.js";
 import { ESTIMATE_FILE } from "../records/run.js";
 import { heldOutOf } from "../report/run-page.js";
@@ -23,6 +24,7 @@ import { runSummary } from "../report/run-summary.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
+import { openFeatures } from "../training/samples.js";
 import { RESUMABLE } from "./failure.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
@@ -79,7 +81,9 @@ export async function trainPlans(plans: TrainPlans, options: TrainPlansOptions):
       return;
     }
   }
-  const estimate = heldOut.length > 0 ? await addEstimate(main, path, heldOut.map(pathOf)) : null;
+  const notes = heldOut.length > 0 ? await nearCopyNotes(main) : [];
+  for (const note of notes) reporter.line(`note: ${note}`);
+  const estimate = heldOut.length > 0 ? await addEstimate(main, path, heldOut.map(pathOf), notes) : null;
   if (heldOut.length > 0 && estimate === null)
     reporter.line(
       "note: some runs with a held-out domain have no assessment.json, so there is no estimate; train them again",
@@ -135,15 +139,31 @@ function waysToShorten(seconds: number, hasWeights: boolean): string {
 }
 
 /** Adds the results of the runs with a held-out domain to the main run's folder and report. */
-async function addEstimate(main: Plan, path: string, runs: readonly string[]): Promise<Assessment | null> {
+async function addEstimate(
+  main: Plan,
+  path: string,
+  runs: readonly string[],
+  notes: readonly string[],
+): Promise<Assessment | null> {
   const { dataset, settings } = main;
   const found = runs.map((run) => join(run, ASSESSMENT_FILE));
   if (dataset.kind !== "pictures" || !found.every((file) => existsSync(file))) return null;
   const estimate = heldOutTogether(found.map(readAssessment));
   using folder = await RunFolder.own(path);
   folder.writeJson(ESTIMATE_FILE, { ...estimate, runs: runs.map((run) => basename(run)) });
-  await writeRunReport({ folder: path, settings, dataset }, estimate);
+  const noted = { ...dataset, notes: [...dataset.notes, ...notes] };
+  await writeRunReport({ folder: path, settings, dataset: noted }, estimate);
   return estimate;
+}
+
+/** A note on domains that are near-copies of each other. They can be found if the features have been computed, as for a probe. */
+async function nearCopyNotes(main: Plan): Promise<string[]> {
+  if (!main.settings.probe || !isOwnDataset(main.dataset.id)) return [];
+  using samples = await openFeatures(main, {});
+  return (samples ? nearCopiesOf(samples, main) : []).map(
+    (names) =>
+      `${names.join(" and ")} have nearly identical pictures, and each was held out alone, so the estimate is too high for a new source; --recipe probe holds them out together`,
+  );
 }
 
 const shareOf = ({ name, count, accuracy, interval }: AssessedDomain): object => ({

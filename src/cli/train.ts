@@ -125,7 +125,15 @@ export function trainCommand(): Command {
     .option("--quiet", "do not print progress")
     .option("--json", "print the result as JSON")
     .addHelpText("after", EXAMPLES)
-    .action((pairs: string[], flags: TrainFlags) => run(pairs, flags));
+    .action((pairs: string[], flags: TrainFlags) => run(...withoutPair(pairs, flags)));
+}
+
+/** `--probe probeC=0.01` is `--probe` and a pair: the kind of probe is optional, and no kind has an equals sign. */
+function withoutPair(pairs: readonly string[], flags: TrainFlags): [readonly string[], TrainFlags] {
+  const { probe } = flags;
+  return typeof probe === "string" && probe.includes("=")
+    ? [[probe, ...pairs], { ...flags, probe: true }]
+    : [pairs, flags];
 }
 
 async function run(pairs: readonly string[], flags: TrainFlags): Promise<void> {

@@ -46,6 +46,14 @@ interface Domain extends LabelledFeatures {
 
 const ALL: readonly SplitName[] = ["in", "out", "uda"];
 
+/** The groups of training domains that are near-copies of each other. */
+export const nearCopiesOf = (samples: FeatureSamples, { settings }: Plan): string[][] =>
+  scope(() => {
+    const names = trainDomainsOf(settings);
+    const groups = nearCopyGroups(names.map((name) => featuresOf(samples, name, ALL, settings.device).x));
+    return groups.filter(({ length }) => length > 1).map((group) => group.map((at) => names[at]));
+  });
+
 /** Computes the results. `leaveOut` is false if no domain is to be held out. */
 export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = true): ProbeEvidence {
   const { classes, hparams, device } = plan.settings;

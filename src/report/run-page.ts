@@ -179,7 +179,7 @@ function cards(page: RunPage, held: readonly AssessedDomain[], validation: reado
 }
 
 function domainSection(
-  { assessment, estimate }: RunPage,
+  { assessment, estimate, recipe }: RunPage,
   held: readonly AssessedDomain[],
   validation: readonly AssessedDomain[],
 ): string {
@@ -189,7 +189,7 @@ function domainSection(
   const fromEstimate =
     held.length > 0 && estimate !== null && !assessment.domains.some(({ part }) => part === "held out");
   const words = fromEstimate
-    ? "“Held-out domain”: a model was trained in the same way without this domain and its near-copies, and evaluated on this many of its pictures. This estimates the accuracy on a new domain; the final model was trained on all domains. “Validation”: pictures of the training domains that were not used for training."
+    ? `“Held-out domain”: a model was trained in the same way without this domain${recipe ? " and its near-copies" : ""}, and evaluated on this many of its pictures. This estimates the accuracy on a new domain; the final model was trained on all domains. “Validation”: pictures of the training domains that were not used for training.`
     : held.length > 0
       ? "“Held-out domain”: no picture of the domain was used for training. “Validation”: pictures of the training domains that were not used for training."
       : "The model was trained on all domains, and these are validation pictures of them. The accuracy on new domains is unknown: it can be much lower with new cameras, places or styles. To get an estimate, put the pictures of each domain in a separate folder, with at least two domains.";

@@ -1,9 +1,10 @@
 /** Pictures of one's own, from a folder to a model, its report and what it says of pictures; and the same by a probe. */
 
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Assessment, readAssessment } from "../../src/analysis/assessment.js";
 import { main } from "../../src/cli/main.js";
@@ -20,6 +21,7 @@ import { train } from "../../src/training/train.js";
 import { openBrowser, watchPage } from "../support/chromium.js";
 import { makePictureFolder } from "../support/made-pictures.js";
 import { writePictures } from "../support/picture-folder.js";
+import { makeScenes } from "../support/scenes.js";
 
 const browser = await openBrowser();
 const folder = mkdtempSync(join(tmpdir(), "nudge-own-"));
@@ -98,6 +100,41 @@ test("an unreadable picture is reported once, whatever the number of runs", asyn
   ]);
   expect(text).toMatch(/^use it: nudge predict \S+\/latest PICTURES$/m);
   rmSync(join(folder, "told"), { recursive: true });
+});
+
+test("domains with the same pictures are reported, because each is held out alone; a pair may follow --probe", async () => {
+  const root = join(folder, "copies");
+  await makeScenes(root, { perCell: 8, domains: ["shop", "street"], classes: ["mug", "pen"] });
+  for (const name of ["mug", "pen"]) {
+    mkdirSync(join(root, "again", name), { recursive: true });
+    for (let i = 0; i < 8; i++)
+      await sharp(join(root, "shop", name, `${i}.png`))
+        .jpeg({ quality: 60 })
+        .toFile(join(root, "again", name, `${i}.jpg`));
+  }
+  let told = "";
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    told += text;
+    return true;
+  });
+  const small = ["--backbone", "toy-cnn", "--no-pretrained", "--threads", "1"];
+  const answer = await nudge(
+    "train",
+    "--data",
+    root,
+    ...small,
+    "--out",
+    join(root, "runs"),
+    "--json",
+    "--probe",
+    "probeC=0.1",
+  );
+  const note =
+    "again and shop have nearly identical pictures, and each was held out alone, so the estimate is too high";
+  expect(told.split(note).length - 1).toBe(1);
+  const { run } = JSON.parse(answer);
+  expect(readFileSync(join(run, "report.html"), "utf8")).toMatch(note);
+  expect(JSON.parse(readFileSync(join(run, "settings.json"), "utf8"))).toMatchObject({ probe: "exact", probeC: 0.1 });
 });
 
 test("the same command resumes interrupted runs", async () => {
