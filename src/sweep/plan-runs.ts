@@ -16,8 +16,8 @@ import { regularizers } from "../regularizers/index.js";
 import type { Request } from "../settings/keys.js";
 import { SettingsMemo } from "../settings/memo.js";
 import type { Method } from "../settings/method.js";
-import { datasetFor, type SettledRun, settle, siblingsOf } from "../settings/resolve.js";
 import { runName, type TrainSettings } from "../settings/settings.js";
+import { datasetFor, type SettledRun, settle, siblingsOf } from "../settings/settle.js";
 import { type JobOf, jobName, jobSeed } from "./reference-jobs.js";
 import type { PlannedRun, RunRequest } from "./sweep-folder.js";
 import type { SweepPart } from "./sweep-request.js";
@@ -104,6 +104,8 @@ async function runsOfMethod(
   const points = gridPoints(method, part.grid);
   // Runs that differ only in the held-out domains are resolved from the first of them.
   const families = new Map<string, Family>();
+  // Draws are resolved from the first one of the same point.
+  const firsts = new Map<number, SettledRun>();
   for (const testDomains of domainSets(part, dataset)) {
     const places = testDomains.map((name) => dataset.domains.findIndex((domain) => domain.name === name));
     for (const hparamsSeed of part.hparams) {
@@ -117,7 +119,11 @@ async function runsOfMethod(
         const key = `${hparamsSeed} ${i}`;
         let family = families.get(key);
         if (family === undefined) {
-          family = familyOf(await settle({ ...given, ...common, testDomains, hparamsSeed }, memo), given, memo);
+          const run =
+            firsts.get(i)?.redraw?.({ hparamsSeed, ...seeds }) ??
+            (await settle({ ...given, ...common, testDomains, hparamsSeed }, memo));
+          if (!firsts.has(i)) firsts.set(i, run);
+          family = familyOf(run, given, memo);
           families.set(key, family);
           onSettled?.(family.settings);
         }

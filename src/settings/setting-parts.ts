@@ -1,0 +1,127 @@
+/** Parts of the settings of a run that do not depend on the draw of its hyperparameters. */
+
+import { availableParallelism } from "node:os";
+import type { Dataset, PictureDataset } from "../data/dataset.js";
+import { datasets } from "../data/datasets/index.js";
+import { pluginFilesOf } from "../definitions.js";
+import { evaluationSizeOf, headStepsOf } from "./check-probe.js";
+import type { FilledKeys } from "./keys.js";
+import type { SettingsMemo } from "./memo.js";
+import type { Method } from "./method.js";
+import type { Protocol } from "./protocols.js";
+import type { StartingWeights } from "./starting-weights.js";
+
+/** Whether pictures are somebody's own, also a plug-in's. */
+export const isOwn = (dataset: Dataset): dataset is PictureDataset =>
+  dataset.kind === "pictures" && !datasets[dataset.id]?.published;
+
+/** The dataset of a run and its split. */
+export function dataSettings(given: FilledKeys, dataset: Dataset, testDomains: readonly string[], memo: SettingsMemo) {
+  const { data, root = null, cache = null, trialSeed, holdout } = given;
+  return {
+    data: data!,
+    root,
+    cache,
+    dataset: dataset.id,
+    datasetOptions: dataset.options,
+    domains: memo.domainNames(dataset),
+    testDomains,
+    splitHash: memo.splitHash(dataset, { trialSeed, testDomains, holdout }),
+    ...(isOwn(dataset) && { pictures: memo.picturesHash(dataset) }),
+    ...(dataset.nearDuplicates && { nearDuplicates: "together" as const }),
+    classes: dataset.classes,
+    inputShape: dataset.inputShape,
+  };
+}
+
+/** The backbone of a run and its initial weights. */
+export function networkSettings(
+  { backbone, file, normalization, variant }: StartingWeights,
+  { activation }: FilledKeys,
+  memo: SettingsMemo,
+) {
+  return {
+    backbone,
+    pretrained: file !== null,
+    weights: file,
+    weightsHash: file === null ? null : memo.fileHash(file),
+    ...(normalization !== "imagenet" && { normalization }),
+    ...(activation && { activation }),
+    ...(variant && { variant }),
+  };
+}
+
+/** Settings that are absent if they do not apply, so that runs from before they existed keep their names. */
+export function probeSettings(
+  { probe, probeC = "auto", headFirst, refit, evaluationSize, testPictures, t3a, trainOnAll, retrain }: FilledKeys,
+  dataset: Dataset,
+  steps: number,
+) {
+  const exact = probe === "exact";
+  const startsFromProbe = headFirst === true && !probe;
+  const size = evaluationSizeOf(evaluationSize, dataset);
+  return {
+    ...(probe && { probe: exact ? ("exact" as const) : (true as const) }),
+    ...((exact || startsFromProbe) && { probeC }),
+    ...(startsFromProbe && { headFirst: true as const }),
+    ...(typeof headFirst === "number" && { headFirst: headStepsOf(headFirst, { probe, steps }) }),
+    ...(exact && refit && { refit: true as const }),
+    ...(size !== undefined && { evaluationSize: size }),
+    ...(testPictures !== undefined && { testPictures }),
+    ...(t3a !== undefined && { t3a }),
+    ...(trainOnAll && { trainOnAll: true as const }),
+    ...(retrain && { retrain: true as const }),
+  };
+}
+
+/** The plug-ins that parts of a run came from, if any. */
+export function pluginSettings(
+  dataset: Dataset,
+  backbone: string,
+  { algorithm, regularizers, averaging, optimizer, schedule }: Method,
+) {
+  const plugins = pluginFilesOf([
+    ["dataset", dataset.id],
+    ["backbone", backbone],
+    ["algorithm", algorithm.id],
+    ...regularizers.map(({ id }) => ["regularizer", id] as const),
+    ...averaging.map(({ id }) => ["follower", id] as const),
+    ...(optimizer ? [["optimizer", optimizer.id] as const] : []),
+    ...(schedule ? [["schedule", schedule.id] as const] : []),
+  ]);
+  return plugins.length > 0 && { plugins };
+}
+
+let counted: number | undefined;
+
+/** Cached: asking the system takes longer than resolving a run. */
+const cores = (): number => {
+  counted ??= availableParallelism();
+  return counted;
+};
+
+/** The length of a run, what it evaluates and where it is executed: the given values, else those of the protocol. */
+export function loopSettings(given: FilledKeys, protocol: Protocol) {
+  const { steps = protocol.steps, evaluateEvery = protocol.evaluateEvery } = given;
+  const { evaluateTraining = protocol.evaluateTraining, augmentValidation = protocol.augmentValidation } = given;
+  const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
+  const { device, precision, threads = cores() } = given;
+  return {
+    seed,
+    trialSeed,
+    hparamsSeed,
+    protocol: given.protocol,
+    steps,
+    evaluateEvery,
+    evaluateFirst,
+    evaluateTraining,
+    ...(measures === "all" && { measures }),
+    checkpointEvery,
+    holdout,
+    augmentValidation,
+    batchNormBatches,
+    device,
+    precision,
+    threads,
+  };
+}
