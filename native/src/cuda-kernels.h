@@ -27,8 +27,10 @@ extern const char* const CHANNEL_FACTORS_SOURCE;  // channel-factors.cc
 extern const char* const GROUPED_CONV_SOURCE;     // grouped-conv.cc
 extern const char* const MAX_POOL_SOURCE;         // max-pool.cc
 extern const char* const WIDE_DEPTHWISE_SOURCE;   // wide-depthwise.cc
+extern const char* const FOLD_NORMS_SOURCE;       // fold-norms.cc
+extern const char* const LINEAR_SOURCE;           // linear.cc
 
-// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last five, which have not been measured yet, compiled and used.
+// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last seven, which have not been measured yet, compiled and used.
 bool usesNewKernels();
 
 // The number of blocks, and of threads per block.

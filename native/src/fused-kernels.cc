@@ -111,10 +111,9 @@ extern "C" __global__ void add_partials(const float* partial, float* result, uns
   }
 }
 
-// One block per output channel.
-extern "C" __global__ void fold(const float* weight, const float* gamma, const float* beta, const float* mean,
-                                const float* variance, float eps, void* folded, float* shift, unsigned inner, int half) {
-  const unsigned channel = blockIdx.x;
+// A block folds one output channel of a layer.
+__device__ void fold_channel(unsigned channel, const float* weight, const float* gamma, const float* beta, const float* mean,
+                             const float* variance, float eps, void* folded, float* shift, unsigned inner, int half) {
   const float scale = gamma[channel] / sqrtf(variance[channel] + eps);
   if (threadIdx.x == 0) shift[channel] = beta[channel] - mean[channel] * scale;
   for (unsigned i = threadIdx.x; i < inner; i += blockDim.x) {
@@ -125,11 +124,10 @@ extern "C" __global__ void fold(const float* weight, const float* gamma, const f
   }
 }
 
-extern "C" __global__ void fold_backward(const void* of_folded, const float* of_shift, const float* weight,
-                                         const float* gamma, const float* mean, const float* variance, float eps,
-                                         float* of_weight, float* of_gamma, unsigned inner, int half) {
+__device__ void fold_channel_backward(unsigned channel, const void* of_folded, const float* of_shift, const float* weight,
+                                      const float* gamma, const float* mean, const float* variance, float eps,
+                                      float* of_weight, float* of_gamma, unsigned inner, int half) {
   __shared__ float sums[256];
-  const unsigned channel = blockIdx.x;
   const float one = 1 / sqrtf(variance[channel] + eps);
   const float scale = gamma[channel] * one;
   float sum = 0;
@@ -146,6 +144,17 @@ extern "C" __global__ void fold_backward(const void* of_folded, const float* of_
     __syncthreads();
   }
   if (threadIdx.x == 0) of_gamma[channel] = (sums[0] - of_shift[channel] * mean[channel]) * one;
+}
+
+extern "C" __global__ void fold(const float* weight, const float* gamma, const float* beta, const float* mean,
+                                const float* variance, float eps, void* folded, float* shift, unsigned inner, int half) {
+  fold_channel(blockIdx.x, weight, gamma, beta, mean, variance, eps, folded, shift, inner, half);
+}
+
+extern "C" __global__ void fold_backward(const void* of_folded, const float* of_shift, const float* weight,
+                                         const float* gamma, const float* mean, const float* variance, float eps,
+                                         float* of_weight, float* of_gamma, unsigned inner, int half) {
+  fold_channel_backward(blockIdx.x, of_folded, of_shift, weight, gamma, mean, variance, eps, of_weight, of_gamma, inner, half);
 }
 )cuda";
 
@@ -228,6 +237,14 @@ Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor
   return out;
 }
 
+RowBlocks::RowBlocks(int64_t rows, int64_t columns) : rows(static_cast<unsigned>(rows)), groups(static_cast<unsigned>(columns / 8)) {
+  across = (groups + THREADS - 1) / THREADS;
+  span = (groups + across - 1) / across;
+  blocks = blocksFor(this->rows, 4 * (THREADS / span), MOST_BLOCKS / across);
+  rowsPerBlock = (this->rows + blocks - 1) / blocks;
+  blocks = (this->rows + rowsPerBlock - 1) / rowsPerBlock;
+}
+
 Tensor addPartials(const Tensor& partial) {
   if (partial.size(0) == 1) return partial[0];
   auto blocks = static_cast<unsigned>(partial.size(0)), channels = static_cast<unsigned>(partial.size(1));
@@ -241,18 +258,12 @@ Tensor addPartials(const Tensor& partial) {
 
 std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tensor& out, double low, double high) {
   Tensor result = out.defined() ? at::empty_like(gradient) : gradient;
-  auto channels = static_cast<unsigned>(gradient.size(1));
-  unsigned groups = channels / 8;
-  unsigned across = (groups + THREADS - 1) / THREADS, span = (groups + across - 1) / across;
-  unsigned height = THREADS / span;
-  auto rows = static_cast<unsigned>(gradient.numel() / channels);
-  unsigned blocks = blocksFor(rows, 4 * height, MOST_BLOCKS / across);
-  unsigned rowsPerBlock = (rows + blocks - 1) / blocks;
-  blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
-  Tensor partial = at::empty({blocks, channels}, gradient.options().dtype(at::kFloat));
-  launch("bias_clamp_backward", gradient, {blocks, across}, gradient.data_ptr(),
-         out.defined() ? out.data_ptr() : static_cast<void*>(nullptr), result.data_ptr(), partial.data_ptr<float>(), rows, groups,
-         span, rowsPerBlock, static_cast<float>(low), static_cast<float>(high));
+  int64_t channels = gradient.size(1);
+  RowBlocks split(gradient.numel() / channels, channels);
+  Tensor partial = at::empty({split.blocks, channels}, gradient.options().dtype(at::kFloat));
+  launch("bias_clamp_backward", gradient, {split.blocks, split.across}, gradient.data_ptr(),
+         out.defined() ? out.data_ptr() : static_cast<void*>(nullptr), result.data_ptr(), partial.data_ptr<float>(), split.rows,
+         split.groups, split.span, split.rowsPerBlock, static_cast<float>(low), static_cast<float>(high));
   return {result, addPartials(partial)};
 }
 

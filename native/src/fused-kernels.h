@@ -41,6 +41,13 @@ bool canSumRows(const at::Tensor& x);
 // Returns the sums of the columns in float32, always added in the same order.
 at::Tensor sumRows(const at::Tensor& x);
 
+// How the rows of a matrix are divided over blocks that add them (add_rows in fused-kernels.cc): `across` blocks of `span`
+// groups of eight columns next to each other, and `blocks` of `rowsPerBlock` rows.
+struct RowBlocks {
+  unsigned rows, groups, across, span, blocks, rowsPerBlock;
+  RowBlocks(int64_t rows, int64_t columns);
+};
+
 // Adds [blocks, channels] over the blocks of a kernel.
 at::Tensor addPartials(const at::Tensor& partial);
 

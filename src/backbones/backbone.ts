@@ -10,7 +10,7 @@ import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import type { GeluKind } from "../nn/activation.js";
-import type { BatchNormUse } from "../nn/batch-norm.js";
+import { type BatchNormUse, foldingTogether } from "../nn/batch-norm.js";
 import { Layer, type Module } from "../nn/module.js";
 import type { PositionRule } from "../nn/position-embedding.js";
 
@@ -60,7 +60,7 @@ export abstract class StagedBackbone extends Backbone {
   abstract override stages(x: Tensor, onStage?: OnStage): Tensor;
 
   forward(x: Tensor): Tensor {
-    return this.stages(x);
+    return foldingTogether(this, x, () => this.stages(x));
   }
 }
 

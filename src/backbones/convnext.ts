@@ -15,6 +15,7 @@ import { Conv2d } from "../nn/conv.js";
 import { Dropout } from "../nn/dropout.js";
 import { LayerNorm } from "../nn/layer-norm.js";
 import { Linear } from "../nn/linear.js";
+import { linearThenGelu } from "../nn/linear-gelu.js";
 import { Layer, Parameter, Sequential } from "../nn/module.js";
 import { usesNewKernels } from "../nn/new-kernels.js";
 import { globalAverage } from "../nn/pooling.js";
@@ -62,23 +63,42 @@ class MapNorm extends LayerNorm {
   }
 }
 
-/** A depthwise 7×7 convolution, a norm, an MLP over the channels of each pixel, and a residual connection. */
+/** A depthwise 7×7 convolution, a norm, and an MLP over the channels of each pixel. */
+class Branch extends Sequential {
+  private readonly mlp: readonly [Linear, GELU, Linear];
+
+  constructor(channels: number) {
+    const mlp = [
+      new NormalLinear(channels, 4 * channels),
+      new GELU(),
+      new NormalLinear(4 * channels, channels),
+    ] as const;
+    super(
+      new Conv2d(channels, channels, { kernel: 7, padding: 3, groups: channels, init: STD }),
+      new ChannelsAtEnd(),
+      new LayerNorm(channels, { eps: EPS }),
+      ...mlp,
+    );
+    this.mlp = mlp;
+  }
+
+  override forward(x: Tensor): Tensor {
+    const [expand, gelu, project] = this.mlp;
+    const normed = this.layers.slice(0, 3).reduce((map, layer) => layer.forward(map), x);
+    return project.forward(linearThenGelu(expand, gelu, normed));
+  }
+}
+
+/** A branch, scaled, and a residual connection. */
 class Block extends Layer {
   readonly layer_scale: Parameter;
-  readonly block: Sequential;
+  readonly block: Branch;
   readonly stochasticDepth: StochasticDepth;
 
   constructor(channels: number, dropRate: number) {
     super();
     this.layer_scale = new Parameter(empty([channels, 1, 1]));
-    this.block = new Sequential(
-      new Conv2d(channels, channels, { kernel: 7, padding: 3, groups: channels, init: STD }),
-      new ChannelsAtEnd(),
-      new LayerNorm(channels, { eps: EPS }),
-      new NormalLinear(channels, 4 * channels),
-      new GELU(),
-      new NormalLinear(4 * channels, channels),
-    );
+    this.block = new Branch(channels);
     this.stochasticDepth = new StochasticDepth(dropRate);
   }
 

@@ -10,7 +10,16 @@
 
 import { unknownName } from "../closest-name.js";
 import { fusedKernelsProblem } from "../engine/device.js";
-import { batchNorm, biasClamp, depthwiseClamp, empty, foldNorm, ones, zeros } from "../engine/ops.generated.js";
+import {
+  batchNorm,
+  biasClamp,
+  depthwiseClamp,
+  empty,
+  foldNorm,
+  foldNorms,
+  ones,
+  zeros,
+} from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import { keep } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
@@ -18,6 +27,7 @@ import { UsageError } from "../errors.js";
 import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
 import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
+import { usesNewKernels } from "./new-kernels.js";
 import { toComputePrecision, toFullPrecision } from "./precision.js";
 
 /** The weight and bias of a convolution with the following batch norm folded in. */
@@ -163,15 +173,70 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
  * (native/src/fused.cc), and a depthwise convolution and the clamp after it are one.
  */
 function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
-  const { weight, bias, running_mean, running_var, eps } = norm;
   const input = toComputePrecision(x);
   const half = input.dtype === "bfloat16";
-  const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
+  together?.layers.set(conv, norm);
+  const { weight: kernel, bias: shift } = together?.folds.get(conv) ?? foldedOnDevice(conv, norm, half);
   const [low, high] = RANGES[act ?? "none"];
   if (conv.isDepthwise3 && !residual && Number.isFinite(low) && input.device !== "cpu")
     return depthwiseClamp(input, kernel, shift, conv.stride, low, high);
   const y = biasClamp(conv.convolve(input, kernel, null), shift, residual ?? null, low, high);
   return act === "silu" ? silu(y) : y;
+}
+
+function foldedOnDevice(
+  conv: Conv2d,
+  { weight, bias, running_mean, running_var, eps }: BatchNorm2d,
+  half: boolean,
+): Fold {
+  const [kernel, shift] = foldNorm(conv.weight, weight, bias, running_mean, running_var, eps, half);
+  return { weight: kernel, bias: shift };
+}
+
+/** The layers that a forward pass folds, and their folds if they were made before it. */
+interface Together {
+  readonly layers: Map<Conv2d, BatchNorm2d>;
+  readonly folds: ReadonlyMap<Conv2d, Fold>;
+}
+let together: Together | undefined;
+const layersOf = new WeakMap<Module, Map<Conv2d, BatchNorm2d>>();
+
+/**
+ * Runs the forward pass of a network with the folds of all its layers made in one kernel, because each alone is as short
+ * as the start of a kernel. The first pass finds out which layers the network folds.
+ */
+export function foldingTogether<T>(network: Module, x: Tensor, forward: () => T): T {
+  if (!usesNewKernels(x)) return forward();
+  const layers = layersOf.get(network) ?? new Map<Conv2d, BatchNorm2d>();
+  layersOf.set(network, layers);
+  const before = together;
+  together = { layers, folds: foldsOf([...layers].filter(([, norm]) => !norm.usesBatch && norm.foldable)) };
+  try {
+    return forward();
+  } finally {
+    for (const { weight, bias } of together.folds.values()) {
+      weight.dispose();
+      bias.dispose();
+    }
+    together = before;
+  }
+}
+
+function foldsOf(layers: readonly (readonly [Conv2d, BatchNorm2d])[]): Map<Conv2d, Fold> {
+  if (layers.length === 0) return new Map();
+  const norms = layers.map(([, norm]) => norm);
+  const made = foldNorms(
+    [
+      ...layers.map(([conv]) => conv.weight),
+      ...norms.map(({ weight }) => weight),
+      ...norms.map(({ bias }) => bias),
+      ...norms.map((norm) => norm.running_mean),
+      ...norms.map((norm) => norm.running_var),
+    ],
+    norms.map(({ eps }) => eps),
+    true,
+  );
+  return new Map(layers.map(([conv], i) => [conv, { weight: made[i], bias: made[layers.length + i] }]));
 }
 
 /**

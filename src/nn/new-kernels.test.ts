@@ -11,12 +11,15 @@ import {
   channelMean,
   channelScale,
   conv2d,
+  foldNorm,
+  foldNorms,
   fusedLayerNorm,
   fusedLinear,
   fusedMaxPool,
   groupedConv,
   layerNorm,
   linear,
+  linearGelu,
   scaleAdd,
   wideDepthwise,
 } from "../engine/ops.generated.js";
@@ -238,6 +241,53 @@ for (const device of EVERYWHERE) {
     });
   });
 
+  test(`${device}: fold_norms has the numbers of fold_norm for each layer`, () => {
+    // More layers than one launch takes; only some results have gradients.
+    const shapes = Array.from({ length: 43 }, (_, i) => (i % 2 ? [8 + i, 16, 3, 3] : [24, 8, 1, 1]));
+    for (const half of [false, true])
+      scope(() => {
+        const each = shapes.map((shape, i) => {
+          const [channels] = shape;
+          const weight = made(`weight${i}`, shape, device).requiresGrad_();
+          const [gamma, beta] = ["gamma", "beta"].map((name) => made(name + i, [channels], device).requiresGrad_());
+          return [
+            weight,
+            gamma,
+            beta,
+            made(`mean${i}`, [channels], device),
+            made(`v${i}`, [channels], device).square(),
+          ];
+        });
+        const tensors = [0, 1, 2, 3, 4].flatMap((k) => each.map((layer) => layer[k]));
+        const results = (together: boolean): Tensor[] => {
+          const made = together
+            ? foldNorms(
+                tensors,
+                shapes.map(() => 1e-5),
+                half,
+              )
+            : [...each.map(([w, g, b, m, v]) => foldNorm(w, g, b, m, v, 1e-5, half))].reduce<Tensor[]>(
+                (all, [weight, shift], i) => {
+                  all[i] = weight;
+                  all[43 + i] = shift;
+                  return all;
+                },
+                [],
+              );
+          const loss = made
+            .filter((_, i) => i % 43 > 2) // not the first layers
+            .map((result) => result.to({ dtype: "float32" }).square().sum())
+            .reduce((a, b) => a.add(b));
+          const learned = tensors.slice(0, 3 * 43).filter((_, i) => i % 43 > 2);
+          return [...made, ...grad(loss, learned)];
+        };
+        const [got, expected] = [results(true), results(false)];
+        expect(got).toHaveLength(expected.length);
+        for (const [i, value] of got.entries()) expect(value.sub(expected[i]).abs().max().item(), `${i}`).toBe(0);
+        expect(() => foldNorms(tensors.slice(1), [1e-5], half)).toThrow(/fold_norms: expected 5 tensors/);
+      });
+  });
+
   // Fewer rows than a block has, and more; columns that are not a multiple of eight.
   test.each([
     [[5, 16], 24],
@@ -248,16 +298,26 @@ for (const device of EVERYWHERE) {
     for (const dtype of halves)
       scope(() => {
         const inputs = shape.at(-1)!;
+        const [x, weight] = [made("x", shape, device, dtype), made("weight", [outputs, inputs], device, dtype)];
+        const bias = made("bias", [outputs], device, dtype);
+        const gradient = made("g", [...shape.slice(0, -1), outputs], device, dtype);
         compare(
           dtype,
-          [
-            made("x", shape, device, dtype),
-            made("weight", [outputs, inputs], device, dtype),
-            made("bias", [outputs], device, dtype),
-          ],
-          [made("g", [...shape.slice(0, -1), outputs], device, dtype)],
-          ([x, weight, bias]) => [fusedLinear(x, weight, bias)],
-          ([x, weight, bias]) => [linear(x, weight, bias)],
+          [x, weight, bias],
+          [gradient],
+          ([a, b, c]) => [fusedLinear(a, b, c)],
+          ([a, b, c]) => [linear(a, b, c)],
+        );
+        compare(
+          `GELU, ${dtype}`,
+          [x, weight, bias],
+          [gradient],
+          ([a, b, c]) => [linearGelu(a, b, c)],
+          // GELU is computed from the rounded product.
+          ([a, b, c]) => {
+            const product = linear(a, b, c);
+            return [product.add(wide(linear(x, weight, bias)).sub(product.detach())).gelu()];
+          },
         );
       });
   });
@@ -318,13 +378,15 @@ for (const device of EVERYWHERE) {
       const kernel = made("kernel", [16, 4, 3, 3], device, dtype).requiresGrad_();
       const wide = made("wide", [16, 1, 5, 5], device, dtype).requiresGrad_();
       const [weight, bias] = [made("weight", [8, 16], device, dtype), made("bias", [8], device, dtype)];
-      const inputs = [x, kernel, wide, weight.requiresGrad_(), bias.requiresGrad_()];
+      const square = made("square", [8, 8], device, dtype).requiresGrad_();
+      const inputs = [x, kernel, wide, weight.requiresGrad_(), bias.requiresGrad_(), square];
       const penalty = (fused: boolean): Tensor[] => {
         const a = fused ? groupedConv(x, kernel, 1, 1, 4, 8) : conv2d(x, kernel, null, 1, 1, 1, 4);
         const b = fused ? wideDepthwise(a.tanh(), wide, null) : conv2d(a.tanh(), wide, null, 1, 2, 1, 16);
         const c = fused ? fusedMaxPool(b) : b.maxPool2d(3, 2, 1);
         const rows = c.meanOver([2, 3]);
-        const y = fused ? fusedLinear(rows, weight, bias) : linear(rows, weight, bias);
+        const z = fused ? fusedLinear(rows, weight, bias) : linear(rows, weight, bias);
+        const y = fused ? linearGelu(z, square, bias) : linear(z, square, bias).gelu();
         const inner = grad(y.pow(3).mean(), inputs, { createGraph: true });
         return grad(
           inner.map((each) => each.square().sum()).reduce((p, q) => p.add(q)),

@@ -10,6 +10,7 @@ import { MultiHeadAttention } from "./attention.js";
 import { LayerNorm } from "./layer-norm.js";
 import { LayerScale } from "./layer-scale.js";
 import { Linear } from "./linear.js";
+import { linearThenGelu } from "./linear-gelu.js";
 import { Layer } from "./module.js";
 import { StochasticDepth } from "./stochastic-depth.js";
 
@@ -39,7 +40,7 @@ export class FeedForward extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    return this.fc2.forward(this.act.forward(this.fc1.forward(x)));
+    return this.fc2.forward(linearThenGelu(this.fc1, this.act, x));
   }
 }
 

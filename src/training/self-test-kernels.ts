@@ -14,12 +14,14 @@ import {
   depthwise,
   depthwiseClamp,
   foldNorm,
+  foldNorms,
   fusedLayerNorm,
   fusedLinear,
   fusedMaxPool,
   groupedConv,
   layerNorm,
   linear,
+  linearGelu,
   scaleAdd,
   wideDepthwise,
 } from "../engine/ops.generated.js";
@@ -48,7 +50,9 @@ export const kernelChecks = (device: string): [name: string, check: () => CheckR
   ["grouped_conv and its gradients, groups apart", () => closeTo(() => groupedConvPairs(device, 112, 1))],
   ["grouped_conv and its gradients, pairs of groups", () => closeTo(() => groupedConvPairs(device, 256, 2))],
   ["grouped_conv and its gradients, all groups together", () => closeTo(() => groupedConvPairs(device, 1000, 2))],
-  ["linear and its gradients", () => closeTo(() => linearPairs(device))],
+  ["kernel fold_norms as fold_norm", () => closeTo(() => foldNormsPairs(device))],
+  ["linear and its gradients", () => closeTo(() => linearPairs(device, fusedLinear, linear))],
+  ["kernel gelu and its gradients, after linear", () => closeTo(() => linearPairs(device, linearGelu, geluOfLinear))],
   ["kernel max_pool and its gradient", () => closeTo(() => maxPoolPairs(device))],
   ["kernel wide_depthwise and its gradients, 5 × 5", () => closeTo(() => wideDepthwisePairs(device, 5))],
   ["kernel wide_depthwise and its gradients, 7 × 7", () => closeTo(() => wideDepthwisePairs(device, 7))],
@@ -251,7 +255,32 @@ function groupedConvPairs(device: string, widest: number, stride: number): Pairs
   );
 }
 
-function linearPairs(device: string): Pairs {
+/** More layers than one launch folds. */
+function foldNormsPairs(device: string): Pairs {
+  const layers = Array.from({ length: 43 }, (_, i) => {
+    const channels = 8 + i;
+    const weight = drawn(`weight${i}`, [channels, 16, 3, 3], device).requiresGrad_();
+    const [gamma, beta, mean, root] = ["gamma", "beta", "mean", "v"].map((name) => drawn(name + i, [channels], device));
+    return [weight, gamma.requiresGrad_(), beta.requiresGrad_(), mean, root.square().add(0.5)];
+  });
+  const [weights, gammas, betas, means, variances] = [0, 1, 2, 3, 4].map((k) => layers.map((layer) => layer[k]));
+  const all = [weights, gammas, betas, means, variances].flat();
+  const half = device !== "cpu";
+  const together = foldNorms(all, Array<number>(layers.length).fill(1e-5), half);
+  const apart = layers.map(([w, g, b, m, v]) => foldNorm(w, g, b, m, v, 1e-5, half));
+  const results = [...apart.map(([folded]) => folded), ...apart.map(([, shift]) => shift)];
+  const gradientsOf = (made: readonly Tensor[]): Tensor[] =>
+    grad(
+      made.map((each) => each.to({ dtype: "float32" }).square().sum()).reduce((a, b) => a.add(b)),
+      [...weights, ...gammas, ...betas],
+    );
+  const [got, expected] = [together, results].map((made) => [...made, ...gradientsOf(made)]);
+  return got.map((each, i) => [i < results.length ? `result ${i}` : `gradient ${i}`, each, exact(expected[i])]);
+}
+
+const geluOfLinear = (x: Tensor, weight: Tensor, bias: Tensor): Tensor => linear(x, weight, bias).gelu();
+
+function linearPairs(device: string, operator: typeof fusedLinear, composition: typeof geluOfLinear): Pairs {
   return comparedWith(
     ["output", "gradient of x", "gradient of the weight", "gradient of the bias"],
     [
@@ -260,8 +289,8 @@ function linearPairs(device: string): Pairs {
       drawn("bias", [2304], device, true),
     ],
     [drawn("g", [5, 197, 2304], device, true)],
-    ([x, weight, bias]) => [fusedLinear(x, weight, bias)],
-    ([x, weight, bias]) => [linear(x, weight, bias)],
+    ([x, weight, bias]) => [operator(x, weight, bias)],
+    ([x, weight, bias]) => [composition(x, weight, bias)],
   );
 }
 
