@@ -37,6 +37,7 @@ extern "C" __global__ void gelu(const uint4* x, uint4* out, unsigned vectors) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += gridDim.x * blockDim.x) {
     float value[8];
     unpack(x[i], value);
+#pragma unroll
     for (int k = 0; k < 8; k++) value[k] *= normal_below(value[k], __expf(-0.5f * value[k] * value[k]));
     out[i] = packed(value);
   }
@@ -56,6 +57,7 @@ extern "C" __global__ void gelu_backward(const uint4* gradient, const uint4* x, 
       float value[8], input[8];
       unpack(gradient[i], value);
       unpack(x[i], input);
+#pragma unroll
       for (int k = 0; k < 8; k++) {
         const float exponential = __expf(-0.5f * input[k] * input[k]);
         value[k] *= __fmaf_rn(input[k] * 0.39894228f, exponential, normal_below(input[k], exponential));
