@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { byCodePoint } from "../data/code-point-order.js";
 import { DataError } from "../errors.js";
 import type { StoredFiles } from "../files/stored-files.js";
-import { type BlockPlace, isPack, readBlock, readBlocks } from "./block.js";
+import { type BlockPlace, isPack, MOST_RAW, readBlock, readBlocks } from "./block.js";
 import { padded, parseTarHeader, paxName, TAR_UNIT, type TarEntry } from "./tar.js";
 
 /** The file extension of packs. */
@@ -43,7 +43,7 @@ export class PackFile {
   private problems: string[] = [];
   private unsaid = 0;
   private readonly blocks: (BlockPlace | undefined)[] = [];
-  private readonly kept = new Map<number, Buffer>();
+  private readonly kept = new Map<number, Buffer<ArrayBuffer>>();
   private readonly shared = new Map<string, string>();
   private isRead = false;
 
@@ -108,7 +108,7 @@ export class PackFile {
   *bytes({ block, at, size }: Place): Generator<Buffer> {
     let [left, from] = [size, at];
     for (let number = block; left > 0; number++) {
-      const piece = this.content(number).subarray(from, from + left);
+      const piece = Buffer.from(this.content(number).subarray(from, from + left)); // a copy, because the memory is reused
       yield piece;
       left -= piece.length;
       from = 0;
@@ -130,10 +130,16 @@ export class PackFile {
     return this.kept.get(number) ?? this.keep(number, readBlock(this.path, place));
   }
 
-  private keep(number: number, raw: Buffer): Buffer {
-    this.kept.set(number, raw);
-    for (const old of this.kept.keys()) if (this.kept.size > MOST_KEPT) this.kept.delete(old);
-    return raw;
+  /** Copies a block to the memory of the one that was read first. A new buffer for each block would make V8 collect garbage ten times as often. */
+  private keep(number: number, raw: Buffer): Buffer<ArrayBuffer> {
+    const [oldest] = this.kept.keys();
+    const isFull = this.kept.size === MOST_KEPT;
+    const memory = isFull ? this.kept.get(oldest)!.buffer : new ArrayBuffer(MOST_RAW);
+    if (isFull) this.kept.delete(oldest);
+    const block = Buffer.from(memory, 0, raw.length);
+    raw.copy(block);
+    this.kept.set(number, block);
+    return block;
   }
 }
 

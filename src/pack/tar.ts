@@ -92,15 +92,32 @@ export const paxName = (record: Buffer): string | undefined => /^\d+ path=(.+)\n
 export function parseTarHeader(bytes: Buffer, at: number): TarEntry | "end" | undefined {
   if (bytes.length < at + TAR_UNIT) return undefined;
   if (bytes[at] === 0) return "end";
-  const text = (offset: number, length: number): string => {
-    const from = at + offset;
-    if (bytes[from] === 0) return "";
-    const end = bytes.indexOf(0, from);
-    return bytes.toString("utf8", from, end < 0 ? from + length : Math.min(end, from + length));
-  };
-  const size = Number.parseInt(text(124, 12), 8);
-  const time = Number.parseInt(text(136, 12), 8);
-  if (text(257, 5) !== "ustar" || !Number.isSafeInteger(size) || !Number.isSafeInteger(time)) return undefined;
-  const [prefix, base] = [text(345, 155), text(0, 100)];
-  return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: text(156, 1) };
+  const [size, time] = [octalAt(bytes, at + 124, 12), octalAt(bytes, at + 136, 12)];
+  if (!hasMagic(bytes, at + 257) || size === undefined || time === undefined) return undefined;
+  const [prefix, base] = [textAt(bytes, at + 345, 155), textAt(bytes, at, 100)];
+  return { name: prefix === "" ? base : `${prefix}/${base}`, size, time, type: textAt(bytes, at + 156, 1) };
 }
+
+const MAGIC = Buffer.from("ustar");
+
+/** Compared byte by byte, like the next two, because a pack of many runs has hundreds of thousands of headers. */
+const hasMagic = (bytes: Buffer, from: number): boolean => MAGIC.every((byte, i) => bytes[from + i] === byte);
+
+/** The text of a field, which ends at its first zero. */
+function textAt(bytes: Buffer, from: number, length: number): string {
+  let to = from;
+  while (to < from + length && bytes[to] !== 0) to++;
+  return to === from ? "" : bytes.toString("utf8", from, to);
+}
+
+/** The number in a field of octal digits, which a zero or a space ends; undefined if there is none. */
+function octalAt(bytes: Buffer, from: number, length: number): number | undefined {
+  let number = 0;
+  let at = from;
+  while (at < from + length && bytes[at] === SPACE) at++;
+  const start = at;
+  for (; at < from + length && bytes[at] >= ZERO && bytes[at] < ZERO + 8; at++) number = 8 * number + bytes[at] - ZERO;
+  return at > start ? number : undefined;
+}
+
+const [ZERO, SPACE] = Buffer.from("0 ");
