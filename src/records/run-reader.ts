@@ -46,6 +46,7 @@ export class RunReader {
   /** Returns one shared value for equal values. */
   private once<T>(value: T): T {
     if (value === undefined || value === null) return value;
+    if (Array.isArray(value) && value.length === 0) return NONE as T;
     const key = typeof value === "string" ? value : JSON.stringify(value);
     const known = this.shared.get(key);
     if (known !== undefined && typeof known === typeof value) return known as T;

@@ -224,15 +224,17 @@ function isSwad(path: string): boolean {
  */
 export function withoutDuplicates({ runs: all, stored }: Results): { runs: EvaluatedRun[]; notes: string[] } {
   const { runs, notes: changed } = withoutChangedPictures(all, stored);
-  const done = new Set(stored.filter((run) => run.done).map(({ folder }) => folder));
-  const keyOf = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string =>
-    JSON.stringify([dataset, [...testDomains].sort(), methodKey(method), trialSeed, hparamsSeed]);
-  const own = runs.filter(({ format }) => format === "nudge").map((run) => ({ run, key: keyOf(run) }));
-  const seeds = new Map(stored.map(({ folder, settings }) => [folder, settings.seed]));
-  const bySeed = own.toSorted((a, b) => seeds.get(a.run.source)! - seeds.get(b.run.source)!);
+  const byFolder = new Map(stored.map((run) => [run.folder, run]));
+  const own = runs
+    .filter(({ format }) => format === "nudge")
+    .map((run) => {
+      const { done = false, settings } = byFolder.get(run.source) ?? {};
+      return { run, key: settingKey(run), done, seed: settings?.seed ?? 0 };
+    });
+  const bySeed = own.toSorted((a, b) => a.seed - b.seed);
   const kept = new Map<string, EvaluatedRun>();
-  for (const { run, key } of [...bySeed.filter(({ run }) => done.has(run.source)), ...bySeed])
-    if (!kept.has(key)) kept.set(key, run);
+  for (const isDone of [true, false])
+    for (const { run, key, done } of bySeed) if (done === isDone && !kept.has(key)) kept.set(key, run);
   const left = new Map(own.filter(({ run, key }) => kept.get(key) !== run).map(({ run, key }) => [run, key]));
   const combined = new Set(stored.flatMap(({ settings }) => settings.combination?.members ?? []));
   const isMember = (run: EvaluatedRun): boolean => combined.has(basename(run.source).slice(0, 16));
@@ -251,3 +253,9 @@ export function withoutDuplicates({ runs: all, stored }: Results): { runs: Evalu
       : [];
   return { runs: runs.filter((run) => !left.has(run)), notes: [...changed, ...notes, ...further] };
 }
+
+/** A key that runs of the same setting share. */
+const settingKey = ({ dataset, testDomains, method, trialSeed, hparamsSeed }: EvaluatedRun): string => {
+  const domains = testDomains.length === 1 ? testDomains : testDomains.toSorted();
+  return `${trialSeed} ${hparamsSeed} ${JSON.stringify(domains)} ${JSON.stringify(dataset)} ${methodKey(method)}`;
+};
