@@ -16,7 +16,7 @@ import { typedCommand } from "../files/typed-command.js";
 import { assessAndReport } from "../library/train.js";
 import { roughly } from "../own-data/estimate.js";
 import { withDataNotes } from "../own-data/plans.js";
-import { type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
+import { nearCopiesOf, type ProbeEvidence, probeEvidence } from "../own-data/probe-evidence.js";
 import {
   bestTuned,
   COEFFICIENTS,
@@ -124,11 +124,12 @@ class RecipeRun {
       comparing: memo.comparing,
     });
     for (const note of template.dataset.notes) reporter.line(`note: ${note}`);
+    const { evidence, notes } = await this.timed("exact probe", () => this.evidence(template));
+    for (const note of notes) reporter.line(`note: ${note}`);
     const plan = async (request: Request): Promise<Plan> => {
       const settled = await resolve(request, memo);
-      return { ...settled, dataset: { ...settled.dataset, notes: template.dataset.notes } };
+      return { ...settled, dataset: { ...settled.dataset, notes: [...template.dataset.notes, ...notes] } };
     };
-    const evidence = await this.timed("exact probe", () => this.evidence(template));
     this.sayEvidence(evidence);
     const probe = await plan({ ...requests.probe, probeC: evidence.choice.c });
     await this.train(probe, "exact probe on all domains");
@@ -183,8 +184,8 @@ class RecipeRun {
     await this.report(main, made, estimate, this.pathOf(probe));
   }
 
-  /** Computes the features of all pictures, then the results of the exact probe on held-out domains. */
-  private async evidence(template: Plan): Promise<ProbeEvidence> {
+  /** Computes the features of all pictures, then the results of the exact probe on held-out domains, and notes on excluded domains. */
+  private async evidence(template: Plan): Promise<{ evidence: ProbeEvidence; notes: readonly string[] }> {
     const { reporter, stop, leaveOneOut = true } = this.options;
     const count = trainDomainsOf(template.settings).reduce(
       (sum, name) => sum + template.dataset.domains.find((each) => each.name === name)!.count,
@@ -200,7 +201,12 @@ class RecipeRun {
     });
     if (samples === null) throw stopped();
     reporter.progress?.("exact probe: choosing C with each domain held out in turn");
-    return probeEvidence(samples, template, leaveOneOut);
+    const { domains, testDomains } = template.settings;
+    const copies = testDomains.length > 0 ? nearCopiesOf(samples, template, domains) : [];
+    return {
+      evidence: probeEvidence(samples, template, leaveOneOut),
+      notes: copies.flatMap((group) => excludedNotes(group, testDomains)),
+    };
   }
 
   private sayEvidence({ folds, nearCopies, choice, held }: ProbeEvidence): void {
@@ -422,6 +428,17 @@ class RecipeRun {
       `${recipeText(recipe)}\n${runSummary(assessment, estimate)}${await comparedText(against)}\nmodel: ${facts.model}\nreport: ${facts.report}\nuse it: ${typedCommand()} predict ${shellWord(shortPath(path, this.options.name))} PICTURES\ndone: ${path}\n`,
     );
   }
+}
+
+/** A note on excluded domains of a group of near-copies that has training domains too. */
+function excludedNotes(group: readonly string[], testDomains: readonly string[]): string[] {
+  const excluded = group.filter((name) => testDomains.includes(name));
+  const learnt = group.filter((name) => !testDomains.includes(name));
+  return excluded.length > 0 && learnt.length > 0
+    ? [
+        `${excluded.join(" and ")} and ${learnt.join(" and ")} have nearly identical pictures, so the accuracy on ${excluded.join(" and ")} says nothing about a new source`,
+      ]
+    : [];
 }
 
 const NONE: Length = { steps: 0, seconds: 0 };

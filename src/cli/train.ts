@@ -51,7 +51,7 @@ Your own pictures, in folders domain/class/picture (a domain is a camera, a
 clinic, a style, …) or in class/picture:
   nudge train --data ./pictures                          offers to download pretrained weights
   nudge train --data ./pictures --probe                  a linear classifier on frozen features
-  nudge train --data ./pictures --test-domain clinic-3   trains one run, with one domain held out
+  nudge train --data ./pictures --test-domain clinic-3   excludes one domain, and measures on it
   nudge train --data ./pictures --no-leave-one-out       trains without estimating the accuracy
 
 Benchmarks, by their protocol:

@@ -46,10 +46,13 @@ interface Domain extends LabelledFeatures {
 
 const ALL: readonly SplitName[] = ["in", "out", "uda"];
 
-/** The groups of training domains that are near-copies of each other. */
-export const nearCopiesOf = (samples: FeatureSamples, { settings }: Plan): string[][] =>
+/** The groups of domains that are near-copies of each other. */
+export const nearCopiesOf = (
+  samples: FeatureSamples,
+  { settings }: Plan,
+  names: readonly string[] = trainDomainsOf(settings),
+): string[][] =>
   scope(() => {
-    const names = trainDomainsOf(settings);
     const groups = nearCopyGroups(names.map((name) => featuresOf(samples, name, ALL, settings.device).x));
     return groups.filter(({ length }) => length > 1).map((group) => group.map((at) => names[at]));
   });
