@@ -84,6 +84,9 @@ const CANDIDATES_FILE = "candidates.json";
 /** In the run folder of the probe: measurements that a resumed command must not repeat, because runs are named by them. */
 const LENGTH_FILE = "length.json";
 
+/** The share of the budget that is planned: the rest is for decoding the pictures, and for the reports. */
+const PLANNED = 0.95;
+
 /** Stopped by the user. Everything done so far is kept. */
 const stopped = (): StoppedError => new StoppedError("stopped; run the same command to resume");
 
@@ -248,7 +251,7 @@ class RecipeRun {
       const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
       if (kept.key === key) return this.timedLength(kept, runs);
     }
-    const left = budget - (performance.now() - this.begun) / 1000;
+    const left = PLANNED * budget - (performance.now() - this.begun) / 1000;
     reporter.progress?.("measuring the time of fine-tuning");
     const asked = this.requested.steps === undefined ? undefined : Number(this.requested.steps);
     const most = device === "cpu" ? CPU_JUDGED : Number.POSITIVE_INFINITY;

@@ -1,0 +1,127 @@
+/** `nudge train --data DIR`, the default: the exact probe, fine-tuned networks, the choice, and what is said of it. */
+
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { backbones } from "../../src/backbones/index.js";
+import { main } from "../../src/cli/main.js";
+import { Random } from "../../src/engine/random.js";
+import { scope } from "../../src/engine/scope.js";
+import { writeWeights } from "../../src/engine/weights.js";
+import { scene } from "../support/scenes.js";
+
+const folder = mkdtempSync(join(tmpdir(), "nudge-recipe-"));
+const root = join(folder, "pictures");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => void vi.restoreAllMocks());
+
+/** Sources that even random weights tell apart, by a factor and an offset of the pixels; "copy" has the scenes of "shop". */
+const SOURCES = { shop: [0.2, 0, 0], copy: [0.2, 3, 0], street: [0.2, 110, 100], yard: [0.2, 200, 200] } as const;
+const PER_CLASS = 6;
+
+beforeAll(async () => {
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+  vi.stubEnv("NUDGE_WEIGHTS", join(folder, "mobilenet_v2.safetensors"));
+  for (const [source, [factor, offset, first]] of Object.entries(SOURCES))
+    for (const [c, name] of ["mug", "pen"].entries()) {
+      mkdirSync(join(root, source, name), { recursive: true });
+      for (let i = 0; i < PER_CLASS; i++)
+        await scene(first + 20 * c + i)
+          .linear(factor, offset)
+          .png()
+          .toFile(join(root, source, name, `${i}.png`));
+    }
+  using network = backbones.mobilenet_v2.build({}).initialize(new Random(1));
+  scope(() => writeWeights(join(folder, "mobilenet_v2.safetensors"), network.stateDict()));
+});
+
+/** Runs a command and returns what it prints. */
+async function nudge(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  const printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    vi.spyOn(process[name], "write").mockImplementation((text) => {
+      printed[name] += text;
+      return true;
+    });
+  expect(await main(args), printed.stderr).toBe(0);
+  vi.restoreAllMocks();
+  return printed;
+}
+
+const train = (...more: string[]) =>
+  nudge("train", "--data", root, "--device", "cpu", "--threads", "1", "size=64", "evaluationSize=64", ...more);
+const fast = ["--steps", "2", "--batch-size", "2"];
+const jsonIn = (run: string, file: string) => JSON.parse(readFileSync(join(run, file), "utf8"));
+
+test("the default compares the exact probe with fine-tuned networks on held-out sources, near-copies together", async () => {
+  const out = join(folder, "runs");
+  const { stdout, stderr } = await train(...fast, "--out", out);
+  const run = join(out, "latest");
+  const recipe = jsonIn(run, "recipe.json");
+  expect(recipe).toMatchObject({ by: "held-out domains", nearCopies: [["copy", "shop"]] });
+  expect(recipe.folds).toEqual([["copy", "shop"], ["street"], ["yard"]]);
+  // The stages and their times come before they start; a model is ready before the second.
+  expect(stderr).toMatch(/^stage 1: computing the features of 48 pictures .*exact probe$/m);
+  expect(stderr).toMatch(/^copy and shop have nearly identical pictures, so they are held out together/m);
+  expect(stderr).toMatch(
+    /^a model is ready: .*\n(.*\n)*stage 2: fine-tuning: 4 runs of 2 updates of 8 pictures, about /m,
+  );
+  expect(stderr.match(/^fine-tuning without /gm)).toHaveLength(3);
+  // Every candidate has a number on every source, in the terminal, in the file and on the page.
+  const names = ["exact probe", "fine-tuned, 25 %", "fine-tuned, 50 %", "fine-tuned, 75 %", "fine-tuned"];
+  expect(recipe.candidates.map((each: { name: string }) => each.name)).toEqual(names);
+  const page = readFileSync(join(run, "report.html"), "utf8");
+  for (const name of names) {
+    expect(stdout).toMatch(new RegExp(`^  ${name}( \\(chosen\\))?( +\\d+\\.\\d){5}`, "m"));
+    expect(page).toContain(name);
+  }
+  expect(stdout).toMatch(
+    /^Plan with \d+\.\d %, the lowest of the 4 held-out domains .* falls as domains are added\.$/m,
+  );
+  expect(
+    jsonIn(run, "estimate.json")
+      .domains.map(({ name }: { name: string }) => name)
+      .toSorted(),
+  ).toEqual(["copy", "shop", "street", "yard"]);
+  // The same command finds everything finished.
+  const again = await train(...fast, "--out", out);
+  expect(again.stdout).toBe(stdout);
+  expect(again.stderr).not.toMatch(/^step \d/m);
+}, 120_000);
+
+test("without time for fine-tuning, the exact probe is the model, and the output says so", async () => {
+  const { stdout, stderr } = await train("--budget", "1s", "--out", join(folder, "short"));
+  expect(stderr).toMatch(/^fine-tuning is skipped: 4 short runs would take about .* of the time budget remain/m);
+  expect(stdout).toMatch(/^exact probe: no other candidate was trained\.$/m);
+}, 60_000);
+
+test("copies of training pictures are recognized in another folder", async () => {
+  const fresh = join(folder, "fresh/mug");
+  mkdirSync(fresh, { recursive: true });
+  for (let i = 0; i < 4; i++) copyFileSync(join(root, "yard/mug", `${i}.png`), join(fresh, `copy${i}.png`));
+  for (let i = 0; i < 3; i++)
+    await scene(900 + i)
+      .png()
+      .toFile(join(fresh, `new${i}.png`));
+  const { stdout } = await nudge(
+    "eval",
+    join(folder, "short/latest"),
+    "--data",
+    join(folder, "fresh"),
+    "--device",
+    "cpu",
+  );
+  expect(stdout).toMatch(
+    /^warning: the model was trained on 4 of these 7 pictures, .*; accuracy on the other 3: \d+\.\d % \(95 % interval/m,
+  );
+});
+
+test("an excluded source is measured, and a near-copy of a training source is reported", async () => {
+  const out = join(folder, "excluded");
+  const { stdout, stderr } = await train("--recipe", "probe", "--test-domain", "copy", "--out", out);
+  expect(stdout).toMatch(/^ {2}copy +\d+\.\d %/m);
+  const note = "copy and shop have nearly identical pictures, so the accuracy on copy says nothing about a new source";
+  expect(stderr).toContain(`note: ${note}\n`);
+  expect(readFileSync(join(out, "latest/report.html"), "utf8")).toContain(note);
+}, 60_000);
