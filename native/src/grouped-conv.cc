@@ -188,7 +188,8 @@ struct GroupedConv : torch::autograd::Function<GroupedConv> {
 };
 
 Tensor groupedConv(const Tensor& x, const Tensor& weight, int64_t stride, int64_t padding, int64_t groups, int64_t widest) {
-  TORCH_CHECK(groups > 0 && stride > 0 && padding >= 0 && x.dim() == 4 && weight.dim() == 4 && weight.size(1) * groups == x.size(1) &&
+  TORCH_CHECK(groups > 0 && stride > 0 && padding >= 0 && x.dim() == 4 && weight.dim() == 4 && x.size(1) > 0 && groups <= x.size(1) &&
+                  weight.size(1) * groups == x.size(1) &&
                   weight.size(0) % groups == 0,
               "grouped_conv: expected a map [n, c, h, w], weights [outputs, c / groups, k, k] and a positive stride, got ", x.sizes(), ", ",
               weight.sizes(), " and ", groups, " groups");

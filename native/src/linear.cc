@@ -114,7 +114,7 @@ struct LinearGelu : torch::autograd::Function<LinearGelu> {
     Tensor product = at::linear(x, weight, bias);
     context->save_for_backward({x, weight, bias, product});
 #ifdef NUDGE_KERNELS
-    if (kernels::canSumRows(product.reshape({-1, weight.size(0)}))) {
+    if (weight.size(0) > 0 && kernels::canSumRows(product.reshape({-1, weight.size(0)}))) {
       Tensor out = at::empty_like(product);
       auto vectors = static_cast<unsigned>(product.numel() / 8);
       kernels::launch("gelu", product, {std::min(16384u, (vectors + 255) / 256)}, product.data_ptr(), out.data_ptr(), vectors);

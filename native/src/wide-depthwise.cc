@@ -141,7 +141,7 @@ struct WideDepthwise : torch::autograd::Function<WideDepthwise> {
 #endif
 
 Tensor wideDepthwise(const Tensor& x, const Tensor& weight, const c10::optional<Tensor>& bias) {
-  TORCH_CHECK(x.dim() == 4 && weight.dim() == 4 && weight.size(0) == x.size(1) && weight.size(1) == 1 && weight.size(2) == weight.size(3) &&
+  TORCH_CHECK(x.dim() == 4 && weight.dim() == 4 && x.size(1) > 0 && weight.size(0) == x.size(1) && weight.size(1) == 1 && weight.size(2) == weight.size(3) &&
                   weight.size(2) % 2 == 1 && (!bias.has_value() || (bias->dim() == 1 && bias->size(0) == x.size(1))),
               "wide_depthwise: expected a map [n, c, h, w], weights [c, 1, k, k] with an odd k and a bias [c], got ", x.sizes(), " and ",
               weight.sizes());
