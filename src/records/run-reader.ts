@@ -54,6 +54,33 @@ export class RunReader {
     return value;
   }
 
+  private readonly methods = new Map<string, { readonly settings: RunSettings; readonly method: Method }>();
+
+  /** The method of a model. Most runs have the same parts as the last run of their algorithm, which `once` made identical. */
+  private method(settings: RunSettings, model: string): Method {
+    const key = `${settings.algorithm} ${model}`;
+    const last = this.methods.get(key);
+    const isSame =
+      last !== undefined &&
+      last.settings.regularizers === settings.regularizers &&
+      last.settings.averaging === settings.averaging &&
+      last.settings.fixed === settings.fixed;
+    if (isSame) return last.method;
+    const method = this.once(methodOf(settings, model));
+    this.methods.set(key, { settings, method });
+    return method;
+  }
+
+  private lastSteps: readonly number[] = [];
+
+  /** The same list for equal lists in a row. */
+  private stepsOnce(steps: readonly number[]): readonly number[] {
+    const { lastSteps: last } = this;
+    const isSame = steps.length === last.length && steps.every((step, i) => step === last[i]);
+    if (!isSame) this.lastSteps = this.once(steps);
+    return this.lastSteps;
+  }
+
   /** The settings of a run; undefined if there are none. `adapt` adds facts that only its sweep knows. */
   settings(files: StoredFiles, adapt = (settings: RunSettings) => settings): RunSettings | undefined {
     const text = files.text(SETTINGS_FILE);
@@ -74,7 +101,7 @@ export class RunReader {
     const runs: EvaluatedRun[] = [];
     for (const [model, { steps, values }] of packed)
       runs.push(
-        new PackedRun(files.path, settings, this.once(methodOf(settings, model)), { steps: this.once(steps), values }),
+        new PackedRun(files.path, settings, this.method(settings, model), { steps: this.stepsOnce(steps), values }),
       );
     this.kept += text?.length ?? 0;
     return { stored: new LazyRun(files, settings, this.kept > MOST_KEPT ? undefined : text), runs, notes: NONE };
