@@ -85,6 +85,7 @@ export function benchCommand(): Command {
     )
     .option("--compile", "on a GPU, also measure torch.compile, and the compiled step captured as one CUDA graph")
     .action(async ({ device, json, algorithm, ...raw }: Common & StepFlags) => {
+      checkProfile({ algorithm, ...raw });
       if (algorithm !== undefined) {
         if (raw.peer !== undefined || raw.compile)
           throw new UsageError(
@@ -306,6 +307,16 @@ interface BackbonesFlags {
   backbone: string;
   batch: string;
   repeats: string;
+}
+
+/** A profile is of one step of NUDGE, so options for comparisons and rounds do not apply. */
+function checkProfile({ profile, algorithm, peer, compile, repeats, threads }: StepFlags & Pick<Common, "peer">): void {
+  if (!profile) return;
+  const given = Object.entries({ algorithm, peer, compile, repeats, threads }).find(([, value]) => value !== undefined);
+  if (given)
+    throw new UsageError(
+      `bench step --profile lists the kernels of one step and compares nothing; remove --${given[0]}, or remove --profile to measure times`,
+    );
 }
 
 interface StepFlags {

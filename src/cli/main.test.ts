@@ -49,6 +49,16 @@ test("a folder in place of a setting is a usage error that says how to pass pict
   );
 });
 
+test.each(["--peer", "--compile", "--repeats=3", "--algorithm=all", "--threads=1"])(
+  "bench step --profile with %s is an error, because a profile compares nothing",
+  async (option) => {
+    expect(await main(["bench", "step", "--profile", option])).toBe(2);
+    expect(printed.stderr).toBe(
+      `nudge: bench step --profile lists the kernels of one step and compares nothing; remove ${option.split("=")[0]}, or remove --profile to measure times\n`,
+    );
+  },
+);
+
 test.each([
   [["train", "--test_envs", "0"], "--test_envs", "--test-domain, with domains by name"],
   [["sweep", "plan", "--test_envs", "0"], "--test_envs", "--test-domains, with domains by name"],
