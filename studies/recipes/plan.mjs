@@ -11,7 +11,11 @@
  *     nudge report sweeps/recipes-pacs --choose --against ERM
  *     nudge report sweeps/recipes-pacs --choose --only pairs --against SWAD-NU
  *
- * What follows `--` goes to every `nudge sweep plan`, such as `-- --data shapes --backbone small-cnn --steps 20` to try it.
+ * Options after `--` go to every `nudge sweep plan`. To try the study without PACS, plan all blocks except `head-first`,
+ * which fits a classifier to the features of picture files:
+ *
+ *     node studies/recipes/plan.mjs --out sweeps/tried --only erm,swad-nu,erm-plus-plus,l2-sp \
+ *       -- --data shapes --backbone small-cnn --steps 20
  *
  * Runs are executed in the order of the blocks, so that a sweep that is stopped early has the most useful rows. The first
  * three blocks, 60 runs, have all baselines, averages, soups and ensembles. `erm-seeds` is not planned by default: it makes
