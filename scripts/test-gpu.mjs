@@ -19,7 +19,7 @@ const FILES = [
   "src/engine/tensor.test.ts",
   "src/nn/fused.test.ts",
   "src/nn/depthwise.test.ts",
-  "src/nn/new-kernels.test.ts",
+  "src/nn/fused-kernels.test.ts",
   "src/training/self-test.test.ts",
   "src/training/stop-and-go-on.test.ts",
   "tests/parity/augment.test.ts",

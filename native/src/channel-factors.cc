@@ -160,7 +160,7 @@ kernels::Shape loopsOver(unsigned vectors, int64_t samples) {
   return {std::max(1u, std::min(16384u, (vectors + 255) / 256)), static_cast<unsigned>(samples)};
 }
 // Returns whether x is a map for these kernels.
-bool isNewMap(const Tensor& x) { return kernels::usesNewKernels() && kernels::isMap(x) && x.size(0) < 65536; }
+bool isKnownMap(const Tensor& x) { return kernels::isMap(x) && x.size(0) < 65536; }
 unsigned vectorsOf(const Tensor& x, int64_t each) { return static_cast<unsigned>(x.numel() / x.size(0) / each); }
 
 // How a block's 256 threads are divided over groups of channels: `across` blocks of `span` groups next to each other.
@@ -170,7 +170,7 @@ struct Split {
 };
 
 bool canScale(const Tensor& x, const Tensor& factors) {
-  return isNewMap(x) && isAligned(factors, at::kBFloat16);
+  return isKnownMap(x) && isAligned(factors, at::kBFloat16);
 }
 
 Tensor scaledOnDevice(const Tensor& x, const Tensor& factors) {
@@ -208,7 +208,7 @@ Tensor meanBackwardOnDevice(const Tensor& gradient, const Tensor& ofMean, const 
 }
 
 bool canAdd(const Tensor& x, const Tensor& branch, const Tensor& gamma, const c10::optional<Tensor>& keep) {
-  return kernels::usesNewKernels() && isAligned(x, at::kFloat) && kernels::problem(x.device().index()).empty() &&
+  return isAligned(x, at::kFloat) && kernels::problem(x.device().index()).empty() &&
          (isAligned(branch, at::kBFloat16) || isAligned(branch, at::kFloat)) && isAligned(gamma, at::kFloat) && gamma.size(0) % 4 == 0 &&
          x.numel() > 0 && x.size(0) < 65536 && x.numel() / 4 < (int64_t{1} << 31) &&
          (!keep.has_value() || (keep->is_cuda() && keep->scalar_type() == at::kFloat && keep->is_contiguous()));
@@ -259,7 +259,7 @@ struct ChannelMean : torch::autograd::Function<ChannelMean> {
     const Variable &ofMean = gradients[0], &given = gradients[1];
     if (!ofMean.defined()) return {given};
 #ifdef NUDGE_KERNELS
-    if (!at::GradMode::is_enabled() && isNewMap(x) && (!given.defined() || kernels::isMap(given)))
+    if (!at::GradMode::is_enabled() && isKnownMap(x) && (!given.defined() || kernels::isMap(given)))
       return {meanBackwardOnDevice(given, ofMean, x)};
 #endif
     Tensor spread = asMap(ofMean / static_cast<double>(x.size(2) * x.size(3))).expand(x.sizes()).to(x.scalar_type());

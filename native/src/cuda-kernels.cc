@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -82,10 +81,8 @@ const Driver& driver() {
 }
 
 std::string kernelSource() {
-  std::string usual = std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE;
-  if (!usesNewKernels()) return usual;
-  return usual + LAYER_NORM_SOURCE + CHANNEL_FACTORS_SOURCE + GROUPED_CONV_SOURCE + MAX_POOL_SOURCE + WIDE_DEPTHWISE_SOURCE +
-         FOLD_NORMS_SOURCE + LINEAR_SOURCE;
+  return std::string(FUSED_SOURCE) + DEPTHWISE_SOURCE + AUGMENT_SOURCE + LAYER_NORM_SOURCE + CHANNEL_FACTORS_SOURCE +
+         GROUPED_CONV_SOURCE + MAX_POOL_SOURCE + WIDE_DEPTHWISE_SOURCE + FOLD_NORMS_SOURCE + LINEAR_SOURCE;
 }
 
 // Products and sums are rounded separately, as on the CPU, so that augmentation gives the same bytes.
@@ -236,15 +233,6 @@ CUfunction functionOf(c10::DeviceIndex device, const char* name) {
 }
 
 }  // namespace
-
-bool usesNewKernels() {
-  // Read once, because the kernels of a process are compiled once.
-  static const bool uses = [] {
-    const char* value = std::getenv("NUDGE_NEW_KERNELS");
-    return value && std::string(value) == "1";
-  }();
-  return uses;
-}
 
 std::string problem(c10::DeviceIndex device) {
   std::lock_guard<std::mutex> lock(mutex);

@@ -30,9 +30,6 @@ extern const char* const WIDE_DEPTHWISE_SOURCE;   // wide-depthwise.cc
 extern const char* const FOLD_NORMS_SOURCE;       // fold-norms.cc
 extern const char* const LINEAR_SOURCE;           // linear.cc
 
-// Returns whether NUDGE_NEW_KERNELS is 1. Only then are the last seven, which have not been measured yet, compiled and used.
-bool usesNewKernels();
-
 // The number of blocks, and of threads per block.
 struct Shape {
   unsigned x = 1, y = 1;

@@ -84,7 +84,6 @@ struct FoldedLayers {
 };
 
 bool canFoldAll(const Tensor* tensors, size_t layers) {
-  if (!kernels::usesNewKernels()) return false;
   for (size_t i = 0; i < 5 * layers; i++) {
     const Tensor& each = tensors[i];
     if (i < layers ? !kernels::canFold(each) : !each.is_cuda() || each.scalar_type() != at::kFloat || !each.is_contiguous()) return false;

@@ -221,7 +221,7 @@ bool canUnclamp(const Tensor& gradient, const Tensor& out) {
 }
 
 bool canSumRows(const Tensor& x) {
-  return usesNewKernels() && x.is_cuda() && problem(x.device().index()).empty() && x.scalar_type() == at::kBFloat16 && x.dim() == 2 &&
+  return x.is_cuda() && problem(x.device().index()).empty() && x.scalar_type() == at::kBFloat16 && x.dim() == 2 &&
          x.is_contiguous() && x.size(1) % 8 == 0 && x.numel() > 0 && x.numel() / 8 < (int64_t{1} << 31) &&
          reinterpret_cast<uintptr_t>(x.data_ptr()) % 16 == 0;
 }
@@ -249,9 +249,8 @@ Tensor addPartials(const Tensor& partial) {
   if (partial.size(0) == 1) return partial[0];
   auto blocks = static_cast<unsigned>(partial.size(0)), channels = static_cast<unsigned>(partial.size(1));
   Tensor total = at::empty({partial.size(1)}, partial.options());
-  // With few channels there are few blocks, and more threads each wait less.
-  unsigned threads = usesNewKernels() ? 32 : 8;
-  launch("add_partials", partial, {(channels + 31) / 32, 1, 32, threads}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks,
+  // With few channels there are few blocks, so each has many threads.
+  launch("add_partials", partial, {(channels + 31) / 32, 1, 32, 32}, partial.data_ptr<float>(), total.data_ptr<float>(), blocks,
          channels);
   return total;
 }

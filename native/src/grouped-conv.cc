@@ -69,7 +69,7 @@ struct Parts {
 };
 
 bool canMove(const Tensor& whole, int64_t parts) {
-  return kernels::usesNewKernels() && parts <= MOST_PARTS && whole.size(1) % (8 * parts) == 0 && kernels::isMap(whole);
+  return parts <= MOST_PARTS && whole.size(1) % (8 * parts) == 0 && kernels::isMap(whole);
 }
 
 // Launches split_channels or join_channels.

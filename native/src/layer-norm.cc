@@ -217,7 +217,7 @@ bool isDense(const Tensor& tensor) {
 Tensor madeDense(const Tensor& tensor) { return isDense(tensor) ? tensor : tensor.clone(at::MemoryFormat::Contiguous); }
 
 bool known(const Tensor& x, const c10::optional<Tensor>& residual, const Tensor& weight, const Tensor& bias) {
-  if (!kernels::usesNewKernels() || !isDense(x) || !kernels::problem(x.device().index()).empty()) return false;
+  if (!isDense(x) || !kernels::problem(x.device().index()).empty()) return false;
   if (x.size(-1) % 4 != 0 || x.size(-1) > 1024 || x.numel() == 0 || x.numel() / 4 >= (int64_t{1} << 31)) return false;
   for (const Tensor* each : {&weight, &bias})
     if (!isDense(*each) || isHalf(*each)) return false;

@@ -125,7 +125,7 @@ struct MaxPool : torch::autograd::Function<MaxPool> {
 
 Tensor maxPool(const Tensor& x) {
 #ifdef NUDGE_KERNELS
-  if (kernels::usesNewKernels() && kernels::isMap(x)) return MaxPool::apply(x);
+  if (kernels::isMap(x)) return MaxPool::apply(x);
 #endif
   return at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
 }

@@ -95,7 +95,7 @@ struct Wide {
 };
 
 bool known(const Tensor& x, const Tensor& weight) {
-  return kernels::usesNewKernels() && kernels::isMap(x) && weight.is_cuda() && weight.scalar_type() == at::kBFloat16 &&
+  return kernels::isMap(x) && weight.is_cuda() && weight.scalar_type() == at::kBFloat16 &&
          (weight.size(2) == 5 || weight.size(2) == 7);
 }
 

@@ -13,11 +13,11 @@ import type { Tensor } from "../engine/tensor.js";
 import { GELU } from "../nn/activation.js";
 import { Conv2d } from "../nn/conv.js";
 import { Dropout } from "../nn/dropout.js";
+import { usesFusedKernels } from "../nn/fused-kernels.js";
 import { LayerNorm } from "../nn/layer-norm.js";
 import { Linear } from "../nn/linear.js";
 import { linearThenGelu } from "../nn/linear-gelu.js";
 import { Layer, Parameter, Sequential } from "../nn/module.js";
-import { usesNewKernels } from "../nn/new-kernels.js";
 import { globalAverage } from "../nn/pooling.js";
 import { toFullPrecision } from "../nn/precision.js";
 import { StochasticDepth, stochasticDepthRates } from "../nn/stochastic-depth.js";
@@ -108,7 +108,7 @@ class Block extends Layer {
 
   forward(x: Tensor): Tensor {
     const branch = this.block.forward(x);
-    if (usesNewKernels(x)) {
+    if (usesFusedKernels(x)) {
       const keep = this.stochasticDepth.mask(branch);
       return channelsSecond(scaleAdd(channelsAtEnd(x), branch, this.layer_scale.view(-1), keep));
     }

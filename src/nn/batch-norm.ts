@@ -26,8 +26,8 @@ import { noGrad, type Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
 import { relu6_, silu } from "./activation.js";
 import type { Conv2d } from "./conv.js";
+import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer, type Module, Parameter, StateBuffer } from "./module.js";
-import { usesNewKernels } from "./new-kernels.js";
 import { toComputePrecision, toFullPrecision } from "./precision.js";
 
 /** The weight and bias of a convolution with the following batch norm folded in. */
@@ -206,7 +206,7 @@ const layersOf = new WeakMap<Module, Map<Conv2d, BatchNorm2d>>();
  * as the start of a kernel. The first pass finds out which layers the network folds.
  */
 export function foldingTogether<T>(network: Module, x: Tensor, forward: () => T): T {
-  if (!usesNewKernels(x)) return forward();
+  if (!usesFusedKernels(x)) return forward();
   const layers = layersOf.get(network) ?? new Map<Conv2d, BatchNorm2d>();
   layersOf.set(network, layers);
   const before = together;

@@ -3,8 +3,8 @@
 import { empty, fusedLayerNorm, layerNorm } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
+import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer, Parameter } from "./module.js";
-import { usesNewKernels } from "./new-kernels.js";
 import { toFullPrecision } from "./precision.js";
 
 export class LayerNorm extends Layer {
@@ -30,7 +30,7 @@ export class LayerNorm extends Layer {
 
   /** [..., width] → [..., width]. The statistics are computed in at least float32. */
   forward(x: Tensor): Tensor {
-    if (usesNewKernels(x)) {
+    if (usesFusedKernels(x)) {
       const { weight, bias, eps } = this;
       return fusedLayerNorm(x, null, weight, bias, eps, x.dtype === "bfloat16")[0];
     }
@@ -43,7 +43,7 @@ export class LayerNorm extends Layer {
    * of `x`: with one operator for both, the gradients of the two results are added in the same pass.
    */
   forwardSum(x: Tensor, branch?: Tensor): { normed: Tensor; sum: Tensor } {
-    if (usesNewKernels(x)) {
+    if (usesFusedKernels(x)) {
       const { weight, bias, eps } = this;
       const [normed, sum] = fusedLayerNorm(x, branch ?? null, weight, bias, eps, true);
       return { normed, sum };

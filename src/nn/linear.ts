@@ -3,9 +3,9 @@
 import { empty, fusedLinear, linear } from "../engine/ops.generated.js";
 import type { Random } from "../engine/random.js";
 import type { Tensor } from "../engine/tensor.js";
+import { usesFusedKernels } from "./fused-kernels.js";
 import type { Lora } from "./lora.js";
 import { Layer, Parameter } from "./module.js";
-import { usesNewKernels } from "./new-kernels.js";
 import { toComputePrecision } from "./precision.js";
 
 export class Linear extends Layer {
@@ -46,5 +46,5 @@ export class Linear extends Layer {
 /** x·Wᵀ + b in the precision of matrix products. */
 function product(x: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   const [input, matrix, shift] = [toComputePrecision(x), toComputePrecision(weight), bias && toComputePrecision(bias)];
-  return shift && usesNewKernels(x) ? fusedLinear(input, matrix, shift) : linear(input, matrix, shift);
+  return shift && usesFusedKernels(x) ? fusedLinear(input, matrix, shift) : linear(input, matrix, shift);
 }

@@ -2,8 +2,8 @@
 
 import { fusedMaxPool } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
+import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer } from "./module.js";
-import { usesNewKernels } from "./new-kernels.js";
 
 export interface PoolOptions {
   /** The default is the kernel size. */
@@ -29,7 +29,7 @@ abstract class Pool2d extends Layer {
 export class MaxPool2d extends Pool2d {
   forward(x: Tensor): Tensor {
     const { kernel, stride, padding } = this;
-    if (kernel === 3 && stride === 2 && padding === 1 && usesNewKernels(x)) return fusedMaxPool(x);
+    if (kernel === 3 && stride === 2 && padding === 1 && usesFusedKernels(x)) return fusedMaxPool(x);
     return x.maxPool2d(kernel, stride, padding);
   }
 }

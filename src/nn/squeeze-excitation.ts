@@ -7,8 +7,8 @@
 import { channelMean, channelScale, linear } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { Conv2d } from "./conv.js";
+import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer } from "./module.js";
-import { usesNewKernels } from "./new-kernels.js";
 import { globalAverage } from "./pooling.js";
 import { toComputePrecision } from "./precision.js";
 
@@ -27,7 +27,7 @@ export class SqueezeExcitation extends Layer {
   }
 
   forward(x: Tensor): Tensor {
-    if (usesNewKernels(x)) {
+    if (usesFusedKernels(x)) {
       const [mean, same] = channelMean(x);
       return channelScale(same, this.factors(mean).toDType(x.dtype));
     }

@@ -1,5 +1,5 @@
 /**
- * The layers with the operators of `NUDGE_NEW_KERNELS=1`, on the CPU: features and gradients in bf16 are as near to
+ * The layers with the operators of ../nn/fused-kernels.ts, on the CPU: features and gradients in bf16 are as near to
  * those in float32 as without these operators.
  */
 import { afterEach, expect, test, vi } from "vitest";
@@ -11,8 +11,8 @@ import { type Precision, withPrecision } from "../nn/precision.js";
 import { backboneNamed } from "./index.js";
 
 const state = vi.hoisted(() => ({ open: false, asked: 0, kernels: false, together: 0 }));
-vi.mock("../nn/new-kernels.js", () => ({
-  usesNewKernels: () => {
+vi.mock("../nn/fused-kernels.js", () => ({
+  usesFusedKernels: () => {
     state.asked++;
     return state.open;
   },
@@ -48,7 +48,7 @@ test.each([
   ["efficientnet_b0", { stochasticDepth: 0.3 }],
   ["regnet_y_400mf", {}],
   ["resnet50", {}],
-])("%s computes the same with the new operators", (id, options) => {
+])("%s computes the same with the fused operators", (id, options) => {
   scope(() => {
     using backbone = fillByFormula(
       backboneNamed(id).build({ inputShape: [3, 64, 64], batchNorm: "frozen", ...options }),

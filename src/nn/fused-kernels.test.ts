@@ -1,7 +1,4 @@
-/**
- * Compares the operators of `NUDGE_NEW_KERNELS=1` (new-kernels.ts) with the equivalent compositions in float64 on every
- * device.
- */
+/** Compares the operators of fused-kernels.ts with the equivalent compositions in float64 on every device. */
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
