@@ -32,7 +32,7 @@ export function splitOf(dataset: Dataset, options: Options): Split {
 export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, holdout }: Options): Split {
   splitDataset(dataset.domains, { trialSeed, testDomains, holdout }); // for its checks
   const copies = copiesIn(dataset);
-  const groups = new Map(dataset.nearDuplicates?.flatMap((group, i) => group.map((file) => [file, i] as const)));
+  const groups = groupByFile(dataset);
   return new Map(
     dataset.domains.map((domain) => [
       domain.name,
@@ -45,6 +45,10 @@ export function splitByClass(dataset: PictureDataset, { trialSeed, testDomains, 
     ]),
   );
 }
+
+/** The number of the group of near-duplicates that each picture is in, by path. Pictures without one are absent. */
+export const groupByFile = ({ nearDuplicates = [] }: Dataset): ReadonlyMap<string, number> =>
+  new Map(nearDuplicates.flatMap((group, i) => group.map((file) => [file, i] as const)));
 
 interface Choice {
   readonly isCopy: (place: number) => boolean;

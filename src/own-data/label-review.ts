@@ -6,13 +6,13 @@
 
 import { softmax } from "../analysis/judged.js";
 import { type LabelError, likelyLabelErrors } from "../analysis/label-errors.js";
-import type { SplitName } from "../data/split.js";
+import { groupByFile } from "../data/own-split.js";
 import { keyedRandom } from "../engine/philox.js";
 import { scope } from "../engine/scope.js";
 import { noGrad, type Tensor } from "../engine/tensor.js";
 import { fitProbe, type LabelledFeatures } from "../probe/choose-strength.js";
 import type { Plan } from "../settings/resolve.js";
-import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
+import { ALL_PARTS, type FeatureSamples, featuresOf, placesOf } from "../training/exact-probe.js";
 
 /** A picture whose label is likely wrong. */
 export interface ReviewedPicture {
@@ -29,7 +29,6 @@ export interface ReviewedPicture {
 const FOLDS = 5;
 /** A strong L2 penalty: a wrong label must not be memorized from its neighbours. */
 const STRENGTH = 0.01;
-const ALL: readonly SplitName[] = ["in", "out", "uda"];
 
 /** The likely label errors of a dataset, the most likely first. */
 export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Plan): ReviewedPicture[] {
@@ -37,10 +36,10 @@ export function reviewLabels(samples: FeatureSamples, { dataset, settings }: Pla
   return noGrad(() =>
     scope(() => {
       const domains = dataset.domains.map(({ name, files }) => {
-        const places = ALL.flatMap((part) => [...samples.split.get(name)![part]]).sort((a, b) => a - b);
-        return { name, ...featuresOf(samples, name, ALL, device), files: places.map((place) => files![place]) };
+        const places = placesOf(samples.split, name, ALL_PARTS);
+        return { name, ...featuresOf(samples, name, ALL_PARTS, device), files: places.map((place) => files![place]) };
       });
-      const groups = new Map(dataset.nearDuplicates?.flatMap((group, g) => group.map((file) => [file, g] as const)));
+      const groups = groupByFile(dataset);
       const folds = domains.map(({ labels, files }, d) =>
         foldsOf(
           labels,

@@ -6,6 +6,7 @@
  */
 
 import { evenlyChosen } from "../data/evenly-chosen.js";
+import { groupByFile } from "../data/own-split.js";
 import { countOf } from "../data/show-name.js";
 import type { SplitName } from "../data/split.js";
 import { keyedRandom } from "../engine/philox.js";
@@ -15,7 +16,7 @@ import { chooseStrength, fitProbe, type LabelledFeatures, rightOf } from "../pro
 import { nearCopyGroups } from "../probe/near-copies.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
-import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
+import { ALL_PARTS, type FeatureSamples, featuresOf, placesOf } from "../training/exact-probe.js";
 
 /** A difference of accuracies on the same pictures, and its standard error. */
 export interface Gain {
@@ -50,7 +51,6 @@ const REPEATS = 3;
 const ADDED = [0, 1, 2, 4, 8, 16] as const;
 /** The maximum number of pictures that are used, evenly from all domains. */
 const MOST_PICTURES = 10_000;
-const ALL: readonly SplitName[] = ["in", "out", "uda"];
 const QUICK = { tolerance: 1e-4, dtype: "float32" } as const;
 
 export interface CurveOptions {
@@ -70,16 +70,16 @@ export function learningCurve(
     scope(() => {
       const read = (name: string, parts: readonly SplitName[]): LabelledFeatures =>
         fewer(featuresOf(samples, name, parts, device), MOST_PICTURES / names.length);
-      const ofFile = new Map(dataset.nearDuplicates?.flatMap((group, g) => group.map((file) => [file, g] as const)));
+      const ofFile = groupByFile(dataset);
       // The group of near-duplicates of each picture of a domain, in the order of its features.
       const alike = (name: string): (number | undefined)[] => {
-        const places = ALL.flatMap((part) => [...samples.split.get(name)![part]]).sort((a, b) => a - b);
+        const places = placesOf(samples.split, name, ALL_PARTS);
         const { files } = dataset.domains.find((domain) => domain.name === name)!;
         return evenlyChosen(places, Math.ceil(MOST_PICTURES / names.length)).map((place) =>
           ofFile.get(files?.[place] ?? ""),
         );
       };
-      const whole = new Map(names.map((name) => [name, read(name, ALL)]));
+      const whole = new Map(names.map((name) => [name, read(name, ALL_PARTS)]));
       const groups = nearCopyGroups(names.map((name) => whole.get(name)!.x)).map((group) => group.map((i) => names[i]));
       const options = { classes: classes.length, balanced: hparams.classBalanced === true };
       const { c } = chooseStrength(

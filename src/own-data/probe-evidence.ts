@@ -14,7 +14,7 @@ import type { LinearFit } from "../probe/logistic-regression.js";
 import { nearCopyGroups } from "../probe/near-copies.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
-import { type FeatureSamples, featuresOf } from "../training/exact-probe.js";
+import { ALL_PARTS, type FeatureSamples, featuresOf, placesOf } from "../training/exact-probe.js";
 
 export interface ProbeEvidence {
   /**
@@ -44,8 +44,6 @@ interface Domain extends LabelledFeatures {
   readonly files: readonly string[];
 }
 
-const ALL: readonly SplitName[] = ["in", "out", "uda"];
-
 /** The groups of domains that are near-copies of each other. */
 export const nearCopiesOf = (
   samples: FeatureSamples,
@@ -53,7 +51,7 @@ export const nearCopiesOf = (
   names: readonly string[] = trainDomainsOf(settings),
 ): string[][] =>
   scope(() => {
-    const groups = nearCopyGroups(names.map((name) => featuresOf(samples, name, ALL, settings.device).x));
+    const groups = nearCopyGroups(names.map((name) => featuresOf(samples, name, ALL_PARTS, settings.device).x));
     return groups.filter(({ length }) => length > 1).map((group) => group.map((at) => names[at]));
   });
 
@@ -69,7 +67,7 @@ export function probeEvidence(samples: FeatureSamples, plan: Plan, leaveOut = tr
   });
   return noGrad(() =>
     scope(() => {
-      const whole = new Map(names.map((name) => [name, read(name, ALL)]));
+      const whole = new Map(names.map((name) => [name, read(name, ALL_PARTS)]));
       const groups = leaveOut
         ? nearCopyGroups(names.map((name) => whole.get(name)!.x)).map((group) => group.map((at) => names[at]))
         : [names];
@@ -105,8 +103,7 @@ function foldsOf(groups: readonly (readonly string[])[], count: (name: string) =
 
 function filesOf({ dataset }: Plan, { split }: FeatureSamples, name: string, parts: readonly SplitName[]): string[] {
   const { files } = dataset.domains.find((each) => each.name === name)!;
-  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b); // in the order of featuresOf
-  return places.map((place) => files![place]);
+  return placesOf(split, name, parts).map((place) => files![place]);
 }
 
 function logitsOf({ weight, bias }: LinearFit, { x }: LabelledFeatures): number[][] {

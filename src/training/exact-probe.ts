@@ -31,6 +31,13 @@ export interface SolvedProbe {
   readonly choice?: ChosenStrength;
 }
 
+/** All parts of a split. */
+export const ALL_PARTS: readonly SplitName[] = ["in", "out", "uda"];
+
+/** The places of the pictures of some parts of a domain, in the order of their features. */
+export const placesOf = (split: Split, name: string, parts: readonly SplitName[]): number[] =>
+  parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b);
+
 /** Returns the features and labels of some parts of a domain, in the current scope. */
 export function featuresOf(
   { dataset, split }: FeatureSamples,
@@ -39,7 +46,7 @@ export function featuresOf(
   device: string,
 ): LabelledFeatures {
   const domain = dataset.domains.find((each) => each.name === name)!;
-  const places = parts.flatMap((part) => [...split.get(name)![part]]).sort((a, b) => a - b);
+  const places = placesOf(split, name, parts);
   const [width] = dataset.inputShape;
   const rows = new Float32Array(places.length * width);
   for (const [i, place] of places.entries()) rows.set(domain.read!(place) as Float32Array, i * width);
