@@ -11,7 +11,7 @@ import { grad, type Tensor, tensor } from "../src/engine/tensor.js";
 import { regularizerNamed } from "../src/regularizers/index.js";
 import { Learner } from "../src/training/learner.js";
 
-const FOLDER = join(import.meta.dirname, "../studies/rank-or-scale");
+const FOLDER = join(import.meta.dirname, "../studies/rank-or-scale/plugins");
 const FILES = [
   "norm-ratio",
   "rank-raising",

@@ -10,14 +10,8 @@
  * Another dataset is another --data; its weights of the penalties are set as the page says (`calibration` plans those runs).
  * Runs are planned trial by trial, so that a sweep that is stopped has whole trials. --only ERM,ERM-NU plans these methods of the block. What follows `--` goes to every `nudge sweep plan`, such as `-- --steps 300 --backbone resnet18`.
  */
-import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-
-const here = dirname(fileURLToPath(import.meta.url));
-const program = join(here, "../../bin/nudge.mjs");
+import { nudge, plugins, stop } from "./study.mjs";
 
 /** A method as it is named on the command line, and the settings of its penalty. @typedef {readonly [name: string, ...settings: string[]]} Row */
 
@@ -70,19 +64,9 @@ const { positionals, values } = parseArgs({
 const { data = "pacs", root, trials = "3-7", out = `sweeps/study-${data}`, only } = values;
 const weights = Object.hasOwn(WEIGHTS, data) ? WEIGHTS[/** @type {keyof typeof WEIGHTS} */ (data)] : WEIGHTS.pacs;
 const block = blocks(weights)[positionals[0] ?? ""];
-if (!block) {
-  process.stderr.write(
-    `plan: expected a block, one of ${Object.keys(blocks(weights)).join(", ")}; see the top of the file\n`,
-  );
-  process.exit(2);
-}
-const plugins = readdirSync(here).filter((name) => name.endsWith(".mjs") && !["plan.mjs", "trials.mjs"].includes(name));
-const env = { ...process.env, NUDGE_PLUGINS: plugins.map((name) => join(here, name)).join(delimiter) };
+if (!block) stop(`plan: expected a block, one of ${Object.keys(blocks(weights)).join(", ")}; see the top of the file`);
 const [first = 0, last = first] = trials.split("-").map(Number);
-if (!(first <= last)) {
-  process.stderr.write(`plan: expected --trials as a range such as 3-7, got ${trials}\n`);
-  process.exit(2);
-}
+if (!(first <= last)) stop(`plan: expected --trials as a range such as 3-7, got ${trials}`);
 const common = [
   "--precision",
   "bf16",
@@ -98,8 +82,6 @@ for (let trial = first; trial <= last; trial++)
   for (const [method, ...settings] of block) {
     if (only && !only.split(",").includes(method)) continue;
     const args = ["sweep", "plan", ...where, "--algorithms", method, "--trials", `${trial}-${trial}`, "--no-measure"];
-    const all = [program, ...args, "--backbone", "mobilenet_v2", ...common, ...settings, ...more];
-    const { status } = spawnSync(process.execPath, all, { env, stdio: ["ignore", "ignore", "inherit"] });
-    if (status !== 0) process.exit(status ?? 1);
+    nudge([...args, "--backbone", "mobilenet_v2", ...common, ...settings, ...more]);
   }
-process.stdout.write(`export NUDGE_PLUGINS=${env.NUDGE_PLUGINS}\nnudge sweep run ${out}\n`);
+process.stdout.write(`export NUDGE_PLUGINS=${plugins}\nnudge sweep run ${out}\n`);
