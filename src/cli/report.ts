@@ -87,7 +87,7 @@ export function reportCommand(write: Write = (text) => void process.stdout.write
     )
     .option(
       "--equivalence <points>",
-      "test whether the compared methods differ by less than this many points of accuracy (two one-sided tests), over the second half of training and at the selected steps",
+      "test whether the compared methods differ from each other, and whether they differ by less than this many points of accuracy (two one-sided tests), over the second half of training and at the selected steps; with a figure of the intervals",
       realNumber("--equivalence", { above: 0, most: 100 }),
     )
     .option(

@@ -2,7 +2,7 @@
 
 import { chosenTables } from "./chosen.js";
 import { coverageTable } from "./coverage.js";
-import { equivalenceTable } from "./equivalence.js";
+import { equivalenceTables } from "./equivalence.js";
 import { influenceTables } from "./influence.js";
 import type { Report } from "./report.js";
 import type { TextTable } from "./text-table.js";
@@ -10,7 +10,7 @@ import type { TextTable } from "./text-table.js";
 /** The requested tables. */
 export function askedTables({ outcome, equivalence, best, influence, coverage }: Report): TextTable[] {
   return [
-    ...(equivalence ? [equivalenceTable(equivalence)] : []),
+    ...(equivalence ? equivalenceTables(equivalence) : []),
     ...chosenTables(outcome, best),
     ...influenceTables(influence),
     ...(coverage.length > 0 ? [coverageTable(coverage)] : []),

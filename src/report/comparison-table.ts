@@ -129,11 +129,13 @@ export function titleOf(
 export const nameIn = ({ first, second }: Pick<PairedComparison, "first" | "second">, other: string | null): string =>
   other === null ? `${first} − ${second}` : first;
 
-/** A difference in points with its sign. */
-export const signed = (value: number): string => `${value > 0 ? "+" : ""}${oneDecimal(100 * value)}`;
+/** A difference in points with its sign, and one decimal or more. */
+export const signed = (value: number, decimals = 1): string =>
+  `${value > 0 ? "+" : ""}${decimals === 1 ? oneDecimal(100 * value) : (100 * value).toFixed(decimals)}`;
 
 /** `-0.3 … +1.2`, in points; a dash if there is none. */
-export const intervalText = (interval: Interval | null): string => (interval ? interval.map(signed).join(" … ") : "–");
+export const intervalText = (interval: Interval | null, decimals = 1): string =>
+  interval ? interval.map((value) => signed(value, decimals)).join(" … ") : "–";
 
 /** The difference, its interval and the number of trials, as text. */
 function differenceTexts({ mean, interval, trials }: PairedDifference): [string, string, string] {

@@ -1,14 +1,17 @@
 /**
- * Tests whether methods are equivalent within a margin, with two one-sided tests on the paired differences: late in
- * training, without model selection, and at the selected steps. An interval that includes zero does not show that two
- * methods are equal; a 90 % interval inside the margin shows, at the 5 % level, that they differ by less than the
- * margin.
+ * Tests whether one method is superior to another, and whether they are equivalent within a margin, on the paired
+ * differences: late in training, without model selection, and at the selected steps. An interval that includes zero does
+ * not show that two methods are equal; a 90 % interval inside the margin shows, with two one-sided tests at the 5 %
+ * level, that they differ by less than the margin.
  */
 
 import { holm, type Interval, intervalAt, pEquivalent, SIGNIFICANT } from "../selection/trial-statistics.js";
 import { intervalText, LATE, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
+
+/** Margins are often half a point, so one decimal would not show whether an interval lies inside. */
+const DECIMALS = 2;
 
 export interface TestedEquivalence extends Pick<PairedDifference, "dataset" | "title" | "mean" | "trials"> {
   readonly first: string;
@@ -21,7 +24,14 @@ export interface TestedEquivalence extends Pick<PairedDifference, "dataset" | "t
   readonly p: number | null;
   /** Corrected by Holm's method among the rows of the same outcome. */
   readonly corrected: number | null;
+  /** The test against a difference of zero: the 95 % interval, and p, corrected in the same way. */
+  readonly superiority: Pick<TestedEquivalence, "interval" | "p" | "corrected">;
+  /** Null for one trial. */
+  readonly verdict: Verdict | null;
 }
+
+/** A difference of a few tenths of a point can be both: superior to zero and within the margin. */
+export type Verdict = `${"superior" | "inferior"}${"" | ", equivalent"}` | "equivalent" | "undecided";
 
 export interface Equivalences {
   /** A fraction. */
@@ -36,53 +46,62 @@ export function testEquivalence(comparisons: readonly PairedComparison[], margin
       differences.filter(({ domain }) => domain === null).map((row) => ({ ...row, first, second })),
     );
     const values = rows.map((row) => pEquivalent(row, margin));
-    const corrected = holm(values);
-    return rows.map(({ first, second, dataset, title, mean, trials, error }, i) => {
+    const [corrected, different] = [holm(values), holm(rows.map(({ p }) => p))];
+    return rows.map(({ first, second, dataset, title, mean, trials, error, ...row }, i) => {
       const interval = intervalAt({ mean, trials, error }, 0.9);
       const inside = interval !== null && interval[0] > -margin && interval[1] < margin;
       const tested = { interval, inside, p: values[i], corrected: corrected[i] };
-      return { first, second, outcome, dataset, title, mean, trials, ...tested };
+      const superiority = { interval: row.interval, p: row.p, corrected: different[i] };
+      const verdict = verdictOf(mean, superiority.corrected, inside ? tested.corrected : 1);
+      return { first, second, outcome, dataset, title, mean, trials, ...tested, superiority, verdict };
     });
   };
   return { margin, rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")] };
 }
 
-/** The tests as a table of texts. */
-export function equivalenceTable({ margin, rows }: Equivalences): TextTable {
+/** The verdict by the corrected p-values of superiority and equivalence. */
+function verdictOf(mean: number, different: number | null, equivalent: number | null): Verdict | null {
+  if (different === null || equivalent === null) return null;
+  const within = equivalent < SIGNIFICANT;
+  if (different >= SIGNIFICANT) return within ? "equivalent" : "undecided";
+  const side = mean > 0 ? "superior" : "inferior";
+  return within ? `${side}, equivalent` : side;
+}
+
+/** The tests as tables of texts, one for each outcome. */
+export function equivalenceTables({ margin, rows }: Equivalences): TextTable[] {
+  return (["second half of training", "chosen steps"] as const).flatMap((outcome) => {
+    const own = rows.filter((row) => row.outcome === outcome);
+    return own.length > 0 ? [tableOf(outcome, margin, own)] : [];
+  });
+}
+
+function tableOf(outcome: TestedEquivalence["outcome"], margin: number, rows: readonly TestedEquivalence[]): TextTable {
   const points = `±${Number((100 * margin).toPrecision(6))}`;
   const other = otherOfAll(rows);
   return {
-    title: `Equivalence within ${points} points`,
+    title: `Superiority, and equivalence within ${points} points: ${outcome}`,
     words: [
       intervalWords,
-      `Two one-sided tests at the 5 % level. equivalent: the 90 % interval lies inside ${points} points and p, corrected by Holm's method for the rows of the same outcome, is below 0.05. not shown: there are too few trials to exclude a difference of ${points} points, which is no evidence of a difference either.`,
-      ...(rows.some(({ outcome }) => outcome === "second half of training") ? [LATE] : []),
+      ...(outcome === "second half of training" ? [LATE] : []),
+      "superior or inferior: the difference is not zero, by a two-sided t test at the 5 % level (95 % interval and p ≠ 0). " +
+        `equivalent: it is less than ${points} points, by two one-sided tests at the 5 % level (90 % interval and p ${points}). ` +
+        "Verdicts are by p-values after Holm's correction for the rows of this table. undecided: there are too few trials to show either.",
     ],
     head: [
-      ...[
-        other === null ? "methods" : "method",
-        "held out",
-        "difference",
-        "90% interval",
-        `inside ${points}`,
-        "trials",
-      ],
-      ...["p", "Holm", "verdict"],
+      ...[other === null ? "methods" : "method", "held out", "difference", "trials"],
+      ...["95% interval", "p ≠ 0", "Holm", "90% interval", `p ${points}`, "Holm", "verdict"],
     ],
-    rows: rows.map((row) => [
-      ...[nameIn(row, other), titleOf(row), signed(row.mean), intervalText(row.interval)],
-      ...[row.interval === null ? "–" : row.inside ? "yes" : "no", String(row.trials)],
-      ...[pText(row.p), pText(row.corrected), verdict(row)],
+    rows: rows.map(({ superiority, ...row }) => [
+      ...[nameIn(row, other), row.title, signed(row.mean, DECIMALS), String(row.trials)],
+      ...[intervalText(superiority.interval, DECIMALS), pText(superiority.p), pText(superiority.corrected)],
+      ...[
+        intervalText(row.interval, DECIMALS),
+        pText(row.p),
+        pText(row.corrected),
+        row.verdict ?? "– (needs two trials)",
+      ],
     ]),
     notes: [],
   };
-}
-
-/** Titles of late rows contain their outcome. The titles of other rows are completed here, because both are in one table. */
-const titleOf = ({ title, outcome }: TestedEquivalence): string =>
-  outcome === "chosen steps" ? `${title}, ${outcome}` : title;
-
-function verdict({ inside, corrected }: TestedEquivalence): string {
-  if (corrected === null) return "– (needs two trials)";
-  return inside && corrected < SIGNIFICANT ? "equivalent" : "not shown";
 }
