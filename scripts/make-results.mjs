@@ -5,7 +5,8 @@
  *
  *     <!-- nudge report results/pacs-probe.nudge -->                    the output of that command
  *     <!-- table report results/pacs-probe.nudge --only coverage -->    only the tables of that output
- *     <!-- script withheld-sources --rows results/withheld-pacs.json --> the output of that script
+ *     <!-- script withheld-sources --rows results/withheld-pacs.json --> the output of that script in scripts/
+ *     <!-- script studies/rank-or-scale/result results/study.nudge -->  the output of a script elsewhere
  *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, and its caption;
  *                                                                       options of the report may follow the study
  *
@@ -49,7 +50,7 @@ function partText(page, kind, words) {
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
   if (kind === "script") {
     const [name, ...args] = wordsOf(words);
-    const script = join(root, `scripts/${name}.mjs`);
+    const script = join(root, `${name.includes("/") ? name : `scripts/${name}`}.mjs`);
     return execFileSync(process.execPath, [script, ...args], { cwd: root, encoding: "utf8" }).trim();
   }
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");

@@ -70,9 +70,10 @@ const TITLES = {
  * @typedef {{ method: string, weight: number | null, dataset: string, heldOut: string, trial: number, late: Row[] }} Run
  */
 
-/** The runs of a sweep's folder or a packed study. @param {string} study @returns {Run[]} */
+/** The finished runs of a sweep's folder or a packed study. @param {string} study @returns {Run[]} */
 export function runsOf(study) {
-  return readResults([study]).stored.map(({ settings, records }) => {
+  const finished = readResults([study]).stored.filter(({ done }) => done);
+  return finished.map(({ settings, records }) => {
     const { algorithm, regularizers, dataset, testDomains, trialSeed } = /** @type {any} */ (settings);
     const parts = [algorithm, ...regularizers.map((/** @type {{ id: string }} */ { id }) => id)];
     const half = Math.max(...records.map(({ step }) => step)) / 2;
@@ -90,3 +91,40 @@ export const lateMeasure = ({ late }, metric) =>
   mean(
     late.filter((row) => row.metric === metric && row.domain === null && row.split === "out").map(({ value }) => value),
   );
+
+/** The two checks of docs/study.md: a comparison is counted only if its methods differ, or do not differ, in this measure. */
+const CHECKS = [
+  { name: "P2", metric: "frobeniusNorm", label: "‖F‖_F", needed: "within ±5 %", low: -0.05, high: 0.05 },
+  { name: "P3", metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 },
+  { name: "P4", metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 },
+];
+
+/**
+ * The checks of the comparisons whose methods have runs: the mean of each method over the trials and held-out domains
+ * that both have, and the relative difference.
+ *
+ * @param {readonly Run[]} runs
+ */
+export function checksOf(runs) {
+  return CHECKS.flatMap(({ name, metric, low, high, ...check }) => {
+    const { first, second } = COMPARISONS.filter((each) => each.name === name)[0];
+    const of = (/** @type {string} */ method) => runs.filter((run) => run.method === method);
+    const cell = (/** @type {Run} */ { trial, heldOut }) => `${trial} ${heldOut}`;
+    const [mine, others] = [of(first), of(second)].map((all, i, both) => {
+      const shared = new Set(both[1 - i].map(cell));
+      return all.filter((run) => shared.has(cell(run)));
+    });
+    if (mine.length === 0) return [];
+    const values = [mine, others].map((each) => mean(each.map((run) => lateMeasure(run, metric))));
+    const difference = values[0] / values[1] - 1;
+    const passed = difference >= low && difference <= high;
+    return [{ ...check, name, first, second, values, difference, passed, runs: mine.length }];
+  });
+}
+
+/** A relative difference in percent, with its sign. @param {number} share */
+export const percent = (share) => `${share > 0 ? "+" : ""}${(100 * share).toFixed(1)} %`;
+
+/** A table in Markdown. @param {readonly string[]} head @param {readonly (readonly string[])[]} rows */
+export const table = (head, rows) =>
+  [head, head.map((_, i) => (i === 0 ? "---" : "---:")), ...rows].map((row) => `| ${row.join(" | ")} |\n`).join("");

@@ -1,0 +1,183 @@
+/** The scripts of docs/study.md on made-up sweeps whose answers are known. */
+
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { RunRecord } from "../src/records/record.js";
+import { pacsDomains } from "./support/report-runs.js";
+import { inFolder, writeRun } from "./support/run-folders.js";
+
+const FOLDER = join(import.meta.dirname, "../studies/rank-or-scale");
+
+function run(script: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [join(FOLDER, `${script}.mjs`), ...args], { encoding: "utf8" });
+}
+
+const METHODS = {
+  ERM: ["erm"],
+  "ERM-NU": ["erm", "nuclear-norm"],
+  "ERM-FRO": ["erm", "frobenius-norm"],
+  NormERM: ["normalized-erm"],
+  "NormERM-NU": ["normalized-erm", "nuclear-norm"],
+  "ERM-RATIO": ["erm", "norm-ratio"],
+} as const;
+
+interface Made {
+  readonly method: keyof typeof METHODS;
+  readonly weight?: number;
+  readonly trials?: readonly number[];
+  readonly heldOut?: readonly string[];
+  /** Late in training: on the held-out domain in a trial, and on validation pictures of the others. */
+  readonly accuracy?: (trial: number) => number;
+  readonly validation?: number;
+  readonly norm?: number;
+  readonly rank?: number;
+}
+
+/** Writes runs of seven evaluations. In the first half of training every value is another one, which must not count. */
+function write(folder: string, made: Made): void {
+  const { method, weight = 0.01, trials = [0], heldOut = pacsDomains } = made;
+  const { accuracy = () => 0.8, validation = 0.9, norm = 100, rank = 50 } = made;
+  const [algorithm, penalty] = METHODS[method];
+  for (const trial of trials)
+    for (const domain of heldOut) {
+      const records = [0, 100, 200, 300, 400, 500, 600].flatMap((step): RunRecord[] => {
+        const of = (metric: string, where: string | null, split: "in" | "out", value: number): RunRecord => ({
+          ...{ step, model: "current", domain: where, split, metric },
+          value: step < 300 ? 0.1 : value,
+        });
+        const known = pacsDomains.flatMap((each) =>
+          (["in", "out"] as const).map((split) =>
+            of("accuracy", each, split, each === domain ? accuracy(trial) : validation),
+          ),
+        );
+        return [
+          ...known,
+          of("frobeniusNorm", null, "out", norm),
+          of("frobeniusNorm", domain, "out", 7),
+          of("effectiveRank", null, "out", rank),
+        ];
+      });
+      const settings = {
+        ...{ algorithm, dataset: "pacs", domains: pacsDomains, testDomains: [domain], trialSeed: trial, averaging: [] },
+        ...{ regularizers: penalty ? [{ id: penalty, settings: { weight, warmup: 101 } }] : [] },
+        ...{ steps: 601, evaluateEvery: 100, holdout: 0.2 },
+      };
+      const name = `${method}-${weight}-${domain}-trial${trial}`;
+      writeRun(join(folder, "runs", name), { settings, records });
+    }
+}
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+/** In trials 3 to 7, or to 16: noise of a tenth of a point about ERM plus a gain in points. */
+const gaining =
+  (gain: number, phase: number) =>
+  (trial: number): number =>
+    0.7 + trial / 1000 + gain / 100 + Math.sin(trial * phase) / 1000;
+
+function writeStudy(folder: string, { last = 16, norm = 103 } = {}): void {
+  const trials = range(3, 7);
+  write(folder, { method: "ERM", trials, accuracy: gaining(0, 1), norm: 900, rank: 50 });
+  write(folder, { method: "ERM-NU", trials, accuracy: gaining(1.7, 2), norm: 100, rank: 42 });
+  write(folder, { method: "ERM-FRO", trials, weight: 0.042, accuracy: gaining(1.75, 3), norm, rank: 60 });
+  write(folder, { method: "ERM-RATIO", trials, weight: 0.3, accuracy: gaining(-1, 4), norm: 1800, rank: 5 });
+  write(folder, { method: "NormERM", trials: range(3, last), accuracy: gaining(1.2, 5), rank: 55 });
+  write(folder, { method: "NormERM-NU", trials: range(3, last), accuracy: gaining(1.25, 6), rank: 44 });
+}
+
+test("the checks compare the late measures of the training domains, and print no accuracy", () => {
+  inFolder((folder) => {
+    writeStudy(folder, { last: 7 });
+    const { status, stdout } = run("checks", folder);
+    expect(status).toBe(0);
+    expect(stdout.trim().split("\n").slice(2)).toEqual([
+      "| PACS | P2 | ‖F‖_F | ERM-FRO 103.0 | ERM-NU 100.0 | +3.0 % | within ±5 % | 20 | passed |",
+      "| PACS | P3 | effective rank | NormERM-NU 44.0 | NormERM 55.0 | -20.0 % | -10 % or lower | 20 | passed |",
+      "| PACS | P4 | effective rank | ERM-RATIO 5.0 | ERM 50.0 | -90.0 % | -10 % or lower | 20 | passed |",
+    ]);
+  });
+});
+
+test("the result has the comparisons with their verdicts, and the rule that they meet", () => {
+  inFolder((folder) => {
+    writeStudy(folder);
+    const { stdout } = run("result", folder);
+    const cells = stdout
+      .split("\n")
+      .filter((line) => line.startsWith("| P"))
+      .map((line) => line.split(" | "));
+    expect(cells.map((row) => [row[0], row[7], row[9]])).toEqual([
+      ["| P1: ERM-NU − ERM", "5", "superior |"],
+      ["| P2: ERM-FRO − ERM-NU", "5", "equivalent |"],
+      ["| P3: NormERM-NU − NormERM", "14", "equivalent |"],
+      ["| P4: ERM-RATIO − ERM", "5", "inferior |"],
+      ["| P5: NormERM − ERM", "5", "superior |"],
+    ]);
+    expect(stdout).toContain("The result on PACS meets the rule for scale of the design.");
+  });
+});
+
+test("a comparison whose check failed is not counted", () => {
+  inFolder((folder) => {
+    writeStudy(folder, { norm: 106 });
+    const { stdout } = run("result", folder);
+    expect(stdout).toMatch(/P2: .* \| ‖F‖_F \+6\.0 %, failed \| \(equivalent\) \|/);
+    expect(stdout).toContain("meets neither the rule for rank nor the rule for scale");
+  });
+});
+
+test("no mean is printed before all planned trials are there", () => {
+  inFolder((folder) => {
+    writeStudy(folder, { last: 15 });
+    const { status, stdout, stderr } = run("result", folder);
+    expect([status, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("P3 has 13 of 14 trials");
+  });
+});
+
+/** With ‖F‖_F = 90·weight^(-1/2) under FRO, ERM-NU's norm of 300 is reached at (90/300)² = 0.09. */
+function writeCalibration(folder: string): void {
+  write(folder, { method: "ERM", validation: 0.95, norm: 900 });
+  write(folder, { method: "ERM-NU", validation: 0.95, norm: 300 });
+  for (const weight of [0.15, 0.015, 0.05])
+    write(folder, { method: "ERM-FRO", weight, validation: 0.95, norm: 90 / Math.sqrt(weight) });
+  for (const [weight, validation] of [
+    [1, 0.93],
+    [0.03, 0.949],
+    [0.3, 0.941],
+    [0.1, 0.945],
+  ])
+    write(folder, { method: "ERM-RATIO", weight, validation, norm: 1800 });
+}
+
+test("weights are set by the norm of ERM-NU and by validation accuracy, with rows in the order of weights", () => {
+  inFolder((folder) => {
+    writeCalibration(folder);
+    const { status, stdout } = run("set-weights", folder);
+    expect(status).toBe(0);
+    expect(stdout.trim().split("\n")).toEqual([
+      "ERM: ‖F‖_F 900.0, validation accuracy 95.00 %, 4 runs",
+      "ERM-NU 0.01: ‖F‖_F 300.0, validation accuracy 95.00 %, 4 runs",
+      "ERM-FRO 0.015: ‖F‖_F 734.8, validation accuracy 95.00 %, 4 runs",
+      "ERM-FRO 0.05: ‖F‖_F 402.5, validation accuracy 95.00 %, 4 runs",
+      "ERM-FRO 0.15: ‖F‖_F 232.4, validation accuracy 95.00 %, 4 runs",
+      "ERM-RATIO 0.03: ‖F‖_F 1800.0, validation accuracy 94.90 %, 4 runs",
+      "ERM-RATIO 0.1: ‖F‖_F 1800.0, validation accuracy 94.50 %, 4 runs",
+      "ERM-RATIO 0.3: ‖F‖_F 1800.0, validation accuracy 94.10 %, 4 runs",
+      "ERM-RATIO 1: ‖F‖_F 1800.0, validation accuracy 93.00 %, 4 runs",
+      "{ frobenius: 0.09, ratio: 0.3 }",
+    ]);
+  });
+});
+
+test("weights are not set from a sweep that is not finished", () => {
+  inFolder((folder) => {
+    writeCalibration(folder);
+    write(folder, { method: "ERM-FRO", weight: 0.5, norm: 120, heldOut: ["photo"] });
+    const { status, stdout, stderr } = run("set-weights", folder);
+    expect(status).toBe(1);
+    expect(stdout).not.toContain("frobenius:");
+    expect(stderr).toContain("ERM-FRO 0.5 has runs with photo held out");
+  });
+});
