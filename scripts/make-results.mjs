@@ -9,6 +9,8 @@
  *     <!-- script studies/rank-or-scale/result results/study.nudge -->  the output of a script elsewhere
  *     <!-- figure probe.svg results/pacs-probe.nudge improvement: … --> a figure of the report on a study, and its caption;
  *                                                                       options of the report may follow the study
+ *     <!-- figure study.svg script studies/rank-or-scale/result results/study.nudge: … -->  a figure that the script draws
+ *                                                                       with --figure FILE
  *
  * A test checks that these parts are current. Parts of a study that does not exist yet are not changed.
  *
@@ -39,7 +41,19 @@ const nudge = (words) =>
 const wordsOf = (line) => (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"(.*)"$/, "$1"));
 
 /** The study that a part needs and that does not exist, if any. @param {string} words */
-const missing = (words) => wordsOf(words).find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
+const missing = (words) =>
+  wordsOf(words)
+    .map((word) => word.replace(/:$/, "")) // before the caption of a figure
+    .find((word) => word.startsWith("results/") && !existsSync(join(root, word)));
+
+/** The output of a script, by its path without the extension, or its name in scripts/. @param {readonly string[]} words */
+function script([name, ...args]) {
+  const path = join(root, `${name.includes("/") ? name : `scripts/${name}`}.mjs`);
+  return execFileSync(process.execPath, [path, ...args], { cwd: root, encoding: "utf8" });
+}
+
+/** Figures that scripts draw: the arguments of the script, and the file. @type {[words: string, file: string][]} */
+const drawn = [];
 
 /** Figures to copy: by the arguments of the report, the name of each figure in the report and its file. @type {Map<string, [name: string, file: string][]>} */
 const figures = new Map();
@@ -48,16 +62,19 @@ const figures = new Map();
 function partText(page, kind, words) {
   // Headings of a report become subheadings of the page.
   if (kind === "nudge") return nudge(wordsOf(words)).replace(/^## /gm, "### ").trim();
-  if (kind === "script") {
-    const [name, ...args] = wordsOf(words);
-    const script = join(root, `${name.includes("/") ? name : `scripts/${name}`}.mjs`);
-    return execFileSync(process.execPath, [script, ...args], { cwd: root, encoding: "utf8" }).trim();
-  }
+  if (kind === "script") return script(wordsOf(words)).trim();
   if (kind === "table") return (nudge(wordsOf(words)).match(/^\|.*$/gm) ?? []).join("\n");
+  const image = (/** @type {string} */ file, /** @type {string} */ about) =>
+    `![${about}](${relative(dirname(page), "docs/figures")}/${file})`;
+  const [, byScript, args, shown] = /^(\S+) script ([^:]+): (.+)$/.exec(words) ?? [];
+  if (shown !== undefined) {
+    drawn.push([args, byScript]);
+    return image(byScript, shown);
+  }
   const [, file, report, name, about] = /^(\S+) ([^:]+) (\S+): (.+)$/.exec(words) ?? [];
   if (about === undefined) throw new Error(`figure ${words}: expected FILE STUDY NAME: what it shows`);
   figures.set(report, [...(figures.get(report) ?? []), [name, file]]);
-  return `![${about}](${relative(dirname(page), "docs/figures")}/${file})`;
+  return image(file, about);
 }
 
 for (const page of PAGES) {
@@ -77,6 +94,8 @@ for (const page of PAGES) {
     process.exitCode = 1;
   }
 }
+for (const [words, file] of check ? [] : drawn)
+  script([...wordsOf(words), "--figure", join(root, "docs/figures", file)]);
 for (const [words, wanted] of check ? [] : figures) {
   const made = mkdtempSync(join(tmpdir(), "nudge-results-"));
   try {

@@ -1,6 +1,7 @@
 /** The scripts of docs/study.md on made-up sweeps whose answers are known. */
 
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RunRecord } from "../src/records/record.js";
@@ -102,7 +103,9 @@ test("the checks compare the late measures of the training domains, and print no
 test("the result has the comparisons with their verdicts, and the rule that they meet", () => {
   inFolder((folder) => {
     writeStudy(folder);
-    const { stdout } = run("result", folder);
+    const figure = join(folder, "result.svg");
+    const { stdout } = run("result", folder, "--figure", figure);
+    expect(readFileSync(figure, "utf8")).toContain(">P3: NormERM-NU − NormERM</text>");
     const cells = stdout
       .split("\n")
       .filter((line) => line.startsWith("| P"))

@@ -4,17 +4,21 @@
  * sweeps' folders:
  *
  *     node studies/rank-or-scale/result.mjs results/study-pacs.nudge results/study-office31.nudge
+ *     node studies/rank-or-scale/result.mjs results/study-pacs.nudge --figure result.svg      also draws them
  *
  * The numbers are those of `nudge report --equivalence 0.5` over the second half of training. A comparison whose check failed has a verdict in
  * brackets and is not counted. Nothing is printed before every comparison has its planned number of trials.
  */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { equivalenceFigure } from "../../dist/report/equivalence-figure.js";
 import { datasetTitle } from "../../dist/settings/names.js";
 import { COMPARISONS, checksOf, MARGIN, percent, reportOn, runsOf, stop, table, withoutSettings } from "./study.mjs";
 
 /** The planned numbers of trials; others have five. @type {Record<string, number>} */
 const TRIALS = { "pacs P3": 14 };
 
-const studies = process.argv.slice(2);
+const { positionals: studies, values } = parseArgs({ allowPositionals: true, options: { figure: { type: "string" } } });
 if (studies.length === 0) stop("result: expected sweeps' folders or packed studies, such as results/study-pacs.nudge");
 
 /** The tested comparisons of a study. @param {string} study */
@@ -48,6 +52,12 @@ const interval = (/** @type {[number, number]} */ ends) => ends.map(points).join
 const probability = (/** @type {number} */ p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 const all = studies.map(tested);
+if (values.figure !== undefined) {
+  const rows = all.flat().map(({ name, first, second, counted, ...row }) => {
+    return { ...row, first: `${name}: ${first}`, second: counted ? second : `${second} (not counted)` };
+  });
+  writeFileSync(values.figure, equivalenceFigure({ margin: MARGIN / 100, rows }) ?? "");
+}
 process.stdout.write(
   table(
     [
