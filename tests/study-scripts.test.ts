@@ -100,6 +100,25 @@ test("the checks compare the late measures of the training domains, and print no
   });
 });
 
+test("the measures are of the trials that all methods have, late in training", () => {
+  inFolder((folder) => {
+    writeStudy(folder, { last: 9 });
+    const { stdout } = run("measures", folder);
+    const [head, , ...rows] = stdout.trim().split("\n");
+    expect(head.split(" | ").slice(0, 7)).toEqual([
+      ...["| method", "dataset", "‖F‖_F", "‖F‖_\\*", "stable rank", "centred stable rank", "effective rank"],
+    ]);
+    expect(rows.map((row) => row.split(" | ")).map((row) => [row[0], row[2], row[3], row[6], row.at(-1)])).toEqual([
+      ["| ERM", "900", "–", "50", "20 |"],
+      ["| ERM-FRO", "103", "–", "60", "20 |"],
+      ["| ERM-NU", "100", "–", "42", "20 |"],
+      ["| ERM-RATIO", "1800", "–", "5", "20 |"],
+      ["| NormERM", "100", "–", "55", "20 |"],
+      ["| NormERM-NU", "100", "–", "44", "20 |"],
+    ]);
+  });
+});
+
 test("the result has the comparisons with their verdicts, and the rule that they meet", () => {
   inFolder((folder) => {
     writeStudy(folder);

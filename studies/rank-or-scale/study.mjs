@@ -86,10 +86,10 @@ export function runsOf(study) {
   });
 }
 
-/** A measure of the features of validation pictures of a run's training domains, as the mean late in training. @param {Run} run @param {string} metric */
+/** A measure of a run on validation pictures of its training domains, or of its weights, as the mean late in training. @param {Run} run @param {string} metric */
 export const lateMeasure = ({ late }, metric) =>
   mean(
-    late.filter((row) => row.metric === metric && row.domain === null && row.split === "out").map(({ value }) => value),
+    late.filter((row) => row.metric === metric && row.domain === null && row.split !== "in").map(({ value }) => value),
   );
 
 /** The two checks of docs/study.md: a comparison is counted only if its methods differ, or do not differ, in this measure. */
