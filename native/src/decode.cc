@@ -1,4 +1,4 @@
-// Decodes ordinary JPEG files in Node's thread pool. One task reads and decodes each file.
+// Decodes ordinary JPEG and PNG files in Node's thread pool. One task reads and decodes each file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "convert.h"
+#include "decoders.h"
 #include "functions.h"
-#include "jpeg.h"
 
 namespace nudge {
 
@@ -20,7 +20,7 @@ namespace {
 struct Decoding {
   std::string path;            // the path of the file, or
   std::vector<uint8_t> bytes;  // its content
-  JpegLimits limits;
+  DecodeLimits limits;
   RgbPicture picture;
   bool done = false;
   napi_deferred deferred = nullptr;
@@ -29,8 +29,12 @@ struct Decoding {
   ~Decoding() { std::free(picture.pixels); }
 };
 
-// The first bytes of a JPEG file.
-constexpr uint8_t kStart[] = {0xff, 0xd8, 0xff};
+// The number of bytes that tell JPEG and PNG files from others.
+constexpr size_t kStart = 3;
+
+bool isJpeg(const uint8_t* bytes) { return bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff; }
+
+bool isPng(const uint8_t* bytes) { return bytes[0] == 0x89 && bytes[1] == 'P' && bytes[2] == 'N'; }
 
 // Fills a buffer from a file. Returns false if the file is too short or cannot be read.
 bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
@@ -43,16 +47,15 @@ bool readExactly(int descriptor, uint8_t* bytes, size_t size) {
   return true;
 }
 
-// Reads a whole JPEG file. Returns false if it is not one or cannot be read; the caller reports the error.
-bool readJpegFile(const std::string& path, std::vector<uint8_t>& bytes) {
+// Reads a whole JPEG or PNG file. Returns false if it is not one or cannot be read; the caller reports the error.
+bool readPictureFile(const std::string& path, std::vector<uint8_t>& bytes) {
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
   struct stat about;
   bool good = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 4 && about.st_size <= INT32_MAX;
   if (good) bytes.resize(static_cast<size_t>(about.st_size));
-  constexpr size_t first = sizeof kStart;
-  good = good && readExactly(descriptor, bytes.data(), first) && std::memcmp(bytes.data(), kStart, first) == 0 &&
-         readExactly(descriptor, bytes.data() + first, bytes.size() - first);
+  good = good && readExactly(descriptor, bytes.data(), kStart) && (isJpeg(bytes.data()) || isPng(bytes.data())) &&
+         readExactly(descriptor, bytes.data() + kStart, bytes.size() - kStart);
   close(descriptor);
   return good;
 }
@@ -62,8 +65,10 @@ void execute(napi_env, void* data) {
   try {
     thread_local std::vector<uint8_t> content;
     if (decoding->path.empty()) content.swap(decoding->bytes);
-    if (!decoding->path.empty() && !readJpegFile(decoding->path, content)) return;
-    decoding->done = decodeJpeg(content.data(), content.size(), decoding->limits, decoding->picture);
+    if (!decoding->path.empty() && !readPictureFile(decoding->path, content)) return;
+    if (content.size() < kStart) return;
+    auto decoder = isPng(content.data()) ? decodePng : decodeJpeg;
+    decoding->done = decoder(content.data(), content.size(), decoding->limits, decoding->picture);
     if (content.capacity() > (8u << 20)) content = {};
   } catch (const std::exception&) {
     // Out of memory: the other decoder reports it.
@@ -104,16 +109,16 @@ void complete(napi_env env, napi_status, void* data) {
   napi_resolve_deferred(env, decoding->deferred, result);
 }
 
-// decodeJpeg(path or bytes, shortSide, upright, mostPixels) → a promise of { width, height, pixels }, or of null if
+// decodePicture(path or bytes, shortSide, upright, mostPixels) → a promise of { width, height, pixels }, or of null if
 // another decoder is needed. Bytes are copied.
 napi_value decode(Call& call) {
   napi_env env = call.env;
   auto decoding = std::make_unique<Decoding>();
   napi_valuetype type;
-  check(env, napi_typeof(env, call.at(0), &type), "decodeJpeg: picture");
+  check(env, napi_typeof(env, call.at(0), &type), "decodePicture: picture");
   if (type == napi_string) {
     decoding->path = toString(env, call.at(0), "picture");
-    if (decoding->path.empty() || decoding->path.find('\0') != std::string::npos) throw Failure("decodeJpeg: picture: expected a path or bytes");
+    if (decoding->path.empty() || decoding->path.find('\0') != std::string::npos) throw Failure("decodePicture: picture: expected a path or bytes");
   } else {
     Bytes bytes = toBytes(env, call.at(0), "picture");
     decoding->bytes.assign(bytes.data, bytes.data + bytes.size);
@@ -122,15 +127,15 @@ napi_value decode(Call& call) {
   decoding->limits.upright = toBool(env, call.at(2), "upright");
   decoding->limits.pixels = toInt(env, call.at(3), "mostPixels");
   napi_value promise = nullptr;
-  check(env, napi_create_promise(env, &decoding->deferred, &promise), "decodeJpeg: no promise");
-  check(env, napi_create_async_work(env, nullptr, fromString(env, "nudge:decode"), execute, complete, decoding.get(), &decoding->work), "decodeJpeg: no work");
-  check(env, napi_queue_async_work(env, decoding->work), "decodeJpeg: no thread");
+  check(env, napi_create_promise(env, &decoding->deferred, &promise), "decodePicture: no promise");
+  check(env, napi_create_async_work(env, nullptr, fromString(env, "nudge:decode"), execute, complete, decoding.get(), &decoding->work), "decodePicture: no work");
+  check(env, napi_queue_async_work(env, decoding->work), "decodePicture: no thread");
   decoding.release();
   return promise;
 }
 
 }  // namespace
 
-void defineDecode(napi_env env, napi_value exports, State* state) { defineFunction(env, exports, state, "decodeJpeg", entry<decode>); }
+void defineDecode(napi_env env, napi_value exports, State* state) { defineFunction(env, exports, state, "decodePicture", entry<decode>); }
 
 }  // namespace nudge

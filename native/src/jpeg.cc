@@ -1,8 +1,7 @@
 // Baseline JPEG (ITU T.81): one interleaved scan of 8-bit samples with Huffman codes, grey or YCbCr, with chroma at
 // full size (4:4:4), half the width (4:2:2), or half of both (4:2:0). Nearly every photograph in a dataset is of this
-// kind, and for such small pictures a general library spends most of its time elsewhere. Files are untrusted: every
-// index is checked, and anything unusual returns `false`.
-#include "jpeg.h"
+// kind, and for such small pictures a general library spends most of its time elsewhere.
+#include "decoders.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,13 +13,6 @@
 namespace nudge {
 
 namespace {
-
-// Thrown for anything unusual.
-struct Odd {};
-
-inline void require(bool condition) {
-  if (!condition) throw Odd{};
-}
 
 // The row-major index of the i-th coefficient of a block.
 constexpr uint8_t kZigzag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
@@ -409,7 +401,7 @@ struct JpegScratch {
 
 class Decoder {
  public:
-  Decoder(const uint8_t* data, size_t size, const JpegLimits& limits, JpegScratch& scratch) : at_(data), end_(data + size), limits_(limits), scratch_(scratch) {}
+  Decoder(const uint8_t* data, size_t size, const DecodeLimits& limits, JpegScratch& scratch) : at_(data), end_(data + size), limits_(limits), scratch_(scratch) {}
 
   void decode(RgbPicture& out) {
     readHeader();
@@ -628,7 +620,7 @@ class Decoder {
   }
 
   const uint8_t *at_, *end_;
-  const JpegLimits& limits_;
+  const DecodeLimits& limits_;
   JpegScratch& scratch_;
   Bits scan_;
   Huffman huffman_[2][4];
@@ -641,7 +633,7 @@ class Decoder {
 
 }  // namespace
 
-bool decodeJpeg(const uint8_t* data, size_t size, const JpegLimits& limits, RgbPicture& out) {
+bool decodeJpeg(const uint8_t* data, size_t size, const DecodeLimits& limits, RgbPicture& out) {
   thread_local JpegScratch scratch;
   bool done = true;
   try {

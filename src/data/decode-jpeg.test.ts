@@ -13,8 +13,8 @@ const vectors = fileURLToPath(new URL("../../tests/vectors/decode.safetensors", 
 const folder = mkdtempSync(join(tmpdir(), "nudge-jpeg-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const { decodeJpeg } = loadNative();
-const decode = (bytes: Uint8Array) => decodeJpeg(bytes, 0, false, 1e8);
+const { decodePicture } = loadNative();
+const decode = (bytes: Uint8Array) => decodePicture(bytes, 0, false, 1e8);
 
 const stored = (name: string): Buffer => scope(() => Buffer.from(readWeights(vectors).get(name)!.bytes()));
 
@@ -40,7 +40,7 @@ test.each(["colour", "subsampled", "grey", "turned"])(
     expect(Buffer.compare(stored(`pixels/${name}.jpg`), picture!.pixels)).toBe(0);
     const path = join(folder, `${name}.jpg`);
     writeFileSync(path, bytes);
-    expect(await decodeJpeg(path, 0, false, 1e8)).toEqual(picture);
+    expect(await decodePicture(path, 0, false, 1e8)).toEqual(picture);
     expect(await decodeFile(path)).toEqual({ ...picture, truncated: false });
     expect(await decodeBytes(bytes, path)).toEqual({ ...picture, truncated: false });
   },
@@ -131,10 +131,10 @@ test.each(["progressive", "cmyk"])("%s.jpg is passed to the other decoder", asyn
 test("pictures that are too large, or must be scaled or rotated, are passed to the other decoder", async () => {
   const turned = stored("file/turned.jpg");
   const { width, height } = (await decode(turned))!;
-  expect(await decodeJpeg(turned, 0, true, 1e8)).toBeNull();
-  expect(await decodeJpeg(turned, 0, false, width * height - 1)).toBeNull();
-  expect(await decodeJpeg(turned, Math.min(width, height) - 1, false, 1e8)).toBeNull();
-  expect(await decodeJpeg(turned, Math.min(width, height), false, width * height)).not.toBeNull();
+  expect(await decodePicture(turned, 0, true, 1e8)).toBeNull();
+  expect(await decodePicture(turned, 0, false, width * height - 1)).toBeNull();
+  expect(await decodePicture(turned, Math.min(width, height) - 1, false, 1e8)).toBeNull();
+  expect(await decodePicture(turned, Math.min(width, height), false, width * height)).not.toBeNull();
 });
 
 test("a picture that is scaled down has the bytes of one that sharp decodes and scales at once", async () => {
@@ -156,8 +156,9 @@ test("a picture that is scaled down has the bytes of one that sharp decodes and 
 test("missing files, folders and other file types are passed to the other decoder; an invalid path is an error", async () => {
   const text = join(folder, "text.jpg");
   writeFileSync(text, "no picture");
-  for (const path of [join(folder, "none.jpg"), folder, text]) expect(await decodeJpeg(path, 0, false, 1e8)).toBeNull();
-  for (const bad of ["", "a\0b", 7, null]) expect(() => decodeJpeg(bad as string, 0, false, 1e8)).toThrow(/picture/);
+  for (const path of [join(folder, "none.jpg"), folder, text])
+    expect(await decodePicture(path, 0, false, 1e8)).toBeNull();
+  for (const bad of ["", "a\0b", 7, null]) expect(() => decodePicture(bad as string, 0, false, 1e8)).toThrow(/picture/);
   await expect(decodeFile("a\0b")).rejects.toThrow("could not be read");
 });
 

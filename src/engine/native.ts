@@ -109,11 +109,11 @@ export interface Native {
     bicubic: boolean,
   ): Handle;
   /**
-   * Reads a JPEG file, or uses its bytes, and decodes it in another thread. The result is null if the picture is not an
-   * ordinary JPEG, cannot be read, has a shorter side longer than `shortSide` (0 for any length), has more pixels than
-   * `mostPixels`, or has to be rotated and `upright` is true.
+   * Reads a JPEG or PNG file, or uses its bytes, and decodes it in another thread. The result is null if the picture is
+   * not an ordinary one, cannot be read, has more pixels than `mostPixels`, is a JPEG whose shorter side is longer than
+   * `shortSide` (0 for any length), or may have to be rotated and `upright` is true.
    */
-  decodeJpeg(
+  decodePicture(
     picture: string | Uint8Array,
     shortSide: number,
     upright: boolean,
