@@ -115,7 +115,8 @@ function domainGap(outcome: Outcome, method: ReportedMethod, dataset: string, do
   const missing = trials.filter((seed) => !have.has(seed));
   if (missing.length === 0)
     return { trials: [trials.length, trials.length], text: partText(outcome, dataset, { method, domain }) };
-  const sweep = outcome.sweepOmits(dataset, domain) ?? outcome.sweepLacks(dataset, missing);
+  const others = method.own && have.size > 0;
+  const sweep = outcome.sweepOmits(dataset, domain) ?? outcome.sweepLacks(dataset, missing, others);
   if (sweep !== null) return { trials: [have.size, trials.length], text: sweep };
   const rows = outcome.rowsOf(dataset);
   const held = ({ key }: ReportedMethod): boolean =>

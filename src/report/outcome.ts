@@ -156,9 +156,10 @@ export class Outcome {
     return data;
   }
 
-  /** What adds the missing trials of a sweep on a dataset; null if no sweep plans them. */
-  sweepLacks(dataset: string, missing: readonly number[]): string | null {
-    return this.remedies.unmade(this.dataOf(dataset), missing);
+  /** What adds the missing trials of a sweep on a dataset, for a row that has others or none; null if no sweep plans them. */
+  sweepLacks(dataset: string, missing: readonly number[], others = false): string | null {
+    const data = this.dataOf(dataset);
+    return this.remedies.unmade(data, missing) ?? (others ? this.remedies.unplanned(data, missing) : null);
   }
 
   /**

@@ -93,6 +93,16 @@ export class SweepRemedies {
     return waiting + stopped > 0 ? `${stuck}; ${retry}; then ${run}` : `${stuck}; ${retry}`;
   }
 
+  /**
+   * One note for all rows without trials that a finished sweep has for other rows; null if no sweep plans them. A
+   * command for each run would suggest that runs are missing by mistake.
+   */
+  unplanned(data: string, missing: readonly number[]): string | null {
+    if (this.planning(data, missing).length === 0) return null;
+    const [trials, them] = missing.length === 1 ? ["trial", "it"] : ["trials", "them"];
+    return `the sweep is finished and has no run of this row in ${trials} ${missing.join(", ")}; plan ${them} to add ${them}`;
+  }
+
   /** One note for all cells that cross-validation leaves empty, if a sweep planned no pairs of domains. */
   withoutPairs(data: string, trials: readonly number[]): string | null {
     const planning = this.planning(data, trials);

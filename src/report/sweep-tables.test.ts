@@ -51,6 +51,18 @@ test("a finished sweep has whole cells and no notes", () => {
   });
 });
 
+test("trials that a finished sweep has for some rows only are one note, and not a command for each run", () => {
+  inFolder((folder) => {
+    writeManyRuns(folder, { count: METHODS * 4 + 4 });
+    const [{ rows, notes }] = makeReport(readResults([folder])).tables;
+    expect(rows.map(({ cells }) => cells[0].trials)).toEqual([[2, 2], ...Array(METHODS - 1).fill([1, 2])]);
+    expect(notes).toEqual([
+      "the sweep is finished and has no run of this row in trial 1; plan it to add it",
+      "an average that includes partial cells",
+    ]);
+  });
+});
+
 test("a sweep of which no run has started is reported", () => {
   inFolder((folder) => {
     writeManyRuns(folder, { count: 4, made: 0 });
