@@ -100,6 +100,14 @@ test("every format has the one table, and figures have one in the place of one f
   expect(figures[0].svg).toContain("Compared with ERM, points of accuracy");
 });
 
+test("where equivalence is tested, many comparisons are in the tables of the tests and nowhere else", () => {
+  const report = reportOn({ against: "ERM", equivalence: 0.005, only: ["pairs"] });
+  const titles = [...toMarkdown(report).matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+  expect(titles).toEqual(["Superiority, and equivalence within ±0.5 points: chosen steps"]);
+  expect(toMarkdown(report)).toMatch(/^\| IRM +\| PACS, 4 of 4 domains \| +\+1\.53 \|.*\| +superior \|$/m);
+  expect(toHtml(report)).toContain("<h2>Compared with ERM</h2>");
+});
+
 test("an unknown method is an error that suggests the nearest name", () => {
   expect(() => reportOn({ against: "EMR" })).toThrow('did you mean "ERM"?');
 });

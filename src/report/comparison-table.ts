@@ -14,9 +14,10 @@ const MOST_APART = 4;
 /** Whether this number of comparisons is combined in one table. */
 export const areMany = (comparisons: readonly PairedComparison[]): boolean => comparisons.length > MOST_APART;
 
-/** Creates the tables of some comparisons. */
-export function comparisonTables(comparisons: readonly PairedComparison[]): TextTable[] {
+/** Creates the tables of some comparisons. If they are many and tested for equivalence, the tables of the tests have them all. */
+export function comparisonTables(comparisons: readonly PairedComparison[], tested = false): TextTable[] {
   if (!areMany(comparisons)) return comparisons.map(tableOfOne);
+  if (tested) return [];
   const late = comparisons.some((each) => each.late.length > 0);
   return [tableOfAll(comparisons), ...(late ? [tableOfAll(comparisons, "late")] : [])];
 }

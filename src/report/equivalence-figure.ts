@@ -12,7 +12,7 @@ const [BLUE, ORANGE, GREEN] = palette;
 const GREY = "#666666";
 
 /** Draws the tests; null if no run was evaluated often enough. */
-export function equivalenceFigure({ margin, rows }: Equivalences): string | null {
+export function equivalenceFigure({ margin, rows }: Pick<Equivalences, "margin" | "rows">): string | null {
   const late = rows.filter(({ outcome, mean }) => outcome === "second half of training" && Number.isFinite(mean));
   const datasets = [...new Set(late.flatMap(({ dataset }) => dataset ?? []))];
   if (datasets.length === 0) return null;

@@ -6,7 +6,7 @@
  */
 
 import { holm, type Interval, intervalAt, pEquivalent, SIGNIFICANT } from "../selection/trial-statistics.js";
-import { intervalText, LATE, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
+import { areMany, intervalText, LATE, nameIn, otherOfAll, pText, signed } from "./comparison-table.js";
 import { intervalWords, type PairedComparison, type PairedDifference } from "./paired.js";
 import type { TextTable } from "./text-table.js";
 
@@ -37,6 +37,8 @@ export interface Equivalences {
   /** A fraction. */
   readonly margin: number;
   readonly rows: readonly TestedEquivalence[];
+  /** On excluded trials, if there are too many comparisons for a table each. */
+  readonly notes: readonly string[];
 }
 
 /** Tests each comparison over several domains; the margin is a fraction. */
@@ -56,7 +58,8 @@ export function testEquivalence(comparisons: readonly PairedComparison[], margin
       return { first, second, outcome, dataset, title, mean, trials, ...tested, superiority, verdict };
     });
   };
-  return { margin, rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")] };
+  const notes = areMany(comparisons) ? [...new Set(comparisons.flatMap((each) => each.notes))] : [];
+  return { margin, rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")], notes };
 }
 
 /** The verdict by the corrected p-values of superiority and equivalence. */
@@ -69,11 +72,12 @@ function verdictOf(mean: number, different: number | null, equivalent: number | 
 }
 
 /** The tests as tables of texts, one for each outcome. */
-export function equivalenceTables({ margin, rows }: Equivalences): TextTable[] {
-  return (["second half of training", "chosen steps"] as const).flatMap((outcome) => {
+export function equivalenceTables({ margin, rows, notes }: Equivalences): TextTable[] {
+  const tables = (["second half of training", "chosen steps"] as const).flatMap((outcome) => {
     const own = rows.filter((row) => row.outcome === outcome);
     return own.length > 0 ? [tableOf(outcome, margin, own)] : [];
   });
+  return tables.map((table, i) => (i === tables.length - 1 ? { ...table, notes } : table));
 }
 
 function tableOf(outcome: TestedEquivalence["outcome"], margin: number, rows: readonly TestedEquivalence[]): TextTable {

@@ -11,10 +11,10 @@ import { datasetTitle } from "../settings/names.js";
 import { askedTables } from "./asked-tables.js";
 import { areMany, comparisonTables } from "./comparison-table.js";
 import { curveCharts, curveWords } from "./curves.js";
+import { equivalenceFigure } from "./equivalence-figure.js";
 import { improvementChart, improvementSummary, improvementTitle } from "./improvement.js";
 import { influenceFigures } from "./influence-figure.js";
 import { modelTable } from "./model-list.js";
-import type { PairedComparison } from "./paired.js";
 import { protocolWords } from "./protocol.js";
 import type { Report } from "./report.js";
 import { cellNumbers, isPartial, numbersText, type Table, type TableCell, type TableRow } from "./table.js";
@@ -43,7 +43,7 @@ ol.notes, ul { margin: .3rem 0; padding-left: 1.4rem; font-size: .9em; color: va
 
 /** The page. */
 export function toHtml(report: Report): string {
-  const { tables, models, comparisons, claims, weights, influence, curves, outcome } = report;
+  const { tables, models, claims, weights, influence, curves, outcome } = report;
   const charts = outcome.datasets.flatMap((dataset) => {
     const drawn = curveCharts(outcome, dataset, curves);
     const kind = drawn.some(({ apart }) => apart) ? "figures broad" : "figures";
@@ -53,7 +53,7 @@ export function toHtml(report: Report): string {
   const body = [
     ...(tables.length === 0 ? protocolWords(outcome, outcome.datasets).map(wordsHtml) : tables.map(tableSection)),
     ...models.map((list) => textSection(modelTable(list), "")),
-    ...comparisonSections(comparisons),
+    ...comparisonSections(report),
     ...(claims.length > 0 ? [claimsSection(report)] : []),
     ...weights.map((study) => textSection(weightTable(study), figures([weightFigure(study)], "figures broad"))),
     ...askedTables(report).map((table) => textSection(table, "")),
@@ -96,11 +96,14 @@ function cellHtml(cell: TableCell, kind: TableRow["kind"]): string {
   return `<td${cell.mark ? ` class="${cell.mark}"` : ""}>${escapeXml(text)}${interval}${partial}${note}</td>`;
 }
 
-/** One figure for several comparisons; then each with its own, or, if there are many, the table of all. */
-function comparisonSections(comparisons: readonly PairedComparison[]): string[] {
-  const summary = comparisons.length > 1 ? figures([improvementSummary(comparisons)]) : "";
-  const sections = comparisonTables(comparisons);
-  if (areMany(comparisons)) return sections.map((table, i) => textSection(table, i === 0 ? summary : ""));
+/** One figure for several comparisons and one of their tests; then each with its own, or, if there are many, the table of all. */
+function comparisonSections({ comparisons, equivalence }: Report): string[] {
+  const forest = equivalence && equivalenceFigure(equivalence);
+  const drawn = [...(comparisons.length > 1 ? [improvementSummary(comparisons)] : []), ...(forest ? [forest] : [])];
+  const summary = drawn.length > 0 ? figures(drawn) : "";
+  const sections = comparisonTables(comparisons, equivalence !== null);
+  if (areMany(comparisons) && !equivalence)
+    return sections.map((table, i) => textSection(table, i === 0 ? summary : ""));
   const heading = summary === "" ? [] : [`<h2>${escapeXml(improvementTitle(comparisons))}</h2>${summary}`];
   return [...heading, ...sections.map((table, i) => textSection(table, figures([improvementChart(comparisons[i])])))];
 }

@@ -13,10 +13,10 @@ import { weightTable } from "./weight-table.js";
 
 /** The tables and paired differences of a report, each a `table` environment. */
 export function toLatex(report: Report): string {
-  const { tables, models, comparisons, weights } = report;
+  const { tables, models, comparisons, equivalence, weights } = report;
   const texts = [
     ...models.map((list) => modelTable(list)),
-    ...comparisonTables(comparisons),
+    ...comparisonTables(comparisons, equivalence !== null),
     ...weights.map(weightTable),
     ...askedTables(report),
   ].map(textTable);

@@ -14,11 +14,15 @@ import { threeDigits, weightTable } from "./weight-table.js";
 
 /** The whole report. */
 export function toMarkdown(report: Report): string {
-  const { tables, models, comparisons, claims, weights, features, outcome } = report;
+  const { tables, models, comparisons, equivalence, claims, weights, features, outcome } = report;
   const parts = tables.map(tableSection);
   // Tables state the protocol and the selection method; other parts alone do not.
   if (tables.length === 0) parts.push(protocolWords(outcome, outcome.datasets).map(plain).join("\n"));
-  parts.push(...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons)].map(textSection));
+  parts.push(
+    ...[...models.map((list) => modelTable(list)), ...comparisonTables(comparisons, equivalence !== null)].map(
+      textSection,
+    ),
+  );
   if (claims.length > 0) {
     const body = claims.map(({ claim, published, ours }) =>
       [claim, verdictText(published), verdictText(ours)].map(plain),
