@@ -93,18 +93,14 @@ function tableOf(outcome: TestedEquivalence["outcome"], margin: number, rows: re
         "Verdicts are by p-values after Holm's correction for the rows of this table. undecided: there are too few trials to show either.",
     ],
     head: [
-      ...[other === null ? "methods" : "method", "held out", "difference", "trials"],
-      ...["95% interval", "p ≠ 0", "Holm", "90% interval", `p ${points}`, "Holm", "verdict"],
+      ...[other === null ? "methods" : "method", "held out", "difference", "trials", "verdict"],
+      ...["95% interval", "p ≠ 0", "Holm", "90% interval", `p ${points}`, "Holm"],
     ],
     rows: rows.map(({ superiority, ...row }) => [
-      ...[nameIn(row, other), row.title, signed(row.mean, DECIMALS), String(row.trials)],
+      ...[nameIn(row, other), row.title.replace(`, ${outcome}`, ""), signed(row.mean, DECIMALS)],
+      ...[String(row.trials), row.verdict ?? "– (needs two trials)"],
       ...[intervalText(superiority.interval, DECIMALS), pText(superiority.p), pText(superiority.corrected)],
-      ...[
-        intervalText(row.interval, DECIMALS),
-        pText(row.p),
-        pText(row.corrected),
-        row.verdict ?? "– (needs two trials)",
-      ],
+      ...[intervalText(row.interval, DECIMALS), pText(row.p), pText(row.corrected)],
     ]),
     notes: [],
   };

@@ -61,25 +61,17 @@ if (values.figure !== undefined) {
 process.stdout.write(
   table(
     [
-      "comparison",
-      "dataset",
-      "difference",
-      "95 % interval",
-      "p, Holm",
-      "90 % interval",
-      `p ±${MARGIN}, Holm`,
-      "trials",
-      "check",
-      "verdict",
+      ...["comparison", "dataset", "difference", "verdict", "95 % interval", "p, Holm", "90 % interval"],
+      ...[`p ±${MARGIN}, Holm`, "trials", "check"],
     ],
     all
       .flat()
       .map(({ name, first, second, check, counted, verdict, superiority, ...row }) => [
         ...[`${name}: ${first} − ${second}`, datasetTitle(row.dataset), points(row.mean)],
+        counted ? verdict : `(${verdict})`,
         ...[interval(superiority.interval), probability(superiority.corrected)],
         ...[interval(row.interval), probability(row.corrected), String(row.trials)],
         check ? `${check.label} ${percent(check.difference)}${check.passed ? "" : ", failed"}` : "–",
-        counted ? verdict : `(${verdict})`,
       ]),
   ),
 );
