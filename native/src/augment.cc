@@ -69,6 +69,20 @@ const T* viewOf(napi_env env, napi_value value, size_t count, const char* what) 
   return reinterpret_cast<const T*>(bytes.data);
 }
 
+// Returns the bytes of the pictures in an array.
+std::vector<Bytes> partsOf(napi_env env, napi_value array, size_t count) {
+  uint32_t length = 0;
+  check(env, napi_get_array_length(env, array, &length), "augment: source");
+  if (length != count) throw Failure("augment: source: got " + std::to_string(length) + " pictures, expected " + std::to_string(count));
+  std::vector<Bytes> parts(count);
+  for (uint32_t i = 0; i < length; i++) {
+    napi_value part = nullptr;
+    check(env, napi_get_element(env, array, i, &part), "augment: source");
+    parts[i] = toBytes(env, part, "augment: source");
+  }
+  return parts;
+}
+
 // Returns the target of a draw's crop.
 Target targetOf(const Draw& d, int size, Interpolation interpolation) {
   int wide = d.wide == 0 ? size : static_cast<int>(d.wide), high = d.high == 0 ? size : static_cast<int>(d.high);
@@ -88,17 +102,18 @@ bool fits(const Draw& d, int32_t width, int32_t height, int size) {
 
 // augment(source, offsets, sizes, draws, size, mean, std, channelsLast, files, bicubic) → float32 [n, 3, size, size]
 //
-// source: a uint8 tensor of concatenated RGB pictures, or null; in that case `files` has the file descriptor of each
-// sample.
+// source: a uint8 tensor of concatenated RGB pictures; or an array with the bytes of each; or null, in which case `files`
+// has the file descriptor of each sample.
 napi_value augment(Call& call) {
   napi_env env = call.env;
   int size = static_cast<int>(std::clamp<int64_t>(toInt(env, call.at(4), "size"), 0, 4097));
   if (size < 1 || size > 4096) throw Failure("augment: size: expected 1 to 4096");
   bool channelsLast = toBool(env, call.at(7), "channelsLast");
   Interpolation interpolation = toBool(env, call.at(9), "bicubic") ? Interpolation::kBicubic : Interpolation::kBilinear;
-  bool fromFile = isNothing(env, call.at(0));
+  bool fromFile = isNothing(env, call.at(0)), fromParts = false;
+  check(env, napi_is_array(env, call.at(0), &fromParts), "augment: source");
   at::Tensor source;
-  if (!fromFile) {
+  if (!fromFile && !fromParts) {
     source = toTensor(*call.state, env, call.at(0), "source");
     if (source.scalar_type() != at::kByte || !source.is_contiguous() || !source.device().is_cpu()) {
       throw Failure("augment: source: expected a contiguous uint8 tensor on the CPU, got " + describeTensor(source));
@@ -111,9 +126,11 @@ napi_value augment(Call& call) {
   const float* mean = viewOf<float>(env, call.at(5), 3, "augment: mean");
   const float* deviation = viewOf<float>(env, call.at(6), 3, "augment: std");
   const int32_t* files = fromFile ? viewOf<int32_t>(env, call.at(8), n, "augment: files") : nullptr;
+  std::vector<Bytes> parts = fromParts ? partsOf(env, call.at(0), n) : std::vector<Bytes>();
   for (size_t i = 0; i < n; i++) {
     double end = offsets[i] + static_cast<double>(sizes[2 * i]) * sizes[2 * i + 1] * 3;
-    if (!fits(draws[i], sizes[2 * i], sizes[2 * i + 1], size) || !(offsets[i] >= 0 && end <= (fromFile ? 9e15 : static_cast<double>(source.numel())))) {
+    double most = fromFile ? 9e15 : fromParts ? static_cast<double>(parts[i].size) : static_cast<double>(source.numel());
+    if (!fits(draws[i], sizes[2 * i], sizes[2 * i + 1], size) || !(offsets[i] >= 0 && end <= most)) {
       throw Failure("augment: sample " + std::to_string(i) + ": its crop or its pixels lie outside the picture (" + std::to_string(sizes[2 * i]) + "×" +
                     std::to_string(sizes[2 * i + 1]) + ")");
     }
@@ -125,7 +142,7 @@ napi_value augment(Call& call) {
   auto format = channelsLast ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::Contiguous;
   at::Tensor out = at::empty({static_cast<int64_t>(n), 3, size, size}, at::TensorOptions().dtype(at::kFloat).memory_format(format));
   float* target = static_cast<float*>(out.data_ptr());
-  const uint8_t* base = fromFile ? nullptr : static_cast<const uint8_t*>(source.data_ptr());
+  const uint8_t* base = fromFile || fromParts ? nullptr : static_cast<const uint8_t*>(source.data_ptr());
   at::parallel_for(0, static_cast<int64_t>(n), 1, [&](int64_t from, int64_t to) {
     thread_local Scratch scratch;
     for (int64_t i = from; i < to; i++) {
@@ -133,7 +150,7 @@ napi_value augment(Call& call) {
       size_t stride = static_cast<size_t>(sizes[2 * i]);
       int width = static_cast<int>(draw.width), height = static_cast<int>(draw.height);
       int64_t start = static_cast<int64_t>(offsets[i]) + static_cast<int64_t>(stride) * 3 * static_cast<int>(draw.top);
-      const uint8_t* rows = base + (fromFile ? 0 : start);
+      const uint8_t* rows = fromFile ? nullptr : (fromParts ? parts[i].data : base) + start;
       if (fromFile) {  // only the rows of the crop
         scratch.source.resize(stride * height * 3);
         readPixels(files[i], start, scratch.source.size(), scratch.source.data());

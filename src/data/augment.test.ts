@@ -110,6 +110,69 @@ test("a draw that reaches outside its picture, or pixels that are not there, are
     expect(attempt({}, { offsets: Float64Array.of(-1) })).toThrow("outside the picture");
     expect(attempt({}, { sizes: Int32Array.of(100_000, 10) })).toThrow("outside the picture");
     expect(attempt({}, { source: null, files: Int32Array.of(9999) })).toThrow("reading cached pixels");
+    const inParts = (...lengths: number[]) => ({
+      source: null,
+      parts: lengths.map((length) => new Uint8Array(length)),
+    });
+    expect(attempt({}, inParts(300))().shape).toEqual([1, 3, 4, 4]);
+    expect(attempt({}, inParts(299))).toThrow("outside the picture");
+    expect(attempt({}, { ...inParts(300), offsets: Float64Array.of(1) })).toThrow("outside the picture");
+    expect(attempt({}, inParts())).toThrow("got 0 pictures, expected 1");
+    expect(attempt({}, inParts(300, 300))).toThrow("got 2 pictures, expected 1");
+    expect(attempt({}, { source: null, parts: [7] })).toThrow(EngineError);
     expect(() => augmentOnHost(block, new Float32Array(3), { size: 4 })).toThrow(UsageError);
   });
+});
+
+test("pictures in parts give the same batch as pictures in one block", () => {
+  scope(() => {
+    const shapes = [[9, 7], [12, 5], [8, 8]] as const; // biome-ignore format: a list
+    const parts = shapes.map(([w, h], i) =>
+      Uint8Array.from({ length: w * h * 3 }, (_, at) => (at * 37 + i * 11) % 256),
+    );
+    const sizes = Int32Array.from(shapes.flat());
+    const draws = new Float32Array(3 * drawLength);
+    for (const [i, [w, h]] of shapes.entries())
+      drawAugmentation(keyedRandom(0, "augment", 1, 0, i), w, h, draws.subarray(i * drawLength, (i + 1) * drawLength));
+    const offsets = Float64Array.of(0, 9 * 7 * 3, 9 * 7 * 3 + 12 * 5 * 3);
+    const whole = augmentOnHost({ source: tensor(Buffer.concat(parts)), offsets, sizes }, draws, { size: 6 });
+    const split = augmentOnHost({ source: null, parts, offsets: new Float64Array(3), sizes }, draws, { size: 6 });
+    expect(Buffer.compare(whole.bytes(), split.bytes())).toBe(0);
+  });
+});
+
+/** PIL's shift of a colour's hue, in its mixture of single and double precision. */
+function shiftedByPil([r, g, b]: readonly number[], added: number): number[] {
+  const f32 = Math.fround;
+  const high = Math.max(r, g, b);
+  const range = high - Math.min(r, g, b);
+  if (range === 0) return [r, g, b];
+  const [rc, gc, bc] = [r, g, b].map((value) => f32((high - value) / range));
+  const turn = f32(r === high ? bc - gc : g === high ? 2 + rc - bc : 4 + gc - rc);
+  const circle = turn / 6 + 1;
+  const hue = Math.trunc(f32(circle - Math.trunc(circle)) * 255);
+  const s = f32(Math.trunc(f32(range / high) * 255) / 255);
+  const place = (((hue + added) & 255) * 6) / 255;
+  const sector = Math.trunc(place);
+  const f = f32(place - sector);
+  const [p, q, t] = [s, f32(s * f), s * (1 - f)].map((share) => Math.trunc(high * (1 - share) + 0.5));
+  return [[high, t, p], [q, high, p], [p, high, t], [p, q, high], [t, p, high], [high, p, q]][sector % 6]; // biome-ignore format: a table
+}
+
+test.each([0.3, -0.3, 0.1234])("a hue shift of %d has PIL's bytes for colours of the whole cube", (hue) => {
+  const size = 512; // 64³ colours
+  const pixels = new Uint8Array(size * size * 3);
+  const expected = new Uint8Array(pixels.length);
+  for (let i = 0; i < size * size; i++) {
+    const colour = [(i >> 12) * 4 + (i % 4), ((i >> 6) % 64) * 4 + ((i >> 3) % 4), (i % 64) * 4 + ((i >> 7) % 4)];
+    pixels.set(colour, 3 * i);
+    expected.set(shiftedByPil(colour, Math.trunc(Math.fround(Math.fround(hue) * 255))), 3 * i);
+  }
+  const draw = new Float32Array(drawLength);
+  plainDraw(size, size, draw);
+  draw[drawField.hue] = hue;
+  const block = { source: null, parts: [pixels], offsets: Float64Array.of(0), sizes: Int32Array.of(size, size) };
+  const options = { size, channelsLast: true, mean: new Float32Array(3), std: new Float32Array(3).fill(1) };
+  const bytes = scope(() => Float32Array.from(augmentOnHost(block, draw, options).permute([0, 2, 3, 1]).toNumbers()));
+  expect(bytes.reduce((wrong, value, i) => wrong + Number(Math.round(value * 255) !== expected[i]), 0)).toBe(0);
 });

@@ -150,9 +150,11 @@ function drawCrop(random: Philox, width: number, height: number, { scale, ratio 
 
 /** The positions of the pixels of some pictures: RGB, three bytes per pixel, row by row, without gaps. */
 export interface PixelBlock {
-  /** The bytes, on the device that processes them; null if they are read from files. */
+  /** The bytes, on the device that processes them; null if each picture has its own or they are read from files. */
   readonly source: Tensor | null;
-  /** The file descriptor of each picture if `source` is null. */
+  /** The bytes of each picture, on the host. */
+  readonly parts?: readonly Uint8Array[];
+  /** The file descriptor of each picture. */
   readonly files?: Int32Array;
   /** The start of each picture. */
   readonly offsets: Float64Array;
@@ -174,12 +176,12 @@ export interface AugmentOptions {
 /** Applies the draws with the kernel of the addon: float32 [n, 3, size, size] on the CPU. */
 export function augmentOnHost(pixels: PixelBlock, draws: Float32Array, options: AugmentOptions): Tensor {
   const { size, channelsLast = false, mean = imageNetMean, std = imageNetStd } = options;
-  const { source, files, offsets, sizes } = pixels;
+  const { source, parts = null, files, offsets, sizes } = pixels;
   if (draws.length !== offsets.length * drawLength)
     throw new UsageError(
       `augmentation: expected ${drawLength} numbers per picture, ${offsets.length * drawLength} in all, got ${draws.length}`,
     );
-  const from = source && handle(source);
+  const from = source ? handle(source) : parts;
   const bicubic = options.interpolation === "bicubic";
   return new Tensor(loadNative().augment(from, offsets, sizes, draws, size, mean, std, channelsLast, files, bicubic));
 }

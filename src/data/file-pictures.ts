@@ -105,12 +105,21 @@ const sizeOf = ({ width, height }: { width: number; height: number }) => ({ widt
 export const sizesOf = (pictures: readonly { width: number; height: number }[]): Int32Array =>
   Int32Array.from(pictures.flatMap(({ width, height }) => [width, height]));
 
-/** The pixels as one block on a device. The caller disposes of its source. */
+/** The pixels as a block on the host, where they are. */
+export const hostBlock = (parts: readonly Uint8Array[], sizes: Int32Array): PixelBlock => ({
+  source: null,
+  parts,
+  offsets: new Float64Array(parts.length),
+  sizes,
+});
+
+/** The pixels as a block on a device: on the host they stay where they are. The caller disposes of its source. */
 export function blockOf(
   parts: readonly Uint8Array[],
   sizes: Int32Array,
   device: string,
 ): PixelBlock & { owned: boolean } {
+  if (device === "cpu") return { ...hostBlock(parts, sizes), owned: false };
   const offsets = startsOf(Float64Array.from(parts, ({ length }) => length));
   return { source: keep(upload(Buffer.concat(parts), { device })), offsets, sizes, owned: true };
 }

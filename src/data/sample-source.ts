@@ -6,11 +6,11 @@ import { deviceNamed } from "../engine/device.js";
 import { keep, scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { DataError, UsageError } from "../errors.js";
-import { augmentOnHost, centreCropDraw, drawLength, type PixelBlock, plainDraw } from "./augment.js";
+import { augmentOnHost, centreCropDraw, drawLength, plainDraw } from "./augment.js";
 import { augmentOnDevice } from "./augment-device.js";
 import type { ArrayDataset, PictureDataset } from "./dataset.js";
 import { type DecodedPicture, type DecodeOptions, decodeBytes, readPicture } from "./decode.js";
-import { blockOf, sizesOf } from "./file-pictures.js";
+import { hostBlock, sizesOf } from "./file-pictures.js";
 import type { Framing } from "./framing.js";
 import { asArrays, type Colours, normalizations } from "./normalization.js";
 import type { FoundPicture, LostPicture, PictureStore, SampleId } from "./picture-store.js";
@@ -129,12 +129,8 @@ export function givenPictures(
       }),
     make(found, draw) {
       const parts = found.map(({ pixels }) => pixels);
-      const block = blockOf(parts, sizesOf(found), "cpu");
-      try {
-        return augmentOnHost(block, drawAll(block.sizes, draw), options);
-      } finally {
-        block.source?.dispose();
-      }
+      const sizes = sizesOf(found);
+      return augmentOnHost(hostBlock(parts, sizes), drawAll(sizes, draw), options);
     },
   };
 }
@@ -162,13 +158,9 @@ export function arraySource(
   };
 
   function augmented(pictures: readonly Uint8Array[], draw: DrawSample): Tensor {
-    const bytes = size * size * 3;
-    const block: PixelBlock = {
-      source: tensor(Buffer.concat(pictures)),
-      offsets: Float64Array.from(pictures, (_, i) => i * bytes),
-      sizes: new Int32Array(pictures.length * 2).fill(size),
-    };
-    return augmentOnHost(block, drawAll(block.sizes, draw), { size, channelsLast, ...asArrays(colours) });
+    const sizes = new Int32Array(pictures.length * 2).fill(size);
+    const options = { size, channelsLast, ...asArrays(colours) };
+    return augmentOnHost(hostBlock(pictures, sizes), drawAll(sizes, draw), options);
   }
 
   function stacked(samples: readonly (Uint8Array | Float32Array)[]): Tensor {

@@ -93,11 +93,11 @@ export interface Native {
   setErrorClass(errorClass: typeof EngineError): void;
 
   /**
-   * Crops, resizes, flips, jitters and normalizes pictures. `source` is a uint8 tensor, or null if `files` has a file
-   * descriptor for each sample.
+   * Crops, resizes, flips, jitters and normalizes pictures. `source` is a uint8 tensor, or the bytes of each sample, or
+   * null if `files` has a file descriptor for each.
    */
   augment(
-    source: Handle | null,
+    source: Handle | readonly Uint8Array[] | null,
     offsets: Float64Array,
     sizes: Int32Array,
     draws: Float32Array,
