@@ -6,8 +6,8 @@
  *     node studies/rank-or-scale/result.mjs results/study-pacs.nudge results/study-office31.nudge
  *     node studies/rank-or-scale/result.mjs results/study-pacs.nudge --figure result.svg      also draws them
  *
- * The numbers are those of `nudge report --equivalence 0.5` over the second half of training. A comparison whose check failed has a verdict in
- * brackets and is not counted. Nothing is printed before every comparison has its planned number of trials.
+ * The numbers are those of `nudge report --equivalence 0.5` over the second half of training; only equivalence is read by its 90 % interval, without
+ * Holm's correction. A comparison whose check failed has a verdict in brackets and is not counted. Nothing is printed before every comparison has its planned number of trials.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -20,6 +20,16 @@ const TRIALS = { "pacs P3": 14 };
 
 const { positionals: studies, values } = parseArgs({ allowPositionals: true, options: { figure: { type: "string" } } });
 if (studies.length === 0) stop("result: expected sweeps' folders or packed studies, such as results/study-pacs.nudge");
+
+/**
+ * The verdict of the design: superiority after Holm's correction, equivalence by the 90 % interval.
+ *
+ * @param {{ mean: number, inside: boolean, superiority: { corrected: number } }} row
+ */
+function verdictOf({ mean, inside, superiority }) {
+  const different = superiority.corrected < 0.05 ? [mean > 0 ? "superior" : "inferior"] : [];
+  return [...different, ...(inside ? ["equivalent"] : [])].join(", ") || "undecided";
+}
 
 /** The tested comparisons of a study. @param {string} study */
 function tested(study) {
@@ -43,7 +53,8 @@ function tested(study) {
     if (!row || row.trials < planned)
       stop(`result: ${study}: ${name} has ${row?.trials ?? 0} of ${planned} trials, so no mean is printed yet`, 1);
     const check = checks.find((each) => each.name === name);
-    return { ...row, name, first, second, dataset, check, counted: check?.passed ?? true };
+    const verdict = verdictOf(row);
+    return { ...row, verdict, name, first, second, dataset, check, counted: check?.passed ?? true };
   });
 }
 
