@@ -46,6 +46,16 @@ test("the text has a line per algorithm and says which passes are saved", () => 
   expect(text).toContain("SagNet: no backward pass through the backbone for the style head");
 });
 
+test("methods that pass domain by domain are listed with the time of ERM on one domain at a time", () => {
+  const result = benchAlgorithms({ ...quick, algorithm: "fish,mixup,mldg" });
+  expect(result.rows.map(({ byDomain }) => byDomain)).toEqual([true, false, true]);
+  expect(result.byDomainRatio).toBeGreaterThan(0.3);
+  expect(algorithmsText(result)).toMatch(
+    /one domain per pass: Fish, MLDG; 3 updates of ERM with one domain each take [\d.]+× the time of one with all/,
+  );
+  expect(benchAlgorithms({ ...quick, algorithm: "mixup" }).byDomainRatio).toBeUndefined();
+});
+
 test("memory that was in use before is not counted as that of an algorithm", () => {
   const peaks = (): number[] =>
     benchAlgorithms({ ...quick, algorithm: "SagNet" }).rows.flatMap((row) => [row.peak, row.ermPeak]);

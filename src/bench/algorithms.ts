@@ -58,6 +58,8 @@ export interface AlgorithmCost {
   readonly ermPeak: number;
   readonly passes: Passes;
   readonly reference: Passes;
+  /** Whether every pass of the backbone has the pictures of one domain only. Absent in older records. */
+  readonly byDomain?: boolean;
   /** On a GPU, whether updates are replayed as a CUDA graph. */
   readonly replayed?: boolean;
   /** Work of the public code that is saved here, if any. */
@@ -74,6 +76,11 @@ export interface AlgorithmsResult {
   readonly threads: number;
   readonly repeats: number;
   readonly rows: readonly AlgorithmCost[];
+  /**
+   * The time of one update of ERM for each domain, relative to one with all domains: no method that passes domain by domain can be
+   * faster. Measured if there is such a method.
+   */
+  readonly byDomainRatio?: number;
 }
 
 const DOMAINS = 3;
@@ -129,16 +136,17 @@ export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
   const rows = requested.map((definition): AlgorithmCost => {
     const { id, title } = definition;
     const peak = definition === erm ? ermPeak : peakOf(definition, options);
-    const { ms, ermMs, ratio, passes, replayed } = timesOf(definition, erm, options);
+    const { replayed, ...times } = timesOf(definition, erm, options);
     const { saved, ...reference } = REFERENCE[id] ?? { forward: 1, backward: 1 };
     return {
-      ...{ id, title, ms, ermMs, ratio, peak, ermPeak, passes, reference },
+      ...{ id, title, ...times, peak, ermPeak, reference },
       ...(device !== "cpu" && { replayed }),
       ...(saved !== undefined && { saved }),
     };
   });
   const precision = precisionOn(device);
-  return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows };
+  const byDomainRatio = rows.some(({ byDomain }) => byDomain) ? byDomainRatioOf(erm, options) : undefined;
+  return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows, byDomainRatio };
 }
 
 /**
@@ -164,19 +172,39 @@ function timesOf(
   definition: AlgorithmDefinition,
   erm: AlgorithmDefinition,
   options: AlgorithmsOptions,
-): { ms: number; ermMs: number; ratio: number; passes: Passes; replayed: boolean } {
+): Required<Pick<AlgorithmCost, "ms" | "ermMs" | "ratio" | "passes" | "byDomain" | "replayed">> {
   using trial = new Trial(definition, options);
   using other = new Trial(erm, options);
-  const passes = trial.count(); // this was the first round, which is not timed
-  for (const each of [trial, other]) each.warmUp();
-  const rounds = Array.from({ length: options.repeats }, () => [trial.run(), other.run()] as const);
+  const counted = trial.count(); // this was the first round, which is not timed
+  const rounds = alternate(trial, other, options);
   return {
     ms: Math.min(...rounds.map(([own]) => own.ms)),
     ermMs: Math.min(...rounds.map(([, ofErm]) => ofErm.ms)),
-    ratio: median(rounds.map(([own, ofErm]) => own.work / ofErm.work))!,
-    passes,
+    ratio: ratioOf(rounds),
+    ...counted,
     replayed: trial.isReplaying,
   };
+}
+
+function byDomainRatioOf(erm: AlgorithmDefinition, options: AlgorithmsOptions): number {
+  using one = new Trial(erm, options, 1);
+  using all = new Trial(erm, options);
+  return DOMAINS * ratioOf(alternate(one, all, options));
+}
+
+type Rounds = readonly (readonly [own: Time, other: Time])[];
+
+function alternate(trial: Trial, other: Trial, { repeats }: AlgorithmsOptions): Rounds {
+  for (const each of [trial, other]) each.warmUp();
+  return Array.from({ length: repeats }, () => [trial.run(), other.run()] as const);
+}
+
+const ratioOf = (rounds: Rounds): number => median(rounds.map(([own, other]) => own.work / other.work))!;
+
+/** Milliseconds per update: by the clock, and on the CPU the time in which this process worked. */
+interface Time {
+  readonly ms: number;
+  readonly work: number;
 }
 
 /** An algorithm on a batch of noise, ready to be timed. */
@@ -185,12 +213,13 @@ class Trial implements Disposable {
   private readonly batch: Minibatch[];
   private readonly whole: Batch;
   private readonly updates: DeviceUpdates | undefined;
-  private readonly tally = { forward: 0, backward: 0 };
+  private readonly tally = { forward: 0, backward: 0, largest: 0 };
   private step = LATE;
 
   constructor(
     private readonly algorithm: AlgorithmDefinition,
     private readonly options: AlgorithmsOptions,
+    private readonly domains = DOMAINS,
   ) {
     const { device, batch } = options;
     const plain = backboneNamed(options.backbone).build();
@@ -210,11 +239,11 @@ class Trial implements Disposable {
             .initialize(new Random(0, ["bench"])),
         ),
       classes: CLASSES,
-      domains: DOMAINS,
+      domains,
       hparams: { batchSize: batch },
       ...{ device, channelsLast, precision },
     });
-    this.batch = Array.from({ length: DOMAINS }, (_, domain) => ({
+    this.batch = Array.from({ length: domains }, (_, domain) => ({
       x: scope(() =>
         new Random(0, ["bench", "x", domain]).normal_(empty([batch, ...shape], { device })).to({ memoryFormat }),
       ),
@@ -246,6 +275,7 @@ class Trial implements Disposable {
       try {
         const features = run();
         this.tally.forward += x.rows;
+        this.tally.largest = Math.max(this.tally.largest, x.rows);
         if (features.requiresGrad) this.tally.backward += x.rows;
         return features;
       } finally {
@@ -259,12 +289,13 @@ class Trial implements Disposable {
   }
 
   /** The passes per update, counted over one round of updates without capture. */
-  count(): Passes {
-    Object.assign(this.tally, { forward: 0, backward: 0 });
+  count(): Required<Pick<AlgorithmCost, "passes" | "byDomain">> {
+    Object.assign(this.tally, { forward: 0, backward: 0, largest: 0 });
     const turns = turnsOf(this.algorithm);
     for (let i = 0; i < turns; i++) this.learner.update(this.batch, this.step++);
-    const samples = turns * DOMAINS * this.options.batch;
-    return { forward: this.tally.forward / samples, backward: this.tally.backward / samples };
+    const samples = turns * this.domains * this.options.batch;
+    const passes = { forward: this.tally.forward / samples, backward: this.tally.backward / samples };
+    return { passes, byDomain: this.tally.largest <= this.options.batch };
   }
 
   /** Runs updates until each kind is captured; on the CPU, runs one round. */
@@ -278,8 +309,8 @@ class Trial implements Disposable {
     return turnsOf(this.algorithm) * (this.updates ? LONGER : 1);
   }
 
-  /** Milliseconds per update: by the clock, and on the CPU the time in which this process worked. */
-  run(): { ms: number; work: number } {
+  /** Runs and times one round. */
+  run(): Time {
     const { length, updates, learner } = this;
     synchronize(this.options.device);
     const [start, before] = [performance.now(), process.cpuUsage()];

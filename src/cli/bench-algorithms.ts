@@ -4,7 +4,7 @@ import { type AlgorithmCost, type AlgorithmsResult, costOf, type Passes } from "
 
 /** The benchmark as a table with one line per algorithm. */
 export function algorithmsText(result: AlgorithmsResult): string {
-  const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows } = result;
+  const { backbone, batch, domains, device, precision = "float32", threads, repeats, rows, byDomainRatio } = result;
   const where = device === "cpu" ? `${threads} CPU thread${threads === 1 ? "" : "s"}` : device;
   const header = ["algorithm", "ms", "time / ERM", "GB", "memory / ERM", "passes", "PyTorch's", "time / passes"];
   const cells = [header, ...rows.map(costCells)];
@@ -12,6 +12,7 @@ export function algorithmsText(result: AlgorithmsResult): string {
   const line = (row: readonly string[]): string =>
     `  ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join("   ")}`;
   const plain = rows.filter(({ replayed }) => replayed === false).map(({ title }) => title);
+  const byDomain = rows.filter((row) => row.byDomain).map(({ title }) => title);
   const saved = rows.filter((row) => row.saved !== undefined);
   return [
     `Time of one update of each algorithm: ${backbone}${precision === "float32" ? "" : ` in ${precision}`}, ${domains} domains of ${batch}, ${where}, ${repeats} rounds, each alternating with ERM`,
@@ -21,6 +22,11 @@ export function algorithmsText(result: AlgorithmsResult): string {
       : "  ms: the minimum of the rounds; time / ERM: the ratio of the minima",
     "  passes: forward + backward passes of the backbone per update, in full batches; PyTorch's: the passes in the public code",
     "  time / passes: the time relative to ERM's, divided by the passes relative to ERM's; a backward pass counts as two forward passes",
+    ...(byDomainRatio === undefined
+      ? []
+      : [
+          `  one domain per pass: ${byDomain.join(", ")}; ${domains} updates of ERM with one domain each take ${byDomainRatio.toFixed(2)}× the time of one with all`,
+        ]),
     ...(plain.length > 0 ? [`  not captured as CUDA graphs: ${plain.join(", ")}`] : []),
     ...(saved.length > 0 ? ["  passes saved relative to the public code:"] : []),
     ...saved.map(({ title, saved }) => `    ${title}: ${saved}`),
