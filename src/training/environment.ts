@@ -41,8 +41,15 @@ export function environment(device: string, nudge: string): Environment {
   };
 }
 
-/** Returns the commit of this program if it is a clone, or null if it was installed. */
+let known: { readonly commit: string | null } | undefined;
+
+/** Returns the commit of this program if it is a clone, or null if it was installed. Asked once: the program is loaded. */
 function commit(): string | null {
+  known ??= { commit: askGit() };
+  return known.commit;
+}
+
+function askGit(): string | null {
   const cwd = fileURLToPath(new URL("../..", import.meta.url));
   const git = (...args: string[]): string =>
     execFileSync("git", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
