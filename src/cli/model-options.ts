@@ -5,9 +5,9 @@
 
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Command, Option } from "commander";
+import { defaultThreads } from "../engine/default-threads.js";
 import { StoppedError, UsageError } from "../errors.js";
 import { notWritten } from "../files/replace-file.js";
 import type { Model } from "../model/index.js";
@@ -51,7 +51,7 @@ export async function openModel(path: string, { device, threads }: ModelFlags): 
   const { loadModel, modelFile } = await import("../model/load-model.js");
   modelFile(path); // before the engine is loaded, so that a wrong name is reported immediately
   const { defaultDevice, setThreads } = await import("../engine/device.js");
-  setThreads(threads ?? availableParallelism());
+  setThreads(threads ?? defaultThreads());
   return loadModel(path, { device: device ?? defaultDevice() });
 }
 

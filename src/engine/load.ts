@@ -4,11 +4,12 @@
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { EngineError } from "../errors.js";
 import { buildFolder } from "./build-folder.js";
+import { defaultThreads } from "./default-threads.js";
 import type { Native } from "./native.js";
+import { positiveVariable } from "./positive-variable.js";
 
 /** Returns the path of the addon, `nudge.node` in the build folder. `$NUDGE_ADDON` overrides it. */
 export function addonPath(): string {
@@ -51,11 +52,11 @@ export function loadNative(): Native {
   }
   addon.setErrorClass(EngineError);
   // Debian's libtorch starts with one thread on every machine.
-  addon.setThreads(positive("NUDGE_THREADS") ?? positive("OMP_NUM_THREADS") ?? availableParallelism());
-  const gigabytes = positive("NUDGE_MEMORY_GB");
+  addon.setThreads(defaultThreads());
+  const gigabytes = positiveVariable("NUDGE_MEMORY_GB");
   if (gigabytes) addon.setMemoryLimit(Math.round(gigabytes * 1e9));
   // The number of plans that cuDNN times for each convolution. By default it times none and uses its first choice.
-  const trials = positive("NUDGE_CUDNN_TRIALS");
+  const trials = positiveVariable("NUDGE_CUDNN_TRIALS");
   if (trials) addon.setCudnnTrials(Math.round(trials));
   native = addon;
   return native;
@@ -90,11 +91,6 @@ export function withNative<T>(replacement: Native, body: () => T): T {
   } finally {
     native = before;
   }
-}
-
-function positive(variable: string): number | undefined {
-  const value = Number(process.env[variable]);
-  return value > 0 ? value : undefined;
 }
 
 /**

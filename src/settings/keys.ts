@@ -264,7 +264,9 @@ export const keys = {
       default: "float32",
     },
   ),
-  threads: option(whole(1), "the number of CPU threads per operator (default: all)", { flag: "--threads <n>" }),
+  threads: option(whole(1), "the number of CPU threads per operator (default: $OMP_NUM_THREADS, or all cores)", {
+    flag: "--threads <n>",
+  }),
   fixed: option(
     list,
     "which of the other settings the user set explicitly, for settings of a planned run or of another run (default: all of them)",

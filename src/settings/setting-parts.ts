@@ -1,9 +1,9 @@
 /** Parts of the settings of a run that do not depend on the draw of its hyperparameters. */
 
-import { availableParallelism } from "node:os";
 import type { Dataset, PictureDataset } from "../data/dataset.js";
 import { datasets } from "../data/datasets/index.js";
 import { pluginFilesOf } from "../definitions.js";
+import { defaultThreads } from "../engine/default-threads.js";
 import { evaluationSizeOf, headStepsOf } from "./check-probe.js";
 import type { FilledKeys } from "./keys.js";
 import type { SettingsMemo } from "./memo.js";
@@ -92,20 +92,12 @@ export function pluginSettings(
   return plugins.length > 0 && { plugins };
 }
 
-let counted: number | undefined;
-
-/** Cached: asking the system takes longer than resolving a run. */
-const cores = (): number => {
-  counted ??= availableParallelism();
-  return counted;
-};
-
 /** The length of a run, what it evaluates and where it is executed: the given values, else those of the protocol. */
 export function loopSettings(given: FilledKeys, protocol: Protocol) {
   const { steps = protocol.steps, evaluateEvery = protocol.evaluateEvery } = given;
   const { evaluateTraining = protocol.evaluateTraining, augmentValidation = protocol.augmentValidation } = given;
   const { seed, trialSeed, hparamsSeed, evaluateFirst, measures, checkpointEvery, holdout, batchNormBatches } = given;
-  const { device, precision, threads = cores() } = given;
+  const { device, precision, threads = defaultThreads() } = given;
   return {
     seed,
     trialSeed,

@@ -4,7 +4,7 @@
  * its dataset and backbone. Updates are scaled by the batch size; a run that stops early takes less.
  */
 
-import { availableParallelism } from "node:os";
+import { defaultThreads } from "../engine/default-threads.js";
 import type { SettingsMemo } from "../settings/memo.js";
 import { measureRun, type RunCost } from "./measure-run.js";
 import type { PlannedRun } from "./sweep-folder.js";
@@ -75,7 +75,7 @@ export async function estimateRuns(runs: readonly PlannedRun[], options: Estimat
   }
   return {
     device,
-    threads: Number(runs[0]?.request.threads ?? availableParallelism()),
+    threads: Number(runs[0]?.request.threads ?? defaultThreads()),
     kinds: kinds.size,
     measured: costs.size,
     seconds: runs.map((run) => byRun.get(run)!.seconds),
