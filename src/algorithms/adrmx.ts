@@ -117,8 +117,8 @@ export const adrmx = defineAlgorithm({
         .add(losses.loss_cnt_int.add(losses.loss_cnt_final), { alpha: contrastWeight })
         .sub(losses.loss_disc, { alpha: discriminatorWeight });
       const loss = addPenalty(total, ctx, a, logits);
-      optimizers.generator.zeroGrad();
-      loss.backward(); // the discriminator's gradients are cleared before its next step
+      for (const optimizer of Object.values(optimizers)) optimizer.zeroGrad(); // the loss depends on the discriminator too
+      loss.backward();
       optimizers.generator.step();
       return { loss_total: loss, ...losses };
     }

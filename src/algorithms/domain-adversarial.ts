@@ -120,8 +120,8 @@ export function buildAdversarial(
     const logits = classifier.forward(z); // [n, classes]
     const adversarialObjective = crossEntropy(logits, batch.y).sub(adversarialLoss(z, batch), { alpha: lambda });
     const loss = addPenalty(adversarialObjective, ctx, z, logits);
-    optimizers.generator.zeroGrad();
-    loss.backward(); // the discriminator's gradients are cleared before its next step
+    for (const optimizer of Object.values(optimizers)) optimizer.zeroGrad(); // the loss depends on the discriminator too
+    loss.backward();
     optimizers.generator.step();
     return { gen_loss: loss };
   }

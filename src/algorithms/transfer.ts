@@ -66,7 +66,7 @@ export const transfer = defineAlgorithm({
 
     function stepMain(loss: Tensor): void {
       if (isFrozen) return;
-      main.zeroGrad();
+      for (const optimizer of [main, adversaryOptimizer]) optimizer.zeroGrad(); // the gap depends on the adversary too
       loss.backward();
       if (headMomentum)
         for (const parameter of classifier.parameters()) parameter.grad ??= parameter.detach().zerosLike();

@@ -83,8 +83,8 @@ export const urm = defineAlgorithm({
         const generatorLoss = binaryCrossEntropy(discriminate(features), 1);
         const objective = crossEntropy(logits, y).add(generatorLoss, { alpha: lambda });
         const loss = addPenalty(objective, ctx, features, logits);
-        optimizers.main.zeroGrad();
-        loss.backward(); // the discriminator's gradients are cleared before its own pass
+        for (const optimizer of Object.values(optimizers)) optimizer.zeroGrad(); // the loss depends on the discriminator too
+        loss.backward();
         optimizers.main.step();
 
         const { from, to } = activation;

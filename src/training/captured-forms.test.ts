@@ -13,6 +13,7 @@ import { NotCapturable } from "../engine/recorded-random.js";
 import { scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import type { HparamValue } from "../hparams.js";
+import { crossEntropy } from "../nn/index.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { batchOf, learnerOf, networkSetup } from "./self-test-setup.js";
@@ -135,6 +136,28 @@ test("an update that draws on the host, reads or uploads numbers is noticed", ()
   expect(() => trained(breaking((_, { draw }) => draw.beta("share", 1, 1)))).toThrow("it draws numbers on the host");
   expect(() => trained(breaking((_, { step }) => step))).toThrow("it depends on the step number");
   expect(() => trained(breaking((x) => x.sum().toNumbers()))).toThrow("it moves numbers between host and device");
+});
+
+test("an update that adds to gradients of the update before it is noticed", () => {
+  const accumulating: AlgorithmDefinition = {
+    ...algorithms.erm,
+    build({ backbone, classifier, adam }) {
+      const optimizers = { main: adam([...backbone.parameters(), ...classifier.parameters()]) };
+      return {
+        modules: { backbone, classifier },
+        optimizers,
+        update({ x, y }, ctx) {
+          const loss = crossEntropy(classifier.forward(backbone.forward(x)), y);
+          if (ctx.schedule((step) => step % 2 === 0)) optimizers.main.zeroGrad();
+          loss.backward();
+          optimizers.main.step();
+          return { loss };
+        },
+        predict: (x) => classifier.forward(backbone.forward(x)),
+      };
+    },
+  };
+  expect(() => trained(accumulating)).toThrow("it adds to gradients of the update before it");
 });
 
 test("the docs say that all algorithms are captured", () => {

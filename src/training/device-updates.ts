@@ -15,6 +15,7 @@
 
 import type { Batch } from "../algorithms/algorithm.js";
 import { CudaGraph } from "../engine/cuda-graph.js";
+import { callPrivate } from "../engine/operator.js";
 import { zeros } from "../engine/ops.generated.js";
 import { DrawRecord, NotCapturable } from "../engine/recorded-random.js";
 import { keep, scope } from "../engine/scope.js";
@@ -178,12 +179,14 @@ export class DeviceUpdates implements Disposable {
     try {
       const graph = CudaGraph.capture(device, () => {
         scope(() => {
+          const isUnchanged = gradientsOf(this.learner);
           const scalars = this.learner.launch(batchAt(x, y, rows), {
             step,
             random: draws.recording(this.learner.randomAt(step)),
             watch: (residual) => void this.residual.copy_(this.residual.maximum(residual)),
             captured: true,
           });
+          if (!isUnchanged()) throw new NotCapturable("it adds to gradients of the update before it");
           this.add(scalars, "have");
         });
       });
@@ -231,6 +234,17 @@ export class DeviceUpdates implements Disposable {
 function whyNot(error: Error): string {
   const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
   return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
+}
+
+/**
+ * Returns a function that returns whether the present gradients have not been written to. A graph must not add to them:
+ * it would do so at each replay, even after they are freed and their memory belongs to other tensors.
+ */
+function gradientsOf(learner: Learner): () => boolean {
+  const version = (tensor: Tensor): unknown => callPrivate("aten::_version", tensor);
+  const gradients = learner.root.parameters().flatMap(({ grad }) => grad ?? []);
+  const versions = gradients.map(version);
+  return () => gradients.every((gradient, i) => version(gradient) === versions[i]);
 }
 
 /** Splits two tensors into a batch with these numbers of rows per domain. */
