@@ -14,6 +14,7 @@
 
 import type { AlgorithmDefinition, Batch, Minibatch } from "../algorithms/algorithm.js";
 import { algorithmNamed, algorithms } from "../algorithms/index.js";
+import { turnsOf } from "../algorithms/turns.js";
 import { median } from "../analysis/evaluation.js";
 import { type Backbone, backboneNamed } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
@@ -85,12 +86,11 @@ export interface AlgorithmsResult {
 
 const DOMAINS = 3;
 const CLASSES = 7;
-/** The step of the timed updates: a multiple of all periods in `TURNS`. */
+/** The step of the timed updates: a multiple of the periods of all algorithms. */
 const LATE = 9_996;
 
-/** The period of algorithms that alternate between kinds of updates, such as updates of the discriminator; 2 if not listed. */
-const TURNS: Readonly<Record<string, number>> = { adrmx: 3 };
-const turnsOf = ({ id }: AlgorithmDefinition): number => TURNS[id] ?? 2;
+/** The number of consecutive updates that contain every kind of update of an algorithm; at least 2. */
+const lengthOf = (algorithm: AlgorithmDefinition): number => Math.max(2, turnsOf(algorithm));
 
 /** On a GPU, rounds are longer by this factor, so that the synchronization at their end is negligible. */
 const LONGER = 4;
@@ -291,7 +291,7 @@ class Trial implements Disposable {
   /** The passes per update, counted over one round of updates without capture. */
   count(): Required<Pick<AlgorithmCost, "passes" | "byDomain">> {
     Object.assign(this.tally, { forward: 0, backward: 0, largest: 0 });
-    const turns = turnsOf(this.algorithm);
+    const turns = lengthOf(this.algorithm);
     for (let i = 0; i < turns; i++) this.learner.update(this.batch, this.step++);
     const samples = turns * this.domains * this.options.batch;
     const passes = { forward: this.tally.forward / samples, backward: this.tally.backward / samples };
@@ -300,13 +300,13 @@ class Trial implements Disposable {
 
   /** Runs updates until each kind is captured; on the CPU, runs one round. */
   warmUp(): void {
-    const rounds = this.updates ? Math.ceil((UNTIL_CAPTURED * turnsOf(this.algorithm)) / this.length) : 1;
+    const rounds = this.updates ? Math.ceil((UNTIL_CAPTURED * lengthOf(this.algorithm)) / this.length) : 1;
     for (let i = 0; i < rounds; i++) this.run();
   }
 
   /** The number of updates per round. */
   private get length(): number {
-    return turnsOf(this.algorithm) * (this.updates ? LONGER : 1);
+    return lengthOf(this.algorithm) * (this.updates ? LONGER : 1);
   }
 
   /** Runs and times one round. */

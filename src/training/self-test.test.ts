@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import type { AlgorithmDefinition } from "../algorithms/algorithm.js";
 import { algorithms } from "../algorithms/index.js";
+import { turnsOf } from "../algorithms/turns.js";
 import { defaultDevice } from "../engine/device.js";
+import { scope } from "../engine/scope.js";
+import type { Tensor } from "../engine/tensor.js";
 import { selfTest } from "./self-test.js";
-import { networkSetup } from "./self-test-setup.js";
+import { batchOf, learnerOf, networkSetup, SMALL, stepsFor } from "./self-test-setup.js";
 
 const { erm, "and-mask": andMask } = algorithms;
 
@@ -34,6 +38,40 @@ test("the networks that a GPU is tested with train in bfloat16 with channels las
     "AND-mask: mobilenet_v2, bf16, channels last",
     "ERM: resnet50, bf16, channels last",
   ]);
+});
+
+// Otherwise a check of the small network could fail because of another order of sums.
+test("rounding errors of the inputs remain small in every algorithm on the small network", { timeout: 120_000 }, () => {
+  const trained = (algorithm: AlgorithmDefinition, isRounded: boolean): { start: Tensor[]; end: Tensor[] } => {
+    using learner = learnerOf(SMALL, algorithm, "cpu");
+    const weights = (): Tensor[] => [...learner.parameters().values()].map((each) => each.detach().clone());
+    const start = weights();
+    for (const step of stepsFor(SMALL, algorithm))
+      scope(() => {
+        const { domains } = batchOf(SMALL, step, "cpu");
+        const other = domains.map(({ x, y }, i) => ({ x: x.mul(1 + (i - 1) * 2 ** -23), y }));
+        learner.update(isRounded ? other : domains, step);
+      });
+    return { start, end: weights() };
+  };
+  for (const algorithm of Object.values(algorithms))
+    scope(() => {
+      const [expected, got] = [trained(algorithm, false), trained(algorithm, true)];
+      const distance = (a: Tensor[], b: Tensor[]): number =>
+        Math.hypot(...a.map((each, i) => each.sub(b[i]).norm().item()));
+      const moved = distance(expected.end, expected.start);
+      expect(distance(got.end, expected.end) / moved, algorithm.title).toBeLessThan(1e-3);
+    });
+});
+
+test("the updates of every algorithm include enough of each kind to capture and replay it", () => {
+  for (const setup of [SMALL, networkSetup()])
+    for (const algorithm of Object.values(algorithms)) {
+      const counts = new Map<number, number>();
+      const turns = turnsOf(algorithm);
+      for (const step of stepsFor(setup, algorithm)) counts.set(step % turns, (counts.get(step % turns) ?? 0) + 1);
+      expect(Math.min(...counts.values()), algorithm.title).toBeGreaterThanOrEqual(12);
+    }
 });
 
 test("a check that throws has failed, and is the last one if the device no longer computes", () => {

@@ -14,7 +14,15 @@ import { Scope, scope } from "../engine/scope.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { kernelChecks } from "./self-test-kernels.js";
-import { batchOf, deviceIndependentDraws, learnerOf, networkSetup, type Setup, SMALL } from "./self-test-setup.js";
+import {
+  batchOf,
+  deviceIndependentDraws,
+  learnerOf,
+  networkSetup,
+  type Setup,
+  SMALL,
+  stepsFor,
+} from "./self-test-setup.js";
 
 /** The result of one check. */
 export interface Check {
@@ -178,8 +186,9 @@ function trainNormally(
 ): Trained {
   using learner = learnerOf(setup, algorithm, device, drawsAt);
   const start = weightsOf(learner);
-  for (const step of setup.steps) scope(() => learner.update(at(step, device).domains, step));
-  return { start, end: weightsOf(learner), updates: setup.steps.length, mismatches: mismatchesOf(learner) };
+  const steps = stepsFor(setup, algorithm);
+  for (const step of steps) scope(() => learner.update(at(step, device).domains, step));
+  return { start, end: weightsOf(learner), updates: steps.length, mismatches: mismatchesOf(learner) };
 }
 
 function trainReplayed(
@@ -191,10 +200,11 @@ function trainReplayed(
   using learner = learnerOf(setup, algorithm, device);
   using updates = new DeviceUpdates(learner, { device, say: (text) => notes.push(text) });
   const start = weightsOf(learner);
-  for (const step of setup.steps) scope(() => updates.update(at(step, device), step));
+  const steps = stepsFor(setup, algorithm);
+  for (const step of steps) scope(() => updates.update(at(step, device), step));
   updates.read();
   const note = updates.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
-  return { start, end: weightsOf(learner), updates: setup.steps.length, note, mismatches: mismatchesOf(learner) };
+  return { start, end: weightsOf(learner), updates: steps.length, note, mismatches: mismatchesOf(learner) };
 }
 
 /**
@@ -206,7 +216,8 @@ function trainResumed(
   device: string,
 ): [got: Trained, expected: Trained] {
   const { setup, at } = batches;
-  const half = setup.steps.length / 2;
+  const all = stepsFor(setup, algorithm);
+  const half = all.length / 2;
   const run = (learner: Learner, steps: readonly number[]): void => {
     using updates = new DeviceUpdates(learner, { device });
     for (const step of steps) scope(() => updates.update(at(step, device), step));
@@ -214,11 +225,11 @@ function trainResumed(
   };
   using first = learnerOf(setup, algorithm, device);
   const start = weightsOf(first);
-  run(first, setup.steps.slice(0, half));
+  run(first, all.slice(0, half));
   using second = learnerOf(setup, algorithm, device);
   second.loadState(first.state());
-  run(second, setup.steps.slice(half));
-  const got = { start, end: weightsOf(second), updates: setup.steps.length, mismatches: mismatchesOf(second) };
+  run(second, all.slice(half));
+  const got = { start, end: weightsOf(second), updates: all.length, mismatches: mismatchesOf(second) };
   return [got, trainReplayed(algorithm, batches, device)];
 }
 
