@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { factRows, reportText } from "./doctor.js";
+import { expect, test, vi } from "vitest";
+import { doctorCommand, factRows, reportText } from "./doctor.js";
 import { type BuildSettings, blasInUse, type Engine, type Facts, readConfig } from "./doctor-facts.js";
 import { findProblems } from "./doctor-problems.js";
 
@@ -177,4 +177,27 @@ test("the report has a row for each fact, and a line with the remedy for each pr
     "error: the engine has not been built: /nudge/build/nudge.node is missing",
     "  fix: npx nudge setup",
   ]);
+});
+
+test("--only runs the checks with a text in their name, and names a text that no check has", {
+  timeout: 120_000,
+}, async () => {
+  const printed: string[] = [];
+  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => printed.push(String(text)) > 0);
+  const run = (...words: string[]): Promise<unknown> => doctorCommand().parseAsync(words, { from: "user" });
+  try {
+    await run("--full", "--device", "cpu", "--only", "erm: as on the CPU");
+    await expect(run("--full", "--device", "cpu", "--only", "nothing")).rejects.toThrow(
+      "--only nothing: no check has this text in its name",
+    );
+    await expect(run("--only", "ERM")).rejects.toThrow("--only selects checks of --full");
+  } finally {
+    write.mockRestore();
+  }
+  const checks = printed.filter((line) => /^(ok|FAIL) /.test(line));
+  expect(checks.map((line) => line.split(": weights")[0])).toEqual([
+    "ok     ERM: as on the CPU",
+    "ok     IB-ERM: as on the CPU",
+  ]);
+  expect(printed).toContainEqual(expect.stringMatching(/^all 2 checks passed in/));
 });

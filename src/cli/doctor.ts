@@ -71,29 +71,36 @@ export function doctorCommand(): Command {
       "also run training checks: every algorithm compared with the CPU, CUDA graph replay compared with plain updates, real networks in bfloat16, and memory use",
     )
     .option("--device <device>", "the device for --full: cpu, cuda or cuda:1 (default: the first GPU)")
+    .option("--only <text>", "with --full: run only the checks whose name contains this text, such as ADRMX or kernel")
     .option("--json", "print the facts and problems as JSON")
     .addHelpText(
       "after",
       `
 Examples:
   nudge doctor                          report on this machine
-  nudge doctor --device cuda --full     check whether its GPU trains correctly (a few minutes)`,
+  nudge doctor --device cuda --full     check whether its GPU trains correctly (a few minutes)
+  nudge doctor --full --only ADRMX      repeat the checks of one algorithm`,
     )
-    .action(async ({ json, full, device }: { json?: true; full?: true; device?: string }) => {
+    .action(async ({ json, full, device, only }: { json?: true; full?: true; device?: string; only?: string }) => {
       if (device !== undefined && !full)
         throw new UsageError("--device selects the device for --full; add --full or remove --device");
+      if (only !== undefined && !full)
+        throw new UsageError("--only selects checks of --full; add --full or remove --only");
       const facts = gatherFacts(version());
       const problems = findProblems(facts);
       if (!json) process.stdout.write(`${reportText(facts, problems)}\n`);
       const wrong = problems.some(({ severity }) => severity === "error");
-      const checks = full && !wrong ? await runSelfTest(device, { print: !json }) : undefined;
+      const checks = full && !wrong ? await runSelfTest(device, { print: !json, only }) : undefined;
       if (json) process.stdout.write(`${JSON.stringify({ ...facts, problems, checks }, null, 2)}\n`);
       if (wrong || checks?.some(({ ok }) => !ok)) process.exitCode = 1;
     });
 }
 
 /** Runs the self-test on a device and prints each check when it is finished. */
-async function runSelfTest(requested: string | undefined, { print }: { print: boolean }): Promise<Check[]> {
+async function runSelfTest(
+  requested: string | undefined,
+  { print, only }: { print: boolean; only?: string },
+): Promise<Check[]> {
   const [{ selfTest }, { defaultDevice, devices }] = await Promise.all([
     import("../training/self-test.js"),
     import("../engine/device.js"),
@@ -107,10 +114,12 @@ async function runSelfTest(requested: string | undefined, { print }: { print: bo
   writeLine(`\ntraining on ${device}:`);
   const checks: Check[] = [];
   const began = performance.now();
-  for (const check of selfTest(device)) {
+  for (const check of selfTest(device, { only })) {
     checks.push(check);
     writeLine(`${check.ok ? "ok   " : "FAIL "}  ${check.name}: ${check.detail}`);
   }
+  if (checks.length === 0)
+    throw new UsageError(`--only ${only}: no check has this text in its name; without --only, all names are printed`);
   const failed = checks.filter(({ ok }) => !ok).length;
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   const verdict = failed === 0 ? `all ${checks.length} checks passed` : `${failed} of ${checks.length} checks failed`;

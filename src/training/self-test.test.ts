@@ -74,6 +74,14 @@ test("the updates of every algorithm include enough of each kind to capture and 
     }
 });
 
+test("checks are selected by a part of their name", () => {
+  const checks = [...selfTest("cpu", { only: "grouped_CONV", algorithms: [erm] })];
+  expect(checks.map(({ name, ok }) => [name.split(",")[0], ok])).toEqual(
+    new Array(3).fill(["grouped_conv and its gradients", true]),
+  );
+  expect([...selfTest("cpu", { only: "no such check", algorithms: [erm] })]).toEqual([]);
+});
+
 test("a check that throws has failed, and is the last one if the device no longer computes", () => {
   const checks = [...selfTest("cuda:99")];
   expect(checks).toHaveLength(1);
