@@ -31,7 +31,7 @@ test("there are four domains and seven classes, and classes take turns in each d
   expect(data.domains).toEqual(["filled", "outlined", "textured", "inverted"]);
   expect(data.classes).toEqual(["circle", "square", "triangle", "star", "cross", "ring", "crescent"]);
   expect(data.inputShape).toEqual([3, 32, 32]);
-  expect(data.options).toEqual({ size: 32, perCell: 3, seed: 0, cue: 0.8 });
+  expect(data.options).toEqual({ size: 32, perCell: 3, seed: 0, cue: 0.8, misleading: "" });
   for (let domain = 0; domain < 4; domain++) {
     expect(data.count(domain)).toBe(21);
     const labels = Array.from({ length: 21 }, (_, i) => data.picture(domain, i).label);
@@ -146,6 +146,22 @@ test.each([0, 1, 2, 3])(
   },
 );
 
+test("with a misleading domain, one table is right in all others, and in that one it is right by chance in few pictures", () => {
+  const data = shapesDataset({ size: 16, perCell: 60, cue: 0.9, misleading: "textured" });
+  const right = SHAPES_DOMAINS.map((_, domain) => {
+    const counts = countWallpapers(data, domain);
+    return counts.reduce((sum, row, wallpaper) => sum + row[wallpaper], 0) / 420;
+  });
+  // Four standard deviations of a share of 0.9 are 0.06, of a share of 0.1/6 they are 0.025.
+  for (const name of ["filled", "outlined", "inverted"])
+    expect(Math.abs(right[SHAPES_DOMAINS.indexOf(name as never)] - 0.9)).toBeLessThan(0.06);
+  expect(Math.abs(right[SHAPES_DOMAINS.indexOf("textured")] - 0.1 / 6)).toBeLessThan(0.025);
+  // The wallpapers are all that changes: in a domain whose table stays the same, so do the pictures.
+  const plain = shapesDataset({ size: 16, perCell: 60, cue: 0.9 });
+  expect(data.picture(0, 7).pixels).toEqual(plain.picture(0, 7).pixels);
+  expect(data.wallpaper(2, 7)).toBe((plain.wallpaper(2, 7) + 6) % 7);
+});
+
 /** Where the lightness changes, 16 × 16: the size of the gradient, averaged over blocks of 2 × 2. */
 function edgeMap(pixels: Uint8Array): Float64Array {
   const map = new Float64Array(256);
@@ -195,6 +211,7 @@ test("invalid options and arguments are refused with clear errors", () => {
   refused(() => data.label(0, 14), "expected a picture to be an integer from 0 to 13, got 14");
   refused(() => data.picture(0, 0, new Uint8Array(10)), "needs 3072 bytes, got room for 10");
   refused(() => renderShape({ domain: "fillet", label: 0, index: 0 }), 'did you mean "filled"?');
+  refused(() => shapesDataset({ misleading: "texture" }), 'did you mean "textured"?');
   refused(() => renderShape({ domain: "filled", label: 7, index: 0 }), "a label");
   refused(() => renderShape({ domain: "filled", label: 0, index: -1 }), "an index");
 });

@@ -46,6 +46,12 @@ export interface ShapesOptions {
   seed?: number;
   /** The probability that the wallpaper matches the label (default: 0.8); at 1/7 it carries no information. */
   cue?: number;
+  /**
+   * The one domain in which the cue misleads (default: none, so that it misleads whichever domain is held out): this domain has the
+   * table of `outlined`, and all others have the table of `filled`. With this domain held out, the cue is as strong as it can be: one
+   * table is right in all training domains.
+   */
+  misleading?: string;
 }
 
 /** The four domains, in order. */
@@ -67,6 +73,7 @@ export interface ShapeRequest {
   size?: number;
   seed?: number;
   cue?: number;
+  misleading?: string;
 }
 
 /** A picture of the dataset: rows from the top, red, green, blue. */
@@ -98,13 +105,15 @@ function checkWhole(what: string, value: number, from: number, to: number): void
     throw new UsageError(`dataset shapes: expected ${what} to be an integer from ${from} to ${to}, got ${value}`);
 }
 
-function resolve({ size = 32, perCell = 100, seed = 0, cue = 0.8 }: ShapesOptions): Required<ShapesOptions> {
+function resolve(options: ShapesOptions): Required<ShapesOptions> {
+  const { size = 32, perCell = 100, seed = 0, cue = 0.8, misleading = "" } = options;
   checkWhole("size", size, 12, 4096);
   checkWhole("perCell", perCell, 1, 1e9);
   checkWhole("seed", seed, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (!(cue >= 0 && cue <= 1))
     throw new UsageError(`dataset shapes: expected cue to be a probability from 0 to 1, got ${cue}`);
-  return { size, perCell, seed, cue };
+  if (misleading !== "") checkDomain(misleading);
+  return { size, perCell, seed, cue, misleading };
 }
 
 /** The wallpaper (0 to 6) that belongs to a label in a domain. */
@@ -112,6 +121,10 @@ export function wallpaperOf(domain: string, label: number): number {
   checkWhole("a label", label, 0, SHAPES_CLASSES.length - 1);
   return (label + styles[checkDomain(domain)].shift) % SHAPES_CLASSES.length;
 }
+
+/** The domain whose table of wallpapers a domain has. */
+const tableOf = (domain: DomainName, misleading: string): DomainName =>
+  misleading === "" ? domain : domain === misleading ? "outlined" : "filled";
 
 function checkDomain(name: string): DomainName {
   if (!Object.hasOwn(styles, name))
@@ -125,7 +138,7 @@ function checkDomain(name: string): DomainName {
  * @example renderShape({ domain: "outlined", label: SHAPES_CLASSES.indexOf("star"), index: 0, size: 224 })
  */
 export function renderShape(request: ShapeRequest, into?: Uint8Array): Uint8Array {
-  const { size, seed, cue } = resolve(request);
+  const { size, seed, cue, misleading } = resolve(request);
   const { label, index } = request;
   const domain = checkDomain(request.domain);
   checkWhole("a label", label, 0, SHAPES_CLASSES.length - 1);
@@ -136,7 +149,8 @@ export function renderShape(request: ShapeRequest, into?: Uint8Array): Uint8Arra
       `dataset shapes: a picture of ${size} × ${size} needs ${bytes} bytes, got room for ${into.length}`,
     );
   const pixels = into ? into.subarray(0, bytes) : new Uint8Array(bytes);
-  paint(drawScene(domain, label, index, seed, cue), distances[label], styles[domain].mark, size, pixels);
+  const { shift } = styles[tableOf(domain, misleading)];
+  paint(drawScene(domain, label, index, seed, cue, shift), distances[label], styles[domain].mark, size, pixels);
   return pixels;
 }
 
@@ -147,7 +161,7 @@ export function renderShape(request: ShapeRequest, into?: Uint8Array): Uint8Arra
  */
 export function shapesDataset(options: ShapesOptions = {}): ShapesDataset {
   const resolved = Object.freeze(resolve(options));
-  const { size, perCell, seed, cue } = resolved;
+  const { size, perCell, seed, cue, misleading } = resolved;
   const total = SHAPES_CLASSES.length * perCell;
 
   /** Classes alternate, so that a larger perCell adds pictures at the end. */
@@ -155,7 +169,15 @@ export function shapesDataset(options: ShapesOptions = {}): ShapesDataset {
     checkWhole("a domain", domain, 0, SHAPES_DOMAINS.length - 1);
     checkWhole("a picture", i, 0, total - 1);
     const label = i % SHAPES_CLASSES.length;
-    return { domain: SHAPES_DOMAINS[domain], label, index: (i - label) / SHAPES_CLASSES.length, size, seed, cue };
+    return {
+      domain: SHAPES_DOMAINS[domain],
+      label,
+      index: (i - label) / SHAPES_CLASSES.length,
+      size,
+      seed,
+      cue,
+      misleading,
+    };
   }
 
   return {
@@ -171,7 +193,7 @@ export function shapesDataset(options: ShapesOptions = {}): ShapesDataset {
     label: (domain, i) => request(domain, i).label,
     wallpaper(domain, i) {
       const { domain: name, label, index } = request(domain, i);
-      return drawScene(name, label, index, seed, cue).wallpaper.pattern;
+      return drawScene(name, label, index, seed, cue, styles[tableOf(name, misleading)].shift).wallpaper.pattern;
     },
     picture(domain, i, into) {
       const asked = request(domain, i);

@@ -58,9 +58,16 @@ export interface Scene {
 const tan15 = 2 - Math.sqrt(3);
 const margin = 0.03; // between the shape and the border
 
-/** Draws the scene of a picture. `cue` is the probability that the wallpaper matches the label. */
-export function drawScene(domain: DomainName, label: number, index: number, seed: number, cue: number): Scene {
-  const { dark, shift } = styles[domain];
+/** Draws the scene of a picture. `cue` is the probability that the wallpaper matches the label; `shift` says which one does. */
+export function drawScene(
+  domain: DomainName,
+  label: number,
+  index: number,
+  seed: number,
+  cue: number,
+  shift = styles[domain].shift,
+): Scene {
+  const { dark } = styles[domain];
   const random = keyedRandom(seed, "shapes", domain, label, index);
 
   const agrees = random.uniform() < cue;
