@@ -60,7 +60,8 @@ function write(folder: string, made: Made): void {
         ];
       });
       const settings = {
-        ...{ algorithm, dataset: "pacs", domains: pacsDomains, testDomains: [domain], trialSeed: trial, averaging: [] },
+        ...{ algorithm, dataset: "pacs", domains: pacsDomains, testDomains: [domain], trialSeed: trial },
+        ...{ backbone: "mobilenet_v2", averaging: [] },
         ...{ regularizers: penalty ? [{ id: penalty, settings: { weight, warmup: 101 } }] : [] },
         ...{ steps: 601, evaluateEvery: 100, holdout: 0.2 },
       };
@@ -188,7 +189,7 @@ test("weights are set by the norm of ERM-NU and by validation accuracy, with row
       "ERM-RATIO 0.1: ‖F‖_F 1800.0, validation accuracy 94.50 %, 4 runs",
       "ERM-RATIO 0.3: ‖F‖_F 1800.0, validation accuracy 94.10 %, 4 runs",
       "ERM-RATIO 1: ‖F‖_F 1800.0, validation accuracy 93.00 %, 4 runs",
-      "{ frobenius: 0.09, ratio: 0.3 }",
+      '"pacs mobilenet_v2": {"ERM-FRO":0.09,"ERM-RATIO":0.3}',
     ]);
   });
 });
@@ -199,7 +200,7 @@ test("weights are not set from a sweep that is not finished", () => {
     write(folder, { method: "ERM-FRO", weight: 0.5, norm: 120, heldOut: ["photo"] });
     const { status, stdout, stderr } = run("set-weights", folder);
     expect(status).toBe(1);
-    expect(stdout).not.toContain("frobenius:");
+    expect(stdout).not.toContain('"ERM-FRO"');
     expect(stderr).toContain("ERM-FRO 0.5 has runs with photo held out");
   });
 });

@@ -4,9 +4,13 @@ import { readdirSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readResults } from "../../dist/report/read-results.js";
+import { CALIBRATED } from "./blocks.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const program = join(here, "../../bin/nudge.mjs");
+
+/** The folder of the repository. */
+export const top = join(here, "../..");
+const program = join(top, "bin/nudge.mjs");
 
 /** The files of the plug-ins, in the format of $NUDGE_PLUGINS. */
 export const plugins = readdirSync(join(here, "plugins"))
@@ -58,29 +62,47 @@ export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / 
 const TITLES = {
   erm: "ERM",
   "normalized-erm": "NormERM",
+  "scaled-erm": "ScaledERM",
   "nuclear-norm": "NU",
+  "centred-nuclear-norm": "CNU",
   "frobenius-norm": "FRO",
   "norm-ratio": "RATIO",
+  "rank-raising": "RAISE",
+  "row-norm": "ROW",
+  "top-singular-value": "TOP",
+  "lower-singular-values": "LOWER",
+  "feature-variance": "VAR",
 };
 
 /**
- * A run of a study: its method, the weight of its penalty, and the records of the second half of its training.
+ * A run of a study: its method, as rows are named in blocks.mjs, the settings of its algorithm and penalties, and the records of the second half of
+ * its training.
  *
  * @typedef {{ step: number, domain: string | null, split: string | null, metric: string, value: number }} Row
- * @typedef {{ method: string, weight: number | null, dataset: string, heldOut: string, trial: number, late: Row[] }} Run
+ * @typedef {{ method: string, values: Record<string, any>, dataset: string, backbone: string, heldOut: string, trial: number, late: Row[] }} Run
  */
 
 /** The finished runs of a sweep's folder or a packed study. @param {string} study @returns {Run[]} */
 export function runsOf(study) {
   const finished = readResults([study]).stored.filter(({ done }) => done);
   return finished.map(({ settings, records }) => {
-    const { algorithm, regularizers, dataset, testDomains, trialSeed } = /** @type {any} */ (settings);
-    const parts = [algorithm, ...regularizers.map((/** @type {{ id: string }} */ { id }) => id)];
+    const { algorithm, regularizers, hparams, dataset, backbone, testDomains, trialSeed, headLr, clipNorm } =
+      /** @type {any} */ (settings);
+    const parts = [{ id: algorithm, settings: hparams ?? {} }, ...regularizers];
+    const values = Object.fromEntries(
+      parts.flatMap(({ id, settings }) => Object.entries(settings).map(([key, value]) => [`${id}.${key}`, value])),
+    );
+    const title = parts.map(({ id }) => TITLES[/** @type {keyof typeof TITLES} */ (id)] ?? id).join("-");
+    const own = {
+      ...(values["frobenius-norm.on"] === "logits" && { on: "logits" }),
+      ...((values["scaled-erm.temperature"] ?? 1) !== 1 && { temperature: values["scaled-erm.temperature"] }),
+      ...(headLr !== undefined && { headLr }),
+      ...(clipNorm !== undefined && { clipNorm }),
+    };
     const half = Math.max(...records.map(({ step }) => step)) / 2;
     return {
-      method: parts.map((id) => TITLES[/** @type {keyof typeof TITLES} */ (id)] ?? id).join("-"),
-      weight: regularizers[0]?.settings.weight ?? null,
-      ...{ dataset, heldOut: testDomains[0], trial: trialSeed },
+      method: [title, ...Object.entries(own).map(([key, value]) => `${key}=${value}`)].join(" "),
+      ...{ values, dataset, backbone, heldOut: testDomains[0], trial: trialSeed },
       late: records.filter(({ step, model }) => step >= half && model === "current"),
     };
   });
@@ -92,11 +114,18 @@ export const lateMeasure = ({ late }, metric) =>
     late.filter((row) => row.metric === metric && row.domain === null && row.split !== "in").map(({ value }) => value),
   );
 
-/** The two checks of docs/study.md: a comparison is counted only if its methods differ, or do not differ, in this measure. */
+const SCALE = { metric: "frobeniusNorm", label: "‖F‖_F", needed: "within ±5 %", low: -0.05, high: 0.05 };
+const RANK = { metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 };
+
+/** The checks of docs/study.md: a comparison is counted only if its methods differ, or do not differ, in this measure. */
 const CHECKS = [
-  { name: "P2", metric: "frobeniusNorm", label: "‖F‖_F", needed: "within ±5 %", low: -0.05, high: 0.05 },
-  { name: "P3", metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 },
-  { name: "P4", metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 },
+  ...COMPARISONS.flatMap((pair) => {
+    const check = { P2: SCALE, P3: RANK, P4: RANK }[pair.name];
+    return check ? [{ ...check, ...pair }] : [];
+  }),
+  ...CALIBRATED.filter(({ name, by }) => by === "scale" && name !== "ERM-FRO").map(({ name }) => {
+    return { ...SCALE, name: "control", first: name, second: "ERM-NU" };
+  }),
 ];
 
 /**
@@ -106,8 +135,7 @@ const CHECKS = [
  * @param {readonly Run[]} runs
  */
 export function checksOf(runs) {
-  return CHECKS.flatMap(({ name, metric, low, high, ...check }) => {
-    const { first, second } = COMPARISONS.filter((each) => each.name === name)[0];
+  return CHECKS.flatMap(({ first, second, metric, low, high, ...check }) => {
     const of = (/** @type {string} */ method) => runs.filter((run) => run.method === method);
     const cell = (/** @type {Run} */ { trial, heldOut }) => `${trial} ${heldOut}`;
     const [mine, others] = [of(first), of(second)].map((all, i, both) => {
@@ -118,7 +146,7 @@ export function checksOf(runs) {
     const values = [mine, others].map((each) => mean(each.map((run) => lateMeasure(run, metric))));
     const difference = values[0] / values[1] - 1;
     const passed = difference >= low && difference <= high;
-    return [{ ...check, name, first, second, values, difference, passed, runs: mine.length }];
+    return [{ ...check, first, second, values, difference, passed, runs: mine.length }];
   });
 }
 
