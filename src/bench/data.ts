@@ -15,6 +15,7 @@ import { openPictures } from "../data/picture-store.js";
 import { setThreads, threads } from "../engine/device.js";
 import { Random } from "../engine/random.js";
 import { UsageError } from "../errors.js";
+import { SettingsMemo } from "../settings/memo.js";
 import { planOf } from "./train.js";
 import { type TimedSteps, timeSteps } from "./train-timing.js";
 
@@ -80,7 +81,8 @@ export async function benchData(options: DataBenchOptions): Promise<DataBench> {
     const generated = performance.now();
     const data = join(folder, "pictures");
     const run = { data, algorithm: "ERM", backbone, device, precision, batch };
-    const [whole, some] = [await planOf(run), await planOf({ ...run, limit: MEMORY_LIMIT })];
+    const memo = new SettingsMemo(); // so that the files are listed once
+    const [whole, some] = [await planOf(run, memo), await planOf({ ...run, limit: MEMORY_LIMIT }, memo)];
     const planned = performance.now();
     setThreads(whole.settings.threads);
     const inMemory = await timed(some, { cache: join(folder, "cache") }, steps);

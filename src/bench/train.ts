@@ -112,15 +112,16 @@ export async function benchTrain(options: TrainBenchOptions): Promise<TrainBench
 /** The run as `nudge train` resolves it, but always with frozen batch norm, as is usual for fine-tuning. */
 export async function planOf(
   options: Omit<TrainBenchOptions, "steps" | "peer" | "workers" | "cache">,
+  memo = new SettingsMemo(),
 ): Promise<Plan & { dataset: PictureDataset }> {
   const { data, root, algorithm, backbone, weights, device, precision, batch, limit } = options;
-  const memo = new SettingsMemo();
   const whole = await memo.dataset(data, { root, options: {} });
   const testDomain = options.testDomain ?? whole.domains[0].name;
   const request = {
     ...{ data, root, algorithm, backbone, device, precision, testDomains: [testDomain] },
     ...(weights === undefined ? { pretrained: false } : { weights }),
     ...{ freezeBatchNorm: true, batchSize: batch },
+    nearDuplicates: "ignore", // the search decodes every picture, and is not what is measured
   };
   const settled = await resolve(request, memo);
   // The penalty is active from the first step, because most updates of a run include it.
