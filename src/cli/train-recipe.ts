@@ -5,7 +5,6 @@
  * stop.
  */
 
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ASSESSMENT_FILE, type Assessment, readAssessment } from "../analysis/assessment.js";
 import { isRight, type Judged } from "../analysis/judged.js";
@@ -28,15 +27,7 @@ import {
   reasonFor,
   recipeFile,
 } from "../own-data/recipe.js";
-import {
-  CPU_BUDGET,
-  CPU_JUDGED,
-  type Length,
-  lengthOf,
-  lengthWords,
-  type RecipeName,
-  recipeRequests,
-} from "../own-data/recipe-plan.js";
+import { CPU_JUDGED, type Length, type RecipeName, recipeRequests } from "../own-data/recipe-plan.js";
 import { STRENGTHS } from "../probe/choose-strength.js";
 import { ESTIMATE_FILE } from "../records/run.js";
 import { recipeText } from "../report/recipe-text.js";
@@ -48,13 +39,14 @@ import { SettingsMemo } from "../settings/memo.js";
 import { datasetFor, type Plan, resolve } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { withHeat } from "../training/assess-run.js";
-import { judgeCoefficients } from "../training/judge-coefficients.js";
 import type { Reporter } from "../training/reporter.js";
 import { RunFolder } from "../training/run-folder.js";
 import { openFeatures } from "../training/samples.js";
 import type { EndedRun } from "../training/train.js";
 import { compareProgress } from "./compare-progress.js";
 import { RESUMABLE } from "./failure.js";
+import { judgeCandidates, readCandidates } from "./recipe-candidates.js";
+import { measuredLength } from "./recipe-length.js";
 import { nameRun, runPath, shortPath } from "./run-path.js";
 import type { StopSignals } from "./stop-signals.js";
 import { compared, comparedText } from "./train-against.js";
@@ -78,14 +70,6 @@ export interface RecipeOptions {
   readonly reporter: Reporter;
   readonly stop: StopSignals;
 }
-
-/** In the run folder of a fold: the accuracy of each interpolation coefficient on its pictures. */
-const CANDIDATES_FILE = "candidates.json";
-/** In the run folder of the probe: measurements that a resumed command must not repeat, because runs are named by them. */
-const LENGTH_FILE = "length.json";
-
-/** The share of the budget that is planned: the rest is for decoding the pictures, and for the reports. */
-const PLANNED = 0.95;
 
 /** Stopped by the user. Everything done so far is kept. */
 const stopped = (): StoppedError => new StoppedError("stopped; run the same command to resume");
@@ -239,38 +223,22 @@ class RecipeRun {
     };
   }
 
-  /** The length of the fine-tuning runs: measured once, then reused. */
-  private async length(sample: Plan, probe: Plan, evidence: ProbeEvidence): Promise<Length> {
-    const { reporter, device, budget = device === "cpu" ? CPU_BUDGET : Number.POSITIVE_INFINITY } = this.options;
-    const file = join(this.pathOf(probe), LENGTH_FILE);
-    const key = JSON.stringify([this.options.budget ?? null, this.requested.steps ?? null, device, this.trials]);
-    const runs = evidence.folds.length > 1 ? this.trials * evidence.folds.length + 1 : 1;
-    const { hparams } = sample.settings;
-    const pictures = (hparams.batchSize as number) * trainDomainsOf(sample.settings).length;
-    if (existsSync(file)) {
-      const kept = JSON.parse(readFileSync(file, "utf8")) as Length & { key: string };
-      if (kept.key === key) return this.timedLength(kept, runs);
-    }
-    const left = PLANNED * budget - (performance.now() - this.begun) / 1000;
-    reporter.progress?.("measuring the time of fine-tuning");
-    const asked = this.requested.steps === undefined ? undefined : Number(this.requested.steps);
-    const most = device === "cpu" ? CPU_JUDGED : Number.POSITIVE_INFINITY;
-    const counts = trainDomainsOf(sample.settings).map((name) =>
-      Math.min(most, sample.dataset.domains.find((each) => each.name === name)!.count),
-    );
-    const judged = counts.reduce((sum, count) => sum + count, 0) / runs;
-    const length = lengthOf(sample, { runs, left, asked, judged });
-    using folder = await RunFolder.own(this.pathOf(probe));
-    folder.writeJson(LENGTH_FILE, { ...length, key });
-    reporter.line(
-      length.steps === 0
-        ? `fine-tuning is skipped: ${countOf(runs, "short run")} would take about ${roughly(length.seconds ?? 0)}, but only ${roughly(Math.max(1, left))} of the time budget remain (use --budget 1h for more)`
-        : `stage 2: ${lengthWords(length, runs, pictures)} (use a shorter --budget for less time, or --recipe probe to skip fine-tuning)`,
-    );
-    return this.timedLength(length, runs);
-  }
-
-  private timedLength(length: Length, runs: number): Length {
+  /** The length of the fine-tuning runs, and the time of one of them. */
+  private async length(sample: Plan, probe: Plan, { folds }: ProbeEvidence): Promise<Length> {
+    const { device, budget } = this.options;
+    const { steps } = this.requested;
+    const runs = folds.length > 1 ? this.trials * folds.length + 1 : 1;
+    const key = JSON.stringify([budget ?? null, steps ?? null, device, this.trials]);
+    const spent = (performance.now() - this.begun) / 1000;
+    const asked = steps === undefined ? undefined : Number(steps);
+    const length = await measuredLength(sample, {
+      folder: this.pathOf(probe),
+      key,
+      runs,
+      spent,
+      asked,
+      ...this.options,
+    });
     if (length.seconds !== null) this.oneRun = length.seconds / runs;
     return length;
   }
@@ -321,43 +289,28 @@ class RecipeRun {
     run: Plan,
     { domains, alone, trial }: { domains: readonly string[]; alone: boolean; trial: number },
   ): Promise<Judged[][]> {
-    const rest = COEFFICIENTS.slice(1);
     const what = alone ? "fine-tuning on all domains" : `fine-tuning without ${domains.join(", ")}`;
     await this.train(run, this.trials > 1 && !alone ? `${what}, trial ${trial + 1} of ${this.trials}` : what, {
-      beforeDone: async (ended) =>
-        ended.folder.writeJson(CANDIDATES_FILE, {
-          format: 1,
-          coefficients: rest,
-          judged: await judgeCoefficients(ended, domains, rest),
-        }),
+      beforeDone: (ended) => judgeCandidates(ended, domains),
     });
-    const { judged } = JSON.parse(readFileSync(join(this.pathOf(run), CANDIDATES_FILE), "utf8")) as {
-      judged: Judged[][];
-    };
-    return judged;
+    return readCandidates(this.pathOf(run))!.judged;
   }
 
   /** Trains the final model. If a domain is excluded from everything, all candidates are evaluated on it; the choice does not depend on this. */
   private async trainMain(main: Plan): Promise<void> {
     const { testDomains } = main.settings;
-    const rest = COEFFICIENTS.slice(1);
     const beforeDone = async (ended: EndedRun): Promise<void> => {
       await assessAndReport(ended);
-      if (testDomains.length === 0) return;
-      const judged = await judgeCoefficients(ended, testDomains, rest);
-      ended.folder.writeJson(CANDIDATES_FILE, { format: 1, coefficients: rest, judged });
+      if (testDomains.length > 0) await judgeCandidates(ended, testDomains);
     };
     const time = this.oneRun === undefined ? "" : `, about ${roughly(this.oneRun)}`;
     await this.train(main, `stage 3: the model, fine-tuned on all domains${time}`, { beforeDone });
   }
 
   private withheldBy(main: Plan): Pick<Recipe, "withheld"> {
-    const file = join(this.pathOf(main), CANDIDATES_FILE);
-    if (!existsSync(file)) return {};
-    const { coefficients, judged } = JSON.parse(readFileSync(file, "utf8")) as {
-      coefficients: number[];
-      judged: Judged[][];
-    };
+    const candidates = readCandidates(this.pathOf(main));
+    if (!candidates) return {};
+    const { coefficients, judged } = candidates;
     const withheld = coefficients.map((coefficient, i) => ({
       ...{ coefficient, accuracy: judged[i].filter(isRight).length / judged[i].length, count: judged[i].length },
     }));
