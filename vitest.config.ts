@@ -7,8 +7,9 @@ import { configDefaults, defineConfig } from "vitest/config";
  * files. A file that counts tensors, or changes or looks at its process, has a process of its own, like all other files.
  */
 const FOLDERS = [
-  ...["algorithms", "analysis", "averaging", "drawing", "model", "nn", "optim", "own-data", "paper", "probe"],
-  ...["records", "reference", "regularizers", "report", "run-index", "selection", "settings"],
+  ...["algorithms", "analysis", "averaging", "data", "drawing", "engine", "export", "files", "model", "nn", "optim"],
+  ...["own-data", "paper", "probe", "records", "reference", "regularizers", "report", "run-index", "selection"],
+  "settings",
 ].map((folder) => `src/${folder}`);
 const ALONE =
   /liveTensors|memory\(|\bgc\(|\bvi\.|\bprocess\.|child_process|worker_threads|loadPlugins|setThreads|\bmain\(/;
