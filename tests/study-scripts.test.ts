@@ -1,19 +1,31 @@
 /** The scripts of docs/study.md on made-up sweeps whose answers are known. */
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { office31 } from "../src/data/datasets/office-31.js";
+import { pacs } from "../src/data/datasets/pacs.js";
 import type { RunRecord } from "../src/records/record.js";
+import { BLOCKS, CALIBRATED } from "../studies/rank-or-scale/blocks.mjs";
 import { pacsDomains } from "./support/report-runs.js";
 import { inFolder, writeRun } from "./support/run-folders.js";
 
 const FOLDER = join(import.meta.dirname, "../studies/rank-or-scale");
 
-function run(script: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [join(FOLDER, `${script}.mjs`), ...args], { encoding: "utf8" });
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
+const run = (script: string, ...args: string[]): Ended => runIn(process.cwd(), script, ...args);
+
+function runIn(cwd: string, script: string, ...args: string[]): Ended {
+  return spawnSync(process.execPath, [join(FOLDER, `${script}.mjs`), ...args], { cwd, encoding: "utf8" });
+}
+
+/** The algorithm of each method and its penalties. The weight that a run is made with is that of the last penalty. */
 const METHODS = {
   ERM: ["erm"],
   "ERM-NU": ["erm", "nuclear-norm"],
@@ -21,11 +33,20 @@ const METHODS = {
   NormERM: ["normalized-erm"],
   "NormERM-NU": ["normalized-erm", "nuclear-norm"],
   "ERM-RATIO": ["erm", "norm-ratio"],
+  "ERM-CNU": ["erm", "centred-nuclear-norm"],
+  "ERM-ROW": ["erm", "row-norm"],
+  "ERM-TOP": ["erm", "top-singular-value"],
+  "ERM-LOWER": ["erm", "lower-singular-values"],
+  "ERM-VAR": ["erm", "feature-variance"],
+  "ERM-FRO on=logits": ["erm", "frobenius-norm"],
+  "ERM-RAISE-FRO": ["erm", "rank-raising", "frobenius-norm"],
+  ScaledERM: ["scaled-erm"],
 } as const;
 
 interface Made {
   readonly method: keyof typeof METHODS;
   readonly weight?: number;
+  readonly backbone?: string;
   readonly trials?: readonly number[];
   readonly heldOut?: readonly string[];
   /** Late in training: on the held-out domain in a trial, and on validation pictures of the others. */
@@ -37,9 +58,15 @@ interface Made {
 
 /** Writes runs of seven evaluations. In the first half of training every value is another one, which must not count. */
 function write(folder: string, made: Made): void {
-  const { method, weight = 0.01, trials = [0], heldOut = pacsDomains } = made;
+  const { method, weight = 0.01, trials = [0], heldOut = pacsDomains, backbone = "mobilenet_v2" } = made;
   const { accuracy = () => 0.8, validation = 0.9, norm = 100, rank = 50 } = made;
-  const [algorithm, penalty] = METHODS[method];
+  const [algorithm, ...penalties] = METHODS[method];
+  const on = method.endsWith("on=logits") ? "logits" : "features";
+  const regularizers = penalties.map((id, i) => ({
+    id,
+    settings: { weight: i === penalties.length - 1 ? weight : 0.1, warmup: 101, on },
+  }));
+  const hparams: Record<string, number> = method === "ScaledERM" ? { featureScale: weight, temperature: 1 } : {};
   for (const trial of trials)
     for (const domain of heldOut) {
       const records = [0, 100, 200, 300, 400, 500, 600].flatMap((step): RunRecord[] => {
@@ -61,8 +88,8 @@ function write(folder: string, made: Made): void {
       });
       const settings = {
         ...{ algorithm, dataset: "pacs", domains: pacsDomains, testDomains: [domain], trialSeed: trial },
-        ...{ backbone: "mobilenet_v2", averaging: [] },
-        ...{ regularizers: penalty ? [{ id: penalty, settings: { weight, warmup: 101 } }] : [] },
+        ...{ backbone, averaging: [] },
+        ...{ regularizers, hparams },
         ...{ steps: 601, evaluateEvery: 100, holdout: 0.2 },
       };
       const name = `${method}-${weight}-${domain}-trial${trial}`;
@@ -202,5 +229,93 @@ test("weights are not set from a sweep that is not finished", () => {
     expect(status).toBe(1);
     expect(stdout).not.toContain('"ERM-FRO"');
     expect(stderr).toContain("ERM-FRO 0.5 has runs with photo held out");
+  });
+});
+
+/** Runs of a calibration in which the middle one of a row's values has ERM-NU's norm, for the calibrated rows of a block. */
+function writeCalibrationOf(folder: string, block: string, backbone?: string): void {
+  write(folder, { method: "ERM", backbone, norm: 900 });
+  write(folder, { method: "ERM-NU", backbone, norm: 300 });
+  for (const { name, values = [] } of CALIBRATED.filter((row) => BLOCKS[block].rows.includes(row)))
+    for (const weight of values) {
+      const method = name as keyof typeof METHODS;
+      write(folder, { method, backbone, weight, norm: 300 * Math.sqrt(values[1] / weight) });
+    }
+}
+
+test("every control that is matched in scale has the weight of ERM-NU's scale, and one that does not reach it has none", () => {
+  inFolder((folder) => {
+    writeCalibrationOf(folder, "controls");
+    const { status, stdout } = run("set-weights", folder);
+    expect(status).toBe(0);
+    const matched = BLOCKS.controls.rows.filter(({ by }) => by === "scale");
+    expect(matched).toHaveLength(8);
+    const expected = Object.fromEntries(matched.map(({ name, values = [] }) => [name, values[1]]));
+    expect(JSON.parse(`{${stdout.trim().split("\n").at(-1)}}`)).toEqual({ "pacs mobilenet_v2": expected });
+  });
+  inFolder((folder) => {
+    write(folder, { method: "ERM-NU", norm: 300 });
+    for (const weight of [0.02, 0.06]) write(folder, { method: "ERM-TOP", weight, norm: 400 - weight });
+    const { status, stdout, stderr } = run("set-weights", folder);
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('"ERM-TOP"');
+    expect(stderr).toContain("ERM-TOP is not matched: its ‖F‖_F is 400.0, 399.9, and ERM-NU's, 300.0, is not between");
+  });
+});
+
+test("the scale of the controls is checked against ERM-NU in the runs of another study", () => {
+  inFolder((folder) => {
+    const [first, controls] = ["first", "controls"].map((name) => join(folder, name));
+    write(first, { method: "ERM-NU", trials: [3, 4], norm: 100 });
+    write(controls, { method: "ERM-TOP", trials: [3], weight: 0.05, norm: 104 });
+    write(controls, { method: "ERM-FRO on=logits", trials: [3], weight: 0.2, norm: 106 });
+    expect(run("checks", first, controls).stdout.trim().split("\n").slice(2)).toEqual([
+      "| PACS | control | ‖F‖_F | ERM-TOP 104.0 | ERM-NU 100.0 | +4.0 % | within ±5 % | 4 | passed |",
+      "| PACS | control | ‖F‖_F | ERM-FRO on=logits 106.0 | ERM-NU 100.0 | +6.0 % | within ±5 % | 4 | failed |",
+    ]);
+  });
+});
+
+/** The blocks of docs/study.md: the words that plan them, and the number of runs that the page has. */
+const planned = readFileSync(join(import.meta.dirname, "../docs/study.md"), "utf8")
+  .split("\n")
+  .map((line) => line.split(" | "))
+  .filter((cells) => cells.length === 6 && Number(cells[3]) > 0)
+  .map(([, , words, runs]) => ({ words: words.replaceAll("`", ""), runs: Number(runs) }));
+
+test("docs/study.md plans every block", () => {
+  const names = new Set(planned.map(({ words }) => words.split(" ")[0]));
+  expect([...names].sort()).toEqual(Object.keys(BLOCKS).sort());
+});
+
+test("every block is planned with the number of runs that docs/study.md has", { timeout: 300_000 }, () => {
+  inFolder((folder) => {
+    for (const [name, { published }] of Object.entries({ PACS: pacs, office31 }))
+      for (const { name: domain } of published.domains)
+        for (const label of published.classes as readonly string[]) {
+          const place = join(folder, "data", name, domain, label);
+          mkdirSync(place, { recursive: true });
+          for (const i of [0, 1]) writeFileSync(join(place, `${i}.jpg`), ""); // planning does not read pictures
+        }
+    writeCalibrationOf(join(folder, "sweeps/calibration-controls"), "controls");
+    writeCalibrationOf(join(folder, "sweeps/calibration-resnet18"), "backbone", "resnet18");
+    for (const { words, runs } of planned) {
+      const start = words.startsWith("misleading") ? [] : ["--", "--no-pretrained"];
+      const out = words.includes("--calibrate") ? ["--out", join(folder, `planned ${words}`)] : [];
+      const { stdout, stderr } = runIn(folder, "plan", ...words.split(" "), ...out, ...start);
+      expect(stdout, `${words}: ${stderr}`).toMatch(new RegExp(`^${runs} runs in `));
+    }
+  });
+});
+
+test("a block whose weights are not set for the dataset and the backbone is not planned", () => {
+  inFolder((folder) => {
+    const { status, stdout, stderr } = runIn(folder, "plan", "dataset", "--data", "shapes", "--backbone", "small-cnn");
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("ERM-FRO,ERM-RATIO: not calibrated for shapes with small-cnn yet");
+    const calibration = join(folder, "calibration");
+    write(calibration, { method: "ERM-NU", backbone: "small-cnn", norm: 300 });
+    const words = ["dataset", "--data", "shapes", "--backbone", "small-cnn", "--calibration", calibration];
+    expect(runIn(folder, "plan", ...words).stderr).toContain("not calibrated");
   });
 });

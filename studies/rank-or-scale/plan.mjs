@@ -16,8 +16,10 @@
  * `-- --steps 300`.
  */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
+import { loadPlugins } from "../../dist/cli/plugins.js";
+import { planCommand } from "../../dist/cli/sweep-plan.js";
 import { BLOCKS, keyOf, WEIGHTS } from "./blocks.mjs";
 import { calibrate } from "./calibration.mjs";
 import { nudge, plugins, runsOf, stop, top } from "./study.mjs";
@@ -95,6 +97,16 @@ function plannedRows() {
   }));
 }
 
+/** `nudge sweep plan`, in this process: what it prints, as data. @param {string[]} words */
+async function plan(words) {
+  let text = "";
+  const command = planCommand((part) => {
+    text += part;
+  });
+  await command.parseAsync(words, { from: "user" }).catch((error) => stop(`nudge: ${error.message}`, 1));
+  return JSON.parse(text);
+}
+
 const rows = values.calibrate ? calibrationRows() : plannedRows();
 if (block.pack && !existsSync(out)) nudge(["unpack", join(top, block.pack), "--out", out]);
 const where = ["--data", data, ...(root ? ["--root", root] : []), "--backbone", backbone, "--out", out];
@@ -106,12 +118,11 @@ const together = [
   ...(plain.length > 0 ? [{ method: plain.join(","), settings: [] }] : []),
   ...rows.filter(({ settings }) => settings.length > 0),
 ];
+await loadPlugins(plugins.split(delimiter));
 for (let trial = first; trial <= last; trial++)
   for (const { method, settings } of together) {
-    const words = ["sweep", "plan", ...where, "--name", sweepName, "--trials", `${trial}-${trial}`, "--no-measure"];
-    const planned = JSON.parse(
-      nudge([...words, "--json", "--algorithms", method, ...block.options, ...settings, ...more]),
-    );
+    const words = [...where, "--name", sweepName, "--trials", `${trial}-${trial}`, "--no-measure", "--json"];
+    const planned = await plan([...words, "--algorithms", method, ...block.options, ...settings, ...more]);
     asked += planned.asked;
     added += planned.added;
     done += planned.done;
