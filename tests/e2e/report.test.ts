@@ -115,9 +115,9 @@ test("--only prints the requested parts with their descriptions; if there are no
 test("--equivalence adds the tests for the compared methods; --only influence reports that it needs a search", async () => {
   const runs = twoDatasets();
   expect(await main(["report", runs, "--only", "pairs", "--against", "ERM", "--equivalence", "5"])).toBe(0);
-  expect(printed.stdout).toContain("## Equivalence within ±5 points");
+  expect(printed.stdout).toContain("## Superiority, and equivalence within ±5 points");
   expect(printed.stdout).toMatch(
-    /^\| ERM-NU \| +PACS, 4 of 4 domains, chosen steps \| +\+2\.5 \| +\+1\.7 … \+3\.3 \| +yes \| +3 \| +0\.007 \| +0\.007 \| +equivalent \|$/m,
+    /^\| ERM-NU \| +PACS, 4 of 4 domains \| +\+2\.50 \| +3 \| +superior, equivalent \| +\+1\.26 … \+3\.74 \| +0\.013 \| +0\.013 \| +\+1\.66 … \+3\.34 \| +0\.007 \| +0\.007 \|$/m,
   );
   expect(await main(["report", runs, "--only", "influence"])).toBe(1);
   expect(printed.stderr).toContain("influence needs a search, that is, several draws of hyperparameters");
