@@ -47,6 +47,7 @@ interface Made {
   readonly method: keyof typeof METHODS;
   readonly weight?: number;
   readonly backbone?: string;
+  readonly fixed?: Record<string, number>;
   readonly trials?: readonly number[];
   readonly heldOut?: readonly string[];
   /** Late in training: on the held-out domain in a trial, and on validation pictures of the others. */
@@ -89,7 +90,7 @@ function write(folder: string, made: Made): void {
       const settings = {
         ...{ algorithm, dataset: "pacs", domains: pacsDomains, testDomains: [domain], trialSeed: trial },
         ...{ backbone, averaging: [] },
-        ...{ regularizers, hparams },
+        ...{ regularizers, hparams, fixed: made.fixed ?? {} },
         ...{ steps: 601, evaluateEvery: 100, holdout: 0.2 },
       };
       const name = `${method}-${weight}-${domain}-trial${trial}`;
@@ -269,6 +270,7 @@ test("the scale of the controls is checked against ERM-NU in the runs of another
     write(first, { method: "ERM-NU", trials: [3, 4], norm: 100 });
     write(controls, { method: "ERM-TOP", trials: [3], weight: 0.05, norm: 104 });
     write(controls, { method: "ERM-FRO on=logits", trials: [3], weight: 0.2, norm: 106 });
+    write(controls, { method: "ERM-NU", trials: [3], fixed: { clipNorm: 1 }, weight: 0.02, norm: 900 }); // another method
     expect(run("checks", first, controls).stdout.trim().split("\n").slice(2)).toEqual([
       "| PACS | control | ‖F‖_F | ERM-TOP 104.0 | ERM-NU 100.0 | +4.0 % | within ±5 % | 4 | passed |",
       "| PACS | control | ‖F‖_F | ERM-FRO on=logits 106.0 | ERM-NU 100.0 | +6.0 % | within ±5 % | 4 | failed |",

@@ -77,7 +77,9 @@ function calibrationRows() {
 
 /** The rows of the block with their calibrated values; it stops if one is missing. */
 function plannedRows() {
-  const weights = values.calibration ? calibrate(runsOf(values.calibration)).weights : WEIGHTS[keyOf(data, backbone)];
+  const { weights, problems } = values.calibration
+    ? calibrate(runsOf(values.calibration))
+    : { weights: WEIGHTS[keyOf(data, backbone)], problems: [] };
   const missing = chosen.filter((row) => row.setting !== undefined && weights?.[row.name] === undefined);
   if (missing.length > 0) {
     const names = missing.map((row) => row.name).join(",");
@@ -85,6 +87,7 @@ function plannedRows() {
     stop(
       [
         `plan: ${names}: not calibrated for ${data} with ${backbone} yet, so nothing is planned.`,
+        ...problems,
         `Calibrate first, in trial 0: node studies/rank-or-scale/plan.mjs ${same} --only "${names}" --calibrate`,
         `Run that sweep, then plan with its weights: node studies/rank-or-scale/plan.mjs ${same} --calibration <its folder>`,
         "Or plan the other methods of the block with --only.",

@@ -86,8 +86,9 @@ const TITLES = {
 export function runsOf(study) {
   const finished = readResults([study]).stored.filter(({ done }) => done);
   return finished.map(({ settings, records }) => {
-    const { algorithm, regularizers, hparams, dataset, backbone, testDomains, trialSeed, headLr, clipNorm } =
-      /** @type {any} */ (settings);
+    const { algorithm, regularizers, hparams, dataset, backbone, testDomains, trialSeed, fixed } = /** @type {any} */ (
+      settings
+    );
     const parts = [{ id: algorithm, settings: hparams ?? {} }, ...regularizers];
     const values = Object.fromEntries(
       parts.flatMap(({ id, settings }) => Object.entries(settings).map(([key, value]) => [`${id}.${key}`, value])),
@@ -96,8 +97,8 @@ export function runsOf(study) {
     const own = {
       ...(values["frobenius-norm.on"] === "logits" && { on: "logits" }),
       ...((values["scaled-erm.temperature"] ?? 1) !== 1 && { temperature: values["scaled-erm.temperature"] }),
-      ...(headLr !== undefined && { headLr }),
-      ...(clipNorm !== undefined && { clipNorm }),
+      ...(fixed?.headLr !== undefined && { headLr: fixed.headLr }),
+      ...(fixed?.clipNorm !== undefined && { clipNorm: fixed.clipNorm }),
     };
     const half = Math.max(...records.map(({ step }) => step)) / 2;
     return {
