@@ -53,6 +53,8 @@ c10::DeviceIndex deviceIndex(Call& call, size_t i) {
   int count = static_cast<int>(c10::cuda::device_count());
   int index = device.has_index() ? device.index() : c10::cuda::current_device();
   if (index >= count) throw Failure("there is no " + device.str() + ": " + std::to_string(count) + " CUDA devices are visible");
+  // Before the first tensor on a GPU, libtorch's allocator does not know the device and has no statistics of it.
+  at::empty({0}, at::device(c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index))));
   return static_cast<c10::DeviceIndex>(index);
 }
 

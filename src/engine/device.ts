@@ -2,7 +2,7 @@
 
 import { EngineError, UsageError } from "../errors.js";
 import { loadNative } from "./load.js";
-import type { MemoryUse } from "./native.js";
+import type { MemoryUse, Native } from "./native.js";
 
 /** Returns the available devices: `cpu` first, then each GPU. */
 export function devices(): string[] {
@@ -48,12 +48,23 @@ export function synchronize(device: string): void {
 
 /** Returns the bytes of tensors in use on a device, and their peak since `resetPeakMemory`. */
 export function memory(device = "cpu"): MemoryUse {
-  return device === "cpu" ? loadNative().memory() : loadNative().cudaMemory(device);
+  return device === "cpu" ? loadNative().memory() : askGpu(device, "cudaMemory");
 }
 
 export function resetPeakMemory(device = "cpu"): void {
   if (device === "cpu") loadNative().resetPeak();
-  else loadNative().resetCudaPeak(device);
+  else askGpu(device, "resetCudaPeak");
+}
+
+/** Calls a function of a GPU's allocator. If it fails, the GPU cannot be used, which is a problem of the machine. */
+function askGpu<K extends "cudaMemory" | "resetCudaPeak">(device: string, what: K): ReturnType<Native[K]> {
+  const native = loadNative();
+  try {
+    return native[what](device) as ReturnType<Native[K]>;
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new EngineError(`${device}: ${error.message} (see nudge doctor)`, "load", [], { cause: error });
+  }
 }
 
 /** Returns memory that the allocator of a GPU keeps for later tensors to the driver. Pools of captured graphs are kept. */
