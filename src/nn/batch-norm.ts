@@ -135,14 +135,18 @@ const RANGES = {
  * norm is folded into the convolution.
  */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
-  const folds = !norm.usesBatch && norm.foldable && isFoldCheaper(conv, x);
-  if (folds && conv.bias === null && fusedKernelsProblem(x.device) === "")
-    return fused(conv, norm, x, { residual, act });
+  if (isFused(conv, norm, x)) return fused(conv, norm, x, { residual, act });
   // The next operations run in place, because convolutions and norms do not need their output for the gradient.
-  const fold = folds ? foldOf(conv, norm) : undefined;
+  const fold = isFolded(conv, norm, x) ? foldOf(conv, norm) : undefined;
   const y = fold ? conv.convolve(x, fold.weight, fold.bias) : norm.forward(conv.forward(x));
   return activated(residual ? y.add_(residual) : y, act);
 }
+
+const isFolded = (conv: Conv2d, norm: BatchNorm2d, x: Tensor): boolean =>
+  !norm.usesBatch && norm.foldable && isFoldCheaper(conv, x);
+
+const isFused = (conv: Conv2d, norm: BatchNorm2d, x: Tensor): boolean =>
+  isFolded(conv, norm, x) && conv.bias === null && fusedKernelsProblem(x.device) === "";
 
 /** The activation, in place. */
 function activated(x: Tensor, act: After["act"]): Tensor {
@@ -173,15 +177,18 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
  * (native/src/fused.cc), and a depthwise convolution and the clamp after it are one.
  */
 function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
-  const input = toComputePrecision(x);
-  const half = input.dtype === "bfloat16";
-  together?.layers.set(conv, norm);
-  const { weight: kernel, bias: shift } = together?.folds.get(conv) ?? foldedOnDevice(conv, norm, half);
+  const { input, weight, bias } = foldedFor(conv, norm, x);
   const [low, high] = RANGES[act ?? "none"];
   if (conv.isDepthwise3 && !residual && Number.isFinite(low) && input.device !== "cpu")
-    return depthwiseClamp(input, kernel, shift, conv.stride, low, high);
-  const y = biasClamp(conv.convolve(input, kernel, null), shift, residual ?? null, low, high);
+    return depthwiseClamp(input, weight, bias, conv.stride, low, high);
+  const y = biasClamp(conv.convolve(input, weight, null), bias, residual ?? null, low, high);
   return act === "silu" ? silu(y) : y;
+}
+
+function foldedFor(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Fold & { input: Tensor } {
+  const input = toComputePrecision(x);
+  together?.layers.set(conv, norm);
+  return { input, ...(together?.folds.get(conv) ?? foldedOnDevice(conv, norm, input.dtype === "bfloat16")) };
 }
 
 function foldedOnDevice(
