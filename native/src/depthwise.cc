@@ -27,8 +27,8 @@ using at::Tensor;
 const char* const kernels::DEPTHWISE_SOURCE = R"cuda(
 struct Maps { unsigned from_height, from_width, to_height, to_width, groups; };
 
-// The operations after the convolution. A plain convolution has none.
-struct Clamp { const float* bias; float low, high; };
+// The operations after the convolution. A plain convolution has none. `mask` is that of bias_clamp, and may be null.
+struct Clamp { const float* bias; unsigned char* mask; float low, high; };
 
 // Computes a strip of a row of the target. With flipped taps it computes the input's gradient for stride 1.
 template <int STRIDE, bool FLIPPED, bool CLAMPED>
@@ -65,15 +65,25 @@ __device__ void strip_forward(const uint4* from, const uint4* taps, uint4* to, u
     }
   }
   if (CLAMPED) {
-    const float* bias = clamp.bias + 8 * group;
+    float bias[8];
+    load_eight(clamp.bias + 8 * group, bias);
 #pragma unroll
-    for (int place = 0; place < STRIP; place++)  // rounded in between, as with two operators
-      for (int k = 0; k < 8; k++)
-        sums[place][k] = clamped(__uint_as_float(rounded(sums[place][k]) << 16) + bias[k], clamp.low, clamp.high);
+    for (int place = 0; place < STRIP; place++) {
+      unpack(packed(sums[place]), sums[place]);  // rounded in between, as with two operators
+      for (int k = 0; k < 8; k++) sums[place][k] = clamped(sums[place][k] + bias[k], clamp.low, clamp.high);
+    }
   }
 #pragma unroll
   for (int place = 0; place < STRIP; place++)
-    if (first + place < maps.to_width) to[(line * maps.to_width + first + place) * maps.groups + group] = packed(sums[place]);
+    if (first + place < maps.to_width) {
+      const unsigned at = (line * maps.to_width + first + place) * maps.groups + group;
+      const uint4 made = packed(sums[place]);
+      to[at] = made;
+      if (CLAMPED && clamp.mask) {
+        unpack(made, sums[place]);
+        clamp.mask[at] = inside(sums[place], clamp.low, clamp.high);
+      }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) depthwise_1(const uint4* from, const uint4* taps, uint4* to, unsigned items, Maps maps) {
@@ -132,58 +142,96 @@ __device__ void unpack_four(uint2 from, float* to) {
   to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
 }
 
-// The gradient is 0 where the clamped `out` is at a bound. The masked gradient is written to `masked`.
-struct Unclamp { const uint2* out; uint2* masked; float low, high; };
+// As add_rows, for several sums at once and with one synchronization. Each goes to a row of `to` [SUMS, groups · EACH].
+template <int SUMS, int EACH>
+__device__ void add_all_rows(float (*sum)[EACH], unsigned place, unsigned span, unsigned groups, float* to) {
+  __shared__ float sums[SUMS * EACH * 256];
+  const unsigned height = blockDim.x / span;
+#pragma unroll
+  for (int s = 0; s < SUMS; s++)
+    for (int k = 0; k < EACH; k++) sums[(s * EACH + k) * 256 + threadIdx.x] = sum[s][k];
+  __syncthreads();
+  for (unsigned j = threadIdx.x; j < span * SUMS * EACH; j += blockDim.x) {
+    const unsigned k = j % EACH, which = j / EACH % span, s = j / EACH / span;
+    if (place * span + which >= groups) continue;
+    float total = 0;
+    for (unsigned r = 0; r < height; r++) total += sums[(s * EACH + k) * 256 + r * span + which];
+    to[(s * groups + place * span + which) * EACH + k] = total;
+  }
+}
+
+// `mask` is that of bias_clamp. The gradient is 0 where its bit is 0. The masked gradient is written to `to`.
+struct Masked { const unsigned char* mask; uint2* to; };
 
 // `map` is the input and `gradient` is the gradient of the output. Here, a group in `maps.groups` has four channels. The layout of
-// blocks is that of bias_clamp_backward. The sums are written to `partial` [blocks, 9, channels] or, with a clamp,
-// [blocks, 10, channels], where the last sum is that of the bias.
-template <int STRIDE, bool CLAMPED>
-__device__ void weight_sums(const uint2* map, const uint2* gradient, float* partial, unsigned lines, unsigned span,
-                            unsigned lines_a_block, Maps maps, Unclamp unclamp) {
-  constexpr int SUMS = CLAMPED ? 10 : 9;
+// blocks is that of bias_clamp_backward. The sums are written to `partial` [blocks, 9, channels] or, with a mask,
+// [blocks, 10, channels], where the last sum is that of the bias. What the next position needs is read before the sums of this
+// position, so that threads wait less.
+template <int STRIDE, bool MASKED>
+__device__ void weight_sums(const uint2* __restrict__ map, const uint2* __restrict__ gradient, float* partial, unsigned lines,
+                            unsigned span, unsigned lines_a_block, Maps maps, const unsigned char* __restrict__ mask,
+                            uint2* __restrict__ to) {
+  constexpr int SUMS = MASKED ? 10 : 9;
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
+  const unsigned half = group % 2 * 4;  // a byte of the mask has the bits of two groups
   const uint2 nothing = make_uint2(0, 0);
   float sums[SUMS][4] = {};
   if (first < height && group < maps.groups) {
     const unsigned end = min(lines, (blockIdx.x + 1) * lines_a_block);
     for (unsigned line = blockIdx.x * lines_a_block + first; line < end; line += height) {
       const unsigned picture = line / maps.to_height, row = line % maps.to_height;
-      const uint2* given = gradient + line * maps.to_width * maps.groups + group;
       const uint2* source = map + picture * maps.from_height * maps.from_width * maps.groups + group;
+      unsigned at = line * maps.to_width * maps.groups + group;
       bool there[3];
       unsigned begin[3];
-      uint2 left[3], middle[3], right[3];
+      // The columns left, in the middle and right of a position, and those that the next position needs.
+      uint2 left[3], middle[3], right[3], coming[3][STRIDE], given = gradient[at];
+      unsigned bits = MASKED ? mask[at / 2] : 0;
 #pragma unroll
       for (int ky = 0; ky < 3; ky++) {
         const int y = (int)row * STRIDE + ky - 1;
         there[ky] = y >= 0 && y < (int)maps.from_height;
         begin[ky] = there[ky] ? y * maps.from_width : 0;
-        right[ky] = STRIDE == 1 && there[ky] ? source[begin[ky] * maps.groups] : nothing;
         middle[ky] = nothing;
+        right[ky] = STRIDE == 1 && there[ky] ? source[begin[ky] * maps.groups] : nothing;
+#pragma unroll
+        for (int j = 0; j < STRIDE; j++) {
+          const unsigned x = STRIDE == 1 ? 1 : j;
+          coming[ky][j] = there[ky] && x < maps.from_width ? source[(begin[ky] + x) * maps.groups] : nothing;
+        }
       }
 #pragma unroll 2
       for (unsigned x = 0; x < maps.to_width; x++) {
+        const uint2 here = MASKED ? make_uint2(kept(given.x, bits >> half), kept(given.y, bits >> (half + 2))) : given;
+        const unsigned now = at;
+#pragma unroll
+        for (int ky = 0; ky < 3; ky++) {
+          left[ky] = STRIDE == 1 ? middle[ky] : right[ky];
+          middle[ky] = STRIDE == 1 ? right[ky] : coming[ky][0];
+          right[ky] = coming[ky][STRIDE - 1];
+        }
+        if (x + 1 < maps.to_width) {
+          at += maps.groups;
+          given = gradient[at];
+          if (MASKED) bits = mask[at / 2];
+#pragma unroll
+          for (int ky = 0; ky < 3; ky++)
+#pragma unroll
+            for (int j = 0; j < STRIDE; j++) {
+              const unsigned column = STRIDE == 1 ? x + 2 : 2 * x + 2 + j;
+              coming[ky][j] = there[ky] && column < maps.from_width ? source[(begin[ky] + column) * maps.groups] : nothing;
+            }
+        }
         float value[4];
-        unpack_four(given[x * maps.groups], value);
-        if (CLAMPED) {
-          const unsigned at = (line * maps.to_width + x) * maps.groups + group;
-          float seen[4];
-          unpack_four(unclamp.out[at], seen);
-          for (int k = 0; k < 4; k++) {
-            if (!(seen[k] > unclamp.low && seen[k] < unclamp.high)) value[k] = 0;
-            sums[SUMS - 1][k] += value[k];
-          }
-          unclamp.masked[at] = make_uint2(pack(value[0], value[1]), pack(value[2], value[3]));
+        unpack_four(here, value);
+        if (MASKED) {
+          to[now] = here;
+          for (int k = 0; k < 4; k++) sums[SUMS - 1][k] += value[k];
         }
 #pragma unroll
         for (int ky = 0; ky < 3; ky++) {
-          const unsigned at = x * STRIDE;
-          left[ky] = STRIDE == 1 ? middle[ky] : right[ky];
-          middle[ky] = STRIDE == 1 ? right[ky] : (there[ky] ? source[(begin[ky] + at) * maps.groups] : nothing);
-          right[ky] = there[ky] && at + 1 < maps.from_width ? source[(begin[ky] + at + 1) * maps.groups] : nothing;
           float a[4], b[4], c[4];
           unpack_four(left[ky], a);
           unpack_four(middle[ky], b);
@@ -197,27 +245,43 @@ __device__ void weight_sums(const uint2* map, const uint2* gradient, float* part
       }
     }
   }
-  const unsigned channels = maps.groups * 4;
-#pragma unroll
-  for (int tap = 0; tap < SUMS; tap++)
-    add_rows<4>(sums[tap], blockIdx.y, span, maps.groups, partial + (blockIdx.x * SUMS + tap) * channels);
+  add_all_rows<SUMS, 4>(sums, blockIdx.y, span, maps.groups, partial + blockIdx.x * SUMS * maps.groups * 4);
 }
 
-extern "C" __global__ void __launch_bounds__(256) depthwise_weight_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_weight_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
                                               unsigned span, unsigned lines_a_block, Maps maps) {
-  weight_sums<1, false>(map, gradient, partial, lines, span, lines_a_block, maps, Unclamp());
+  weight_sums<1, false>(map, gradient, partial, lines, span, lines_a_block, maps, nullptr, nullptr);
 }
-extern "C" __global__ void __launch_bounds__(256) depthwise_weight_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_weight_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
                                               unsigned span, unsigned lines_a_block, Maps maps) {
-  weight_sums<2, false>(map, gradient, partial, lines, span, lines_a_block, maps, Unclamp());
+  weight_sums<2, false>(map, gradient, partial, lines, span, lines_a_block, maps, nullptr, nullptr);
 }
-extern "C" __global__ void __launch_bounds__(256) depthwise_unclamp_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
-                                               unsigned span, unsigned lines_a_block, Maps maps, Unclamp unclamp) {
-  weight_sums<1, true>(map, gradient, partial, lines, span, lines_a_block, maps, unclamp);
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_masked_1(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                              unsigned span, unsigned lines_a_block, Maps maps, Masked masked) {
+  weight_sums<1, true>(map, gradient, partial, lines, span, lines_a_block, maps, masked.mask, masked.to);
 }
-extern "C" __global__ void __launch_bounds__(256) depthwise_unclamp_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
-                                               unsigned span, unsigned lines_a_block, Maps maps, Unclamp unclamp) {
-  weight_sums<2, true>(map, gradient, partial, lines, span, lines_a_block, maps, unclamp);
+extern "C" __global__ void __launch_bounds__(256, 2) depthwise_masked_2(const uint2* map, const uint2* gradient, float* partial, unsigned lines,
+                                              unsigned span, unsigned lines_a_block, Maps maps, Masked masked) {
+  weight_sums<2, true>(map, gradient, partial, lines, span, lines_a_block, maps, masked.mask, masked.to);
+}
+
+// As add_partials, for `partial` [blocks, count, channels]: the first nine sums become `weight` [channels, 9] and the tenth `bias`.
+extern "C" __global__ void add_taps(const float* partial, u16* weight, float* bias, unsigned blocks, unsigned channels, unsigned count) {
+  __shared__ float sums[32][33];
+  const unsigned column = blockIdx.x * 32 + threadIdx.x, columns = count * channels;
+  float sum = 0;
+  if (column < columns) {
+#pragma unroll 8
+    for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * columns + column];
+  }
+  sums[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y == 0 && column < columns) {
+    for (unsigned r = 1; r < blockDim.y; r++) sum += sums[r][threadIdx.x];
+    const unsigned tap = column / channels, channel = column % channels;
+    if (tap < 9) weight[channel * 9 + tap] = rounded(sum);
+    else bias[channel] = sum;
+  }
 }
 )cuda";
 
@@ -241,12 +305,12 @@ struct Maps {
 };
 struct Clamp {
   const float* bias;
+  void* mask;
   float low, high;
 };
-struct Unclamp {
-  const void* out;
-  void* masked;
-  float low, high;
+struct Masked {
+  const void* mask;
+  void* to;
 };
 
 Maps mapsOf(const Tensor& from, const Tensor& to, int64_t channelsPerGroup) {
@@ -283,28 +347,25 @@ Tensor mapGradient(const Tensor& x, const Tensor& gradient, const Tensor& taps, 
   return result;
 }
 
-// Sums over all positions of a channel, in float32: for the nine taps, and for the bias if there is a clamp.
+// Returns the gradient of the weight and, if there is a mask, of the bias in float32: sums over all positions of a channel.
 template <typename... More>
-Tensor weightSums(const char* name, const Tensor& x, const Tensor& gradient, int64_t rows, More... more) {
+std::tuple<Tensor, Tensor> weightGradients(const char* name, const Tensor& x, const Tensor& gradient, const Tensor& weight, More... more) {
+  constexpr unsigned count = 9 + sizeof...(More);  // of the sums: nine taps and, with a mask, the bias
   Maps maps = mapsOf(x, gradient, 4);
-  unsigned lines = linesOf(gradient);
+  unsigned lines = linesOf(gradient), channels = 4 * maps.groups;
   unsigned across = (maps.groups + 31) / 32, span = (maps.groups + across - 1) / across, height = 256 / span;
   // Enough blocks to fill the largest GPUs. More blocks would mean more partial sums.
   unsigned blocks = std::max(1u, std::min((lines + height - 1) / height, 1024 / across));
   unsigned linesPerBlock = (lines + blocks - 1) / blocks;
   blocks = (lines + linesPerBlock - 1) / linesPerBlock;
-  unsigned sums = static_cast<unsigned>(rows * x.size(1));
-  Tensor partial = at::empty({blocks, sums}, x.options().dtype(at::kFloat));
+  auto inFloat = x.options().dtype(at::kFloat);
+  Tensor partial = at::empty({blocks, count * channels}, inFloat);
   kernels::launch(name, x, {blocks, across}, x.data_ptr(), gradient.data_ptr(), partial.data_ptr<float>(), lines, span,
                   linesPerBlock, maps, more...);
-  return kernels::addPartials(partial).view({rows, x.size(1)});
-}
-
-// Returns the gradient of the weight from the sums of its taps.
-Tensor weightOf(const Tensor& sums, const Tensor& x) {
-  Tensor result = at::empty({x.size(1), 9}, x.options());
-  result.copy_(sums.narrow(0, 0, 9).t());
-  return result.view({x.size(1), 1, 3, 3});
+  Tensor ofWeight = at::empty({channels, 1, 3, 3}, weight.options()), ofBias = at::empty({count > 9 ? channels : 0}, inFloat);
+  kernels::launch("add_taps", x, {(count * channels + 31) / 32, 1, 32, 32}, partial.data_ptr<float>(), ofWeight.data_ptr(),
+                  ofBias.data_ptr<float>(), blocks, channels, count);
+  return {ofWeight, ofBias};
 }
 
 struct Depthwise : torch::autograd::Function<Depthwise> {
@@ -331,22 +392,23 @@ struct Depthwise : torch::autograd::Function<Depthwise> {
       return {ofX, ofWeight, none};
     }
     Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    Tensor sums = weightSums(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, gradient, 9);
-    return {mapGradient(x, gradient, saved[2], stride), weightOf(sums, x), none};
+    auto [ofWeight, ofBias] = weightGradients(stride == 1 ? "depthwise_weight_1" : "depthwise_weight_2", x, gradient, weight);
+    return {mapGradient(x, gradient, saved[2], stride), ofWeight, none};
   }
 };
 
 struct DepthwiseClamp : torch::autograd::Function<DepthwiseClamp> {
   static Variable forward(AutogradContext* context, const Variable& x, const Variable& weight, const Variable& bias, int64_t stride,
-                          double low, double high) {
+                          double low, double high, bool learns) {
     at::AutoDispatchBelowADInplaceOrView below;
-    Tensor taps = tapsOf(weight), out = emptyOutput(x, stride), add = bias.to(at::kFloat).contiguous();
-    Clamp clamp = {add.data_ptr<float>(), static_cast<float>(low), static_cast<float>(high)};
+    Tensor taps = tapsOf(weight), out = emptyOutput(x, stride), add = kernels::alignedFloats(bias), mask;
+    if (learns) mask = at::empty({out.numel() / 8}, at::device(x.device()).dtype(at::kByte));
+    Clamp clamp = {add.data_ptr<float>(), learns ? mask.data_ptr() : nullptr, static_cast<float>(low), static_cast<float>(high)};
     if (stride == 1)
       makeStrips("depthwise_clamp_1", x, taps, out, 7, clamp);
     else
       makeStrips("depthwise_clamp_2", x, taps, out, 4, clamp);
-    context->save_for_backward({x, weight, taps, out});
+    context->save_for_backward({x, weight, taps, out, mask});
     context->saved_data["stride"] = stride;
     context->saved_data["low"] = low;
     context->saved_data["high"] = high;
@@ -365,12 +427,13 @@ struct DepthwiseClamp : torch::autograd::Function<DepthwiseClamp> {
       Tensor masked = gradients[0] * at::logical_and(out.detach() > low, out.detach() < high).to(gradients[0].scalar_type());
       auto [ofX, ofWeight, ofBias] = at::convolution_backward(masked, x, weight, c10::nullopt, {stride, stride}, {1, 1}, {1, 1},
                                                               false, {0, 0}, x.size(1), {true, true, false});
-      return {ofX, ofWeight, masked.sum({0, 2, 3}, false, dtype), none, none, none};
+      return {ofX, ofWeight, masked.sum({0, 2, 3}, false, dtype), none, none, none, none};
     }
     Tensor gradient = gradients[0].contiguous(at::MemoryFormat::ChannelsLast), masked = at::empty_like(gradient);
-    Unclamp unclamp = {out.data_ptr(), masked.data_ptr(), static_cast<float>(low), static_cast<float>(high)};
-    Tensor sums = weightSums(stride == 1 ? "depthwise_unclamp_1" : "depthwise_unclamp_2", x, gradient, 10, unclamp);
-    return {mapGradient(x, masked, saved[2], stride), weightOf(sums, x), sums[9].to(dtype), none, none, none};
+    Masked arguments = {saved[4].data_ptr(), masked.data_ptr()};
+    const char* name = stride == 1 ? "depthwise_masked_1" : "depthwise_masked_2";
+    auto [ofWeight, ofBias] = weightGradients(name, x, gradient, weight, arguments);
+    return {mapGradient(x, masked, saved[2], stride), ofWeight, ofBias.to(dtype), none, none, none, none};
   }
 };
 
@@ -397,7 +460,10 @@ Tensor depthwiseClamp(const Tensor& x, const Tensor& weight, const Tensor& bias,
   checkShapes(x, weight);
   TORCH_CHECK(bias.dim() == 1 && bias.size(0) == x.size(1), "depthwise_clamp: expected a bias [", x.size(1), "], got ", bias.sizes());
 #ifdef NUDGE_KERNELS
-  if (known(x, weight, stride) && bias.is_cuda()) return DepthwiseClamp::apply(x, weight, bias, stride, low, high);
+  if (known(x, weight, stride) && bias.is_cuda()) {
+    bool learns = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad() || bias.requires_grad());
+    return DepthwiseClamp::apply(x, weight, bias, stride, low, high, learns);
+  }
 #endif
   return biasClamp(depthwise(x, weight, stride), bias, c10::nullopt, low, high);
 }

@@ -6,6 +6,7 @@
 
 #ifdef NUDGE_KERNELS
 #include <algorithm>
+#include <cmath>
 #endif
 
 namespace nudge::kernels {
@@ -26,7 +27,15 @@ __device__ unsigned rounded(float value) {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
   return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
 }
-__device__ unsigned pack(float a, float b) { return rounded(a) | (rounded(b) << 16); }
+__device__ unsigned pack(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+  unsigned pair;  // the same rounding as one instruction; its NaN has other bits
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(b), "f"(a));
+  return pair;
+#else
+  return rounded(a) | (rounded(b) << 16);
+#endif
+}
 
 __device__ void unpack(uint4 from, float* to) {
   to[0] = low_half(from.x); to[1] = high_half(from.x); to[2] = low_half(from.y); to[3] = high_half(from.y);
@@ -35,21 +44,44 @@ __device__ void unpack(uint4 from, float* to) {
 __device__ uint4 packed(const float* from) {
   return make_uint4(pack(from[0], from[1]), pack(from[2], from[3]), pack(from[4], from[5]), pack(from[6], from[7]));
 }
+// Reads eight values with two loads. The address must be a multiple of 16 bytes.
+__device__ void load_eight(const float* from, float* to) {
+  const float4 a = ((const float4*)from)[0], b = ((const float4*)from)[1];
+  to[0] = a.x; to[1] = a.y; to[2] = a.z; to[3] = a.w;
+  to[4] = b.x; to[5] = b.y; to[6] = b.z; to[7] = b.w;
+}
 // It does not use fminf and fmaxf, which would replace NaN by a bound.
 __device__ float clamped(float value, float low, float high) { return value < low ? low : (value > high ? high : value); }
 
-extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const uint4* residual, uint4* out,
+// Returns a bit for each of eight values: whether it is between the bounds, so that it has a gradient.
+__device__ unsigned inside(const float* value, float low, float high) {
+  unsigned bits = 0;
+  for (int k = 0; k < 8; k++) bits |= (value[k] > low && value[k] < high ? 1u : 0u) << k;
+  return bits;
+}
+// Replaces the values of a pair by 0 where the lowest two bits are 0.
+__device__ unsigned kept(unsigned pair, unsigned bits) {
+  return pair & ((bits & 1u ? 0xffffu : 0u) | (bits & 2u ? 0xffff0000u : 0u));
+}
+
+// Where the result is between the bounds is written to `mask`, one byte for eight channels, unless it is null.
+extern "C" __global__ void bias_clamp(const uint4* y, const float* bias, const uint4* residual, uint4* out, unsigned char* mask,
                                       unsigned vectors, unsigned groups, float low, float high) {
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += gridDim.x * blockDim.x) {
-    float value[8], other[8];
+    float value[8], other[8], add[8];
     unpack(y[i], value);
-    const float* add = bias + 8 * (i % groups);
+    load_eight(bias + 8 * (i % groups), add);
     if (residual) {
       unpack(residual[i], other);
       for (int k = 0; k < 8; k++) value[k] += other[k];
     }
     for (int k = 0; k < 8; k++) value[k] = clamped(value[k] + add[k], low, high);
-    out[i] = packed(value);
+    const uint4 made = packed(value);
+    out[i] = made;
+    if (mask) {
+      unpack(made, value);
+      mask[i] = inside(value, low, high);
+    }
   }
 }
 
@@ -71,10 +103,10 @@ __device__ void add_rows(const float* sum, unsigned place, unsigned span, unsign
   __syncthreads();
 }
 
-// The sums over the rows of a block are written to `partial` [blocks, channels], and add_partials adds these.
-extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint4* out, uint4* result, float* partial,
-                                               unsigned rows, unsigned groups, unsigned span, unsigned rows_a_block,
-                                               float low, float high) {
+// The sums over the rows of a block are written to `partial` [blocks, channels], and add_partials adds these. `other` is added
+// to the gradient. `mask` shows where it is 0. Both may be null, and `result` if it is the gradient.
+extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint4* other, const unsigned char* mask, uint4* result,
+                                               float* partial, unsigned rows, unsigned groups, unsigned span, unsigned rows_a_block) {
   const unsigned height = blockDim.x / span;
   const unsigned own = threadIdx.x % span, first = threadIdx.x / span;
   const unsigned group = blockIdx.y * span + own;
@@ -83,14 +115,19 @@ extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint
     const unsigned end = min(rows, (blockIdx.x + 1) * rows_a_block);
     for (unsigned row = blockIdx.x * rows_a_block + first; row < end; row += height) {
       const unsigned i = row * groups + group;
-      float value[8], seen[8];
-      unpack(gradient[i], value);
-      if (out) {
-        unpack(out[i], seen);
-        for (int k = 0; k < 8; k++)
-          if (!(seen[k] > low && seen[k] < high)) value[k] = 0;
-        result[i] = packed(value);
+      float value[8];
+      uint4 given = gradient[i];
+      const unsigned bits = mask ? mask[i] : 255;
+      if (other) {
+        float more[8];
+        unpack(given, value);
+        unpack(other[i], more);
+        for (int k = 0; k < 8; k++) value[k] += more[k];
+        given = packed(value);
       }
+      given = make_uint4(kept(given.x, bits), kept(given.y, bits >> 2), kept(given.z, bits >> 4), kept(given.w, bits >> 6));
+      if (result) result[i] = given;
+      unpack(given, value);
       for (int k = 0; k < 8; k++) sum[k] += value[k];
     }
   }
@@ -101,8 +138,10 @@ extern "C" __global__ void add_partials(const float* partial, float* result, uns
   __shared__ float sums[32][33];
   const unsigned channel = blockIdx.x * 32 + threadIdx.x;
   float sum = 0;
-  if (channel < channels)
+  if (channel < channels) {
+#pragma unroll 8
     for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * channels + channel];
+  }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y == 0 && channel < channels) {
@@ -164,6 +203,8 @@ constexpr unsigned THREADS = 256;
 
 Tensor asFloat(const Tensor& tensor) { return tensor.to(at::kFloat).contiguous(); }
 
+void* dataOf(const Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; }
+
 unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
   return std::max(1u, std::min(most, (items + perBlock - 1) / perBlock));
 }
@@ -172,6 +213,11 @@ unsigned blocksFor(unsigned items, unsigned perBlock, unsigned most) {
 constexpr unsigned MOST_BLOCKS = 1024;
 
 }  // namespace
+
+Tensor alignedFloats(const Tensor& values) {
+  Tensor dense = asFloat(values);
+  return reinterpret_cast<uintptr_t>(dense.data_ptr()) % 16 == 0 ? dense : dense.clone();
+}
 
 bool isMap(const Tensor& tensor) {
   return tensor.is_cuda() && problem(tensor.device().index()).empty() && tensor.scalar_type() == at::kBFloat16 && tensor.dim() == 4 && tensor.size(1) % 8 == 0 &&
@@ -216,9 +262,7 @@ bool canClamp(const Tensor& y, const c10::optional<Tensor>& residual) {
   return isMap(y) && (!residual.has_value() || (isMap(*residual) && residual->sizes() == y.sizes()));
 }
 
-bool canUnclamp(const Tensor& gradient, const Tensor& out) {
-  return isMap(gradient) && (!out.defined() || isMap(out));
-}
+bool canUnclamp(const Tensor& gradient, const Tensor& other) { return isMap(gradient) && (!other.defined() || isMap(other)); }
 
 bool canSumRows(const Tensor& x) {
   return x.is_cuda() && problem(x.device().index()).empty() && x.scalar_type() == at::kBFloat16 && x.dim() == 2 &&
@@ -226,15 +270,17 @@ bool canSumRows(const Tensor& x) {
          reinterpret_cast<uintptr_t>(x.data_ptr()) % 16 == 0;
 }
 
-Tensor sumRows(const Tensor& x) { return std::get<1>(biasClampBackward(x, Tensor(), 0, 0)); }
+Tensor sumRows(const Tensor& x) { return std::get<1>(biasClampBackward(x, Tensor(), Tensor())); }
 
-Tensor biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high) {
-  Tensor out = at::empty_like(y), add = asFloat(bias);
+std::tuple<Tensor, Tensor> biasClamp(const Tensor& y, const Tensor& bias, const c10::optional<Tensor>& residual, double low, double high,
+                                     bool learns) {
+  Tensor out = at::empty_like(y), add = alignedFloats(bias), mask;
+  if (learns && (std::isfinite(low) || std::isfinite(high))) mask = at::empty({y.numel() / 8}, y.options().dtype(at::kByte).memory_format(at::MemoryFormat::Contiguous));
   auto vectors = static_cast<unsigned>(y.numel() / 8);
   launch("bias_clamp", y, {blocksFor(vectors, THREADS, 16 * MOST_BLOCKS)}, y.data_ptr(), add.data_ptr<float>(),
-         residual.has_value() ? residual->data_ptr() : static_cast<void*>(nullptr), out.data_ptr(), vectors,
+         residual.has_value() ? residual->data_ptr() : static_cast<void*>(nullptr), out.data_ptr(), dataOf(mask), vectors,
          static_cast<unsigned>(y.size(1) / 8), static_cast<float>(low), static_cast<float>(high));
-  return out;
+  return {out, mask};
 }
 
 RowBlocks::RowBlocks(int64_t rows, int64_t columns) : rows(static_cast<unsigned>(rows)), groups(static_cast<unsigned>(columns / 8)) {
@@ -255,14 +301,15 @@ Tensor addPartials(const Tensor& partial) {
   return total;
 }
 
-std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tensor& out, double low, double high) {
-  Tensor result = out.defined() ? at::empty_like(gradient) : gradient;
+std::tuple<Tensor, Tensor> biasClampBackward(const Tensor& gradient, const Tensor& other, const Tensor& mask) {
+  bool changes = mask.defined() || other.defined();
+  Tensor result = changes ? at::empty_like(gradient) : gradient;
   int64_t channels = gradient.size(1);
   RowBlocks split(gradient.numel() / channels, channels);
   Tensor partial = at::empty({split.blocks, channels}, gradient.options().dtype(at::kFloat));
-  launch("bias_clamp_backward", gradient, {split.blocks, split.across}, gradient.data_ptr(),
-         out.defined() ? out.data_ptr() : static_cast<void*>(nullptr), result.data_ptr(), partial.data_ptr<float>(), split.rows,
-         split.groups, split.span, split.rowsPerBlock, static_cast<float>(low), static_cast<float>(high));
+  launch("bias_clamp_backward", gradient, {split.blocks, split.across}, gradient.data_ptr(), dataOf(other), dataOf(mask),
+         changes ? result.data_ptr() : static_cast<void*>(nullptr), partial.data_ptr<float>(), split.rows, split.groups, split.span,
+         split.rowsPerBlock);
   return {result, addPartials(partial)};
 }
 
@@ -281,8 +328,8 @@ std::tuple<Tensor, Tensor> foldBackward(const Tensor&, const Tensor&, const Tens
                                         const Tensor&, double) {
   return {};
 }
-Tensor biasClamp(const Tensor&, const Tensor&, const c10::optional<Tensor>&, double, double) { return {}; }
-std::tuple<Tensor, Tensor> biasClampBackward(const Tensor&, const Tensor&, double, double) { return {}; }
+std::tuple<Tensor, Tensor> biasClamp(const Tensor&, const Tensor&, const c10::optional<Tensor>&, double, double, bool) { return {}; }
+std::tuple<Tensor, Tensor> biasClampBackward(const Tensor&, const Tensor&, const Tensor&) { return {}; }
 Tensor sumRows(const Tensor&) { return {}; }
 
 #endif

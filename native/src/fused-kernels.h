@@ -19,6 +19,9 @@ namespace nudge::kernels {
 // channels.
 bool isMap(const at::Tensor& tensor);
 
+// Returns the values as float32, contiguous, at an address that is a multiple of 16 bytes.
+at::Tensor alignedFloats(const at::Tensor& values);
+
 // Returns whether a weight is float32 on a GPU and dense, with the output channels as the outermost dimension.
 bool canFold(const at::Tensor& weight);
 std::tuple<at::Tensor, at::Tensor> fold(const at::Tensor& weight, const at::Tensor& gamma, const at::Tensor& beta,
@@ -30,11 +33,13 @@ std::tuple<at::Tensor, at::Tensor> foldBackward(const at::Tensor& ofFolded, cons
 
 // Returns whether y, and the residual if there is one, are such feature maps.
 bool canClamp(const at::Tensor& y, const c10::optional<at::Tensor>& residual);
-bool canUnclamp(const at::Tensor& gradient, const at::Tensor& out);
-at::Tensor biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual, double low,
-                     double high);
-// Returns the gradients of the feature map and, in float32, of the bias. `out` is undefined if there was no clamp.
-std::tuple<at::Tensor, at::Tensor> biasClampBackward(const at::Tensor& gradient, const at::Tensor& out, double low, double high);
+bool canUnclamp(const at::Tensor& gradient, const at::Tensor& other);
+// Returns the result and, if it clamps and `learns`, a bit for each value: whether it is between the bounds.
+std::tuple<at::Tensor, at::Tensor> biasClamp(const at::Tensor& y, const at::Tensor& bias, const c10::optional<at::Tensor>& residual,
+                                             double low, double high, bool learns);
+// Returns the gradients of the feature map and, in float32, of the bias. `other` is a second gradient, which is added. `mask` is
+// that of biasClamp. Both may be undefined.
+std::tuple<at::Tensor, at::Tensor> biasClampBackward(const at::Tensor& gradient, const at::Tensor& other, const at::Tensor& mask);
 
 // Returns whether a matrix is bfloat16 on a GPU and contiguous, with a multiple of eight columns.
 bool canSumRows(const at::Tensor& x);

@@ -66,7 +66,8 @@ export abstract class StagedBackbone extends Backbone {
 
 /** A part of a network that maps one feature map to the next, and the index of the stage that it ends, if any. */
 export interface Step {
-  readonly forward: (map: Tensor) => Tensor;
+  /** `again` is the map for a second use (`convNormTwice`). The step may return such a pair. */
+  readonly forward: (map: Tensor, again: Tensor) => Tensor | readonly [map: Tensor, again: Tensor];
   readonly stage?: number;
 }
 
@@ -76,21 +77,27 @@ export interface Step {
  * are not freed.
  */
 export function runSteps(x: Tensor, steps: readonly Step[], onStage?: OnStage): Tensor {
-  let map = x;
+  let [map, again] = [x, x];
   let shown = true;
   for (const { forward, stage } of steps) {
-    const next = scope(() => forward(map));
+    const made = scope(() => forward(map, again));
+    const [next, second] = "dtype" in made ? [made, made] : made;
+    if (again !== map && again !== next) again.dispose();
     if (!shown && next !== map) map.dispose();
     shown = onStage !== undefined && stage !== undefined;
     map = shown ? onStage!(next, stage!) : next;
+    // The gradient with respect to a map that onStage has received must include all uses of the map.
+    again = shown ? map : second;
+    if (shown && second !== next) second.dispose();
   }
+  if (again !== map) again.dispose();
   return map;
 }
 
 /** Converts the blocks of a stage to steps. The map of the last block is the map of the stage. */
-export const stageSteps = (layers: readonly Layer[], stage: number): Step[] =>
+export const stageSteps = (layers: readonly (Layer & { twice?: Step["forward"] })[], stage: number): Step[] =>
   layers.map((block, i) => ({
-    forward: (map) => block.forward(map),
+    forward: (map, again) => block.twice?.(map, again) ?? block.forward(map),
     stage: i === layers.length - 1 ? stage : undefined,
   }));
 

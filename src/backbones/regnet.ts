@@ -5,7 +5,7 @@
  */
 
 import type { Tensor } from "../engine/tensor.js";
-import { useBatchNorm } from "../nn/batch-norm.js";
+import { convNormTwice, useBatchNorm } from "../nn/batch-norm.js";
 import { ConvNorm } from "../nn/conv-norm.js";
 import { Dropout } from "../nn/dropout.js";
 import { Layer, Module, Sequential } from "../nn/module.js";
@@ -54,9 +54,14 @@ class Block extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    return this.twice(x, x)[0];
+  }
+
+  twice(x: Tensor, again: Tensor): readonly [Tensor, Tensor] {
     const { a, b, se, c } = this.f;
     const inner = se.forward(b.forward(a.forward(x)));
-    return c.forward(inner, { residual: this.proj ? this.proj.forward(x) : x, act: "relu" });
+    const residual = this.proj ? { layer: this.proj, x: again } : again;
+    return convNormTwice(c.conv, c.norm, inner, { residual, act: "relu" });
   }
 }
 

@@ -7,7 +7,7 @@
  */
 
 import type { Tensor } from "../engine/tensor.js";
-import { BatchNorm2d, convNorm, useBatchNorm } from "../nn/batch-norm.js";
+import { BatchNorm2d, convNorm, convNormTwice, useBatchNorm } from "../nn/batch-norm.js";
 import { Conv2d } from "../nn/conv.js";
 import { ConvNorm } from "../nn/conv-norm.js";
 import { Dropout } from "../nn/dropout.js";
@@ -53,9 +53,13 @@ class BasicBlock extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    return this.twice(x, x)[0];
+  }
+
+  twice(x: Tensor, again: Tensor): readonly [Tensor, Tensor] {
     const inner = convNorm(this.conv1, this.bn1, x, { act: "relu" });
-    const residual = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv2, this.bn2, inner, { residual, act: "relu" });
+    const residual = this.downsample ? { layer: this.downsample, x: again } : again;
+    return convNormTwice(this.conv2, this.bn2, inner, { residual, act: "relu" });
   }
 }
 
@@ -82,10 +86,14 @@ class Bottleneck extends Layer {
   }
 
   forward(x: Tensor): Tensor {
+    return this.twice(x, x)[0];
+  }
+
+  twice(x: Tensor, again: Tensor): readonly [Tensor, Tensor] {
     const narrow = convNorm(this.conv1, this.bn1, x, { act: "relu" });
     const inner = convNorm(this.conv2, this.bn2, narrow, { act: "relu" });
-    const residual = this.downsample ? this.downsample.forward(x) : x;
-    return convNorm(this.conv3, this.bn3, inner, { residual, act: "relu" });
+    const residual = this.downsample ? { layer: this.downsample, x: again } : again;
+    return convNormTwice(this.conv3, this.bn3, inner, { residual, act: "relu" });
   }
 }
 

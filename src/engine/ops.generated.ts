@@ -181,6 +181,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::fold_norm", "", "weight gamma beta mean variance eps half"],
   ["nudge::fold_norms", "", "tensors eps half"],
   ["nudge::bias_clamp", "", "y bias residual low high"],
+  ["nudge::bias_clamp_twice", "", "y bias residual low high"],
   ["nudge::depthwise", "", "x weight stride"],
   ["nudge::depthwise_clamp", "", "x weight bias stride low high"],
   ["nudge::wide_depthwise", "", "x weight bias"],
@@ -1263,74 +1264,80 @@ export function biasClamp(y: Tensor | number, bias: Tensor | number, residual: T
   return one(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high));
 }
 
+/** `nudge::bias_clamp_twice(Tensor y, Tensor bias, Tensor? residual, float low, float high) -> (Tensor, Tensor)` */
+export function biasClampTwice(y: Tensor | number, bias: Tensor | number, residual: Tensor | null, low: number, high: number): [Tensor, Tensor] {
+  const op = ids[172] ?? resolve(172);
+  return many(native.call(op, operand(y), operand(bias), optionalHandle(residual), low, high)) as [Tensor, Tensor];
+}
+
 /** `nudge::depthwise(Tensor x, Tensor weight, int stride) -> Tensor` */
 export function depthwise(x: Tensor | number, weight: Tensor | number, stride: number): Tensor {
-  const op = ids[172] ?? resolve(172);
+  const op = ids[173] ?? resolve(173);
   return one(native.call(op, operand(x), operand(weight), stride));
 }
 
 /** `nudge::depthwise_clamp(Tensor x, Tensor weight, Tensor bias, int stride, float low, float high) -> Tensor` */
 export function depthwiseClamp(x: Tensor | number, weight: Tensor | number, bias: Tensor | number, stride: number, low: number, high: number): Tensor {
-  const op = ids[173] ?? resolve(173);
+  const op = ids[174] ?? resolve(174);
   return one(native.call(op, operand(x), operand(weight), operand(bias), stride, low, high));
 }
 
 /** `nudge::wide_depthwise(Tensor x, Tensor weight, Tensor? bias) -> Tensor` */
 export function wideDepthwise(x: Tensor | number, weight: Tensor | number, bias?: Tensor | null): Tensor {
-  const op = ids[174] ?? resolve(174);
+  const op = ids[175] ?? resolve(175);
   return one(native.call(op, operand(x), operand(weight), optionalHandle(bias)));
 }
 
 /** `nudge::grouped_conv(Tensor x, Tensor weight, int stride, int padding, int groups, int widest) -> Tensor` */
 export function groupedConv(x: Tensor | number, weight: Tensor | number, stride: number, padding: number, groups: number, widest: number): Tensor {
-  const op = ids[175] ?? resolve(175);
+  const op = ids[176] ?? resolve(176);
   return one(native.call(op, operand(x), operand(weight), stride, padding, groups, widest));
 }
 
 /** `nudge::linear(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function fusedLinear(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[176] ?? resolve(176);
+  const op = ids[177] ?? resolve(177);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::linear_gelu(Tensor x, Tensor weight, Tensor bias) -> Tensor` */
 export function linearGelu(x: Tensor | number, weight: Tensor | number, bias: Tensor | number): Tensor {
-  const op = ids[177] ?? resolve(177);
+  const op = ids[178] ?? resolve(178);
   return one(native.call(op, operand(x), operand(weight), operand(bias)));
 }
 
 /** `nudge::max_pool(Tensor x) -> Tensor` */
 export function fusedMaxPool(x: Tensor | number): Tensor {
-  const op = ids[178] ?? resolve(178);
+  const op = ids[179] ?? resolve(179);
   return one(native.call(op, operand(x)));
 }
 
 /** `nudge::layer_norm(Tensor x, Tensor? residual, Tensor weight, Tensor bias, float eps, bool half) -> (Tensor, Tensor)` */
 export function fusedLayerNorm(x: Tensor | number, residual: Tensor | null, weight: Tensor | number, bias: Tensor | number, eps: number, half: boolean): [Tensor, Tensor] {
-  const op = ids[179] ?? resolve(179);
+  const op = ids[180] ?? resolve(180);
   return many(native.call(op, operand(x), optionalHandle(residual), operand(weight), operand(bias), eps, half)) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_mean(Tensor x) -> (Tensor, Tensor)` */
 export function channelMean(x: Tensor | number): [Tensor, Tensor] {
-  const op = ids[180] ?? resolve(180);
+  const op = ids[181] ?? resolve(181);
   return many(native.call(op, operand(x))) as [Tensor, Tensor];
 }
 
 /** `nudge::channel_scale(Tensor x, Tensor factors) -> Tensor` */
 export function channelScale(x: Tensor | number, factors: Tensor | number): Tensor {
-  const op = ids[181] ?? resolve(181);
+  const op = ids[182] ?? resolve(182);
   return one(native.call(op, operand(x), operand(factors)));
 }
 
 /** `nudge::scale_add(Tensor x, Tensor branch, Tensor gamma, Tensor? keep) -> Tensor` */
 export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Tensor | number, keep?: Tensor | null): Tensor {
-  const op = ids[182] ?? resolve(182);
+  const op = ids[183] ?? resolve(183);
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[183] ?? resolve(183);
+  const op = ids[184] ?? resolve(184);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

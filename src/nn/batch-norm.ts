@@ -13,6 +13,7 @@ import { fusedKernelsProblem } from "../engine/device.js";
 import {
   batchNorm,
   biasClamp,
+  biasClampTwice,
   depthwiseClamp,
   empty,
   foldNorm,
@@ -116,9 +117,15 @@ export class BatchNorm extends Layer {
 export class BatchNorm1d extends BatchNorm {}
 export class BatchNorm2d extends BatchNorm {}
 
+/** A residual that is computed from `x` by a convolution and its norm. */
+export interface Shortcut {
+  readonly layer: { readonly conv: Conv2d; readonly norm: BatchNorm2d };
+  readonly x: Tensor;
+}
+
 /** Operations after a convolution and its norm: add the residual, then apply the activation. */
 export interface After {
-  readonly residual?: Tensor;
+  readonly residual?: Tensor | Shortcut;
   readonly act?: "relu" | "relu6" | "silu";
 }
 
@@ -136,10 +143,24 @@ const RANGES = {
  */
 export function convNorm(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After = {}): Tensor {
   if (isFused(conv, norm, x)) return fused(conv, norm, x, { residual, act });
+  const other = residual && mapOf(residual);
   // The next operations run in place, because convolutions and norms do not need their output for the gradient.
   const fold = isFolded(conv, norm, x) ? foldOf(conv, norm) : undefined;
   const y = fold ? conv.convolve(x, fold.weight, fold.bias) : norm.forward(conv.forward(x));
-  return activated(residual ? y.add_(residual) : y, act);
+  return activated(other ? y.add_(other) : y, act);
+}
+
+/**
+ * Computes `convNorm` for two uses: its result as two tensors. On a GPU in mixed precision, the kernel for the gradient of
+ * the activation adds the gradients of both. Otherwise both are the same tensor.
+ */
+export function convNormTwice(conv: Conv2d, norm: BatchNorm2d, x: Tensor, after: After): readonly [Tensor, Tensor] {
+  if (isFused(conv, norm, x) && after.act !== "silu" && usesFusedKernels(x)) {
+    const [first, second] = biasClampTwice(...beforeClamp(conv, norm, x, after));
+    return [first, second];
+  }
+  const only = convNorm(conv, norm, x, after);
+  return [only, only];
 }
 
 const isFolded = (conv: Conv2d, norm: BatchNorm2d, x: Tensor): boolean =>
@@ -147,6 +168,9 @@ const isFolded = (conv: Conv2d, norm: BatchNorm2d, x: Tensor): boolean =>
 
 const isFused = (conv: Conv2d, norm: BatchNorm2d, x: Tensor): boolean =>
   isFolded(conv, norm, x) && conv.bias === null && fusedKernelsProblem(x.device) === "";
+
+const mapOf = (residual: Tensor | Shortcut): Tensor =>
+  "layer" in residual ? convNorm(residual.layer.conv, residual.layer.norm, residual.x) : residual;
 
 /** The activation, in place. */
 function activated(x: Tensor, act: After["act"]): Tensor {
@@ -176,13 +200,42 @@ function folded(conv: Conv2d, norm: BatchNorm2d): Fold {
  * Computes the folded convolution with three operators. On a GPU the first and the last are custom kernels
  * (native/src/fused.cc), and a depthwise convolution and the clamp after it are one.
  */
-function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, { residual, act }: After): Tensor {
-  const { input, weight, bias } = foldedFor(conv, norm, x);
-  const [low, high] = RANGES[act ?? "none"];
-  if (conv.isDepthwise3 && !residual && Number.isFinite(low) && input.device !== "cpu")
+function fused(conv: Conv2d, norm: BatchNorm2d, x: Tensor, after: After): Tensor {
+  const { residual, act } = after;
+  if (conv.isDepthwise3 && !residual && (act === "relu" || act === "relu6") && x.device !== "cpu") {
+    const { input, weight, bias } = foldedFor(conv, norm, x);
+    const [low, high] = RANGES[act];
     return depthwiseClamp(input, weight, bias, conv.stride, low, high);
-  const y = biasClamp(conv.convolve(input, weight, null), bias, residual ?? null, low, high);
+  }
+  const y = biasClamp(...beforeClamp(conv, norm, x, after));
   return act === "silu" ? silu(y) : y;
+}
+
+/** Returns the arguments of the operator after the convolution. */
+function beforeClamp(
+  conv: Conv2d,
+  norm: BatchNorm2d,
+  x: Tensor,
+  { residual, act = "none" }: WithRange,
+): ClampArguments {
+  const [y, bias] = convolved(conv, norm, x);
+  const [low, high] = RANGES[act];
+  if (!residual || !("layer" in residual)) return [y, bias, residual ?? null, low, high];
+  const { layer, x: source } = residual;
+  if (!isFused(layer.conv, layer.norm, source) || !usesFusedKernels(source))
+    return [y, bias, mapOf(residual), low, high];
+  // One pass adds both biases, and the backward pass sums their gradient once.
+  const [other, shift] = convolved(layer.conv, layer.norm, source);
+  return [y, bias.add(shift), other, low, high];
+}
+
+type WithRange = Omit<After, "act"> & { readonly act?: keyof typeof RANGES };
+type ClampArguments = [y: Tensor, bias: Tensor, residual: Tensor | null, low: number, high: number];
+
+/** Returns the folded convolution of x, and the bias that remains to be added. */
+function convolved(conv: Conv2d, norm: BatchNorm2d, x: Tensor): [Tensor, Tensor] {
+  const { input, weight, bias } = foldedFor(conv, norm, x);
+  return [conv.convolve(input, weight, null), bias];
 }
 
 function foldedFor(conv: Conv2d, norm: BatchNorm2d, x: Tensor): Fold & { input: Tensor } {

@@ -7,7 +7,7 @@ import { expectClose } from "../../tests/support/close.js";
 import { formulaTensor } from "../../tests/support/formula-weights.js";
 import { devices } from "../engine/device.js";
 import type { DType } from "../engine/dtype.js";
-import { biasClamp, foldNorm } from "../engine/ops.generated.js";
+import { biasClamp, biasClampTwice, foldNorm } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { grad, type Tensor } from "../engine/tensor.js";
 
@@ -62,6 +62,40 @@ for (const device of EVERYWHERE) {
           });
   });
 
+  // Both results are used, one of them, and with a gradient in another layout, as that of a mean over the map.
+  test.each(["both", "first", "second", "mean"])(
+    `${device}: bias_clamp_twice adds the gradients of its results (%s)`,
+    (used) => {
+      for (const dtype of device === "cpu" ? (["float64"] as const) : (["float64", "bfloat16"] as const))
+        for (const high of [0.5, Number.POSITIVE_INFINITY])
+          scope(() => {
+            const shape = [3, 24, 5, 7];
+            const [y, residual] = ["y", "residual"].map((name) => made(name, shape, device, dtype).requiresGrad_());
+            const bias = made("bias", [24], device, dtype === "float64" ? dtype : "float32").requiresGrad_();
+            const [g, h] = ["g", "h"].map((name) => made(name, shape, device, dtype));
+            const low = high === 0.5 ? 0 : Number.NEGATIVE_INFINITY;
+            const run = ([first, second]: readonly Tensor[]): Tensor[] => {
+              const parts = [
+                ...(used === "second" ? [] : [used === "mean" ? first.mean() : first.mul(g).sum()]),
+                ...(used === "first" ? [] : [second.mul(h).sum()]),
+              ];
+              const value = parts.reduce((a, b) => a.add(b));
+              return [first, second, ...grad(value, [y, bias, residual])];
+            };
+            const once = biasClamp(y, bias, residual, low, high);
+            const [got, expected] = [run(biasClampTwice(y, bias, residual, low, high)), run([once, once])];
+            for (const [i, each] of got.entries()) {
+              if (dtype === "bfloat16" && i !== 3) expect(each.isChannelsLast).toBe(true);
+              expectClose(wide(each), wide(expected[i]), {
+                rtol: 1e-6,
+                atol: i === 3 ? 1e-5 : 0,
+                what: `${i}, ${dtype}, ${high}`,
+              });
+            }
+          });
+    },
+  );
+
   test(`${device}: NaN stays NaN through a clamp`, () => {
     scope(() => {
       const dtype = device === "cpu" ? "float32" : "bfloat16";
@@ -111,27 +145,31 @@ for (const device of EVERYWHERE) {
       });
   });
 
-  test(`${device}: both can be differentiated twice, as gradient penalties do`, () => {
-    scope(() => {
-      const weight = made("weight", [8, 2, 1, 1], device).requiresGrad_();
-      const gamma = made("gamma", [8], device).requiresGrad_();
-      const beta = made("beta", [8], device).requiresGrad_();
-      const [mean, variance] = [made("mean", [8], device), made("variance", [8], device).square().add(0.5)];
-      const penalty = (fused: boolean): Tensor[] => {
-        let out: Tensor;
-        if (fused) {
-          const [folded, shift] = foldNorm(weight, gamma, beta, mean, variance, 1e-5, false);
-          out = biasClamp(folded.view(1, 8, 2, 1), shift, null, 0, 1);
-        } else {
-          const scale = gamma.mul(variance.add(1e-5).rsqrt());
-          const folded = weight.mul(scale.view(-1, 1, 1, 1)).view(1, 8, 2, 1);
-          out = folded.add(beta.sub(mean.mul(scale)).view(1, -1, 1, 1)).clamp(0, 1);
-        }
-        const [inner] = grad(out.square().sum(), [gamma], { createGraph: true });
-        return grad(inner.square().sum(), [weight, gamma, beta]);
-      };
-      const [got, expected] = [penalty(true), penalty(false)];
-      for (const [i, each] of got.entries()) expectClose(each, expected[i], { rtol: 1e-4, atol: 1e-5 });
-    });
-  });
+  test.each([false, true])(
+    `${device}: all can be differentiated twice, as gradient penalties do (pair: %s)`,
+    (twice) => {
+      scope(() => {
+        const weight = made("weight", [8, 2, 1, 1], device).requiresGrad_();
+        const gamma = made("gamma", [8], device).requiresGrad_();
+        const beta = made("beta", [8], device).requiresGrad_();
+        const [mean, variance] = [made("mean", [8], device), made("variance", [8], device).square().add(0.5)];
+        const penalty = (fused: boolean): Tensor[] => {
+          let out: Tensor;
+          if (fused) {
+            const [folded, shift] = foldNorm(weight, gamma, beta, mean, variance, 1e-5, false);
+            const [first, second] = biasClampTwice(folded.view(1, 8, 2, 1), shift, null, 0, 1);
+            out = twice ? first.add(second).mul(0.5) : biasClamp(folded.view(1, 8, 2, 1), shift, null, 0, 1);
+          } else {
+            const scale = gamma.mul(variance.add(1e-5).rsqrt());
+            const folded = weight.mul(scale.view(-1, 1, 1, 1)).view(1, 8, 2, 1);
+            out = folded.add(beta.sub(mean.mul(scale)).view(1, -1, 1, 1)).clamp(0, 1);
+          }
+          const [inner] = grad(out.square().sum(), [gamma], { createGraph: true });
+          return grad(inner.square().sum(), [weight, gamma, beta]);
+        };
+        const [got, expected] = [penalty(true), penalty(false)];
+        for (const [i, each] of got.entries()) expectClose(each, expected[i], { rtol: 1e-4, atol: 1e-5 });
+      });
+    },
+  );
 }

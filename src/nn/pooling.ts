@@ -1,6 +1,6 @@
 /** Pooling layers for [n, c, h, w]. */
 
-import { fusedMaxPool } from "../engine/ops.generated.js";
+import { channelMean, fusedMaxPool } from "../engine/ops.generated.js";
 import type { Tensor } from "../engine/tensor.js";
 import { usesFusedKernels } from "./fused-kernels.js";
 import { Layer } from "./module.js";
@@ -55,6 +55,7 @@ export class AdaptiveAvgPool2d extends Layer {
 /** Global average pooling, [n, c, h, w] → [n, c], computed and returned in at least float32. */
 export function globalAverage(x: Tensor): Tensor {
   const { dtype } = x;
+  if (dtype === "bfloat16" && usesFusedKernels(x)) return channelMean(x)[0]; // its gradient has the map's layout
   return x.meanOver([2, 3], false, { dtype: dtype === "bfloat16" || dtype === "float16" ? "float32" : dtype });
 }
 

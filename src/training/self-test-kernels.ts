@@ -8,6 +8,7 @@ import { augmentOnHost, centreCropDraw, drawAugmentation, drawLength, type Pixel
 import { augmentOnDevice } from "../data/augment-device.js";
 import {
   biasClamp,
+  biasClampTwice,
   channelMean,
   channelScale,
   conv2d,
@@ -38,6 +39,7 @@ type Pairs = readonly (readonly [what: string, got: Tensor, expected: Tensor])[]
 
 export const kernelChecks = (device: string): [name: string, check: () => CheckResult][] => [
   ["kernel bias_clamp and its gradients", () => closeTo(() => biasClampPairs(device))],
+  ["kernel bias_clamp for two gradients", () => closeTo(() => biasClampTwicePairs(device))],
   ["kernel fold_norm and its gradients", () => closeTo(() => foldNormPairs(device))],
   ["kernel depthwise and its gradients, stride 1", () => closeTo(() => depthwisePairs(device, 1))],
   ["kernel depthwise and its gradients, stride 2", () => closeTo(() => depthwisePairs(device, 2))],
@@ -105,6 +107,21 @@ function biasClampPairs(device: string): Pairs {
     ["gradient of the bias", ofBias, expected.sum([0, 2, 3])],
     ["gradient of the residual", ofResidual, expected],
   ];
+}
+
+/** Compares two results, whose gradients a kernel adds, with one result that is used twice. */
+function biasClampTwicePairs(device: string): Pairs {
+  const [y, residual, g, h] = ["y", "residual", "g", "h"].map((name) => drawn(name, [3, 40, 9, 7], device, true));
+  const bias = drawn("bias", [40], device);
+  for (const each of [y, residual, bias]) each.requiresGrad_();
+  const run = ([first, second]: readonly Tensor[]): Tensor[] => [
+    first,
+    ...grad(first.mul(g).sum().add(second.mul(h).sum()), [y, bias, residual]),
+  ];
+  const once = biasClamp(y, bias, residual, 0, 0.5);
+  const [got, expected] = [run(biasClampTwice(y, bias, residual, 0, 0.5)), run([once, once])];
+  const names = ["output", "gradient of the map", "gradient of the bias", "gradient of the residual"];
+  return names.map((what, i) => [what, got[i], exact(expected[i])]);
 }
 
 function foldNormPairs(device: string): Pairs {
