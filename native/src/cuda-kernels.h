@@ -29,6 +29,7 @@ extern const char* const MAX_POOL_SOURCE;         // max-pool.cc
 extern const char* const WIDE_DEPTHWISE_SOURCE;   // wide-depthwise.cc
 extern const char* const FOLD_NORMS_SOURCE;       // fold-norms.cc
 extern const char* const LINEAR_SOURCE;           // linear.cc
+extern const char* const ADAM_SOURCE;             // adam.cc
 
 // The number of blocks, and of threads per block.
 struct Shape {

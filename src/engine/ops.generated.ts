@@ -193,6 +193,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::channel_mean", "", "x"],
   ["nudge::channel_scale", "", "x factors"],
   ["nudge::scale_add", "", "x branch gamma keep"],
+  ["nudge::adam", "", "parameters gradients means squares steps lr beta1 beta2 weight_decay eps"],
   ["nudge::augment", "", "source samples size tallest mean deviation channels_last bicubic"],
 ];
 
@@ -1336,8 +1337,14 @@ export function scaleAdd(x: Tensor | number, branch: Tensor | number, gamma: Ten
   return one(native.call(op, operand(x), operand(branch), operand(gamma), optionalHandle(keep)));
 }
 
+/** `nudge::adam(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, Tensor[] steps, float lr, float beta1, float beta2, float weight_decay, float eps) -> ()` */
+export function updateByAdam(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], steps: readonly Tensor[], lr: number, beta1: number, beta2: number, weight_decay: number, eps: number): void {
+  const op = ids[184] ?? resolve(184);
+  native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), handles(steps), lr, beta1, beta2, weight_decay, eps);
+}
+
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[184] ?? resolve(184);
+  const op = ids[185] ?? resolve(185);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
+import { devices } from "../engine/device.js";
+import { _foreachAddScalar_, full, updateByAdam } from "../engine/ops.generated.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { Adam, AdamW } from "./index.js";
@@ -49,4 +51,42 @@ test("Adam does not change the gradient, even with weight decay", () => {
     optimizer.step();
     expect(x.grad?.item()).toBe(1);
   });
+});
+
+const EVERYWHERE = devices().filter((device) => device === "cpu" || device === "cuda:0");
+
+// More tensors than one launch updates, with less than a block of values, several blocks and none.
+test.each(EVERYWHERE)("%s: nudge::adam updates as Adam does", (device) => {
+  for (const weightDecay of [0, 0.1])
+    scope(() => {
+      const dtype = device === "cpu" ? "float64" : "float32";
+      const sizes = Array.from({ length: 90 }, (_, i) => (i === 7 ? 9000 : i));
+      const drawn = (i: number, step: number): number[] =>
+        Array.from({ length: sizes[i] }, (_, k) => Math.sin(1 + i + 7 * k + 3 * step) * (k % 5 === 0 ? 1e-4 : 1));
+      const expected = sizes.map((_, i) => leaf(drawn(i, 0), drawn(i, 1)));
+      const settings = { lr: 0.01, betas: [0.9, 0.99], eps: 1e-8, weightDecay } as const;
+      using optimizer = new Adam(expected, settings);
+      const lists = sizes.map((_, i) => {
+        const parameter = tensor(drawn(i, 0), { dtype: "float64" }).to({ device, dtype });
+        return [parameter, parameter.mul(0), parameter.mul(0), full([1], 0, { device })];
+      });
+      const [parameters, means, squares, steps] = [0, 1, 2, 3].map((k) => lists.map((list) => list[k]));
+      for (let step = 1; step <= 5; step++) {
+        const gradients = sizes.map((_, i) => tensor(drawn(i, step), { dtype: "float64" }).to({ device, dtype }));
+        for (const [i, x] of expected.entries()) x.grad = tensor(drawn(i, step), { dtype: "float64" });
+        optimizer.step();
+        _foreachAddScalar_(steps, 1);
+        updateByAdam(parameters, gradients, means, squares, steps, 0.01, 0.9, 0.99, weightDecay, 1e-8);
+      }
+      for (const [i, x] of expected.entries())
+        if (sizes[i] > 0)
+          expectClose(
+            parameters[i].to({ device: "cpu", dtype: "float64" }),
+            x,
+            dtype === "float64" ? { rtol: 1e-12, atol: 1e-15 } : { rtol: 1e-5, atol: 1e-6 },
+          );
+      expect(() => updateByAdam(parameters, [], means, squares, steps, 0.01, 0.9, 0.99, 0, 1e-8)).toThrow(
+        /expected lists of 90/,
+      );
+    });
 });

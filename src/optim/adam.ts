@@ -10,7 +10,8 @@
  * so that replaying a captured graph increments them. The learning rate is a constant of the captured graph.
  */
 
-import { _foreachAddScalar_, _foreachMulScalar_, _fusedAdam_, full } from "../engine/ops.generated.js";
+import { fusedKernelsProblem } from "../engine/device.js";
+import { _foreachAddScalar_, _foreachMulScalar_, _fusedAdam_, full, updateByAdam } from "../engine/ops.generated.js";
 import { keep } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { UsageError } from "../errors.js";
@@ -30,6 +31,9 @@ export interface AdamSettings extends Settings {
   /** Added to the square root of the second moment for numerical stability. */
   eps: number;
 }
+
+/** Whether a GPU uses `nudge::adam` (native/src/adam.cc) instead of ATen's fused kernel. */
+const usesOwnKernel = process.env.NUDGE_NEW_KERNELS === "1";
 
 /** PyTorch's defaults. */
 export const ADAM_DEFAULTS: AdamSettings = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 };
@@ -83,11 +87,16 @@ export class Adam extends Optimizer<AdamSettings> {
     const steps = deviceSteps(entries);
     _foreachAddScalar_(steps, 1);
     if (this.decoupled && weightDecay !== 0) _foreachMulScalar_(parameters, 1 - lr * weightDecay);
+    const decay = this.decoupled ? 0 : weightDecay;
+    if (usesOwnKernel && fusedKernelsProblem(parameters[0].device) === "") {
+      updateByAdam(parameters, gradients, means, squares, steps, lr, beta1, beta2, decay, eps);
+      return;
+    }
     _fusedAdam_(parameters, gradients, means, squares, [], steps, {
       lr,
       beta1,
       beta2,
-      weight_decay: this.decoupled ? 0 : weightDecay,
+      weight_decay: decay,
       eps,
       amsgrad: false,
       maximize: false,
