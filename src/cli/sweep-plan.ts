@@ -90,6 +90,18 @@ export function addPlanOptions(command: Command): Command {
     .option("--reference-jobs", "use the seeds and names that DomainBed gives these jobs");
 }
 
+/** Options that a planned sweep accepts too: where it runs. */
+const OF_PLACE = ["root", "device", "yes"];
+
+/** The given options, as typed, that only a plan can use. */
+export function planFlagsIn(flags: PlanFlags): string[] {
+  const given = addPlanOptions(new Command()).options.filter((option) => {
+    const value = flags[option.attributeName()];
+    return value !== undefined && option.negate === (value === false) && !OF_PLACE.includes(option.attributeName());
+  });
+  return given.map(({ long }) => long!);
+}
+
 function addGrid(text: string, before: Request | undefined): Request {
   return { ...before, ...readPairs([text]) };
 }

@@ -14,7 +14,7 @@ import { ownCommand } from "./own-command.js";
 import { wholeNumber } from "./parse-options.js";
 import { onStopLevels } from "./stop-levels.js";
 import { type RuleFlags, rulesIn, withRules } from "./sweep-flags.js";
-import { addPlanOptions, askedBy, checkPlace, folderFor, type PlanFlags } from "./sweep-plan.js";
+import { addPlanOptions, askedBy, checkPlace, folderFor, type PlanFlags, planFlagsIn } from "./sweep-plan.js";
 
 export interface RunFlags extends RuleFlags, PlanFlags {
   launcher?: string;
@@ -82,6 +82,7 @@ Examples:
   nudge sweep run sweeps/table1                      on this machine, one run per core (or GPU)
   nudge sweep run --preset table1 --data shapes --trials 1 --steps 200 --out sweeps/small
   nudge sweep run sweeps/table1 --jobs 2 --retries 1
+  nudge sweep run sweeps/table1 --root /data         a sweep that was planned on another machine
   nudge sweep run sweeps/table1 --launcher gpus -o per_gpu=2
   nudge sweep run sweeps/table1 --launcher slurm -o partition=gpu -o gres=gpu:1 -o timeout_min=240 \\
     -o array_parallelism=16 -o "setup=module load cuda"
@@ -109,6 +110,19 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
     );
   if (folder === undefined)
     throw new UsageError("missing the folder of a sweep; pass it, or plan one with --preset, --config or --data");
+  const [planned] = planFlagsIn(flags);
+  if (planned !== undefined)
+    throw new UsageError(
+      `${planned}: this option belongs to the plan; pass it to nudge sweep plan, or add --preset or --data here`,
+    );
+  if (typeof flags.root === "string") {
+    const [{ movePlan }, { readSweepFile }] = [
+      await import("../sweep/grow-plan.js"),
+      await import("../sweep/sweep-folder.js"),
+    ];
+    readSweepFile(folder); // for its error if there is no sweep
+    await movePlan(folder, flags.root);
+  }
   return folder;
 }
 

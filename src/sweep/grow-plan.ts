@@ -7,6 +7,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { followers } from "../averaging/index.js";
+import { isOwnDataset } from "../data/own-dataset.js";
 import { DataError } from "../errors.js";
 import { canonicalJson } from "../files/canonical-json.js";
 import { FolderLock } from "../files/folder-lock.js";
@@ -64,6 +65,17 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
     writePlan(folder, grown, chain(replaced(uncountedPlan(folder), moved), added));
   else writeSweepFile(folder, { ...grown, runs: growth.runs, trials: file.trials });
   return growth;
+}
+
+/** Sets the folder of the named datasets in the plan of a sweep, for example of one that was planned on another machine. */
+export async function movePlan(folder: string, root: string): Promise<void> {
+  using _lock = await FolderLock.take(join(folder, ".plan-lock"));
+  const isElsewhere = ({ dataset, request }: PlannedRun): boolean =>
+    !isOwnDataset(dataset ?? "") && request.root !== root;
+  const moved = new Map<string, PlannedRun>();
+  for (const run of uncountedPlan(folder))
+    if (isElsewhere(run)) moved.set(run.id, { ...run, request: { ...run.request, root } });
+  if (moved.size > 0) writePlan(folder, readSweepFile(folder), replaced(uncountedPlan(folder), moved));
 }
 
 /** The first list, followed by the items of the second that are not in the first. */

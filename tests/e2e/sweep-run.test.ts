@@ -1,6 +1,6 @@
 /** `nudge sweep run`, `status`, `retry`, `cancel` and `clean` on runs of seconds, as a person uses them. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { RESUMABLE } from "../../src/cli/failure.js";
 import { main } from "../../src/cli/main.js";
 import { StatusReader } from "../../src/run-index/status.js";
 import { type PlannedRun, readPlan, sweepPaths } from "../../src/sweep/sweep-folder.js";
+import { writePictures } from "../support/picture-folder.js";
 import { catchPrinted } from "../support/printed.js";
 import { until } from "../support/slurm-cluster.js";
 import { startNudge } from "../support/start-nudge.js";
@@ -136,6 +137,9 @@ test("a usage error says what is expected", async () => {
     ["run", "missing the folder of a sweep; pass it, or plan one with"],
     ["run a b", "expected one folder of a sweep, got a, b"],
     [`run ${folder} steps=3`, "steps=3: settings belong to the plan"],
+    [`run ${folder} --steps 3`, "--steps: this option belongs to the plan"],
+    [`run ${folder} --no-pretrained`, "--no-pretrained: this option belongs to the plan"],
+    [`run ${folder} --root data`, "this folder has no sweep"],
     [`run ${folder} -o nothing`, "-o nothing: expected name=value"],
     [`status ${join(folder, "none")}`, "this folder has no sweep"],
     [`cancel ${join(folder, "none")}`, "this folder has no sweep"],
@@ -144,4 +148,32 @@ test("a usage error says what is expected", async () => {
     expect(await main(["sweep", ...words.split(" ")]), words).toBe(2);
     expect(printed.stderr).toContain(message);
   }
+});
+
+test("--root says where the named datasets of a planned sweep are", async () => {
+  const sweep = join(folder, "elsewhere");
+  const words = "--data pacs --algorithms ERM --trials 1 --test-domains photo --backbone small-cnn --steps 3".split(
+    " ",
+  );
+  const root = join(folder, "data");
+  const domains = ["art_painting", "cartoon", "photo", "sketch"].map((name) => `PACS/${name}`);
+  await writePictures(
+    root,
+    Object.fromEntries(
+      domains.flatMap((name) => [
+        [`${name}/dog`, 5],
+        [`${name}/horse`, 5],
+      ]),
+    ),
+  );
+  const planned = ["sweep", "plan", ...words, "--batch-size", "2", "--root", root, "--no-measure", "--out", sweep];
+  expect(await main(planned)).toBe(0);
+  const [{ id, request }] = readPlan(sweep);
+  expect(request.root).toBe(root);
+  const other = join(folder, "other-place");
+  renameSync(root, other);
+  const { code, stderr } = await run(sweep, `--root ${other} --jobs 1`).ended;
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  expect(readPlan(sweep)[0]).toMatchObject({ id, request: { root: other } });
+  expect(counts(sweep)).toMatchObject({ done: 1 });
 });
