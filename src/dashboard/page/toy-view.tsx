@@ -45,6 +45,8 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
   private settle: number | undefined;
   private tick: number | undefined;
   private before = 0;
+  /** Whether the user chose the moment that is shown. */
+  private isChosen = false;
 
   override componentDidMount(): void {
     this.train();
@@ -73,12 +75,13 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
       source.addEventListener(kind, (event) => take(JSON.parse((event as MessageEvent<string>).data) as T));
     on<ToyEvents["start"]>("start", ({ points, frames: expected }) => {
       const playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.isChosen = false;
       this.setState({ points, expected, frames: [], share: 0, playing, problem: null });
     });
     on<ToyEvents["frame"]>("frame", (frame) => this.setState(({ frames }) => ({ frames: [...frames, frame] })));
     on("end", () => {
       source.close();
-      if (!this.state.playing) this.setState({ share: 1 });
+      if (!this.state.playing && !this.isChosen) this.setState({ share: 1 });
     });
     on<string>("problem", (problem) => {
       source.close();
@@ -98,8 +101,14 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
     this.setState({ share, playing: share < 1 });
   }
 
+  private choose(share: number): void {
+    this.isChosen = true;
+    this.setState({ playing: false, share });
+  }
+
   private playOrPause(): void {
     const { playing, share } = this.state;
+    this.isChosen = true;
     if (share >= 1) this.setState({ share: 0, playing: true });
     else this.setState({ playing: !playing || share === 0 });
   }
@@ -130,9 +139,7 @@ export class ToyView extends Component<{ rest: string | undefined }, ToyState> {
               value={Math.round(1000 * share)}
               aria-label="Training step"
               aria-valuetext={frame && `step ${frame.step}`}
-              onInput={({ currentTarget }) =>
-                this.setState({ playing: false, share: Number(currentTarget.value) / 1000 })
-              }
+              onInput={({ currentTarget }) => this.choose(Number(currentTarget.value) / 1000)}
             />
             <output>{words}</output>
           </div>
