@@ -265,23 +265,14 @@ extern "C" __global__ void __launch_bounds__(256, 2) depthwise_masked_2(const ui
   weight_sums<2, true>(map, gradient, partial, lines, span, lines_a_block, maps, masked.mask, masked.to);
 }
 
-// As add_partials, for `partial` [blocks, count, channels]: the first nine sums become `weight` [channels, 9] and the tenth `bias`.
+// As add_partials, but for `partial` [blocks, count, channels]: the first nine sums become `weight` [channels, 9] and the tenth `bias`.
 extern "C" __global__ void add_taps(const float* partial, u16* weight, float* bias, unsigned blocks, unsigned channels, unsigned count) {
-  __shared__ float sums[32][33];
   const unsigned column = blockIdx.x * 32 + threadIdx.x, columns = count * channels;
-  float sum = 0;
-  if (column < columns) {
-#pragma unroll 8
-    for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * columns + column];
-  }
-  sums[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y == 0 && column < columns) {
-    for (unsigned r = 1; r < blockDim.y; r++) sum += sums[r][threadIdx.x];
-    const unsigned tap = column / channels, channel = column % channels;
-    if (tap < 9) weight[channel * 9 + tap] = rounded(sum);
-    else bias[channel] = sum;
-  }
+  const float sum = column_sum(partial, blocks, columns, column);
+  if (threadIdx.y != 0 || column >= columns) return;
+  const unsigned tap = column / channels, channel = column % channels;
+  if (tap < 9) weight[channel * 9 + tap] = rounded(sum);
+  else bias[channel] = sum;
 }
 )cuda";
 

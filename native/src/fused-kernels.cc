@@ -134,20 +134,26 @@ extern "C" __global__ void bias_clamp_backward(const uint4* gradient, const uint
   add_rows<8>(sum, blockIdx.y, span, groups, partial + blockIdx.x * groups * 8);
 }
 
-extern "C" __global__ void add_partials(const float* partial, float* result, unsigned blocks, unsigned channels) {
+// The sum of a column of `partial` [blocks, columns], for the first row of threads of a block of 32 columns.
+__device__ float column_sum(const float* partial, unsigned blocks, unsigned columns, unsigned column) {
   __shared__ float sums[32][33];
-  const unsigned channel = blockIdx.x * 32 + threadIdx.x;
   float sum = 0;
-  if (channel < channels) {
+  if (column < columns) {
 #pragma unroll 8
-    for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * channels + channel];
+    for (unsigned b = threadIdx.y; b < blocks; b += blockDim.y) sum += partial[b * columns + column];
   }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  if (threadIdx.y == 0 && channel < channels) {
+  if (threadIdx.y == 0 && column < columns) {
     for (unsigned r = 1; r < blockDim.y; r++) sum += sums[r][threadIdx.x];
-    result[channel] = sum;
   }
+  return sum;
+}
+
+extern "C" __global__ void add_partials(const float* partial, float* result, unsigned blocks, unsigned channels) {
+  const unsigned channel = blockIdx.x * 32 + threadIdx.x;
+  const float sum = column_sum(partial, blocks, channels, channel);
+  if (threadIdx.y == 0 && channel < channels) result[channel] = sum;
 }
 
 // A block folds one output channel of a layer.
