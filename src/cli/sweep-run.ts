@@ -116,11 +116,7 @@ async function sweepFor(words: readonly string[], flags: RunFlags): Promise<stri
       `${planned}: this option belongs to the plan; pass it to nudge sweep plan, or add --preset or --data here`,
     );
   if (typeof flags.root === "string") {
-    const [{ movePlan }, { readSweepFile }] = [
-      await import("../sweep/grow-plan.js"),
-      await import("../sweep/sweep-folder.js"),
-    ];
-    readSweepFile(folder); // for its error if there is no sweep
+    const { movePlan } = await import("../sweep/grow-plan.js");
     await movePlan(folder, flags.root);
   }
   return folder;

@@ -62,8 +62,8 @@ export function testEquivalence(comparisons: readonly PairedComparison[], margin
   return { margin, rows: [...of("late", "second half of training"), ...of("rows", "chosen steps")], notes };
 }
 
-/** The verdict by the corrected p-values of superiority and equivalence. */
-function verdictOf(mean: number, different: number | null, equivalent: number | null): Verdict | null {
+/** The verdict by p-values of superiority and equivalence, which are corrected if there are many. */
+export function verdictOf(mean: number, different: number | null, equivalent: number | null): Verdict | null {
   if (different === null || equivalent === null) return null;
   const within = equivalent < SIGNIFICANT;
   if (different >= SIGNIFICANT) return within ? "equivalent" : "undecided";

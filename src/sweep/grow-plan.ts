@@ -69,6 +69,7 @@ export async function growPlan(folder: string, description: PlanWords, wanted: r
 
 /** Sets the folder of the named datasets in the plan of a sweep, for example of one that was planned on another machine. */
 export async function movePlan(folder: string, root: string): Promise<void> {
+  readSweepFile(folder); // for its error if there is no sweep, before the lock is created
   using _lock = await FolderLock.take(join(folder, ".plan-lock"));
   const isElsewhere = ({ dataset, request }: PlannedRun): boolean =>
     !isOwnDataset(dataset ?? "") && request.root !== root;

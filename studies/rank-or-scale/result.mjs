@@ -11,6 +11,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { intervalText, signed } from "../../dist/report/comparison-table.js";
+import { verdictOf } from "../../dist/report/equivalence.js";
 import { equivalenceFigure } from "../../dist/report/equivalence-figure.js";
 import { datasetTitle } from "../../dist/settings/names.js";
 import { COMPARISONS, checksOf, MARGIN, percent, reportOn, runsOf, stop, table, withoutSettings } from "./study.mjs";
@@ -20,16 +22,6 @@ const TRIALS = { "pacs P3": 14, "misleading-shapes": 10 };
 
 const { positionals: studies, values } = parseArgs({ allowPositionals: true, options: { figure: { type: "string" } } });
 if (studies.length === 0) stop("result: expected sweeps' folders or packed studies, such as results/study-pacs.nudge");
-
-/**
- * The verdict of the design: superiority after Holm's correction, equivalence by the 90 % interval.
- *
- * @param {{ mean: number, inside: boolean, superiority: { corrected: number } }} row
- */
-function verdictOf({ mean, inside, superiority }) {
-  const different = superiority.corrected < 0.05 ? [mean > 0 ? "superior" : "inferior"] : [];
-  return [...different, ...(inside ? ["equivalent"] : [])].join(", ") || "undecided";
-}
 
 /** The tested comparisons of a study. @param {string} study */
 function tested(study) {
@@ -53,13 +45,12 @@ function tested(study) {
     if (!row || row.trials < planned)
       stop(`result: ${study}: ${name} has ${row?.trials ?? 0} of ${planned} trials, so no mean is printed yet`, 1);
     const check = checks.find((each) => each.name === name);
-    const verdict = verdictOf(row);
+    // By the design, superiority is read after Holm's correction, and equivalence by its 90 % interval.
+    const verdict = verdictOf(row.mean, row.superiority.corrected, row.inside ? row.p : 1);
     return { ...row, verdict, name, first, second, dataset, check, counted: check?.passed ?? true };
   });
 }
 
-const points = (/** @type {number} */ value) => `${value > 0 ? "+" : ""}${(100 * value).toFixed(2)}`;
-const interval = (/** @type {[number, number]} */ ends) => ends.map(points).join(" … ");
 const probability = (/** @type {number} */ p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 const all = studies.map(tested);
@@ -78,10 +69,10 @@ process.stdout.write(
     all
       .flat()
       .map(({ name, first, second, check, counted, verdict, superiority, ...row }) => [
-        ...[`${name}: ${first} − ${second}`, datasetTitle(row.dataset), points(row.mean)],
+        ...[`${name}: ${first} − ${second}`, datasetTitle(row.dataset), signed(row.mean, 2)],
         counted ? verdict : `(${verdict})`,
-        ...[interval(superiority.interval), probability(superiority.corrected)],
-        ...[interval(row.interval), probability(row.corrected), String(row.trials)],
+        ...[intervalText(superiority.interval, 2), probability(superiority.corrected)],
+        ...[intervalText(row.interval, 2), probability(row.corrected), String(row.trials)],
         check ? `${check.label} ${percent(check.difference)}${check.passed ? "" : ", failed"}` : "–",
       ]),
   ),
