@@ -52,7 +52,18 @@ export function benchmarksFor({ device, peer, data }) {
           "sweep",
           [...["sweep", ...data, "--precision", "bf16", "--runs", "4"], ...["--steps", "501", "--eval-every", "100"]],
         ],
-        ["data", ["data", "--pictures", "20000", "--precision", "bf16", "--steps", "200"]],
+        [
+          "sweep-parallel",
+          [
+            ...["sweep", ...data, "--precision", "bf16", "--runs", "12", "--workers", "3"],
+            ...["--steps", "2001", "--eval-every", "100"],
+          ],
+        ],
+        // As many pictures as DomainNet has.
+        [
+          "data",
+          [...["data", "--pictures", "586575", "--distinct", "20000"], ...["--precision", "bf16", "--steps", "200"]],
+        ],
         ["algorithms", ["step", "--algorithm", "all", "--batch", "32", "--repeats", "5"]],
       ]
     : [

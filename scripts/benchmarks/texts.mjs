@@ -5,7 +5,7 @@ import { loaderText } from "../../dist/cli/bench-loader.js";
 import { nuclearNormText } from "../../dist/cli/bench-nuclear-norm.js";
 import { opsText } from "../../dist/cli/bench-ops.js";
 import { stepText } from "../../dist/cli/bench-step.js";
-import { sweepText } from "../../dist/cli/bench-sweep.js";
+import { parallelSweepText, sweepText } from "../../dist/cli/bench-sweep.js";
 import { trainText } from "../../dist/cli/bench-train.js";
 
 /** By the first part of a benchmark's name. @type {[RegExp, (result: any) => string][]} */
@@ -14,6 +14,7 @@ const TEXTS = [
   [/^nuclear-norm$/, nuclearNormText],
   [/^loader$/, loaderText],
   [/^sweep$/, sweepText],
+  [/^sweep-parallel$/, parallelSweepText],
   [/^data$/, dataText],
   [/^algorithms$/, algorithmsText],
   [/^step-/, stepText],

@@ -30,6 +30,6 @@ export function parallelSweepText(result: ParallelSweepBench): string {
   return [
     `A sweep of ${runs} runs of ${algorithm} on ${dataset}, ${backbone} in ${precision}, ${steps} steps, an evaluation every ${evaluateEvery}, ${processes}, ${device}`,
     `  all runs, with the start of the processes ${seconds.toFixed(1).padStart(9)} s`,
-    `  runs per hour                             ${((3600 * runs) / seconds).toFixed(1).padStart(9)}`,
+    `  divided by the number of runs             ${(seconds / runs).toFixed(1).padStart(9)} s`,
   ].join("\n");
 }

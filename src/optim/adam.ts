@@ -6,8 +6,9 @@
  *
  * On the CPU the operations and their order are those of PyTorch, one parameter at a time. Each parameter then stays in
  * the cache between operations, which is not so with multi-tensor operations over all parameters (measured 1.6 to 2.7
- * times as slow on ResNet-50). On a GPU one fused kernel updates all parameters. It counts the steps in device state,
- * so that replaying a captured graph increments them. The learning rate is a constant of the captured graph.
+ * times as slow on ResNet-50). On a GPU one fused kernel updates all parameters: `nudge::adam` (native/src/adam.cc), or
+ * ATen's if the kernels could not be built. It counts the steps in device state, so that replaying a captured graph
+ * increments them. The learning rate is a constant of the captured graph.
  */
 
 import { fusedKernelsProblem } from "../engine/device.js";
@@ -31,9 +32,6 @@ export interface AdamSettings extends Settings {
   /** Added to the square root of the second moment for numerical stability. */
   eps: number;
 }
-
-/** Whether a GPU uses `nudge::adam` (native/src/adam.cc) instead of ATen's fused kernel. */
-const usesOwnKernel = process.env.NUDGE_NEW_KERNELS === "1";
 
 /** PyTorch's defaults. */
 export const ADAM_DEFAULTS: AdamSettings = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0 };
@@ -88,7 +86,7 @@ export class Adam extends Optimizer<AdamSettings> {
     _foreachAddScalar_(steps, 1);
     if (this.decoupled && weightDecay !== 0) _foreachMulScalar_(parameters, 1 - lr * weightDecay);
     const decay = this.decoupled ? 0 : weightDecay;
-    if (usesOwnKernel && fusedKernelsProblem(parameters[0].device) === "") {
+    if (fusedKernelsProblem(parameters[0].device) === "") {
       updateByAdam(parameters, gradients, means, squares, steps, lr, beta1, beta2, decay, eps);
       return;
     }
