@@ -35,7 +35,9 @@ test("bench sweep times a sweep of several processes", { timeout: 60_000 }, asyn
   await makePictureFolder(data, { perCell: 5, domains: ["a", "b", "c"] });
   const result = await benchParallelSweep({ ...small, data, runs: 2, workers: 2 }, ownCommand());
   expect(result.seconds).toBeGreaterThan(0.1);
-  expect(parallelSweepText(result)).toMatch(/2 processes at a time.*\n.*s\n {2}divided by the number of runs +\d+\.\d s$/);
+  expect(parallelSweepText(result)).toMatch(
+    /2 processes at a time.*\n.*s\n {2}divided by the number of runs +\d+\.\d s$/,
+  );
   await expect(benchParallelSweep({ ...small, data, runs: 2, workers: 2 }, ["false"])).rejects.toThrow("failed");
 });
 
