@@ -149,6 +149,8 @@ interface BuiltBase {
   readonly modules: Readonly<Record<string, Module>>;
   /** Returns logits. The modules are in evaluation mode. */
   predict(x: Tensor): Tensor;
+  /** Whether the prediction for a sample depends on the other samples of its batch, so that a batch must not be padded. */
+  readonly predictsByBatch?: boolean;
   /** Returns the input features of the classifier, if they are not the backbone's output. Feature analyses use them. */
   features?(x: Tensor): Tensor;
 }

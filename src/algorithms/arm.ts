@@ -61,6 +61,7 @@ export const arm = defineAlgorithm({
         return { loss: crossEntropy(logits, y), features, logits };
       },
       predict: (x) => classifier.forward(backbone.forward(withContext(x))),
+      predictsByBatch: true,
     };
   },
 });

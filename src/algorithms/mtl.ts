@@ -55,6 +55,7 @@ export const mtl = defineAlgorithm({
           : features.mean(0, true).expand(features.shape);
         return classifier.forward(cat([features, context], 1));
       },
+      predictsByBatch: !noise,
     };
   },
 });

@@ -4,10 +4,11 @@ import { setImmediate as turn } from "node:timers/promises";
 import { type LoadedBatch, Loader } from "../data/loader.js";
 import type { PictureStore } from "../data/picture-store.js";
 import { setThreads, synchronize } from "../engine/device.js";
+import type { Tensor } from "../engine/tensor.js";
 import { CURRENT } from "../records/record.js";
 import type { Plan } from "../settings/resolve.js";
+import { DevicePredictions } from "../training/device-predictions.js";
 import { evaluate } from "../training/evaluate.js";
-import type { Learner } from "../training/learner.js";
 import { makeLearner } from "../training/make-learner.js";
 import { loaderOptions, openSamples, type Samples } from "../training/samples.js";
 import { Updates } from "../training/updates.js";
@@ -57,9 +58,10 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
     plan,
     { ...samples, pictures: samples.pictures },
     steps,
-    async (loader, learner, when) => {
+    async (loader, predictions, when) => {
       const start = performance.now();
-      const predict = learner.predict.bind(learner);
+      predictions.begin();
+      const predict = (x: Tensor): Tensor => predictions.predict(x);
       await evaluate({ loader, predict, split: plan.split, step: 0, model: CURRENT, pause: () => turn() });
       if (when === "after") evaluationSeconds = (performance.now() - start) / 1000;
     },
@@ -69,7 +71,7 @@ export async function timeTraining(plan: Plan, steps: number): Promise<Timed> {
 }
 
 /** Called before the steps, when every picture has been read once, and after them. */
-type Around = (loader: Loader, learner: Learner, when: "before" | "after") => Promise<void>;
+type Around = (loader: Loader, predictions: DevicePredictions, when: "before" | "after") => Promise<void>;
 
 /** Trains a run for some steps on open samples. */
 export async function timeSteps(
@@ -84,6 +86,7 @@ export async function timeSteps(
   const notes: string[] = [];
   const say = (text: string): void => void notes.push(text);
   using updates = new Updates(learner, loader, { device, say });
+  using predictions = new DevicePredictions(learner, { device, say });
   const run = async (from: number, to: number): Promise<void> => {
     for (let step = from; step < to; step++) {
       await updates.make(step);
@@ -91,7 +94,7 @@ export async function timeSteps(
     }
   };
 
-  await around(loader, learner, "before");
+  await around(loader, predictions, "before");
   await run(0, WARM_UP);
   synchronize(device);
   updates.waited = 0;
@@ -103,7 +106,7 @@ export async function timeSteps(
   const waitMs = updates.waited / steps;
   const updateMs =
     device === "cpu" ? undefined : await onBatchesAtHand(updates, loader, { from: WARM_UP, times: steps });
-  await around(loader, learner, "after");
+  await around(loader, predictions, "after");
   return {
     ...{ stepMs, waitMs, updateMs, share: waitMs / stepMs },
     ...{ store: samples.pictures.kind, storeDevice: samples.pictures.device },

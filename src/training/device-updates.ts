@@ -229,9 +229,9 @@ export class DeviceUpdates implements Disposable {
 }
 
 /**
- * Returns why an update could not be captured. libtorch's message about forbidden operations does not help the user.
+ * Returns why an update or a prediction could not be captured. libtorch's message about forbidden operations does not help the user.
  */
-function whyNot(error: Error): string {
+export function whyNot(error: Error): string {
   const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
   return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
 }

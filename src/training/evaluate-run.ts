@@ -35,6 +35,7 @@ export async function evaluateRun(
   { step, last, keep }: { step: number; last: boolean; keep: (rows: readonly RunRecord[]) => void },
 ): Promise<void> {
   const { plan, folder, progress } = run;
+  run.predictions.begin();
   const current = await rowsOf(run, CURRENT, step, { pause: run.pause }); // only this call can be stopped
   const bad = current.find(({ value }) => !Number.isFinite(value));
   if (bad) throw new EngineError(`${bad.metric} on ${bad.split} of ${bad.domain} is ${bad.value}`, "evaluate");
@@ -115,12 +116,12 @@ function takeLogs(progress: Progress, step: number): RunRecord[] {
 }
 
 function rowsOf(
-  { plan, loader, learner, reporter }: Running,
+  { plan, loader, predictions, reporter }: Running,
   model: string,
   step: number,
   {
     pause = () => turn(),
-    predict = (x) => learner.predict(x),
+    predict = (x) => predictions.predict(x),
     isWanted = (domain, part) =>
       plan.settings.evaluateTraining || part !== "in" || plan.settings.testDomains.includes(domain),
   }: { pause?: () => Promise<void> } & Partial<Pick<EvaluateOptions, "predict" | "isWanted">> = {},

@@ -347,19 +347,27 @@ export class Learner implements Disposable {
     }
   }
 
-  /** Rows that batches are padded to on a GPU: those of a training batch, for which plans exist, and of an evaluation. */
-  private get paddedSizes(): number[] {
-    const { batchSize } = this.hparams;
-    return [...new Set([batchSize * this.options.domains, 96, 256])].sort((a, b) => a - b);
+  /** Whether a batch can be padded for a prediction on a GPU. */
+  get padsPredictions(): boolean {
+    return !this.built.predictsByBatch;
+  }
+
+  /**
+   * Returns the number of rows to which a batch is padded for a prediction on a GPU: that of a training batch, for which
+   * plans exist, or of an evaluation.
+   */
+  rowsOfPrediction(x: Tensor): number {
+    if (x.device === "cpu" || !this.padsPredictions) return x.rows;
+    const sizes = [this.hparams.batchSize * this.options.domains, 96, 256].sort((a, b) => a - b);
+    return sizes.find((size) => size >= x.rows) ?? x.rows;
   }
 
   private compute(x: Tensor, forward: (x: Tensor) => Tensor, { training }: { training: boolean }): Tensor {
     this.root.train(training);
-    const pads = !training && x.device !== "cpu" && !this.options.algorithm.backbone?.extraChannels;
     try {
       return noGrad(() =>
         scope(() => {
-          const input = pads ? paddedRows(x, this.paddedSizes) : x;
+          const input = training ? x : paddedRows(x, [this.rowsOfPrediction(x)]);
           const made = withPrecision(this.options.precision ?? "float32", () => forward(input));
           return input === x ? made : made.narrow(0, 0, x.rows);
         }),

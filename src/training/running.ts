@@ -5,6 +5,7 @@ import type { Loader } from "../data/loader.js";
 import type { ValidationLoss } from "../optim/index.js";
 import type { Plan } from "../settings/resolve.js";
 import type { Progress } from "./checkpoint.js";
+import type { DevicePredictions } from "./device-predictions.js";
 import type { FeatureProbe } from "./feature-measures.js";
 import type { Learner } from "./learner.js";
 import type { Reporter } from "./reporter.js";
@@ -21,6 +22,8 @@ export interface Running {
   /** A loader for a few pictures of each training domain without augmentation. */
   readonly plain: Loader;
   readonly learner: Learner;
+  /** The learner's predictions for evaluations. */
+  readonly predictions: DevicePredictions;
   readonly followers: readonly Follower[];
   readonly probe: FeatureProbe;
   /** The contents of a checkpoint besides tensors. */

@@ -20,12 +20,12 @@ const SMALL_NETWORK = networkSetup({
 });
 
 // Runs on any device: on the CPU updates are never replayed, and summing their scalars must not change anything.
-test("the self-test passes on this machine: kernels, every algorithm three times, resumes and memory", {
+test("the self-test passes on this machine: kernels, every algorithm three times, predictions, resumes and memory", {
   timeout: 300_000,
 }, () => {
   const checks = [...selfTest(defaultDevice(), { updates: 200, networks: [SMALL_NETWORK] })];
   expect(checks.filter(({ ok }) => !ok)).toEqual([]);
-  expect(checks).toHaveLength(3 * Object.keys(algorithms).length + 21 + 6 + 1);
+  expect(checks).toHaveLength(3 * Object.keys(algorithms).length + 21 + 3 + 6 + 1);
 });
 
 test("the networks that a GPU is tested with train in bfloat16 with channels last", { timeout: 300_000 }, () => {
@@ -36,7 +36,9 @@ test("the networks that a GPU is tested with train in bfloat16 with channels las
   expect(checks.map(({ name }) => name).filter((name) => name.includes("bf16"))).toEqual([
     "ERM: mobilenet_v2, bf16, channels last",
     "AND-mask: mobilenet_v2, bf16, channels last",
+    "ERM: predictions, mobilenet_v2, bf16, channels last",
     "ERM: resnet50, bf16, channels last",
+    "ERM: predictions, resnet50, bf16, channels last",
   ]);
 });
 
@@ -101,6 +103,7 @@ test("after a check that ends with an error the others follow, as long as the de
   expect(checks.map(({ ok }) => ok)).toEqual([
     ...new Array(21).fill(true), // kernels
     ...[false, false, true, true, false, true], // as on the CPU and replayed; the network
+    ...[false, true], // predictions
     ...[false, true, true], // resumed; memory
   ]);
   expect(checks[21].detail).toBe("it cannot be built");

@@ -11,6 +11,7 @@ import { algorithms } from "../algorithms/index.js";
 import { liveTensors, memory, synchronize } from "../engine/device.js";
 import { zeros } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
+import { DevicePredictions } from "./device-predictions.js";
 import { DeviceUpdates } from "./device-updates.js";
 import type { Learner } from "./learner.js";
 import { kernelChecks } from "./self-test-kernels.js";
@@ -52,6 +53,9 @@ const NETWORK_TOLERANCE = 0.2;
  * updates; two backbones with two optimizers.
  */
 const RESUMED = ["erm", "group-dro", "mtl", "fishr", "dann", "mdsdi"];
+
+/** Algorithms whose predictions are checked: by the trained network, by an average of it, and by two networks. */
+const PREDICTED = ["erm", "erm-plus-plus", "mdsdi"];
 
 /** The number of bytes by which equal tensors may differ, because the host's allocator rounds their sizes. */
 const ROUNDING = 1000;
@@ -164,6 +168,8 @@ function* networkChecks(
       },
     ];
   }
+  for (const algorithm of chosen.filter(({ id }) => PREDICTED.includes(id)))
+    yield [`${algorithm.title}: predictions, ${words}`, () => comparePredictions(algorithm, batches, device)];
 }
 
 /** The batches of a setup by step. */
@@ -209,6 +215,25 @@ function trainReplayed(
   updates.read();
   const note = updates.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
   return { start, end: weightsOf(learner), updates: steps.length, note, mismatches: mismatchesOf(learner) };
+}
+
+/** Compares replayed predictions with normal ones between updates, on full batches and on smaller ones. */
+function comparePredictions(algorithm: AlgorithmDefinition, { setup, at }: Batches, device: string): CheckResult {
+  const notes: string[] = [];
+  using learner = learnerOf(setup, algorithm, device);
+  using predictions = new DevicePredictions(learner, { device, say: (text) => notes.push(text) });
+  const steps = stepsFor(setup, algorithm);
+  let off = 0;
+  for (const step of steps)
+    scope(() => {
+      const batch = at(step, device);
+      const x = step % 2 === 0 ? batch.x : batch.x.narrow(0, 0, batch.x.rows - 1);
+      off = Math.max(off, predictions.predict(x).sub(learner.predict(x)).abs().max().item());
+      learner.update(batch.domains, step);
+    });
+  const note = predictions.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
+  const detail = `logits differ by at most ${off.toExponential(1)} in ${steps.length} batches (${note})`;
+  return mustReplay({ ok: off === 0, detail }, note, device);
 }
 
 /**

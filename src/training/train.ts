@@ -22,6 +22,7 @@ import { preprocessingWords } from "../settings/preprocessing.js";
 import type { Plan } from "../settings/resolve.js";
 import { trainDomainsOf } from "../settings/settings.js";
 import { type Progress, readCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { DevicePredictions } from "./device-predictions.js";
 import type { Reading } from "./device-updates.js";
 import { environment } from "./environment.js";
 import { evaluateRun } from "./evaluate-run.js";
@@ -143,10 +144,11 @@ async function trainOnce(options: TrainOptions): Promise<TrainOutcome> {
     }
     using probe = await FeatureProbe.read(loader, reading.trainDomains, settings.testDomains, settings.measures);
     if (settings.t3a !== undefined) checkT3a(learner, probe.sample(), { ...plan.algorithm, ...settings });
+    using predictions = new DevicePredictions(learner, { device: settings.device, capture: mayCapture(), say });
     const progress: Progress = { next: 0, stopped: false, logs: { sums: {}, count: 0 }, records: 0, best: null };
     const running: Running = {
       ...{ plan: { ...plan, split: samples.split }, folder, reporter, samples, loader, plain: plainLoader(reading) },
-      ...{ learner, followers, probe, progress, losses, say, pause },
+      ...{ learner, predictions, followers, probe, progress, losses, say, pause },
     };
     using loop = new Loop(running, options);
     return await loop.runToEnd();
@@ -165,7 +167,7 @@ function checkValidation({ settings, split }: Plan): void {
 const resumeCommand = ({ resumeWith, folder }: TrainOptions): string =>
   resumeWith ?? `nudge train --resume ${folder.path}`;
 
-/** Returns true if updates may be replayed as CUDA graphs. `NUDGE_CUDA_GRAPHS=0` disables this for comparisons. */
+/** Returns true if updates and predictions may be replayed as CUDA graphs. `NUDGE_CUDA_GRAPHS=0` disables this for comparisons. */
 const mayCapture = (): boolean => process.env.NUDGE_CUDA_GRAPHS !== "0";
 
 class Loop implements Disposable {

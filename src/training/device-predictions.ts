@@ -1,0 +1,116 @@
+/**
+ * Predictions for the evaluations of a run. On a GPU, the host needs longer to launch the kernels of a forward pass than the
+ * device needs to run them. So after a few normal predictions a pass is captured as a CUDA graph and then replayed, as
+ * updates are (device-updates.ts). A smaller batch uses the first rows of the captured one.
+ *
+ * A replayed pass reads the same memory as the captured one. Weights are always changed in place, but a plug-in can
+ * replace a tensor that it predicts with. Therefore one prediction of each evaluation is also made normally; if it
+ * differs, nothing is replayed from then on.
+ */
+
+import { CudaGraph } from "../engine/cuda-graph.js";
+import { keep, scope } from "../engine/scope.js";
+import { noGrad, type Tensor } from "../engine/tensor.js";
+import { EngineError } from "../errors.js";
+import { paddedRows } from "../nn/padded-rows.js";
+import { type DeviceUpdatesOptions, whyNot } from "./device-updates.js";
+import type { Learner } from "./learner.js";
+
+/** The number of normal predictions before the capture. In these, the network's kernels are planned. */
+const WARM_UP = 2;
+
+/** A captured forward pass: where it reads its batch, and where it writes the logits. */
+interface Captured {
+  readonly graph: CudaGraph;
+  readonly x: Tensor;
+  readonly logits: Tensor;
+}
+
+export class DevicePredictions implements Disposable {
+  /** By the shape of a batch: the number of normal predictions, and the captured one. */
+  private readonly plain = new Map<string, number>();
+  private readonly captured = new Map<string, Captured>();
+  private mayCapture: boolean;
+  private isChecked = false;
+
+  constructor(
+    private readonly learner: Learner,
+    private readonly options: DeviceUpdatesOptions,
+  ) {
+    this.mayCapture = options.device !== "cpu" && (options.capture ?? true) && learner.padsPredictions;
+  }
+
+  /** Whether predictions are replayed now. */
+  get isReplaying(): boolean {
+    return this.captured.size > 0;
+  }
+
+  /** Must be called before each evaluation, so that its first replayed prediction is checked. */
+  begin(): void {
+    this.isChecked = false;
+  }
+
+  /** Returns the logits of a batch, as `Learner.predict` does. They are valid until the next prediction. */
+  predict(x: Tensor): Tensor {
+    if (!this.mayCapture) return this.learner.predict(x);
+    const rows = this.learner.rowsOfPrediction(x);
+    const shape = JSON.stringify([rows, ...x.shape.slice(1), x.dtype, x.isChannelsLast]);
+    const before = this.plain.get(shape) ?? 0;
+    if (before === WARM_UP && !this.captured.has(shape)) this.tryCapture(shape, x, rows);
+    const captured = this.captured.get(shape);
+    if (!captured) {
+      this.plain.set(shape, before + 1);
+      return this.learner.predict(x);
+    }
+    return this.isChecked ? this.replay(captured, x) : this.checked(captured, x);
+  }
+
+  private replay({ graph, x, logits }: Captured, batch: Tensor): Tensor {
+    return noGrad(() => {
+      scope(() => void x.narrow(0, 0, batch.rows).copy_(batch));
+      graph.replay();
+      return logits.narrow(0, 0, batch.rows);
+    });
+  }
+
+  /** Makes a prediction twice, and stops replaying if the two differ. */
+  private checked(captured: Captured, x: Tensor): Tensor {
+    const plain = this.learner.predict(x);
+    if (scope(() => this.replay(captured, x).equal(plain))) this.isChecked = true;
+    else this.giveUp("a replayed prediction differs from a normal one");
+    return plain;
+  }
+
+  private tryCapture(shape: string, batch: Tensor, rows: number): void {
+    const x = noGrad(() => scope(() => keep(paddedRows(batch, [rows]).clone())));
+    let logits: Tensor | undefined;
+    try {
+      const graph = CudaGraph.capture(this.options.device, () => {
+        logits = keep(this.learner.predict(x));
+      });
+      this.captured.set(shape, { graph, x, logits: logits! });
+    } catch (error) {
+      for (const tensor of [x, logits]) tensor?.dispose();
+      if (!(error instanceof EngineError)) throw error;
+      this.giveUp(whyNot(error));
+    }
+  }
+
+  private giveUp(why: string): void {
+    this.drop();
+    this.mayCapture = false;
+    this.options.say?.(`note: predictions are not replayed as a CUDA graph: ${why}`);
+  }
+
+  private drop(): void {
+    for (const { graph, x, logits } of this.captured.values()) {
+      graph.dispose(); // must come first, because it waits until the device has finished
+      for (const tensor of [x, logits]) tensor.dispose();
+    }
+    this.captured.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.drop();
+  }
+}
