@@ -37,6 +37,8 @@ export interface AlgorithmsOptions {
   /** The number of CPU threads; by default it does not change. */
   threads?: number;
   repeats: number;
+  /** Called with the name of each algorithm before it is measured. */
+  onStart?: (title: string) => void;
 }
 
 /** The passes of the backbone in one update, in whole batches. */
@@ -128,76 +130,42 @@ const REFERENCE: Readonly<Record<string, Passes & { saved?: string }>> = {
 
 /** Times the requested algorithms. */
 export function benchAlgorithms(options: AlgorithmsOptions): AlgorithmsResult {
-  const { algorithm, backbone, batch, device, repeats } = options;
+  const { algorithm, backbone, batch, device, repeats, onStart } = options;
   if (options.threads !== undefined) setThreads(options.threads);
   const requested = algorithm === "all" ? Object.values(algorithms) : algorithm.split(",").map(algorithmNamed);
-  const erm = algorithmNamed("erm");
-  const ermPeak = peakOf(erm, options);
+  const definitionOfErm = algorithmNamed("erm");
+  using erm = new Trial(definitionOfErm, options);
+  const ermPeak = erm.warmUp();
   const rows = requested.map((definition): AlgorithmCost => {
     const { id, title } = definition;
-    const peak = definition === erm ? ermPeak : peakOf(definition, options);
-    const { replayed, ...times } = timesOf(definition, erm, options);
+    onStart?.(title);
+    using trial = new Trial(definition, options);
+    const counted = trial.count();
+    const peak = trial.warmUp();
+    const rounds = alternate(trial, erm, repeats);
     const { saved, ...reference } = REFERENCE[id] ?? { forward: 1, backward: 1 };
     return {
-      ...{ id, title, ...times, peak, ermPeak, reference },
-      ...(device !== "cpu" && { replayed }),
+      ...{ id, title, ...counted, peak, ermPeak, reference, ratio: ratioOf(rounds) },
+      ms: Math.min(...rounds.map(([own]) => own.ms)),
+      ermMs: Math.min(...rounds.map(([, ofErm]) => ofErm.ms)),
+      ...(device !== "cpu" && { replayed: trial.isReplaying }),
       ...(saved !== undefined && { saved }),
     };
   });
-  const precision = precisionOn(device);
-  const byDomainRatio = rows.some(({ byDomain }) => byDomain) ? byDomainRatioOf(erm, options) : undefined;
-  return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows, byDomainRatio };
-}
-
-/**
- * The peak memory of an algorithm, without what was in use before. It is measured alone, so that the weights of other algorithms are
- * not counted. On a GPU, a captured update keeps its memory in a pool that no tensor owns: the pool counts as what the
- * allocator still reserves once its cache is empty.
- */
-function peakOf(definition: AlgorithmDefinition, options: AlgorithmsOptions): number {
-  const { device } = options;
-  emptyCache(device);
-  const before = memory(device);
-  resetPeakMemory(device);
-  using trial = new Trial(definition, options);
-  trial.warmUp(); // optimizers create their state, and updates are captured
-  trial.run();
-  const tensors = memory(device).peak - before.used;
-  emptyCache(device);
-  const reserved = (memory(device).reserved ?? 0) - (before.reserved ?? 0);
-  return Math.max(tensors, reserved);
-}
-
-function timesOf(
-  definition: AlgorithmDefinition,
-  erm: AlgorithmDefinition,
-  options: AlgorithmsOptions,
-): Required<Pick<AlgorithmCost, "ms" | "ermMs" | "ratio" | "passes" | "byDomain" | "replayed">> {
-  using trial = new Trial(definition, options);
-  using other = new Trial(erm, options);
-  const counted = trial.count(); // this was the first round, which is not timed
-  const rounds = alternate(trial, other, options);
-  return {
-    ms: Math.min(...rounds.map(([own]) => own.ms)),
-    ermMs: Math.min(...rounds.map(([, ofErm]) => ofErm.ms)),
-    ratio: ratioOf(rounds),
-    ...counted,
-    replayed: trial.isReplaying,
+  const byDomain = (): number => {
+    using one = new Trial(definitionOfErm, options, 1);
+    one.warmUp();
+    return DOMAINS * ratioOf(alternate(one, erm, repeats));
   };
-}
-
-function byDomainRatioOf(erm: AlgorithmDefinition, options: AlgorithmsOptions): number {
-  using one = new Trial(erm, options, 1);
-  using all = new Trial(erm, options);
-  return DOMAINS * ratioOf(alternate(one, all, options));
+  const byDomainRatio = rows.some((row) => row.byDomain) ? byDomain() : undefined;
+  const precision = precisionOn(device);
+  return { backbone, batch, domains: DOMAINS, device, precision, threads: threads(), repeats, rows, byDomainRatio };
 }
 
 type Rounds = readonly (readonly [own: Time, other: Time])[];
 
-function alternate(trial: Trial, other: Trial, { repeats }: AlgorithmsOptions): Rounds {
-  for (const each of [trial, other]) each.warmUp();
-  return Array.from({ length: repeats }, () => [trial.run(), other.run()] as const);
-}
+const alternate = (trial: Trial, other: Trial, repeats: number): Rounds =>
+  Array.from({ length: repeats }, () => [trial.run(), other.run()] as const);
 
 const ratioOf = (rounds: Rounds): number => median(rounds.map(([own, other]) => own.work / other.work))!;
 
@@ -214,6 +182,7 @@ class Trial implements Disposable {
   private readonly whole: Batch;
   private readonly updates: DeviceUpdates | undefined;
   private readonly tally = { forward: 0, backward: 0, largest: 0 };
+  private readonly before: ReturnType<typeof memory>;
   private step = LATE;
 
   constructor(
@@ -222,6 +191,9 @@ class Trial implements Disposable {
     private readonly domains = DOMAINS,
   ) {
     const { device, batch } = options;
+    emptyCache(device);
+    this.before = memory(device);
+    resetPeakMemory(device);
     const plain = backboneNamed(options.backbone).build();
     const shape = plain.inputShape;
     const [channels, ...sizes] = shape;
@@ -298,10 +270,19 @@ class Trial implements Disposable {
     return { passes, byDomain: this.tally.largest <= this.options.batch };
   }
 
-  /** Runs updates until each kind is captured; on the CPU, runs one round. */
-  warmUp(): void {
+  /**
+   * Runs updates until each kind is captured, or on the CPU one round, and one round more. Returns the peak memory, without
+   * what was in use before the trial was created. On a GPU, a captured update keeps its memory in a pool that no tensor
+   * owns: the pool counts as what the allocator still reserves once its cache is empty.
+   */
+  warmUp(): number {
+    const { device } = this.options;
     const rounds = this.updates ? Math.ceil((UNTIL_CAPTURED * lengthOf(this.algorithm)) / this.length) : 1;
-    for (let i = 0; i < rounds; i++) this.run();
+    for (let i = 0; i <= rounds; i++) this.run();
+    const tensors = memory(device).peak - this.before.used;
+    emptyCache(device);
+    const reserved = (memory(device).reserved ?? 0) - (this.before.reserved ?? 0);
+    return Math.max(tensors, reserved);
   }
 
   /** The number of updates per round. */

@@ -99,6 +99,7 @@ export function benchCommand(): Command {
           backbone,
           device,
           ...counts({ batch, repeats, threads: raw.threads }, "batch", "repeats", "threads"),
+          onStart: (title) => process.stderr.write(`measuring ${title}\n`),
         });
         print(json ? JSON.stringify(result) : algorithmsText(result));
         return;
