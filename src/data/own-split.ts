@@ -9,6 +9,7 @@
 
 import { resolve } from "node:path";
 import { textHash } from "../files/canonical-json.js";
+import { groupBy } from "../group-by.js";
 import { byCodePoint } from "./code-point-order.js";
 import type { Dataset, PictureDataset, PictureDomain } from "./dataset.js";
 import { lookAt } from "./inspect-files.js";
@@ -62,8 +63,7 @@ function splitOneDomain(
 ): DomainSplit {
   const keys = files.map((file) => textHash(`${seed}\n${name}\n${file}`));
   const order = [...keys.keys()].sort((a, b) => byCodePoint(keys[a], keys[b]) || a - b);
-  const classes = new Map<number, number[]>();
-  for (const place of order) classes.set(labels[place], [...(classes.get(labels[place]) ?? []), place]);
+  const classes = groupBy(order, (place) => labels[place]);
   const groups = [...classes].sort(([a], [b]) => a - b).map(([, places]) => places);
   // Distributes the number of validation pictures over classes by largest remainders. Every class keeps one picture for
   // training.
@@ -89,11 +89,7 @@ function splitOneDomain(
  * alike is divided all the same, because a class without validation pictures could not be assessed at all.
  */
 function chosen(places: readonly number[], most: number, { isCopy, groupOf }: Choice): number[] {
-  const units = new Map<number | string, number[]>();
-  for (const place of places) {
-    const key = groupOf(place) ?? `alone ${place}`;
-    units.set(key, [...(units.get(key) ?? []), place]);
-  }
+  const units = groupBy(places, (place) => groupOf(place) ?? `alone ${place}`);
   const usable = [...units.values()].filter((unit) => !unit.some(isCopy));
   const out: number[] = [];
   for (const unit of usable) if (out.length + unit.length <= most) out.push(...unit);
@@ -109,13 +105,15 @@ const known = new WeakMap<object, ReadonlySet<string>>();
 function copiesIn({ root, domains }: PictureDataset): ReadonlySet<string> {
   const before = known.get(domains);
   if (before) return before;
-  const files = new Map<string, string[]>();
-  for (const { files: own } of domains)
-    for (const file of own) {
-      const { fingerprint, bytes } = lookAt(resolve(root, file), { domain: 0, label: 0, file });
-      if (bytes > 0) files.set(fingerprint, [...(files.get(fingerprint) ?? []), file]);
-    }
-  const copies = new Set([...files.values()].filter(({ length }) => length > 1).flat());
+  const files = domains.flatMap((domain) => domain.files);
+  const prints = files.map((file) => {
+    const { fingerprint, bytes } = lookAt(resolve(root, file), { domain: 0, label: 0, file });
+    return bytes > 0 ? fingerprint : null; // empty files are not copies of each other
+  });
+  const places = groupBy(prints.keys(), (i) => prints[i] ?? `empty ${i}`);
+  const copies = new Set(
+    [...places.values()].filter(({ length }) => length > 1).flatMap((same) => same.map((i) => files[i])),
+  );
   known.set(domains, copies);
   return copies;
 }

@@ -3,6 +3,7 @@
  * ones takes longer than the work; multi-tensor operators need a few launches for all.
  */
 
+import { groupBy } from "../group-by.js";
 import { loadNative } from "./load.js";
 import { callPrivate } from "./operator.js";
 import { noGrad, type Tensor } from "./tensor.js";
@@ -44,8 +45,7 @@ function onMany(
       return;
     }
     // Tensors of one dtype together: with several, the operators go one by one again.
-    const parts = new Map<string, number[]>();
-    for (const [i, { dtype }] of targets.entries()) parts.set(dtype, [...(parts.get(dtype) ?? []), i]);
+    const parts = groupBy(targets.keys(), (i) => targets[i].dtype);
     for (const part of parts.values()) {
       const lists = [targets, ...(others ? [others] : [])].map((all) => part.map((i) => all[i]));
       callPrivate(operator, ...lists);

@@ -12,6 +12,7 @@ import type { SplitName } from "../data/split.js";
 import { keyedRandom } from "../engine/philox.js";
 import { scope } from "../engine/scope.js";
 import { noGrad } from "../engine/tensor.js";
+import { groupBy } from "../group-by.js";
 import { chooseStrength, fitProbe, type LabelledFeatures, rightOf } from "../probe/choose-strength.js";
 import { nearCopyGroups } from "../probe/near-copies.js";
 import type { Plan } from "../settings/resolve.js";
@@ -259,10 +260,7 @@ const taken = ({ x, labels }: LabelledFeatures, places: readonly number[]): Labe
 
 /** The indices of each class in a reproducible random order. */
 function byClass({ labels }: LabelledFeatures, purpose: readonly (string | number)[]): Map<number, number[]> {
-  const places = new Map<number, number[]>();
-  for (const i of keyedRandom(0, ...purpose).permutation(labels.length))
-    places.set(labels[i], [...(places.get(labels[i]) ?? []), i]);
-  return places;
+  return groupBy(keyedRandom(0, ...purpose).permutation(labels.length), (place) => labels[place]);
 }
 
 /** A share of each class, with at least one picture. */

@@ -7,6 +7,7 @@
 import type { Share } from "../analysis/assess.js";
 import { type Assessment, assessmentOf } from "../analysis/assessment.js";
 import { isRight, type Judged } from "../analysis/judged.js";
+import { groupBy } from "../group-by.js";
 import { type Choice, simplestWithinError } from "../selection/simplest-within-error.js";
 import { criticalT } from "../selection/student-t.js";
 
@@ -154,8 +155,7 @@ export function nestedEstimate(
 
 /** Groups judgements by trial: the n-th judgement of each picture belongs to the n-th trial. A candidate without a seed has only one, which counts for all trials. */
 function trialsOf(judged: readonly Judged[], trials: number): Judged[][] {
-  const all = new Map<string, Judged[]>();
-  for (const each of judged) all.set(each.name, [...(all.get(each.name) ?? []), each]);
+  const all = groupBy(judged, ({ name }) => name);
   return Array.from({ length: trials }, (_, t) => [...all.values()].map((own) => own[Math.min(t, own.length - 1)]));
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { UsageError } from "../errors.js";
+import { groupBy } from "../group-by.js";
 import { commonFixed } from "../records/fixed-settings.js";
 import { type EvaluatedRun, type Method, methodKey } from "../records/index.js";
 import { type GroupResult, type SelectionMethod, selectGroups } from "../selection/index.js";
@@ -28,7 +29,7 @@ export function withChosenMethod(results: Results, selection: SelectionMethod): 
   const titles = rowTitles([...methods.values()], fixed, new Set());
   // As another model, like an average, because it has no training of its own.
   const method: Method = { algorithm: "erm", regularizers: [], model: CHOSEN_METHOD, fixed };
-  const best = groupsBy(found, cellKey).map(highest);
+  const best = [...groupBy(found, cellKey).values()].map(highest);
   const titleOf = (each: GroupResult): string => titles.get(methodKey(each.method))!;
   const datasets = [...new Set(found.map(({ dataset }) => dataset))];
   return {
@@ -46,12 +47,6 @@ export function withChosenMethod(results: Results, selection: SelectionMethod): 
 
 const cellKey = ({ dataset, testDomain, trialSeed }: GroupResult): string =>
   JSON.stringify([dataset, testDomain, trialSeed]);
-
-function groupsBy(results: readonly GroupResult[], keyOf: (each: GroupResult) => string): GroupResult[][] {
-  const groups = new Map<string, GroupResult[]>();
-  for (const result of results) groups.set(keyOf(result), [...(groups.get(keyOf(result)) ?? []), result]);
-  return [...groups.values()];
-}
 
 /** The result with the highest validation accuracy, or the first of several equal ones. */
 const highest = (results: readonly GroupResult[]): GroupResult =>
@@ -78,8 +73,8 @@ function choiceWords(
   const counts = new Map<string, number>();
   for (const each of best) counts.set(titleOf(each), (counts.get(titleOf(each)) ?? 0) + 1);
   const often = [...counts].sort(([, a], [, b]) => b - a).map(([title, count]) => `${title} ${count}`);
-  const byMethod = groupsBy(all, (each) => methodKey(each.method));
-  const complete = byMethod.filter(({ length }) => length === best.length);
+  const byMethod = groupBy(all, (each) => methodKey(each.method));
+  const complete = [...byMethod.values()].filter(({ length }) => length === best.length);
   const averages = complete.map((results) => ({
     title: titleOf(results[0]),
     validation: mean(results.map(({ choice }) => choice.validation)),

@@ -4,11 +4,12 @@
  * one to use again.
  */
 
+import { groupBy } from "../group-by.js";
 import { methodKey } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
-import { drawsOf, groupsOf, type Hparams, hparamsOf, searchedNames, valueText } from "./draws.js";
+import { drawsOf, type Hparams, hparamsOf, searchedNames, valueText } from "./draws.js";
 import type { Outcome, ReportedMethod } from "./outcome.js";
 import type { TextTable } from "./text-table.js";
 
@@ -65,11 +66,11 @@ export interface BestDraw extends Pick<Chosen, "dataset" | "method" | "title" | 
 
 /** For each method on each dataset the draw with the highest mean validation accuracy over the held-out domains of its trial. */
 export function bestDraws(outcome: Outcome): BestDraw[] {
-  const byRow = groupsOf(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
+  const byRow = groupBy(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
   return outcome.datasets.flatMap((dataset) =>
     outcome.methods.flatMap(({ key: method, title }): BestDraw[] => {
       const draws = byRow.get(JSON.stringify([dataset, method])) ?? [];
-      const together = [...groupsOf(draws, ({ trialSeed, hparamsSeed }) => `${trialSeed} ${hparamsSeed}`).values()];
+      const together = [...groupBy(draws, ({ trialSeed, hparamsSeed }) => `${trialSeed} ${hparamsSeed}`).values()];
       const domains = Math.max(0, ...together.map(({ length }) => length));
       const whole = together
         .filter(({ length }) => length === domains) // a mean over fewer domains is not comparable

@@ -46,15 +46,3 @@ export function valueText(value: SettingScalar): string {
     ? String(Number(value.toPrecision(3)).toExponential())
     : String(Number(value.toPrecision(3)));
 }
-
-/** Items grouped by `keyOf`, in the order in which they first appear. */
-export function groupsOf<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
-}

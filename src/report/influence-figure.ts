@@ -5,8 +5,8 @@
 
 import { lineChart, panels, type Series } from "../drawing/plot.js";
 import { palette } from "../drawing/svg.js";
+import { groupBy } from "../group-by.js";
 import { datasetTitle } from "../settings/names.js";
-import { groupsOf } from "./draws.js";
 import type { Influence, InfluencePoint } from "./influence.js";
 
 const [BLUE, ORANGE] = palette;
@@ -16,7 +16,7 @@ const WIDE = 5;
 
 /** One figure per method and dataset. */
 export function influenceFigures(found: readonly Influence[]): { title: string; svg: string }[] {
-  const groups = groupsOf(found, ({ dataset, method }) => JSON.stringify([dataset, method]));
+  const groups = groupBy(found, ({ dataset, method }) => JSON.stringify([dataset, method]));
   return [...groups.values()].flatMap((own) => {
     const drawn = own.filter(({ points }) => points.every(({ value }) => typeof value !== "string"));
     if (drawn.length === 0) return [];

@@ -5,11 +5,12 @@
  * over the draws of the others.
  */
 
+import { groupBy } from "../group-by.js";
 import { methodKey, type SettingScalar } from "../records/index.js";
 import type { GroupResult } from "../selection/index.js";
 import { mean } from "../selection/mean.js";
 import { datasetTitle } from "../settings/names.js";
-import { drawsOf, groupsOf, hparamsOf, searchedNames, valueText } from "./draws.js";
+import { drawsOf, hparamsOf, searchedNames, valueText } from "./draws.js";
 import type { Outcome } from "./outcome.js";
 import type { TextTable } from "./text-table.js";
 
@@ -44,7 +45,7 @@ const FEW = 4;
 
 /** The influence of every searched hyperparameter of every method on every dataset. */
 export function influences(outcome: Outcome): Influence[] {
-  const byRow = groupsOf(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
+  const byRow = groupBy(drawsOf(outcome), ({ dataset, method }) => JSON.stringify([dataset, methodKey(method)]));
   return outcome.datasets.flatMap((dataset) =>
     outcome.methods.flatMap(({ key: method, title }) => {
       const draws = centred(byRow.get(JSON.stringify([dataset, method])) ?? []);
@@ -60,7 +61,7 @@ export function influences(outcome: Outcome): Influence[] {
 /** The draws of cells with at least two draws, each with its accuracies minus the mean of the cell. */
 function centred(draws: readonly GroupResult[]): (GroupResult & Pick<InfluencePoint, "validation" | "test">)[] {
   const known = draws.filter(({ choice }) => Number.isFinite(choice.validation) && Number.isFinite(choice.test));
-  const cells = groupsOf(known, ({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed]));
+  const cells = groupBy(known, ({ testDomain, trialSeed }) => JSON.stringify([testDomain, trialSeed]));
   return [...cells.values()]
     .filter(({ length }) => length > 1)
     .flatMap((cell) => {
@@ -85,11 +86,11 @@ function binsOf(points: readonly InfluencePoint[]): InfluenceBin[] {
     // Equal values stay in one third: a draw is in the same group for all domains.
     const cuts = [1, 2].map((k) => ordered[Math.floor((k * ordered.length) / 3)].value);
     const third = ({ value }: InfluencePoint): number => cuts.filter((cut) => compare(value, cut) >= 0).length;
-    return [...groupsOf(ordered, third).values()];
+    return [...groupBy(ordered, third).values()];
   };
   const groups =
     values.size <= FEW || !points.every(({ value }) => isNumber(value))
-      ? [...groupsOf(ordered, ({ value }) => value).values()]
+      ? [...groupBy(ordered, ({ value }) => value).values()]
       : thirds();
   return groups.map((group) => {
     const [first, last] = [group[0].value, group[group.length - 1].value];
@@ -150,7 +151,7 @@ function ranksOf(values: readonly number[]): number[] {
 
 /** The influences on each dataset as a table of texts. */
 export function influenceTables(found: readonly Influence[]): TextTable[] {
-  return [...groupsOf(found, ({ dataset }) => dataset)].map(([dataset, own]) => ({
+  return [...groupBy(found, ({ dataset }) => dataset)].map(([dataset, own]) => ({
     title: `Influence of hyperparameters on ${datasetTitle(dataset)}`,
     words: [
       "Accuracy of the draws with these values, in points above or below the mean over all draws of the same held-out domain and trial; model selection uses the validation accuracy. Values are grouped into thirds, or shown individually if there are few. ρ: Spearman's rank correlation of the value with that accuracy. The other hyperparameters were drawn at the same time.",

@@ -7,6 +7,7 @@
  * without them.
  */
 
+import { groupBy } from "../group-by.js";
 import { type FixedSettings, pickFixed, withoutFixed } from "../records/fixed-settings.js";
 import { type Method, methodKey } from "../records/index.js";
 import { isExactProbe, methodTitle } from "../settings/names.js";
@@ -25,14 +26,14 @@ export function rowTitles(
   const titled = (method: Method, shown: (key: string) => boolean): string =>
     methodTitle({ ...method, fixed: pickFixed(differing(method), (name) => shown(fittedName(name))) });
   const titles = new Map<string, string>();
-  const short = new Map<string, Method[]>();
   for (const method of methods) {
     const key = methodKey(method);
-    const title = titled(method, (name) => !own.has(key) || !FITTED.includes(name));
-    titles.set(key, title);
-    short.set(title, [...(short.get(title) ?? []), method]);
+    titles.set(
+      key,
+      titled(method, (name) => !own.has(key) || !FITTED.includes(name)),
+    );
   }
-  for (const sameTitle of short.values()) {
+  for (const sameTitle of groupBy(methods, (method) => titles.get(methodKey(method))!).values()) {
     if (sameTitle.length < 2) continue;
     const shown = FITTED.slice(0, distinguishingCount(sameTitle, titled));
     for (const method of sameTitle) {

@@ -3,6 +3,7 @@
  * a scale that `scaling=per-sample` and `scaling=sum` share.
  */
 
+import { groupBy } from "../group-by.js";
 import { type FixedSettings, fixedText, fixedWord, pickFixed } from "../records/fixed-settings.js";
 import { CURRENT } from "../records/index.js";
 import type { PluginSettings } from "../records/run.js";
@@ -24,14 +25,8 @@ export interface Member {
 
 /** Methods that differ only in their penalty or weight decay, by algorithm and all other settings. */
 export function familiesOf({ methods }: Outcome): Map<string, Member[]> {
-  const families = new Map<string, Member[]>();
-  for (const reported of methods) {
-    const member = memberOf(reported);
-    if (member === null) continue;
-    const key = JSON.stringify([reported.method.algorithm, fixedText(member.rest)]);
-    families.set(key, [...(families.get(key) ?? []), member]);
-  }
-  return families;
+  const members = methods.flatMap((reported) => memberOf(reported) ?? []);
+  return groupBy(members, ({ reported, rest }) => JSON.stringify([reported.method.algorithm, fixedText(rest)]));
 }
 
 /** Null for averages, for two penalties at once, and for a penalty with weight decay. */

@@ -4,6 +4,7 @@
  * the result of the group, as in DomainBed.
  */
 
+import { groupBy } from "../group-by.js";
 import { type EvaluatedRun, type Method, methodKey } from "../records/evaluated-run.js";
 import type { Choice, SelectionMethod } from "./selection.js";
 
@@ -46,8 +47,7 @@ export function rankHparams(
   group: Pick<RunGroup, "runs" | "testDomain">,
   selection: SelectionMethod,
 ): { hparamsSeed: number; choice: Choice }[] {
-  const bySeed = new Map<number, EvaluatedRun[]>();
-  for (const run of group.runs) bySeed.set(run.hparamsSeed, [...(bySeed.get(run.hparamsSeed) ?? []), run]);
+  const bySeed = groupBy(group.runs, ({ hparamsSeed }) => hparamsSeed);
   const value = ({ validation }: Choice): number => (Number.isNaN(validation) ? Number.NEGATIVE_INFINITY : validation);
   return [...bySeed]
     .sort(([a], [b]) => a - b)

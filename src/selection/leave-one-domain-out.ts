@@ -5,6 +5,7 @@
  * several are equal, the smallest step wins.
  */
 
+import { groupBy } from "../group-by.js";
 import type { EvaluatedRun, StepEvaluation } from "../records/evaluated-run.js";
 import { sum } from "./mean.js";
 import { bestChoice, type Choice, type SelectionMethod } from "./selection.js";
@@ -20,15 +21,9 @@ export const leaveOneDomainOut: SelectionMethod = {
   about:
     "the step and hyperparameters with the highest mean accuracy on each training domain when it, too, is held out of training",
   select: (runs, testDomain) => {
-    const bySteps = new Map<number, Candidate[]>();
-    for (const run of runs) {
-      for (const evaluation of run.evaluations) {
-        const { step } = evaluation;
-        bySteps.set(step, [...(bySteps.get(step) ?? []), { run, evaluation }]);
-      }
-    }
-    const ascending = [...bySteps].sort(([a], [b]) => a - b);
-    return bestChoice(ascending.flatMap(([step, candidates]) => judge(step, candidates, testDomain) ?? []));
+    const candidates = runs.flatMap((run) => run.evaluations.map((evaluation): Candidate => ({ run, evaluation })));
+    const ascending = [...groupBy(candidates, ({ evaluation }) => evaluation.step)].sort(([a], [b]) => a - b);
+    return bestChoice(ascending.flatMap(([step, here]) => judge(step, here, testDomain) ?? []));
   },
 };
 
