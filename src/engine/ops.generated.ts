@@ -194,6 +194,7 @@ const OPERATORS: readonly (readonly [name: string, overload: string, arguments: 
   ["nudge::channel_scale", "", "x factors"],
   ["nudge::scale_add", "", "x branch gamma keep"],
   ["nudge::adam", "", "parameters gradients means squares steps lr beta1 beta2 weight_decay eps"],
+  ["nudge::adam_host", "", "parameters gradients means squares step root beta1 beta2 decay shrink eps"],
   ["nudge::augment", "", "source samples size tallest mean deviation channels_last bicubic"],
 ];
 
@@ -1343,8 +1344,14 @@ export function updateByAdam(parameters: readonly Tensor[], gradients: readonly 
   native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), handles(steps), lr, beta1, beta2, weight_decay, eps);
 }
 
+/** `nudge::adam_host(Tensor(a!)[] parameters, Tensor[] gradients, Tensor(b!)[] means, Tensor(c!)[] squares, float step, float root, float beta1, float beta2, float decay, float shrink, float eps) -> ()` */
+export function updateByAdamOnHost(parameters: readonly Tensor[], gradients: readonly Tensor[], means: readonly Tensor[], squares: readonly Tensor[], step: number, root: number, beta1: number, beta2: number, decay: number, shrink: number, eps: number): void {
+  const op = ids[185] ?? resolve(185);
+  native.call(op, handles(parameters), handles(gradients), handles(means), handles(squares), step, root, beta1, beta2, decay, shrink, eps);
+}
+
 /** `nudge::augment(Tensor source, Tensor samples, int size, int tallest, Tensor mean, Tensor deviation, bool channels_last, bool bicubic) -> Tensor` */
 export function augmentPictures(source: Tensor | number, samples: Tensor | number, size: number, tallest: number, mean: Tensor | number, deviation: Tensor | number, channels_last: boolean, bicubic: boolean): Tensor {
-  const op = ids[185] ?? resolve(185);
+  const op = ids[186] ?? resolve(186);
   return one(native.call(op, operand(source), operand(samples), size, tallest, operand(mean), operand(deviation), channels_last, bicubic));
 }

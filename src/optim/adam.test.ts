@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { expectClose } from "../../tests/support/close.js";
 import { devices } from "../engine/device.js";
-import { _foreachAddScalar_, full, updateByAdam } from "../engine/ops.generated.js";
+import { _foreachAddScalar_, empty, full, updateByAdam, zeros } from "../engine/ops.generated.js";
+import { Random } from "../engine/random.js";
 import { scope } from "../engine/scope.js";
 import { type Tensor, tensor } from "../engine/tensor.js";
 import { Adam, AdamW } from "./index.js";
@@ -90,3 +91,47 @@ test.each(EVERYWHERE)("%s: nudge::adam updates as Adam does", (device) => {
       );
     });
 });
+
+// With tails of less than eight values, more than one part for a thread, and gradients in another memory format.
+test.each([
+  [Adam, 0],
+  [Adam, 0.1],
+  [AdamW, 0.05],
+] as const)(
+  "on the CPU, %o with weight decay %d has exactly the numbers of the operators one after the other",
+  (Kind, weightDecay) => {
+    const [lr, beta1, beta2, eps] = [5e-5, 0.9, 0.999, 1e-8];
+    const shapes = [[1], [7], [8], [1000], [16_385], [0], [6, 5, 3, 3]];
+    scope(() => {
+      const normal =
+        (...key: (string | number)[]) =>
+        (shape: number[], i: number) =>
+          new Random(i, key).normal_(empty(shape));
+      const parameters = shapes.map(normal("parameter"));
+      const expected = parameters.map((each) => ({
+        value: each.clone(),
+        mean: zeros(each.shape),
+        square: zeros(each.shape),
+      }));
+      using optimizer = new Kind(parameters, { lr, weightDecay, eps, betas: [beta1, beta2] });
+      for (let step = 1; step <= 5; step++) {
+        const gradients = shapes.map(normal("gradient", step)).map((each, i) => each.mul(10 ** (i - 4)));
+        for (const [i, parameter] of parameters.entries())
+          parameter.grad = gradients[i].to({ memoryFormat: i === 6 && step === 2 ? "channels_last" : undefined });
+        optimizer.step();
+        for (const [i, { value, mean, square }] of expected.entries()) {
+          if (Kind === AdamW) value.mul_(1 - lr * weightDecay);
+          const gradient = Kind === AdamW ? gradients[i] : gradients[i].add(value, { alpha: weightDecay });
+          mean.mul_(beta1).add_(gradient, { alpha: 1 - beta1 });
+          square.mul_(beta2).addcmul_(gradient, gradient, { value: 1 - beta2 });
+          const denominator = square
+            .sqrt()
+            .div_(Math.sqrt(1 - beta2 ** step))
+            .add_(eps);
+          value.addcdiv_(mean, denominator, { value: -lr / (1 - beta1 ** step) });
+          expect(parameters[i].equal(value), `${shapes[i]}, step ${step}`).toBe(true);
+        }
+      }
+    });
+  },
+);
