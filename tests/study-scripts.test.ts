@@ -169,6 +169,24 @@ test("the result has the comparisons with their verdicts, and the rule that they
   });
 });
 
+test("each held-out domain by itself has the difference late in training with its interval over trials", () => {
+  inFolder((folder) => {
+    const [near, far] = [pacsDomains.slice(0, 1), pacsDomains.slice(1)];
+    const trials = [3, 4];
+    write(folder, { method: "ERM", trials, accuracy: () => 0.7 });
+    // Differences of 1 and 2 points: Student's interval is 1.5 ± 12.71 · 0.5.
+    write(folder, { method: "ERM-NU", trials, heldOut: near, accuracy: (trial) => 0.7 + (trial - 2) / 100 });
+    write(folder, { method: "ERM-NU", trials, heldOut: far, accuracy: () => 0.65 });
+    const { status, stdout } = run("domains", folder);
+    expect(status).toBe(0);
+    const [head, , ...rows] = stdout.trim().split("\n");
+    expect(head).toBe(`| comparison | dataset | ${pacsDomains.join(" | ")} |`);
+    const same = "-5.00 (-5.00 … -5.00)";
+    expect(rows).toEqual([`| P1: ERM-NU − ERM | PACS | +1.50 (-4.85 … +7.85) | ${same} | ${same} | ${same} |`]);
+  });
+  expect(run("domains").status).toBe(2);
+});
+
 test("a comparison whose check failed is not counted", () => {
   inFolder((folder) => {
     writeStudy(folder, { norm: 106 });

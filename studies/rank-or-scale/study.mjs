@@ -115,6 +115,14 @@ export const lateMeasure = ({ late }, metric) =>
     late.filter((row) => row.metric === metric && row.domain === null && row.split !== "in").map(({ value }) => value),
   );
 
+/** The accuracy of a run on its held-out domain, as the mean late in training. @param {Run} run */
+export const lateAccuracy = ({ late, heldOut }) =>
+  mean(
+    late
+      .filter(({ metric, domain, split }) => metric === "accuracy" && domain === heldOut && split === "in")
+      .map(({ value }) => value),
+  );
+
 const SCALE = { metric: "frobeniusNorm", label: "‖F‖_F", needed: "within ±5 %", low: -0.05, high: 0.05 };
 const RANK = { metric: "effectiveRank", label: "effective rank", needed: "-10 % or lower", low: -1, high: -0.1 };
 

@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/**
+ * The primary comparisons of the study for each held-out domain by itself (docs/study.md, "Secondary outcomes"), from packed studies or sweeps'
+ * folders:
+ *
+ *     node studies/rank-or-scale/domains.mjs results/study-pacs.nudge results/study-office31.nudge
+ *
+ * Differences in points of accuracy on the held-out domain as the mean over the second half of training, within trials, with Student's 95 % interval
+ * over trials. There is no correction for the number of domains.
+ */
+import { intervalText, signed } from "../../dist/report/comparison-table.js";
+import { summarizeTrials } from "../../dist/selection/trial-statistics.js";
+import { datasetTitle } from "../../dist/settings/names.js";
+import { COMPARISONS, lateAccuracy, runsOf, stop, table } from "./study.mjs";
+
+const studies = process.argv.slice(2);
+if (studies.length === 0) stop("domains: expected sweeps' folders or packed studies, such as results/study-pacs.nudge");
+
+for (const [i, study] of studies.entries()) {
+  const runs = runsOf(study);
+  const domains = [...new Set(runs.map(({ heldOut }) => heldOut))].sort();
+  const rows = COMPARISONS.flatMap(({ name, first, second }) => {
+    const [mine, others] = [first, second].map((method) => runs.filter((run) => run.method === method));
+    if (mine.length === 0 || others.length === 0) return [];
+    const cells = domains.map((domain) => {
+      const differences = mine
+        .filter(({ heldOut }) => heldOut === domain)
+        .flatMap((run) => {
+          const pair = others.find(({ heldOut, trial }) => heldOut === domain && trial === run.trial);
+          return pair ? [lateAccuracy(run) - lateAccuracy(pair)] : [];
+        });
+      const { mean, interval } = summarizeTrials(differences);
+      return `${signed(mean, 2)} (${intervalText(interval, 2)})`;
+    });
+    return [[`${name}: ${first} − ${second}`, datasetTitle(runs[0].dataset), ...cells]];
+  });
+  if (rows.length === 0) stop(`domains: ${study} has no finished runs of the compared methods`, 1);
+  process.stdout.write(`${i > 0 ? "\n" : ""}${table(["comparison", "dataset", ...domains], rows)}`);
+}
