@@ -4,8 +4,10 @@
 //  θ ← shrink·θ,  g ← g + λθ,  m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²,  θ ← θ − step · m / (√v/root + ε)
 //
 // The operators of ATen, one after the other, pass nine times over the values of each parameter. The kernel passes once, on all
-// threads, and rounds where they do, so that the numbers are the same. It is used for dense tensors of float32 on processors with
-// AVX2 and FMA.
+// threads, and rounds where those of libtorch 1.13 do, so that the numbers are the same. It is used for dense tensors of float32 on
+// processors with AVX2 and FMA.
+#include "same-layout.h"
+
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -48,7 +50,13 @@ struct Part {
   int64_t length;
 };
 
-__attribute__((target("avx2,fma"))) void updatePart(const Part& part, const Rates& rates) {
+// GCC may otherwise contract a product and a sum that are rounded separately here.
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((target("avx2,fma"), optimize("fp-contract=off")))
+#else
+__attribute__((target("avx2,fma")))
+#endif
+void updatePart(const Part& part, const Rates& rates) {
   const float shrink = static_cast<float>(rates.shrink), decay = static_cast<float>(rates.decay);
   const float beta1 = static_cast<float>(rates.beta1), rest1 = static_cast<float>(1 - rates.beta1);
   const float beta2 = static_cast<float>(rates.beta2), rest2 = static_cast<float>(1 - rates.beta2);
@@ -86,7 +94,7 @@ bool hasKernel(const Tensor& parameter, std::initializer_list<Tensor> others) {
   auto isPlain = [](const Tensor& each) { return each.is_cpu() && each.scalar_type() == at::kFloat && each.layout() == at::kStrided; };
   if (!supported || !isPlain(parameter) || !parameter.is_non_overlapping_and_dense()) return false;
   return std::all_of(others.begin(), others.end(),
-                     [&](const Tensor& each) { return isPlain(each) && each.strides() == parameter.strides(); });
+                     [&](const Tensor& each) { return isPlain(each) && sameLayout(each, parameter); });
 }
 
 #endif

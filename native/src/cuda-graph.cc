@@ -111,6 +111,7 @@ napi_value captureBegin(Call& call) {
   c10::DeviceIndex device = deviceIndex(call, 0);
   c10::cuda::CUDAGuard guard(device);
   c10::cuda::device_synchronize();
+  c10::cuda::CUDACachingAllocator::emptyCache(); // during a capture, cached blocks cannot be freed for others
   auto stream = std::make_unique<c10::cuda::CUDAStreamGuard>(c10::cuda::getStreamFromPool(false, device));
   auto graph = std::make_unique<at::cuda::CUDAGraph>();
   graph->capture_begin();

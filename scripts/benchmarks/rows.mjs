@@ -29,7 +29,7 @@ const GPU_TRAIN = /** @type {Record<string, number>} */ ({ resnet50: 25, mobilen
 const CPU_FOLDED = /** @type {Record<string, number>} */ ({ resnet50: 1.2, mobilenet_v2: 1.4 });
 /** The target of evaluating all of PACS with ResNet-50 on a GPU, in seconds. */
 const GPU_EVALUATION = 0.45;
-/** The target of a run of 2,001 steps in a sweep on a GPU, in seconds: 48 runs in 18 minutes. */
+/** The target of a run of 2,001 steps of PACS in a sweep on a GPU, in seconds: 48 runs in 18 minutes. */
 const GPU_SWEEP_RUN = 22.5;
 /** Below this fraction of a step, the wait for data is negligible. */
 const NO_WAITING = 0.05;
@@ -157,7 +157,7 @@ function parallelSweep({ dataset, backbone, steps, evaluateEvery, workers, runs,
   const evaluations = 1 + Math.floor((steps - 1) / evaluateEvery);
   const work = `a sweep on ${dataset}, ${TITLES[backbone]}, ${runs} runs of ${steps} steps and ${evaluations} evaluations, ${workers} processes: time divided by runs`;
   const mean = all / runs;
-  const target = { target: `≤ ${GPU_SWEEP_RUN} s`, reached: mean <= GPU_SWEEP_RUN };
+  const target = dataset === "PACS" ? { target: `≤ ${GPU_SWEEP_RUN} s`, reached: mean <= GPU_SWEEP_RUN } : {};
   return [{ work, peer: "—", theirs: "—", ours: seconds(mean), ...target }];
 }
 
@@ -197,7 +197,7 @@ function train({ dataset, pictures, method, backbone, precision, batch, ours, pe
     {
       work: `${what}, evaluating ${pictures.toLocaleString("en")} pictures${words}`,
       ...{ ...evaluation, ours: seconds(ours.evaluationSeconds) },
-      ...(gpu && backbone === "resnet50"
+      ...(gpu && backbone === "resnet50" && dataset === "PACS"
         ? { target: `≤ ${GPU_EVALUATION} s`, reached: ours.evaluationSeconds <= GPU_EVALUATION }
         : {}),
     },

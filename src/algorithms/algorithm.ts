@@ -149,8 +149,6 @@ interface BuiltBase {
   readonly modules: Readonly<Record<string, Module>>;
   /** Returns logits. The modules are in evaluation mode. */
   predict(x: Tensor): Tensor;
-  /** Whether the prediction for a sample depends on the other samples of its batch, so that a batch must not be padded. */
-  readonly predictsByBatch?: boolean;
   /** Returns the input features of the classifier, if they are not the backbone's output. Feature analyses use them. */
   features?(x: Tensor): Tensor;
 }
@@ -209,6 +207,11 @@ export interface AlgorithmDefinition<H extends HparamSpecs = HparamSpecs> {
    * one more input channel for ARM.
    */
   readonly backbone?: { readonly stages?: true | "maps"; readonly extraChannels?: number };
+  /**
+   * Whether the prediction for a sample depends on the other samples of its batch, so that a batch must not be padded. By
+   * default, it does if the backbone has additional input channels.
+   */
+  predictsByBatch?(hparams: HparamsOf<H>): boolean;
   build(context: BuildContext<HparamsOf<H>>): BuiltAlgorithm;
 }
 
@@ -218,6 +221,12 @@ export function defineAlgorithm<const H extends HparamSpecs>(
 ): AlgorithmDefinition<H> {
   return declare("algorithm", definition);
 }
+
+/** Whether predictions of an algorithm with these hyperparameters depend on the batch. */
+export const predictsByBatch = (
+  { predictsByBatch: depends, backbone }: AlgorithmDefinition,
+  hparams: object,
+): boolean => depends?.(hparams as HparamsOf<HparamSpecs>) ?? (backbone?.extraChannels ?? 0) > 0;
 
 /** Returns the algorithm's own hyperparameters for a dataset size or for a specific dataset. */
 export function hparamsOn(

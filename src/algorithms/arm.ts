@@ -61,7 +61,6 @@ export const arm = defineAlgorithm({
         return { loss: crossEntropy(logits, y), features, logits };
       },
       predict: (x) => classifier.forward(backbone.forward(withContext(x))),
-      predictsByBatch: true,
     };
   },
 });

@@ -33,6 +33,7 @@ export const mtl = defineAlgorithm({
     ema: hparam(0.99, choice([0.5, 0.9, 0.99, 1]), { reference: "mtl_ema" }),
     noise: variant([true, false]),
   },
+  predictsByBatch: ({ noise }) => !noise,
 
   build({ backbone, classes, domains, makeClassifier, hparams: { ema, noise } }) {
     const classifier = makeClassifier(2 * backbone.width, classes);
@@ -55,7 +56,6 @@ export const mtl = defineAlgorithm({
           : features.mean(0, true).expand(features.shape);
         return classifier.forward(cat([features, context], 1));
       },
-      predictsByBatch: !noise,
     };
   },
 });

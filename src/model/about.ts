@@ -67,6 +67,8 @@ export type PredictionPath =
       readonly hparams: Readonly<Record<string, SettingScalar>>;
       /** The number of training domains it was built for. */
       readonly domains: number;
+      /** True if the prediction for a picture depends on the others in its batch. Absent in files of earlier versions. */
+      readonly byBatch?: boolean;
     };
 
 /** The source of the backbone's initial weights. */
@@ -137,4 +139,4 @@ export const temperatureOf = ({ calibration }: Pick<ModelAbout, "calibration">):
  * uses its mean, or noise.
  */
 export const dependsOnBatch = ({ prediction }: ModelAbout): boolean =>
-  prediction.kind === "algorithm" && ["arm", "mtl"].includes(prediction.id);
+  prediction.kind === "algorithm" && (prediction.byBatch === true || ["arm", "mtl"].includes(prediction.id));

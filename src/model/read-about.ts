@@ -125,6 +125,7 @@ function prediction(facts: StoredFacts): PredictionPath {
   return {
     ...{ kind: "algorithm", classifier, id: facts.text("id"), hparams: facts.scalars("hparams") },
     domains: facts.whole("domains", 1, 100_000),
+    ...(facts.has("byBatch") && { byBatch: facts.truth("byBatch") }),
   };
 }
 

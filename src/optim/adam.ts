@@ -93,7 +93,7 @@ export class Adam extends Optimizer<AdamSettings> {
     _foreachAddScalar_(steps, 1);
     if (this.decoupled && weightDecay !== 0) _foreachMulScalar_(parameters, 1 - lr * weightDecay);
     const decay = this.decoupled ? 0 : weightDecay;
-    if (fusedKernelsProblem(parameters[0].device) === "") {
+    if (parameters[0].dtype === "float32" && fusedKernelsProblem(parameters[0].device) === "") {
       updateByAdam(parameters, gradients, means, squares, steps, lr, beta1, beta2, decay, eps);
       return;
     }

@@ -82,7 +82,7 @@ test("predictions that cannot be captured are made normally, and the log says wh
   using predictions = make();
   for (const _ of [1, 2, 3, 4]) expect(predicted(predictions, 1, 2)).toEqual([10, 20]);
   expect(notes).toEqual([
-    "note: predictions are not replayed as a CUDA graph: it transfers data between CPU and GPU during the step",
+    "note: predictions are not replayed as a CUDA graph: it transfers data between CPU and GPU, or draws random numbers of its own",
   ]);
 });
 

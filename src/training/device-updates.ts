@@ -233,7 +233,9 @@ export class DeviceUpdates implements Disposable {
  */
 export function whyNot(error: Error): string {
   const isForbidden = error instanceof EngineError && /captur/i.test(error.message);
-  return isForbidden ? "it transfers data between CPU and GPU during the step" : error.message.split("\n")[0];
+  return isForbidden
+    ? "it transfers data between CPU and GPU, or draws random numbers of its own"
+    : error.message.split("\n")[0];
 }
 
 /**

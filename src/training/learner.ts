@@ -8,16 +8,17 @@
  *     learner.stateDict();
  */
 
-import type {
-  AlgorithmDefinition,
-  Batch,
-  BuiltAlgorithm,
-  HostInputs,
-  LossAlgorithm,
-  Minibatch,
-  RowLabels,
-  SharedValues,
-  StepContext,
+import {
+  type AlgorithmDefinition,
+  type Batch,
+  type BuiltAlgorithm,
+  type HostInputs,
+  type LossAlgorithm,
+  type Minibatch,
+  predictsByBatch,
+  type RowLabels,
+  type SharedValues,
+  type StepContext,
 } from "../algorithms/algorithm.js";
 import { checkBuilt, checkOutcome, PenaltyCheck } from "../algorithms/check-built.js";
 import { checkDomains } from "../algorithms/check-domains.js";
@@ -349,7 +350,7 @@ export class Learner implements Disposable {
 
   /** Whether a batch can be padded for a prediction on a GPU. */
   get padsPredictions(): boolean {
-    return !this.built.predictsByBatch;
+    return !predictsByBatch(this.options.algorithm, this.hparams);
   }
 
   /**

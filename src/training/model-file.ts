@@ -4,6 +4,7 @@
  * in the checkpoint.
  */
 
+import { predictsByBatch } from "../algorithms/algorithm.js";
 import { restoreValues, saveValues } from "../algorithms/saved-values.js";
 import { Backbone } from "../backbones/index.js";
 import { openWeights } from "../engine/open-weights.js";
@@ -145,7 +146,8 @@ function ownPath({ settings, algorithm }: Plan): PredictionPath {
   const hparams: Record<string, SettingScalar> = Object.fromEntries(read);
   const domains = settings.domains.length - settings.testDomains.length;
   const classifier: ClassifierKind = settings.hparams.nonlinearClassifier ? "nonlinear" : "linear";
-  return { kind: "algorithm", classifier, id: algorithm.id, hparams, domains };
+  const byBatch = predictsByBatch(algorithm, settings.hparams);
+  return { kind: "algorithm", classifier, id: algorithm.id, hparams, domains, ...(byBatch && { byBatch }) };
 }
 
 function isPlain(

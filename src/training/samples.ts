@@ -3,6 +3,7 @@
  * run on a dataset of features with a linear map as its backbone.
  */
 
+import { predictsByBatch } from "../algorithms/algorithm.js";
 import { algorithmNamed } from "../algorithms/index.js";
 import type { Backbone } from "../backbones/index.js";
 import { usesChannelsLast } from "../backbones/layout.js";
@@ -60,8 +61,8 @@ const [FEWEST_ROWS, MOST_ROWS] = [64, 512];
  */
 export function evaluationBatchOf(settings: Plan["settings"]): number | undefined {
   const rows = (settings.hparams.batchSize as number) * trainDomainsOf(settings).length;
-  const { backbone } = algorithmNamed(settings.algorithm);
-  if (settings.device === "cpu" || backbone?.extraChannels || settings.evaluationSize !== undefined) return undefined;
+  if (settings.device === "cpu" || settings.evaluationSize !== undefined) return undefined;
+  if (predictsByBatch(algorithmNamed(settings.algorithm), settings.hparams)) return undefined;
   return rows >= FEWEST_ROWS && rows <= MOST_ROWS ? rows : undefined;
 }
 

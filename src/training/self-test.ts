@@ -217,10 +217,11 @@ function trainReplayed(
   return { start, end: weightsOf(learner), updates: steps.length, note, mismatches: mismatchesOf(learner) };
 }
 
-/** Compares replayed predictions with normal ones between updates, on full batches and on smaller ones. */
+/** Compares replayed predictions with normal ones between replayed updates, on full batches and on smaller ones. */
 function comparePredictions(algorithm: AlgorithmDefinition, { setup, at }: Batches, device: string): CheckResult {
   const notes: string[] = [];
   using learner = learnerOf(setup, algorithm, device);
+  using updates = new DeviceUpdates(learner, { device });
   using predictions = new DevicePredictions(learner, { device, say: (text) => notes.push(text) });
   const steps = stepsFor(setup, algorithm);
   let off = 0;
@@ -229,8 +230,9 @@ function comparePredictions(algorithm: AlgorithmDefinition, { setup, at }: Batch
       const batch = at(step, device);
       const x = step % 2 === 0 ? batch.x : batch.x.narrow(0, 0, batch.x.rows - 1);
       off = Math.max(off, predictions.predict(x).sub(learner.predict(x)).abs().max().item());
-      learner.update(batch.domains, step);
+      updates.update(batch, step);
     });
+  updates.read();
   const note = predictions.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
   const detail = `logits differ by at most ${off.toExponential(1)} in ${steps.length} batches (${note})`;
   return mustReplay({ ok: off === 0, detail }, note, device);

@@ -29,6 +29,7 @@ for (const [i, study] of studies.entries()) {
           const pair = others.find(({ heldOut, trial }) => heldOut === domain && trial === run.trial);
           return pair ? [lateAccuracy(run) - lateAccuracy(pair)] : [];
         });
+      if (differences.length === 0) return "–";
       const { mean, interval } = summarizeTrials(differences);
       return `${signed(mean, 2)} (${intervalText(interval, 2)})`;
     });
