@@ -26,3 +26,11 @@ test("a run that was stopped during decoding does not report a step", () => {
   for (const step of [0, 1]) follow.report({ event: "stopped", id: "0", step }, { label: "" } as Slot);
   expect(lines).toEqual(["stopped before the first step: 0 shapes · run 0", "stopped after step 0: 0 shapes · run 0"]);
 });
+
+test("a combination that fails again at the end of the sweep has one line", () => {
+  const lines: string[] = [];
+  const follow = new Follow([], 0, (line) => void lines.push(line));
+  for (const id of ["a", "a", "b"])
+    follow.report({ event: "not combined", id, kind: "soup", error: "no weights" }, { label: "" } as Slot);
+  expect(lines).toEqual(["FAILED: soup a: no weights", "FAILED: soup b: no weights"]);
+});

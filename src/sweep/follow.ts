@@ -17,6 +17,8 @@ const PACE = 16;
 
 export class Follow {
   private readonly titles: ReadonlyMap<string, string>;
+  /** The combinations whose failure has been printed. */
+  private readonly uncombined = new Set<string>();
   /** The start time, then the end times of the last runs. */
   private readonly ends = [performance.now()];
 
@@ -55,6 +57,8 @@ export class Follow {
         this.say(`${event.kind} of ${event.members.length} runs: ${this.ofMembers(event.members)}`);
         return;
       case "not combined":
+        if (this.uncombined.has(event.id)) return; // it is tried again at the end
+        this.uncombined.add(event.id);
         this.say(`FAILED: ${event.kind} ${event.id.slice(0, 8)}: ${shortLine(event.error)}`);
         return;
       case "failed":

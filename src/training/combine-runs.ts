@@ -6,7 +6,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Loader } from "../data/loader.js";
 import type { SplitName } from "../data/split.js";
 import { setThreads } from "../engine/device.js";
@@ -143,5 +143,7 @@ function fileOf(path: string, model: string, { averaging, retrain }: TrainSettin
         : "checkpoint/best.safetensors";
   const file = join(path, name);
   if (existsSync(file)) return file;
-  throw new DataError(`${file}: the ${model} model of the run no longer exists, so it cannot be combined with others`);
+  throw new DataError(
+    `run ${basename(path)} cannot be combined, because it has no ${name} (packs contain no weights). Remove its folder to execute it again`,
+  );
 }
