@@ -6,7 +6,7 @@
 // The operators of ATen, one after the other, pass nine times over the values of each parameter. The kernel passes once, on all
 // threads, and rounds where those of libtorch 1.13 do, so that the numbers are the same. It is used for dense tensors of float32 on
 // processors with AVX2 and FMA.
-#include "same-layout.h"
+#include "adam-lists.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -101,12 +101,7 @@ bool hasKernel(const Tensor& parameter, std::initializer_list<Tensor> others) {
 
 void adamHost(at::TensorList parameters, at::TensorList gradients, at::TensorList means, at::TensorList squares, double step,
               double root, double beta1, double beta2, double decay, double shrink, double eps) {
-  for (size_t length : {gradients.size(), means.size(), squares.size()})
-    TORCH_CHECK(length == parameters.size(), "adam_host: expected lists of ", parameters.size(), " tensors, got one of ", length);
-  for (size_t i = 0; i < parameters.size(); i++)
-    for (const Tensor& each : {gradients[i], means[i], squares[i]})
-      TORCH_CHECK(each.sizes() == parameters[i].sizes(), "adam_host: expected gradients and moments like the parameter ",
-                  parameters[i].sizes(), ", got ", each.sizes());
+  checkAdamLists("adam_host", parameters, {gradients, means, squares});
   at::NoGradGuard guard;
   const Rates rates = {step, root, beta1, beta2, decay, shrink, eps};
 #ifdef __x86_64__

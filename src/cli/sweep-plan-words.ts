@@ -1,6 +1,7 @@
 /** The output of `nudge sweep plan`. */
 
 import { shellWord } from "../files/shell-words.js";
+import { groupBy } from "../group-by.js";
 import type { Estimate } from "../sweep/estimate.js";
 import type { Growth } from "../sweep/grow-plan.js";
 import type { MadePlan, PlanRequest } from "../sweep/make-plan.js";
@@ -67,13 +68,7 @@ function givenInWords({ words: { request } }: MadePlan): string[] {
  * setting of a grid.
  */
 function byDataset({ runs: all, parts }: MadePlan): string[] {
-  const groups = new Map<string, PlannedRun[]>();
-  for (const run of all) {
-    const data = String(run.request.data);
-    const own = groups.get(data);
-    if (own) own.push(run);
-    else groups.set(data, [run]);
-  }
+  const groups = groupBy(all, ({ request }) => String(request.data));
   return Array.from(groups, ([data, own]) => {
     const different = (...names: string[]): number =>
       new Set(own.map(({ request }) => JSON.stringify(names.map((name) => request[name])))).size;

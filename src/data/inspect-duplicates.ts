@@ -5,10 +5,12 @@
  * Files are first compared by size and a hash of their first and last bytes, which are already known. Only matching
  * files are hashed completely.
  */
+
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { groupBy } from "../group-by.js";
 import type { FileFacts, PicturePlace } from "./inspect-files.js";
 
 export interface Duplicates {
@@ -20,16 +22,8 @@ export interface Duplicates {
   readonly withinClass: readonly (readonly PicturePlace[])[];
 }
 
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return [...groups.values()].filter((group) => group.length > 1);
-}
+const grouped = <T>(items: readonly T[], keyOf: (item: T) => string): T[][] =>
+  [...groupBy(items, keyOf).values()].filter((group) => group.length > 1);
 
 /** The SHA-256 of a file; a unique value if it cannot be read, so that it equals no other. */
 async function hashOf(path: string): Promise<string> {

@@ -4,6 +4,7 @@
  * training would silently go wrong.
  */
 
+import { groupBy } from "../group-by.js";
 import { listNames } from "./show-name.js";
 
 const asRead = (name: string): string =>
@@ -15,9 +16,7 @@ const asRead = (name: string): string =>
 
 /** A note for each group of similar names. */
 export function similarNames(classes: readonly string[]): string[] {
-  const groups = new Map<string, string[]>();
-  for (const name of classes) groups.set(asRead(name), [...(groups.get(asRead(name)) ?? []), name]);
-  return [...groups.values()]
+  return [...groupBy(classes, asRead).values()]
     .filter((names) => names.length > 1)
     .map(
       (names) =>

@@ -72,13 +72,8 @@ export interface Recipe {
 
 /** The share of trials in which each picture was predicted correctly. */
 function rightIn(pictures: readonly Judged[]): number[] {
-  const found = new Map<string, number[]>();
-  for (const each of pictures) {
-    const before = found.get(each.name);
-    if (before) before.push(isRight(each) ? 1 : 0);
-    else found.set(each.name, [isRight(each) ? 1 : 0]);
-  }
-  return [...found.values()].map((all) => all.reduce((sum, right) => sum + right, 0) / all.length);
+  const found = groupBy(pictures, ({ name }) => name);
+  return [...found.values()].map((all) => all.filter(isRight).length / all.length);
 }
 
 /** Chooses among the candidates by some folds. */

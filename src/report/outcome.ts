@@ -8,6 +8,7 @@ import { followers } from "../averaging/index.js";
 import { byCodePoint } from "../data/code-point-order.js";
 import type { PluginFile } from "../definitions.js";
 import { shellWord } from "../files/shell-words.js";
+import { groupBy } from "../group-by.js";
 import { commonFixed, type FixedSettings } from "../records/fixed-settings.js";
 import { CURRENT, type EvaluatedRun, isOwnDataset, type Method, methodKey, type StoredRun } from "../records/index.js";
 import type { ReportedSweep } from "../run-index/indexed-sweep.js";
@@ -42,8 +43,8 @@ export class Outcome {
   readonly common: FixedSettings;
   private readonly storedByFolder: ReadonlyMap<string, StoredRun>;
   /** Runs by dataset, and by dataset and method, because tables access them cell by cell. */
-  private readonly byDataset = new Map<string, EvaluatedRun[]>();
-  private readonly byMethod = new Map<string, EvaluatedRun[]>();
+  private readonly byDataset: ReadonlyMap<string, readonly EvaluatedRun[]>;
+  private readonly byMethod: ReadonlyMap<string, readonly EvaluatedRun[]>;
   private readonly trials = new Map<string, readonly number[]>();
   private readonly ownData = new Map<string, boolean>();
   private readonly sweeps: readonly ReportedSweep[];
@@ -68,10 +69,8 @@ export class Outcome {
     this.results = withWholeDomains(selectGroups(this.runs, selection), (run) => this.storedOf(run), selection);
     this.methods = reportedMethods(this.runs, this.common, (run) => this.isOwn(run));
     this.sweeps = sweeps;
-    for (const run of this.runs) {
-      addTo(this.byDataset, run.dataset, run);
-      addTo(this.byMethod, rowKey(run.dataset, methodKey(run.method)), run);
-    }
+    this.byDataset = groupBy(this.runs, ({ dataset }) => dataset);
+    this.byMethod = groupBy(this.runs, ({ dataset, method }) => rowKey(dataset, methodKey(method)));
   }
 
   /** The run folder of a run, if it is one of ours. */
@@ -252,12 +251,6 @@ function unfinished(stored: readonly StoredRun[], sweeps: readonly ReportedSweep
 }
 
 const rowKey = (dataset: string, method: string): string => `${dataset}\n${method}`;
-
-function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
-}
 
 /** In the order of the paper: averages after trained models, regularized forms after their algorithm, ERM first. */
 function reportedMethods(

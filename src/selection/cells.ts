@@ -3,6 +3,7 @@
  * accuracy is a fraction until it is printed. `formatCell` prints it as DomainBed does.
  */
 
+import { groupBy } from "../group-by.js";
 import { methodKey } from "../records/evaluated-run.js";
 import type { GroupResult } from "./across-hparams.js";
 import { mean, standardError, sum } from "./mean.js";
@@ -42,11 +43,9 @@ export function domainCell(results: readonly GroupResult[], { domain, ...row }: 
  * trials.
  */
 export function datasetCell(results: readonly GroupResult[], row: Row): Cell | null {
-  const byTrial = new Map<number, number[]>();
-  for (const { trialSeed, choice } of inRow(results, row))
-    byTrial.set(trialSeed, [...(byTrial.get(trialSeed) ?? []), choice.test]);
+  const byTrial = groupBy(inRow(results, row), ({ trialSeed }) => trialSeed);
   const ascending = [...byTrial].sort(([a], [b]) => a - b);
-  return cellOf(ascending.map(([, values]) => mean(values)));
+  return cellOf(ascending.map(([, trial]) => mean(trial.map(({ choice }) => choice.test))));
 }
 
 /** Returns the mean of the unrounded means of cells, or null if any cell is empty. */

@@ -8,6 +8,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson, textHash } from "../files/canonical-json.js";
+import { groupBy } from "../group-by.js";
 import { DONE_FILE } from "../records/run.js";
 import type { CombinationKind } from "./combination-kinds.js";
 import { planLines, type RunRequest, readSweepFile, sweepPaths } from "./sweep-folder.js";
@@ -32,14 +33,7 @@ interface Planned extends Member {
 
 /** The groups of at least two runs that can be combined. */
 export function groupsOf<T extends Planned>(runs: Iterable<T>): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const run of runs) {
-    const key = keyOf(run.request);
-    const group = groups.get(key);
-    if (group) group.push(run);
-    else groups.set(key, [run]);
-  }
-  return [...groups.values()].filter(({ length }) => length > 1);
+  return [...groupBy(runs, ({ request }) => keyOf(request)).values()].filter(({ length }) => length > 1);
 }
 
 /** The key that all runs of a group share: all settings except the seed and drawn values. */

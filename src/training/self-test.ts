@@ -213,7 +213,7 @@ function trainReplayed(
   const steps = stepsFor(setup, algorithm);
   for (const step of steps) scope(() => updates.update(at(step, device), step));
   updates.read();
-  const note = updates.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
+  const note = noteOf(updates, notes);
   return { start, end: weightsOf(learner), updates: steps.length, note, mismatches: mismatchesOf(learner) };
 }
 
@@ -233,7 +233,7 @@ function comparePredictions(algorithm: AlgorithmDefinition, { setup, at }: Batch
       updates.update(batch, step);
     });
   updates.read();
-  const note = predictions.isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
+  const note = noteOf(predictions, notes);
   const detail = `logits differ by at most ${off.toExponential(1)} in ${steps.length} batches (${note})`;
   return mustReplay({ ok: off === 0, detail }, note, device);
 }
@@ -293,6 +293,10 @@ function compareWeights(got: Trained, expected: Trained, note = "", tolerance = 
   if (moved === 0) return { ok: false, detail: `no weight moved in ${expected.updates} updates` };
   return { ok: apart <= tolerance, detail };
 }
+
+/** Whether updates or predictions were replayed in the end; if not, the reason in the last note. */
+const noteOf = ({ isReplaying }: { readonly isReplaying: boolean }, notes: readonly string[]): string =>
+  isReplaying ? "replayed" : (notes.at(-1)?.split(": ").slice(-1)[0] ?? "plain");
 
 /** A GPU replays the updates of every algorithm. If they run normally there, the capture has failed. */
 const mustReplay = ({ ok, detail }: CheckResult, note: string, device: string): CheckResult => ({
