@@ -15,7 +15,14 @@ export {
 } from "./dataset.js";
 export { datasetNamed, datasets } from "./datasets/index.js";
 export { SHAPES_CLASSES, SHAPES_DOMAINS, shapesDataset } from "./datasets/shapes.js";
-export { byDomain, type LoadedBatch, Loader, type LoaderOptions } from "./loader.js";
+export {
+  byDomain,
+  type EvaluatedBatch,
+  type EvaluationOptions,
+  type LoadedBatch,
+  Loader,
+  type LoaderOptions,
+} from "./loader.js";
 export { type OpenOptions, openDataset } from "./open-dataset.js";
 export { splitOf } from "./own-split.js";
 export { openPictures, type PictureStore, type PictureStoreOptions } from "./picture-store.js";

@@ -180,6 +180,36 @@ test("evaluation augments what the reference testbed augments, or SWAD", async (
   }
 });
 
+test("batches of several splits have the same rows as batches of each split, and only the last is smaller", async () => {
+  const splits = [
+    { domain: "a", part: "in" },
+    { domain: "a", part: "out" },
+    { domain: "b", part: "in" },
+    { domain: "b", part: "out" },
+  ] as const;
+  const all = async (mixed: boolean) => {
+    const rows = splits.map((): string[] => []);
+    const [sizes, domains]: [number[], string[]] = [[], []];
+    const loader = loaderOf(dataset, { trainDomains: ["a"] }); // b is not augmented
+    for await (const batch of loader.evaluateSplits(splits, { step: 1, batchSize: 7, mixed })) {
+      const { x, y, names, domains: own } = contents(batch);
+      const width = x.length / y.length;
+      const row = (i: number) => [names[i], y[i], ...x.slice(i * width, (i + 1) * width)].join();
+      for (const { index, start, count } of batch.splits)
+        rows[index].push(...Array.from({ length: count }, (_, i) => row(start + i)));
+      sizes.push(y.length);
+      domains.push(own.map(({ name, count }) => `${count} ${name}`).join());
+    }
+    return { rows, sizes, domains };
+  };
+  const [apart, mixed] = [await all(false), await all(true)];
+  expect(apart.sizes).toEqual([7, 7, 2, 4, 7, 7, 2, 4]);
+  expect(mixed.sizes).toEqual([7, 7, 7, 7, 7, 5]);
+  expect(mixed.domains[2]).toBe("6 a,1 b");
+  expect(mixed.rows.map(({ length }) => length)).toEqual([16, 4, 16, 4]);
+  expect(mixed.rows).toEqual(apart.rows);
+});
+
 test("an evaluation's draws depend on the step and the sample, not on the size of its batches", async () => {
   const all = async (step: number, batchSize: number): Promise<string> => {
     const x: number[] = [];

@@ -79,6 +79,20 @@ export interface LoadedBatch extends Disposable {
   names(): string[];
 }
 
+/** A batch of an evaluation. */
+export interface EvaluatedBatch extends LoadedBatch {
+  /** The split of each row, in order, as its index among the evaluated splits. */
+  readonly splits: readonly { readonly index: number; readonly start: number; readonly count: number }[];
+}
+
+export interface EvaluationOptions {
+  /** The draws of augmented samples depend on it (default: 0). */
+  step?: number;
+  batchSize?: number;
+  /** Whether a batch may contain rows of several splits, so that only the last one is smaller (default: false). */
+  mixed?: boolean;
+}
+
 /** Views of the batch by domain, as algorithms receive them. */
 export const byDomain = ({ x, y, domains }: LoadedBatch): { x: Tensor; y: Tensor }[] =>
   domains.map(({ start, count }) => ({ x: x.narrow(0, start, count), y: y.narrow(0, start, count) }));
@@ -87,6 +101,11 @@ export const byDomain = ({ x, y, domains }: LoadedBatch): { x: Tensor; y: Tensor
 interface Prepared {
   readonly samples: readonly SampleId[];
   readonly found: readonly unknown[];
+}
+
+/** A sample of an evaluation, with the index of its split among the evaluated ones. */
+interface Wanted extends SampleId {
+  readonly split: number;
 }
 
 /** The maximum number of draws that replace an unreadable picture. */
@@ -162,25 +181,38 @@ export class Loader {
   }
 
   /** The samples of one split of a domain in order, in batches. Unreadable ones are skipped. */
-  async *evaluate(
-    domainName: string,
+  evaluate(
+    domain: string,
     part: SplitName,
-    { step = 0, batchSize = this.evaluationBatch }: { step?: number; batchSize?: number } = {},
-  ): AsyncGenerator<LoadedBatch, void, undefined> {
-    const domain = this.indexOf(domainName);
-    const places = Array.from(partOf(this.options.split, domainName, part));
-    const { augmentation } = this;
+    options: EvaluationOptions = {},
+  ): AsyncGenerator<EvaluatedBatch, void, undefined> {
+    return this.evaluateSplits([{ domain, part }], options);
+  }
+
+  /** The samples of some splits in order, in batches. Unreadable ones are skipped. */
+  async *evaluateSplits(
+    splits: readonly { readonly domain: string; readonly part: SplitName }[],
+    { step = 0, batchSize = this.evaluationBatch, mixed = false }: EvaluationOptions = {},
+  ): AsyncGenerator<EvaluatedBatch, void, undefined> {
+    const { augmentation, evaluated } = this;
     const { seed, augmentValidation = true } = this.options;
-    const augmented = augmentation !== null && this.training.has(domainName) && (part === "in" || augmentValidation);
-    const wanted = places.map((index) => ({ domain, index }));
-    for await (const { samples, found, lost } of inOrder(slices(wanted, batchSize), this.source)) {
+    const isAugmented = splits.map(
+      ({ domain, part }) => augmentation !== null && this.training.has(domain) && (part === "in" || augmentValidation),
+    );
+    const wanted = splits.map(({ domain: name, part }, split) => {
+      const domain = this.indexOf(name);
+      return Array.from(partOf(this.options.split, name, part), (index): Wanted => ({ domain, index, split }));
+    });
+    const batches = (mixed ? [wanted.flat()] : wanted).flatMap((samples) => [...slices(samples, batchSize)]);
+    for await (const { samples, found, lost } of inOrder<Wanted, unknown>(batches, this.source)) {
       for (const [sample, problem] of lost) this.skip(sample, problem);
       if (samples.length === 0) continue;
       const draw: DrawSample = (i, width, height, into) => {
-        const random = keyedRandom(seed, "evaluate", step, domain, samples[i].index);
-        drawAugmentation(random, width, height, into, augmentation!);
+        const { domain, index, split } = samples[i];
+        if (!isAugmented[split]) return evaluated.plain(i, width, height, into);
+        drawAugmentation(keyedRandom(seed, "evaluate", step, domain, index), width, height, into, augmentation!);
       };
-      yield this.make(this.evaluated, samples, found, augmented ? draw : this.evaluated.plain);
+      yield { ...this.make(evaluated, samples, found, draw), splits: rowsBy(samples, ({ split }) => split) };
     }
   }
 
@@ -264,7 +296,9 @@ export class Loader {
       y,
       labels,
       samples,
-      domains: rowsOf(samples).map((rows) => ({ name: dataset.domains[rows.index].name, ...rows })),
+      domains: rowsBy(samples, ({ domain }) => domain).map((rows) => ({
+        ...{ name: dataset.domains[rows.index].name, ...rows },
+      })),
       names: () => samples.map((sample) => this.source.nameOf(sample)),
       [Symbol.dispose]() {
         x.dispose();
@@ -296,13 +330,17 @@ function placesInDomains(samples: readonly SampleId[]): number[] {
   });
 }
 
-/** Groups of consecutive samples of one domain. */
-function rowsOf(samples: readonly SampleId[]): { index: number; start: number; count: number }[] {
+/** Groups of consecutive samples of the same domain or split. */
+function rowsBy<S>(
+  samples: readonly S[],
+  indexOf: (sample: S) => number,
+): { index: number; start: number; count: number }[] {
   const rows: { index: number; start: number; count: number }[] = [];
-  for (const [i, { domain }] of samples.entries()) {
+  for (const [start, sample] of samples.entries()) {
+    const index = indexOf(sample);
     const last = rows.at(-1);
-    if (last?.index === domain) last.count++;
-    else rows.push({ index: domain, start: i, count: 1 });
+    if (last?.index === index) last.count++;
+    else rows.push({ index, start, count: 1 });
   }
   return rows;
 }

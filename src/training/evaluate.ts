@@ -4,8 +4,9 @@
  * training domains are augmented, with draws that depend on the step.
  */
 
-import type { Loader } from "../data/loader.js";
+import type { EvaluatedBatch, Loader } from "../data/loader.js";
 import type { Split, SplitName } from "../data/split.js";
+import { stack } from "../engine/ops.generated.js";
 import { Scope, scope } from "../engine/scope.js";
 import type { Tensor } from "../engine/tensor.js";
 import { crossEntropy } from "../nn/index.js";
@@ -15,6 +16,7 @@ const PARTS: readonly SplitName[] = ["in", "out", "uda"];
 
 export interface EvaluateOptions {
   loader: Loader;
+  /** Returns the logits of a batch. The domain and the part are those of its first row. */
   predict: (x: Tensor, domain: string, part: SplitName) => Tensor;
   split: Split;
   /** Selects the parts to evaluate. The default is all. */
@@ -28,7 +30,7 @@ export interface EvaluateOptions {
 
 /** Returns the accuracy and loss on every part of every domain, in the dataset's order. Empty parts have no rows. */
 export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
-  const { split, step, model, isWanted = () => true } = options;
+  const { loader, predict, split, isWanted = () => true, step, model, pause } = options;
   const wanted = [...split].flatMap(([domain, parts]) =>
     PARTS.map((part) => ({ domain, part, count: parts[part].length })).filter(
       ({ part, count }) => count > 0 && isWanted(domain, part),
@@ -36,45 +38,54 @@ export async function evaluate(options: EvaluateOptions): Promise<RunRecord[]> {
   );
   const samples = wanted.reduce((sum, { count }) => sum + count, 0);
   let done = 0;
-  const rows: RunRecord[] = [];
-  for (const { domain, part, count } of wanted) {
-    const pause = (here: number): Promise<void> | undefined => options.pause?.(done + here, samples);
-    const { accuracy, loss } = await measure({ ...options, pause }, domain, part);
-    done += count;
-    rows.push({ step, model, domain, split: part, metric: ACCURACY, value: accuracy });
-    rows.push({ step, model, domain, split: part, metric: "loss", value: loss });
+  using kept = new Scope();
+  const sums: Sums[] = [];
+  for await (const batch of loader.evaluateSplits(wanted, { step })) {
+    using _ = batch;
+    const { domain, part } = wanted[batch.splits[0].index];
+    kept.run(() => sums.push(...sumsOf(batch, (x) => predict(x, domain, part))));
+    done += batch.x.rows;
+    await pause?.(done, samples);
   }
-  return rows;
+  const totals = wanted.map(() => ({ count: 0, correct: 0, loss: 0 }));
+  const [correct, loss] = kept.run(() => [numbersOf(sums, "correct"), numbersOf(sums, "loss")]);
+  for (const [i, { index, count }] of sums.entries()) {
+    totals[index].count += count;
+    totals[index].correct += correct[i];
+    totals[index].loss += loss[i];
+  }
+  return wanted.flatMap(({ domain, part }, i) => {
+    const { count, correct, loss } = totals[i];
+    return [
+      { step, model, domain, split: part, metric: ACCURACY, value: correct / count },
+      { step, model, domain, split: part, metric: "loss", value: loss / count },
+    ];
+  });
 }
 
-async function measure(
-  { loader, predict, step, pause }: Omit<EvaluateOptions, "pause"> & { pause(done: number): Promise<void> | undefined },
-  domain: string,
-  part: SplitName,
-): Promise<{ accuracy: number; loss: number }> {
-  let count = 0;
-  using kept = new Scope(); // read at the end, because on a GPU every read makes the host wait
-  const sums: [correct: Tensor, loss: Tensor][] = [];
-  for await (const batch of loader.evaluate(domain, part, { step })) {
-    using _ = batch;
-    const { x, y } = batch;
-    kept.run(() => {
-      const outcome = scope((): [Tensor, Tensor] => {
-        const logits = predict(x, domain, part);
-        return [logits.argmax(1).eq(y).sum(), crossEntropy(logits, y, { reduction: "sum" })];
-      });
-      sums.push(outcome);
-    });
-    count += x.rows;
-    await pause(count);
-  }
-  let [correct, loss] = [0, 0];
-  for (const [right, sum] of sums) {
-    correct += right.item();
-    loss += sum.item();
-  }
-  return { accuracy: correct / count, loss: loss / count };
+/** The number of correct predictions and the sum of the losses of some rows of a split, on their device. */
+interface Sums {
+  /** The index of the split. */
+  readonly index: number;
+  readonly count: number;
+  readonly correct: Tensor;
+  readonly loss: Tensor;
 }
+
+function sumsOf({ x, y, splits }: EvaluatedBatch, predict: (x: Tensor) => Tensor): Sums[] {
+  return scope(() => {
+    const all = predict(x);
+    return splits.map(({ index, start, count }) => {
+      const [logits, labels] = [all, y].map((rows) => rows.narrow(0, start, count));
+      const loss = crossEntropy(logits, labels, { reduction: "sum" });
+      return { index, count, correct: logits.argmax(1).eq(labels).sum(), loss };
+    });
+  });
+}
+
+/** Reads one of the sums of all batches at once, because on a GPU every read makes the host wait. */
+const numbersOf = (sums: readonly Sums[], name: "correct" | "loss"): number[] =>
+  sums.length === 0 ? [] : stack(sums.map((each) => each[name])).toNumbers();
 
 /** Returns the mean of a metric over the `out` splits of some domains, which selection and SWAD use. */
 export function validationMean(rows: readonly RunRecord[], metric: string, domains: readonly string[]): number {
